@@ -1,0 +1,197 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// pool hands out constants: from registers, loaded once before the loop, where there are 32 of them; else from memory.
+type pool struct {
+	v      isa
+	loaded map[float64]reg.VecVirtual
+}
+
+func (v isa) pool(values ...float64) *pool {
+	p := &pool{v, map[float64]reg.VecVirtual{}}
+	if v.wide() {
+		for _, x := range values {
+			if p.loaded[x] == nil {
+				p.loaded[x] = v.reg()
+				VMOVUPS(f32(x), p.loaded[x])
+			}
+		}
+	}
+	return p
+}
+
+// op is x as an operand, in memory or a register.
+func (p *pool) op(x float64) Op {
+	if r, ok := p.loaded[x]; ok {
+		return r
+	}
+	return f32(x)
+}
+
+// reg is x in a register.
+func (p *pool) reg(x float64) reg.VecVirtual {
+	if r, ok := p.loaded[x]; ok {
+		return r
+	}
+	r := p.v.reg()
+	VMOVUPS(f32(x), r)
+	return r
+}
+
+// copyOf is x in a register that may be changed.
+func (p *pool) copyOf(x float64) reg.VecVirtual {
+	r := p.v.reg()
+	VMOVUPS(p.op(x), r)
+	return r
+}
+
+// atMost and atLeast clamp; the second operand of the instruction is what it returns for NaN, so NaN passes.
+func (p *pool) atMost(limit float64, x reg.VecVirtual)  { VMINPS(x, p.reg(limit), x) }
+func (p *pool) atLeast(limit float64, x reg.VecVirtual) { VMAXPS(x, p.reg(limit), x) }
+
+// polynomial returns c[0] + c[1]·x + c[2]·x² + ...
+func (p *pool) polynomial(x reg.VecVirtual, c []float64) reg.VecVirtual {
+	y := p.copyOf(c[len(c)-1])
+	for i := len(c) - 2; i >= 0; i-- {
+		VFMADD213PS(p.op(c[i]), x, y)
+	}
+	return y
+}
+
+// Below expLow the exponential rounds to 0, above expHigh to +Inf.
+const (
+	expLow  = -104
+	expHigh = 89
+	log2e   = 1.44269504088896341
+	ln2Hi   = 0.693359375 // short, so that n·ln2Hi is exact
+	ln2Lo   = -2.12194440e-4
+)
+
+// expPolynomial approximates e^r for |r| <= ln2/2 to one unit in the last place. Source: Cephes expf.
+var expPolynomial = []float64{1, 1, 5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2, 8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4}
+
+var expConstants = append([]float64{expLow, expHigh, log2e, ln2Hi, ln2Lo}, expPolynomial...)
+
+// exp replaces x by e^x = 2^n · e^r with n = round(x/ln2) and r = x - n·ln2.
+func (p *pool) exp(x reg.VecVirtual) reg.VecVirtual {
+	p.atMost(expHigh, x)
+	p.atLeast(expLow, x)
+	n := p.v.reg()
+	VMULPS(p.op(log2e), x, n)
+	if p.v.wide() {
+		VRNDSCALEPS(U8(8), n, n)
+	} else {
+		VROUNDPS(U8(8), n, n)
+	}
+	VFNMADD231PS(p.op(ln2Hi), n, x)
+	VFNMADD231PS(p.op(ln2Lo), n, x)
+	y := p.polynomial(x, expPolynomial)
+	if p.v.wide() {
+		VSCALEFPS(n, y, y)
+		return y
+	}
+	// 2^n does not fit into one float32 for subnormal results: multiply by 2^(n/2) twice.
+	half, rest := p.v.reg(), p.v.reg()
+	VCVTPS2DQ(n, rest)
+	VPSRAD(U8(1), rest, half)
+	VPSUBD(half, rest, rest)
+	for _, e := range []reg.VecVirtual{half, rest} {
+		VPADDD(constant(127), e, e)
+		VPSLLD(U8(23), e, e)
+		VMULPS(e, y, y)
+	}
+	return y
+}
+
+// geluTail is t·Φ(-t) on [0, 5.5] as a polynomial in u = 2t/5.5 - 1, within 4e-8: x·Φ(x) is max(x, 0) minus that of |x|.
+// Chebyshev interpolation of degree 17, in powers of u. Beyond 5.5 it stays below 1.1e-7.
+var geluTail = []float64{
+	0.008194370147, -0.06057603729, 0.1912633705, -0.3087741843, 0.1789475822, 0.2617242915,
+	-0.6283229227, 0.4514880329, 0.1513838684, -0.5179120315, 0.2722125251, 0.1806585444,
+	-0.2569062131, 0.01826339563, 0.09892436873, -0.03236422073, -0.0156969204, 0.007492276087,
+}
+
+// rational is x·P(x²)/Q(x²) of tanh for |x| <= 7.9. Source: Eigen, generic_fast_tanh_float.
+var (
+	tanhP = []float64{4.89352455891786e-03, 6.37261928875436e-04, 1.48572235717979e-05, 5.12229709037114e-08,
+		-8.60467152213735e-11, 2.00018790482477e-13, -2.76076847742355e-16}
+	tanhQ = []float64{4.89352518554385e-03, 2.26843463243900e-03, 1.18534705686654e-04, 1.19825839466702e-06}
+)
+
+// sigmoidTimes returns x / (1 + e^-z); z is destroyed.
+func (p *pool) sigmoidTimes(x, z reg.VecVirtual) reg.VecVirtual {
+	p.v.xor(constant(0x80000000), z, z)
+	e := p.exp(z)
+	VADDPS(p.op(1), e, e)
+	VDIVPS(e, x, e)
+	return e
+}
+
+// activations prints a kernel for each activation over x [rows, cols], rows ldx apart.
+func activations(v isa) {
+	elementwise(v, "gelu", "x·Φ(x)", append([]float64{5.5, 2 / 5.5, -1}, geluTail...), func(p *pool, x reg.VecVirtual) reg.VecVirtual {
+		u, zero := v.reg(), v.reg()
+		v.and(constant(0x7fffffff), x, u)
+		p.atMost(5.5, u)
+		VFMADD213PS(p.op(-1), p.reg(2/5.5), u)
+		y := p.polynomial(u, geluTail)
+		v.zero(zero)
+		VMAXPS(zero, x, x)
+		VSUBPS(y, x, x)
+		return x
+	})
+	const a, b = 1.5957691216057308, 0.07135481282949306 // 2·sqrt(2/π), and that times 0.044715
+	elementwise(v, "geluTanh", "the tanh form of GELU", append([]float64{a, b}, expConstants...), func(p *pool, x reg.VecVirtual) reg.VecVirtual {
+		z := v.reg()
+		VMULPS(x, x, z)
+		VFMADD213PS(p.op(a), p.reg(b), z)
+		VMULPS(x, z, z)
+		return p.sigmoidTimes(x, z)
+	})
+	elementwise(v, "relu", "max(x, 0)", nil, func(p *pool, x reg.VecVirtual) reg.VecVirtual {
+		zero := v.reg()
+		v.zero(zero)
+		VMAXPS(x, zero, x)
+		return x
+	})
+	elementwise(v, "silu", "x·sigmoid(x)", expConstants, func(p *pool, x reg.VecVirtual) reg.VecVirtual {
+		z := v.reg()
+		VMOVAPS(x, z)
+		return p.sigmoidTimes(x, z)
+	})
+	const limit = 7.9
+	elementwise(v, "tanh", "the hyperbolic tangent", append(append([]float64{limit, -limit}, tanhP...), tanhQ...), func(p *pool, x reg.VecVirtual) reg.VecVirtual {
+		p.atMost(limit, x)
+		p.atLeast(-limit, x)
+		square := v.reg()
+		VMULPS(x, x, square)
+		num := p.polynomial(square, tanhP)
+		VMULPS(x, num, num)
+		VDIVPS(p.polynomial(square, tanhQ), num, num)
+		return num
+	})
+}
+
+func elementwise(v isa, name, doc string, values []float64, body func(p *pool, x reg.VecVirtual) reg.VecVirtual) {
+	TEXT(name+v.name, 0x4, "func(x *float32, ldx, rows, cols int)")
+	Pragma("noescape")
+	Doc(name + v.name + " replaces each element of x [rows, cols], rows ldx apart, by " + doc + ".")
+	x, ldx, rows, off := ptr("x"), ptr("ldx"), ptr("rows"), GP64()
+	p := v.pool(values...)
+	Label("row")
+	v.vectors(ptr("cols"), off, func(m *mask) {
+		r := v.reg()
+		v.load(Mem{Base: x, Index: off, Scale: 1}, r, m)
+		v.store(body(p, r), Mem{Base: x, Index: off, Scale: 1}, m)
+	})
+	LEAQ(Mem{Base: x, Index: ldx, Scale: 4}, x)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// int8Rows is the most rows of one call of gemmInt8. AVX2 needs registers to widen the bytes, so it keeps eight sums.
+func (v isa) int8Rows() int {
+	if v.wide() {
+		return 14
+	}
+	return 4
+}
+
+// vnni is the suffix of kernels that need AVX512_VNNI where wide, AVX2 otherwise.
+func (v isa) vnni() string {
+	if v.wide() {
+		return "VNNI"
+	}
+	return v.name
+}
+
+// gemmInt8 prints the product of bytes: a [rows, 4·groups] unsigned, b [groups, 32 columns, 4] signed, of which two
+// vectors of columns are taken. The sums begin at -zero[row]·sum[col], so that they are those of a - zero.
+func gemmInt8(v isa) {
+	const nv = 2
+	name := "gemmInt8" + v.vnni()
+	TEXT(name, 0x4, "func(c *float32, ldc int, a *uint8, lda int, b *int8, groups, rows, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias, residual *float32, ldr int, next uintptr, stride int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], rows <= %d and cols <= %d;",
+		name, v.int8Rows(), nv*v.lanes()),
+		"colScale and colSum are read for whole vectors; ldc and ldr in elements, lda in bytes.",
+		fmt.Sprintf("For each group of b it prefetches %d bytes at next, which moves on by stride bytes.", nv*v.bytes))
+	a, b := ptr("a"), ptr("b")
+	lda, groups, rows := ptr("lda"), ptr("groups"), ptr("rows")
+	next, stride := ptr("next"), ptr("stride")
+	for mr := v.int8Rows(); mr > 1; mr-- {
+		CMPQ(rows, Imm(uint64(mr)))
+		JEQ(LabelRef(fmt.Sprintf("rows%d", mr)))
+	}
+	for mr := 1; mr <= v.int8Rows(); mr++ {
+		Label(fmt.Sprintf("rows%d", mr))
+		gemmInt8Tile(v, mr, nv, a, b, lda, groups, next, stride)
+	}
+}
+
+func gemmInt8Tile(v isa, mr, nv int, a, b, lda, groups, next, stride reg.GPVirtual) {
+	sets := 1
+	for sets < 4 && sets*mr*nv < 8 && v.wide() {
+		sets *= 2
+	}
+	acc := make([][]reg.VecVirtual, sets)
+	for s := range acc {
+		acc[s] = v.regs(mr * nv)
+		if s > 0 {
+			v.zero(acc[s]...)
+		}
+	}
+	zero, sum := ptr("zero"), ptr("colSum")
+	for i := range mr {
+		z := v.reg()
+		VPBROADCASTD(at(zero, 4*i), z)
+		for j := range nv {
+			r := acc[0][i*nv+j]
+			v.zero(r)
+			t := v.reg()
+			VPMULLD(at(sum, j*v.bytes), z, t)
+			VPSUBD(t, r, r)
+		}
+	}
+	base, element := rowPointers(mr, a, lda)
+	step := func(u int) {
+		for line := 0; line < nv*v.bytes; line += 64 {
+			PREFETCHT0(at(next, line))
+		}
+		ADDQ(stride, next)
+		if v.wide() {
+			w := v.regs(nv)
+			for j := range w {
+				VMOVDQU32(at(b, 128*u+j*v.bytes), w[j])
+			}
+			for i := range mr {
+				x := v.reg()
+				VPBROADCASTD(element(i, 4*u), x)
+				for j := range w {
+					VPDPBUSD(w[j], x, acc[u%sets][i*nv+j])
+				}
+			}
+			return
+		}
+		// A lane holds the bytes k..k+3; words of k, k+2 and of k+1, k+3 multiply without the saturation of VPMADDUBSW.
+		even, odd := v.regs(nv), v.regs(nv)
+		for j := range nv {
+			VMOVDQU(at(b, 128*u+j*v.bytes), odd[j])
+			VPSLLW(U8(8), odd[j], even[j])
+			VPSRAW(U8(8), even[j], even[j])
+			VPSRAW(U8(8), odd[j], odd[j])
+		}
+		for i := range mr {
+			x, y := v.reg(), v.reg()
+			VPBROADCASTD(element(i, 4*u), x)
+			VPSRLW(U8(8), x, y)
+			VPAND(constant(0x00ff00ff), x, x)
+			for j := range nv {
+				t := v.reg()
+				VPMADDWD(even[j], x, t)
+				VPADDD(t, acc[0][i*nv+j], acc[0][i*nv+j])
+				VPMADDWD(odd[j], y, t)
+				VPADDD(t, acc[0][i*nv+j], acc[0][i*nv+j])
+			}
+		}
+	}
+	const unroll = 4
+	advance := func(steps int) {
+		ADDQ(U32(uint32(128*steps)), b)
+		for _, p := range base {
+			ADDQ(Imm(uint64(4*steps)), p)
+		}
+	}
+	stem := fmt.Sprintf("r%d", mr)
+	loop, rest, restLoop, done := label(stem+"loop"), label(stem+"rest"), label(stem+"restloop"), label(stem+"done")
+	SUBQ(Imm(unroll), groups)
+	JLT(LabelRef(rest))
+	Label(loop)
+	for u := range unroll {
+		step(u)
+	}
+	advance(unroll)
+	SUBQ(Imm(unroll), groups)
+	JGE(LabelRef(loop))
+	Label(rest)
+	ADDQ(Imm(unroll), groups)
+	JZ(LabelRef(done))
+	Label(restLoop)
+	step(0)
+	advance(1)
+	DECQ(groups)
+	JNZ(LabelRef(restLoop))
+	Label(done)
+	for n := sets; n > 1; n /= 2 {
+		for s := range n / 2 {
+			for i := range acc[s] {
+				VPADDD(acc[s+n/2][i], acc[s][i], acc[s][i])
+			}
+		}
+	}
+	scale, colScale := ptr("scale"), ptr("colScale")
+	for j := range nv {
+		column := v.reg()
+		VMOVUPS(at(colScale, j*v.bytes), column)
+		for i := range mr {
+			r, t := acc[0][i*nv+j], v.reg()
+			VCVTDQ2PS(r, r)
+			VBROADCASTSS(at(scale, 4*i), t)
+			VMULPS(t, r, r)
+			VMULPS(column, r, r)
+		}
+	}
+	gemmStore(v, mr, nv, stem, acc[0])
+}
+
+// rangeSums is one set of running results of rowRange; several hide the latency of the comparisons.
+type rangeSums struct{ lo, hi, poison reg.VecVirtual }
+
+// rowRange prints the smallest and the largest element of x, and 0 if they lie on one side of it; NaN if there is one.
+func rowRange(v isa) {
+	TEXT("rowRange"+v.name, 0x4, "func(x *float32, n int) (lo, hi float32)")
+	Pragma("noescape")
+	Doc("rowRange" + v.name + " is min(0, x [n]) and max(0, x [n]), or NaN if x holds a NaN.")
+	x := ptr("x")
+	sets := make([]rangeSums, 4)
+	for i := range sets {
+		sets[i] = rangeSums{v.reg(), v.reg(), v.reg()}
+		v.zero(sets[i].lo, sets[i].hi, sets[i].poison)
+	}
+	step := func(s rangeSums, r reg.VecVirtual) {
+		VMINPS(r, s.lo, s.lo)
+		VMAXPS(r, s.hi, s.hi)
+		t := v.reg()
+		VSUBPS(r, r, t) // 0, or NaN for NaN and infinities
+		VADDPS(t, s.poison, s.poison)
+	}
+	n, off := ptr("n"), GP64()
+	block := uint32(len(sets) * v.lanes())
+	SUBQ(U32(block), n)
+	JLT(LabelRef("few"))
+	Label("four")
+	for i, s := range sets {
+		r := v.reg()
+		VMOVUPS(at(x, i*v.bytes), r)
+		step(s, r)
+	}
+	ADDQ(U32(4*block), x)
+	SUBQ(U32(block), n)
+	JGE(LabelRef("four"))
+	Label("few")
+	ADDQ(U32(block), n)
+	v.vectors(n, off, func(m *mask) {
+		r := v.reg()
+		v.load(Mem{Base: x, Index: off, Scale: 1}, r, m)
+		step(sets[0], r)
+	})
+	for _, s := range sets[1:] {
+		VMINPS(s.lo, sets[0].lo, sets[0].lo)
+		VMAXPS(s.hi, sets[0].hi, sets[0].hi)
+		VADDPS(s.poison, sets[0].poison, sets[0].poison)
+	}
+	lo, hi, poison := sets[0].lo, sets[0].hi, sets[0].poison
+	p := v.reduce(poison, add).(reg.Vec).AsX()
+	for i, r := range []reg.VecVirtual{
+		v.reduce(lo, func(a, b, to Op) { VMINPS(a, b, to) }),
+		v.reduce(hi, maximum),
+	} {
+		result, err := ReturnIndex(i).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		t := r.(reg.Vec).AsX()
+		VADDSS(p, t, t)
+		VMOVSS(t, result.Addr)
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// quantizeRow prints dst = clamp(round(x·inverse) + zero, 0, 255).
+func quantizeRow(v isa) {
+	TEXT("quantizeRow"+v.name, 0x4, "func(dst *uint8, x *float32, n int, inverse float32, zero int32)")
+	Pragma("noescape")
+	Doc("quantizeRow" + v.name + " writes clamp(round(x·inverse) + zero, 0, 255) to dst; n is a multiple of 16.")
+	dst, x, n := ptr("dst"), ptr("x"), ptr("n")
+	inverse := v.argEverywhere("inverse")
+	zero, shift := v.reg(), XMM()
+	VMOVD(Load(Param("zero"), GP32()), shift)
+	VPBROADCASTD(shift, zero)
+	steps := 16 / v.lanes()
+	Label("loop")
+	r := v.regs(steps)
+	for i := range r {
+		VMULPS(at(x, i*v.bytes), inverse, r[i])
+		VCVTPS2DQ(r[i], r[i])
+		VPADDD(zero, r[i], r[i])
+	}
+	if v.wide() {
+		t := ZMM()
+		VPXORD(t, t, t)
+		VPMAXSD(t, r[0], r[0])
+		VPMOVUSDB(r[0], at(dst, 0))
+	} else {
+		// Pack with saturation; the packs work on 128-bit halves, the permutation puts the quarters in order.
+		VPACKSSDW(r[1], r[0], r[0])
+		VPERMQ(U8(0b11_01_10_00), r[0], r[0])
+		t := XMM()
+		VEXTRACTI128(U8(1), r[0], t)
+		VPACKUSWB(t, r[0].(reg.Vec).AsX(), t)
+		VMOVDQU(t, at(dst, 0))
+	}
+	ADDQ(Imm(64), x)
+	ADDQ(Imm(16), dst)
+	SUBQ(Imm(16), n)
+	JGT(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}

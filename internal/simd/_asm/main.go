@@ -1,0 +1,65 @@
+// Command _asm prints the amd64 assembly of package simd. Run it with `go generate` in the package's folder;
+// the output is committed.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	. "github.com/mmcloughlin/avo/build"
+)
+
+// files says which kernels each output file holds.
+var files = map[string]func(){
+	"gemm": func() {
+		for _, v := range []isa{avx512, avx2} {
+			gemm(v, 2)
+			gemm(v, 1)
+			transpose(v)
+		}
+	},
+	"rows": func() {
+		for _, v := range []isa{avx512, avx2} {
+			activations(v)
+			softmax(v)
+			layerNorm(v)
+			rmsNorm(v)
+		}
+	},
+	"vector": func() {
+		for _, v := range []isa{avx512, avx2} {
+			dot(v)
+			squaredL2(v)
+			axpy(v)
+			multiply(v)
+			dotRows(v)
+			sumRows(v)
+		}
+	},
+	"int8": func() {
+		for _, v := range []isa{avx512, avx2} {
+			gemmInt8(v)
+			rowRange(v)
+			quantizeRow(v)
+			dotInt8(v)
+			dotRowsInt8(v)
+		}
+	},
+	"ceiling": func() {
+		ceilings()
+	},
+}
+
+func main() {
+	kernels := flag.String("kernels", "", "which file to print: gemm, rows, vector, int8, ceiling")
+	flag.Parse()
+	build, ok := files[*kernels]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "_asm: no kernels %q\n", *kernels)
+		os.Exit(2)
+	}
+	ConstraintExpr("!purego")
+	build()
+	Generate()
+}

@@ -1,0 +1,20 @@
+//go:build !purego
+
+package simd
+
+import "golang.org/x/sys/cpu"
+
+// detect reads the CPU's features; x/sys/cpu reports those of AVX only where the operating system saves the registers,
+// and those of AVX-512 only where it saves zmm and the mask registers.
+func detect() Backend {
+	x := &cpu.X86
+	switch {
+	case !x.HasAVX2 || !x.HasFMA || !x.HasBMI2:
+		return Go
+	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
+		return AVX2
+	case !x.HasAVX512VNNI:
+		return AVX512
+	}
+	return AVX512VNNI
+}

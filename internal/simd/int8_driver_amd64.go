@@ -1,0 +1,162 @@
+//go:build !purego
+
+package simd
+
+import (
+	"sync"
+	"unsafe"
+)
+
+func rowRange(x []float32) (lo, hi float32) {
+	switch active {
+	case Go:
+		return rowRangeGo(x)
+	case AVX2:
+		return rowRangeAVX2(first(x), len(x))
+	}
+	return rowRangeAVX512(first(x), len(x))
+}
+
+// rowsInt8 is a block of rows rounded to bytes.
+type rowsInt8 struct {
+	data  []uint8 // [rows, 4·groups]
+	scale []float32
+	zero  []int32
+}
+
+var rowsInt8Pool = sync.Pool{New: func() any { return new(rowsInt8) }}
+
+func (q *rowsInt8) grow(rows, width int) {
+	if len(q.data) < rows*width {
+		q.data = make([]uint8, rows*width)
+	}
+	if len(q.scale) < rows {
+		q.scale, q.zero = make([]float32, rows), make([]int32, rows)
+	}
+}
+
+// set rounds row r of a block; width is its length in bytes, len(x) rounded up to whole groups. The weights of the bytes
+// behind len(x) are zero, so these may stay what they were.
+func (q *rowsInt8) set(r, width int, x []float32) {
+	dst := q.data[r*width : (r+1)*width]
+	whole := len(x) &^ 15
+	var inverse float32
+	q.scale[r], inverse, q.zero[r] = steps(rowRange(x))
+	if whole > 0 && active == AVX2 {
+		quantizeRowAVX2(&dst[0], first(x), whole, inverse, q.zero[r])
+	} else if whole > 0 {
+		quantizeRowAVX512(&dst[0], first(x), whole, inverse, q.zero[r])
+	}
+	quantizeRowGo(dst[whole:], x[whole:], inverse, q.zero[r])
+}
+
+func (m *MatrixInt8) mul(dst, x []float32, rows, from, to int, e Epilogue) {
+	if active == Go || m.in == 0 {
+		m.mulGo(dst, x, rows, from, to, e)
+		return
+	}
+	q := rowsInt8Pool.Get().(*rowsInt8)
+	defer rowsInt8Pool.Put(q)
+	width := 4 * m.groups
+	block := blockRows(rows, width/2) // a quarter of the bytes of float32, and the other half for dst
+	q.grow(block, width)
+	for r := 0; r < rows; r += block {
+		n := min(block, rows-r)
+		for i := range n {
+			q.set(i, width, x[(r+i)*m.in:(r+i+1)*m.in])
+		}
+		b := e
+		if e.Residual != nil {
+			b.Residual = e.Residual[r*m.out:]
+		}
+		m.mulBlock(dst[r*m.out:], q, n, from, to, b)
+	}
+}
+
+// mulBlock passes each panel of weights over all rows, like that of Matrix.
+func (m *MatrixInt8) mulBlock(dst []float32, q *rowsInt8, rows, from, to int, e Epilogue) {
+	tileRows, tileCols := 14, 32
+	if active != AVX512VNNI {
+		tileRows, tileCols = 4, 16
+	}
+	tiles := (rows + tileRows - 1) / tileRows
+	part, parts := 0, tiles*(panelWidth/tileCols)
+	var following uintptr
+	for col := from; col < to; col += tileCols {
+		cols := min(tileCols, to-col)
+		panel := &m.data[(col/panelWidth*m.groups*panelWidth+col%panelWidth)*4]
+		if col%panelWidth == 0 {
+			part = 0
+			following = after(m.start(), col/panelWidth, (to+panelWidth-1)/panelWidth, m.groups*panelBytes, e.Then)
+		}
+		for t := range tiles {
+			r := rows * t / tiles
+			n := rows*(t+1)/tiles - r
+			at := r*m.out + col
+			fetch := ahead(uintptr(unsafe.Pointer(panel)), following, m.groups, part, parts)
+			part++
+			switch {
+			case e.Act == Identity && e.Residual != nil:
+				m.tile(&dst[at], m.out, q, r, n, col, cols, e.Bias, &e.Residual[at], fetch)
+			case e.Residual == nil:
+				m.tile(&dst[at], m.out, q, r, n, col, cols, e.Bias, nil, fetch)
+				if e.Act != Identity {
+					activateTile(dst[at:], m.out, n, cols, e.Act)
+				}
+			default:
+				var tile [14 * panelWidth]float32
+				m.tile(&tile[0], panelWidth, q, r, n, col, cols, e.Bias, nil, fetch)
+				finishTile(dst[at:], m.out, tile[:], n, cols, e.Act, e.Residual[at:])
+			}
+		}
+	}
+}
+
+// tile multiplies rows r..r+rows of q with the columns col..col+cols, which lie in one panel.
+func (m *MatrixInt8) tile(c *float32, ldc int, q *rowsInt8, r, rows, col, cols int, biases []float32, residual *float32, p prefetch) {
+	var bias *float32
+	if biases != nil {
+		bias = &biases[col]
+	}
+	width := 4 * m.groups
+	a, b := &q.data[r*width], &m.data[(col/panelWidth*m.groups*panelWidth+col%panelWidth)*4]
+	if active == AVX512VNNI {
+		gemmInt8VNNI(c, ldc, a, width, b, m.groups, rows, cols, &q.scale[r], &q.zero[r], &m.scale[col], &m.sum[col], bias, residual, m.out, p.next, p.stride)
+	} else {
+		gemmInt8AVX2(c, ldc, a, width, b, m.groups, rows, cols, &q.scale[r], &q.zero[r], &m.scale[col], &m.sum[col], bias, residual, m.out, p.next, p.stride)
+	}
+}
+
+func dotInt8(a, b []int8) int32 {
+	switch active {
+	case Go:
+		return dotInt8Go(a, b)
+	case AVX512VNNI:
+		return dotInt8VNNI(unsafe.SliceData(a), unsafe.SliceData(b), len(a))
+	}
+	whole := len(a) &^ 15
+	return dotInt8AVX2(unsafe.SliceData(a), unsafe.SliceData(b), whole) + dotInt8Go(a[whole:], b[whole:])
+}
+
+func dotRowsInt8(dst []int32, q, base []int8, ids []uint32) {
+	if active == Go || len(q) == 0 {
+		dotRowsInt8Go(dst, q, base, ids)
+		return
+	}
+	whole := len(q) &^ 15
+	for len(ids) > 0 {
+		n := min(len(ids), max(4, 4*longest/len(q)))
+		d, r := unsafe.SliceData(dst), unsafe.SliceData(ids)
+		if active == AVX512VNNI {
+			dotRowsInt8VNNI(d, unsafe.SliceData(q), unsafe.SliceData(base), r, n, len(q), len(q))
+		} else {
+			dotRowsInt8AVX2(d, unsafe.SliceData(q), unsafe.SliceData(base), r, n, whole, len(q))
+			if whole < len(q) {
+				for i, id := range ids[:n] {
+					dst[i] += dotInt8Go(q[whole:], base[int(id)*len(q)+whole:][:len(q)-whole])
+				}
+			}
+		}
+		dst, ids = dst[n:], ids[n:]
+	}
+}

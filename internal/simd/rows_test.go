@@ -1,0 +1,173 @@
+package simd
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func activation64(x float64, act Activation) float64 {
+	switch act {
+	case GELU:
+		return x * 0.5 * math.Erfc(-x/math.Sqrt2)
+	case GELUTanh:
+		return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+	case ReLU:
+		return max(x, 0)
+	case SiLU:
+		return x / (1 + math.Exp(-x))
+	case Tanh:
+		return math.Tanh(x)
+	}
+	return x
+}
+
+func TestActivate(t *testing.T) { eachBackend(t, testActivate) }
+
+func testActivate(t *testing.T) {
+	for act := Identity; act < numActivations; act++ {
+		t.Run(act.String(), func(t *testing.T) {
+			var x []float32
+			for v := -20.0; v <= 20; v += 1.0 / 256 {
+				x = append(x, float32(v))
+			}
+			x = append(x, -1e30, 1e30, -100, 100, -88, 88, 1e-30, -1e-30, 0)
+			got, check := guarded(t, len(x))
+			copy(got, x)
+			Activate(got, act)
+			check()
+			for i, v := range x {
+				want := activation64(float64(v), act)
+				if got := got[i]; far(got, want, math.Abs(want), 1e-6) {
+					t.Fatalf("%v(%v) = %v, want %v", act, v, got, want)
+				}
+			}
+			nan := float32(math.NaN())
+			for n := 1; n < 40; n++ {
+				y, check := guarded(t, n)
+				for i := range y {
+					y[i] = 1
+				}
+				y[n/2] = nan
+				Activate(y, act)
+				check()
+				for i, v := range y {
+					if (v != v) != (i == n/2) {
+						t.Fatalf("%v with NaN at %d of %d: element %d is %v", act, n/2, n, i, v)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestNorms(t *testing.T) { eachBackend(t, testNorms) }
+
+func testNorms(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for hidden := 1; hidden <= 513; hidden += 1 + hidden/9 {
+		const rows, eps = 3, 1e-6
+		x, gamma, beta := random(r, rows*hidden), random(r, hidden), random(r, hidden)
+		for i := range x {
+			x[i] += 3
+		}
+		for _, b := range [][]float32{nil, beta} {
+			ln, check := guarded(t, rows*hidden)
+			copy(ln, x)
+			LayerNorm(ln, ln, gamma, b, rows, hidden, eps)
+			check()
+			rms, check := guarded(t, rows*hidden)
+			RMSNorm(rms, x, gamma, rows, hidden, eps)
+			check()
+			for i := range rows {
+				var sum, sq, dev float64
+				row := x[i*hidden : (i+1)*hidden]
+				for _, v := range row {
+					sum += float64(v)
+					sq += float64(v) * float64(v)
+				}
+				mean := sum / float64(hidden)
+				for _, v := range row {
+					dev += (float64(v) - mean) * (float64(v) - mean)
+				}
+				for j, v := range row {
+					want := (float64(v) - mean) / math.Sqrt(dev/float64(hidden)+eps) * float64(gamma[j])
+					if b != nil {
+						want += float64(b[j])
+					}
+					if hidden > 1 { // with one element rounding of the mean is all that is left
+						if got := ln[i*hidden+j]; far(got, want, math.Abs(want), 2e-5) {
+							t.Fatalf("LayerNorm hidden=%d [%d,%d] = %v, want %v", hidden, i, j, got, want)
+						}
+					}
+					want = float64(v) / math.Sqrt(sq/float64(hidden)+eps) * float64(gamma[j])
+					if got := rms[i*hidden+j]; far(got, want, math.Abs(want), 2e-6) {
+						t.Fatalf("RMSNorm hidden=%d [%d,%d] = %v, want %v", hidden, i, j, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestSoftmaxRows(t *testing.T) { eachBackend(t, testSoftmaxRows) }
+
+func testSoftmaxRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 8))
+	for _, n := range []int{1, 15, 16, 40, 513} {
+		for _, rows := range []int{0, 1, 2, 70} {
+			ld := n + r.IntN(5)
+			got, check := guarded(t, strided(rows, n, ld))
+			copy(got, random(r, len(got)))
+			want := append([]float32(nil), got...)
+			SoftmaxRows(got, ld, rows, n)
+			check()
+			for i := range rows {
+				Softmax(want[i*ld:][:n])
+			}
+			for i, v := range got { // between the rows too
+				if v != want[i] {
+					t.Fatalf("SoftmaxRows n=%d rows=%d [%d] = %v, want %v", n, rows, i, v, want[i])
+				}
+			}
+		}
+	}
+}
+
+func TestSoftmax(t *testing.T) { eachBackend(t, testSoftmax) }
+
+func testSoftmax(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	inf := float32(math.Inf(1))
+	for n := 0; n <= 513; n++ {
+		x := random(r, n)
+		for i := range x {
+			x[i] *= 20
+		}
+		if n > 3 {
+			x[n-1] = -inf
+		}
+		got, check := guarded(t, n)
+		copy(got, x)
+		Softmax(got)
+		check()
+		largest, sum := math.Inf(-1), 0.0
+		for _, v := range x {
+			largest = max(largest, float64(v))
+		}
+		for _, v := range x {
+			sum += math.Exp(float64(v) - largest)
+		}
+		for i, v := range x {
+			if got := got[i]; far(got, math.Exp(float64(v)-largest)/sum, 0, 1e-6) {
+				t.Fatalf("Softmax n=%d [%d] = %v, want %v", n, i, got, math.Exp(float64(v)-largest)/sum)
+			}
+		}
+	}
+	for _, row := range [][]float32{{-inf, -inf}, {1, inf, 2}, {float32(math.NaN()), 1, 2}} {
+		Softmax(row)
+		if row[0] == row[0] && row[1] == row[1] {
+			t.Errorf("Softmax of a row without a sum = %v, want NaN", row)
+		}
+	}
+}
