@@ -1,0 +1,229 @@
+package encoder
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"searchd/internal/simd"
+	"searchd/pooling"
+)
+
+// Bounds of what a config may ask for, far above every published encoder. The sizes of the tensors must agree with them anyway; the
+// bounds keep sums and products small before that is known.
+const (
+	maxLayers       = 512
+	maxHeads        = 1024
+	maxHidden       = 1 << 16
+	maxIntermediate = 1 << 19
+	maxVocab        = 1 << 22
+	maxPositions    = 1 << 22
+)
+
+// architecture is what a family makes of a config: each choice that the stack knows, and where its weights are. The letters of the
+// shapes: V vocabulary, E width of the embedding tables, H hidden size, A heads, K key/value heads, D head size, I intermediate size.
+type architecture struct {
+	family   string
+	prefixes []string // what may stand before every name; the first under which the word table is found counts
+
+	vocab        int // V
+	embedding    int // E; 0: H
+	hidden       int // H
+	heads        int // A
+	kvHeads      int // K; 0: A
+	headSize     int // D; 0: H/A
+	intermediate int // I
+	types        int // rows of the segment table
+	maxTokens    int // longest sequence that the positions allow; 0: any
+	statedTokens int // longest sequence that the config mentions although the positions allow more; 0: none
+
+	words         []string // [V, E]; names to try
+	typeTable     string   // [types, E]; "": none
+	positions     positionTable
+	embeddingNorm string // at width E; "": none
+	projection    string // [H, E] with bias; "": none
+	finalNorm     string // "": none
+
+	norm       normKind
+	eps        float64
+	normBias   bool
+	preNorm    bool // norm before the sub-layer and not after the residual
+	causal     bool
+	scale      float64 // of the scores; 0: 1/sqrt(D)
+	act        simd.Activation
+	alibi      bool
+	relative   relativeTable
+	transposed bool // linear weights are [in, out], as in GPT-2
+
+	specs     []layerSpec
+	layerRoot string    // what the names of all layers begin with; what is left over there is an error
+	head      *headSpec // nil: none
+	mlm       *mlmSpec  // nil: none is known; the checkpoint need not have it
+}
+
+type normKind uint8
+
+const (
+	layerNorm normKind = iota
+	rmsNorm
+)
+
+// positionTable is a learned table that is added to the embeddings.
+type positionTable struct {
+	name   string // [rows, E]; "": none
+	rows   int
+	offset int // row of the first token
+	padID  int // tokens with this id take row offset-1 and do not count, as in RoBERTa; -1: none
+
+	sinusoidal bool // the table may be left out of the file and is then computed
+}
+
+// relativeTable is a learned bias of the scores by distance bucket, shared by all layers, as in T5 and MPNet.
+type relativeTable struct {
+	name        string // [rows, A]; "": none
+	rows        int
+	buckets     int // both directions together
+	maxDistance int
+}
+
+// layerSpec names the tensors of one layer and says what is special about it. Two layers with the same root share their weights.
+type layerSpec struct {
+	root              string
+	query, key, value string // [A*D, H], [K*D, H], [K*D, H]
+	qkv               string // instead of the three: [(A+2K)*D, H]
+	queryNorm         string
+	keyNorm           string // RMSNorm over each head, before the rotation; "": none
+	qkvBias           bool
+	output            string // [H, A*D]
+	outputBias        bool
+	attentionNorm     string // "": identity
+	gate, up          string // [I, H]; gate "": a plain feed-forward
+	fused             fusion // how one tensor holds gate and up, which is then named by up: [2I, H]
+	upBias            bool
+	down              string // [H, I]
+	downBias          bool
+	feedForwardNorm   string
+	rope              *ropeSpec
+	window            int // keys at a distance above window-1 to either side are not seen; 0: all are
+}
+
+// fusion tells how a tensor [2I, H] holds the two halves of a gated feed-forward.
+type fusion uint8
+
+const (
+	separate fusion = iota
+	gateUp          // act(first half) * second half
+	upGate          // first half * act(second half)
+)
+
+// headSpec names the tensors of a classification head: pool, dense with activation, norm, linear. A name that begins with a slash takes
+// no prefix.
+type headSpec struct {
+	mode          pooling.Mode
+	dense         string // [H, H]; "": none
+	denseBias     bool
+	denseOptional bool
+	act           simd.Activation
+	norm          string
+	out           string // [labels, H]
+	outBias       bool
+}
+
+// families maps a model_type to the function that reads its config.
+var families = map[string]func(*fields) *architecture{
+	"bert":        bert,
+	"roberta":     roberta,
+	"xlm-roberta": roberta,
+	"camembert":   roberta,
+	"distilbert":  distilbert,
+	"mpnet":       mpnet,
+	"albert":      albert,
+	"electra":     electra,
+	"t5":          t5,
+	"mt5":         t5,
+	"nomic_bert":  nomic,
+	"modernbert":  modernbert,
+	"new":         gte,
+	"gte":         gte,
+	"llama":       llama,
+	"mistral":     llama,
+	"qwen2":       llama,
+	"qwen3":       llama,
+	"gpt2":        gpt2,
+}
+
+// readArchitecture reads config.json. It returns every wrong field at once.
+func readArchitecture(f *fields) (*architecture, error) {
+	model := f.string("model_type", "")
+	read, ok := families[model]
+	if !ok {
+		known := make([]string, 0, len(families))
+		for name := range families {
+			known = append(known, name)
+		}
+		slices.Sort(known)
+		f.fail("model_type", "is %q, want one of %s", model, strings.Join(known, ", "))
+		return nil, f.err()
+	}
+	a := read(f)
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	if a.embedding == 0 {
+		a.embedding = a.hidden
+	}
+	if a.kvHeads == 0 {
+		a.kvHeads = a.heads
+	}
+	if a.headSize == 0 {
+		if a.hidden%a.heads != 0 {
+			return nil, fmt.Errorf("%w: %s: hidden size %d is not divisible by %d attention heads", ErrConfig, f.file, a.hidden, a.heads)
+		}
+		a.headSize = a.hidden / a.heads
+	}
+	if a.heads%a.kvHeads != 0 {
+		return nil, fmt.Errorf("%w: %s: %d attention heads are not divisible by %d key/value heads", ErrConfig, f.file, a.heads, a.kvHeads)
+	}
+	for _, l := range a.specs {
+		if l.rope != nil && (l.rope.dims%2 != 0 || l.rope.dims < 2 || l.rope.dims > a.headSize) {
+			return nil, fmt.Errorf("%w: %s: rotary positions over %d of %d dimensions of a head, want an even number", ErrConfig, f.file, l.rope.dims, a.headSize)
+		}
+	}
+	return a, nil
+}
+
+// activation reads the name of an activation function.
+func (f *fields) activation(name, def string) simd.Activation {
+	switch s := f.string(name, def); s {
+	case "gelu", "gelu_python":
+		return simd.GELU
+	case "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_python_tanh":
+		return simd.GELUTanh
+	case "relu":
+		return simd.ReLU
+	case "silu", "swish":
+		return simd.SiLU
+	case "tanh":
+		return simd.Tanh
+	default:
+		f.fail(name, "is %q, want one of gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, relu, silu, swish, tanh", s)
+		return simd.Identity
+	}
+}
+
+// eps reads the epsilon of the norms.
+func (f *fields) eps(name string, def float64) float64 { return f.float(name, def, 1e-30, 1) }
+
+// hasArchitecture reports whether an entry of architectures ends in suffix.
+func (f *fields) hasArchitecture(suffix string) bool {
+	return slices.ContainsFunc(f.strings("architectures"), func(s string) bool { return strings.HasSuffix(s, suffix) })
+}
+
+// repeat makes the specs of n layers.
+func repeat(n int, layer func(i int) layerSpec) []layerSpec {
+	specs := make([]layerSpec, n)
+	for i := range specs {
+		specs[i] = layer(i)
+	}
+	return specs
+}

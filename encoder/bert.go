@@ -1,0 +1,101 @@
+package encoder
+
+import (
+	"fmt"
+
+	"searchd/internal/simd"
+	"searchd/pooling"
+)
+
+// bert reads the config of BERT: learned positions from 0, segments, post-norm, gelu, biases everywhere.
+// Source: transformers modeling_bert.py.
+func bert(f *fields) *architecture {
+	if f.string("position_embedding_type", "") == "alibi" {
+		return jina(f)
+	}
+	f.oneOf("position_embedding_type", "absolute", "absolute")
+	a := bertLike(f, "bert")
+	a.positions = positionTable{name: "embeddings.position_embeddings.weight", rows: a.maxTokens, padID: -1}
+	a.head = bertHead(f)
+	a.mlm = &mlmSpec{dense: "/cls.predictions.transform.dense", denseBias: true, act: a.act, norm: "/cls.predictions.transform.LayerNorm",
+		decoder: "/cls.predictions.decoder", bias: []string{"/cls.predictions.bias", "/cls.predictions.decoder.bias"}}
+	return a
+}
+
+// bertHead is the head of BERT for sequence classification, on the pooler; nil if the checkpoint is not one.
+func bertHead(f *fields) *headSpec {
+	if !f.hasArchitecture("ForSequenceClassification") {
+		return nil
+	}
+	return &headSpec{mode: pooling.CLSMode, dense: "pooler.dense", denseBias: true, act: simd.Tanh, out: "/classifier", outBias: true}
+}
+
+// roberta reads RoBERTa, XLM-RoBERTa and CamemBERT: BERT whose positions begin after the padding id, with one segment.
+// Source: transformers modeling_roberta.py.
+func roberta(f *fields) *architecture {
+	f.oneOf("position_embedding_type", "absolute", "absolute")
+	a := bertLike(f, f.string("model_type", ""), "roberta.", "xlm-roberta.", "camembert.")
+	pad := f.int("pad_token_id", 1, 0, a.maxTokens-1)
+	a.positions = positionTable{name: "embeddings.position_embeddings.weight", rows: a.maxTokens, offset: pad + 1, padID: pad}
+	a.maxTokens -= pad + 1
+	if a.maxTokens < 1 {
+		f.fail("max_position_embeddings", "is %d, want more than pad_token_id + 1 = %d", a.positions.rows, pad+1)
+	}
+	if f.hasArchitecture("ForSequenceClassification") {
+		a.head = &headSpec{mode: pooling.CLSMode, dense: "/classifier.dense", denseBias: true, act: simd.Tanh,
+			out: "/classifier.out_proj", outBias: true}
+	}
+	a.mlm = robertaMLM
+	return a
+}
+
+// robertaMLM is the masked-language head of RoBERTa and MPNet.
+var robertaMLM = &mlmSpec{dense: "/lm_head.dense", denseBias: true, act: simd.GELU, norm: "/lm_head.layer_norm",
+	decoder: "/lm_head.decoder", bias: []string{"/lm_head.bias", "/lm_head.decoder.bias"}}
+
+// bertLike reads what all relatives of BERT have in common; maxTokens is the number of rows of the position table.
+func bertLike(f *fields, family string, prefixes ...string) *architecture {
+	if len(prefixes) == 0 {
+		prefixes = []string{family + "."}
+	}
+	f.want("is_decoder", false)
+	a := &architecture{
+		family:       family,
+		prefixes:     append([]string{""}, prefixes...),
+		vocab:        f.needInt("vocab_size", 1, maxVocab),
+		hidden:       f.needInt("hidden_size", 1, maxHidden),
+		heads:        f.needInt("num_attention_heads", 1, maxHeads),
+		intermediate: f.needInt("intermediate_size", 1, maxIntermediate),
+		types:        f.int("type_vocab_size", 2, 1, 1024),
+		maxTokens:    f.needInt("max_position_embeddings", 1, maxPositions),
+
+		words:         []string{"embeddings.word_embeddings.weight"},
+		typeTable:     "embeddings.token_type_embeddings.weight",
+		embeddingNorm: "embeddings.LayerNorm",
+
+		eps:       f.eps("layer_norm_eps", 1e-12),
+		normBias:  true,
+		act:       f.activation("hidden_act", "gelu"),
+		layerRoot: "encoder.layer.",
+	}
+	a.specs = repeat(f.needInt("num_hidden_layers", 1, maxLayers), bertLayer)
+	return a
+}
+
+func bertLayer(i int) layerSpec {
+	return layerSpec{
+		root:            fmt.Sprintf("encoder.layer.%d.", i),
+		query:           "attention.self.query",
+		key:             "attention.self.key",
+		value:           "attention.self.value",
+		qkvBias:         true,
+		output:          "attention.output.dense",
+		outputBias:      true,
+		attentionNorm:   "attention.output.LayerNorm",
+		up:              "intermediate.dense",
+		upBias:          true,
+		down:            "output.dense",
+		downBias:        true,
+		feedForwardNorm: "output.LayerNorm",
+	}
+}

@@ -1,0 +1,259 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"searchd/encoder/tokenizer"
+	"searchd/pooling"
+)
+
+// Errors of a request.
+var (
+	ErrDimensions = errors.New("encoder: bad number of dimensions")
+	ErrNoHead     = errors.New("encoder: the checkpoint has no head that scores pairs")
+	ErrTokenID    = errors.New("encoder: token id outside the vocabulary")
+)
+
+// EncodeOptions choose what Encode returns. The zero value is what SentenceTransformer.encode does by default.
+type EncodeOptions struct {
+	// Prompt is the name of one of the checkpoint's prompts, or PromptQuery, PromptDocument or PromptNone. Empty: the default prompt of the
+	// checkpoint, or none.
+	Prompt string
+	// Dimensions cuts the vectors and gives them unit length again, for models trained that way (Matryoshka). 0: no cut.
+	Dimensions int
+	// KeepIDs asks for the token ids.
+	KeepIDs bool
+}
+
+// Result holds what Encode made of each text, in the order of the texts.
+type Result struct {
+	Vectors   [][]float32 // [n][Dim or Dimensions]
+	IDs       [][]int32   // with special tokens; nil without KeepIDs
+	Truncated []bool      // whether the end of the text did not fit into MaxSeqLength tokens
+	Tokens    int         // of all texts, with special tokens
+}
+
+// sequence is a text or a pair as tokens.
+type sequence struct {
+	ids, types []int32
+	skip       int // leading tokens that the pooling leaves out
+	truncated  bool
+}
+
+// Encode returns the vectors of any number of texts. White space at both ends of a text is dropped, as sentence-transformers does. Texts
+// are worked on in batches of similar length without padding, so that a vector does not depend on its neighbours. It returns ErrPrompt,
+// ErrDimensions, or the error of ctx if that ends first; ctx is checked per layer.
+func (m *Model) Encode(ctx context.Context, texts []string, o EncodeOptions) (*Result, error) {
+	if err := m.checkDimensions(o.Dimensions); err != nil {
+		return nil, err
+	}
+	prompt, err := m.prompts.text(o.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	seqs, err := m.tokenize(ctx, len(texts), func(i int) tokenizer.Encoding { return m.encodeText(prompt + texts[i]) })
+	if err != nil {
+		return nil, err
+	}
+	if prompt != "" && !m.pool.includePrompt {
+		skip := m.promptTokens(prompt)
+		for i := range seqs {
+			seqs[i].skip = skip
+		}
+	}
+	return m.vectors(ctx, seqs, o)
+}
+
+// EncodeIDs is Encode for texts that are already tokens, special tokens included. No prompt is added; what exceeds MaxSeqLength is cut off.
+// It returns ErrTokenID for an id that is not in the vocabulary.
+func (m *Model) EncodeIDs(ctx context.Context, ids [][]int32, o EncodeOptions) (*Result, error) {
+	if err := m.checkDimensions(o.Dimensions); err != nil {
+		return nil, err
+	}
+	seqs := make([]sequence, len(ids))
+	for i, list := range ids {
+		seqs[i].ids = list
+		if m.maxLen > 0 && len(list) > m.maxLen {
+			seqs[i].ids, seqs[i].truncated = list[:m.maxLen], true
+		}
+		if err := m.checkIDs(seqs[i].ids); err != nil {
+			return nil, fmt.Errorf("text %d: %w", i, err)
+		}
+	}
+	return m.vectors(ctx, seqs, o)
+}
+
+// checkDimensions is the check that comes before any work on dense vectors.
+func (m *Model) checkDimensions(n int) error {
+	if len(m.pool.modes) == 0 {
+		return ErrNotDense
+	}
+	if n < 0 || n > m.dim {
+		return fmt.Errorf("%w: %d, want 0 or 1 to %d", ErrDimensions, n, m.dim)
+	}
+	return nil
+}
+
+// Score returns the raw output of a cross-encoder for each pair of query and text: no sigmoid is applied. It returns ErrNoHead if the
+// checkpoint has no classification head with a single label.
+func (m *Model) Score(ctx context.Context, pairs [][2]string) ([]float32, error) {
+	if m.info.Labels != 1 {
+		return nil, fmt.Errorf("%w: its head has %d labels, want 1", ErrNoHead, m.info.Labels)
+	}
+	logits, err := m.Classify(ctx, pairs)
+	if err != nil {
+		return nil, err
+	}
+	scores := make([]float32, len(pairs))
+	for i := range scores {
+		scores[i] = logits[i][0]
+	}
+	return scores, nil
+}
+
+// Classify returns the raw outputs [n][labels] of the classification head for each pair.
+func (m *Model) Classify(ctx context.Context, pairs [][2]string) ([][]float32, error) {
+	if m.info.Labels == 0 {
+		return nil, ErrNoHead
+	}
+	seqs, err := m.tokenize(ctx, len(pairs), func(i int) tokenizer.Encoding {
+		return m.tok.EncodePair(strip(pairs[i][0]), strip(pairs[i][1]), m.maxLen)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float32, len(pairs))
+	h := m.stack.hidden
+	err = m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
+		for i, n := range members {
+			out[n] = m.stack.head.logits(w.states[b.offsets[i]*h:b.offsets[i+1]*h], h)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// encodeText turns a text with its prompt into tokens.
+func (m *Model) encodeText(text string) tokenizer.Encoding {
+	if m.static == nil {
+		return m.tok.Encode(strip(text), m.maxLen)
+	}
+	e := m.tok.EncodeBare(text)
+	if m.maxLen > 0 && len(e.IDs) > m.maxLen {
+		e.IDs, e.Truncated = e.IDs[:m.maxLen], true
+	}
+	return e
+}
+
+// promptTokens counts the tokens of a prompt as it stands before a text: with the special tokens in front, without one at the end.
+func (m *Model) promptTokens(prompt string) int {
+	e := m.encodeText(prompt)
+	n := len(e.IDs)
+	if n > 0 && n <= len(e.Spans) && e.Spans[n-1] == (tokenizer.Span{}) {
+		n--
+	}
+	return n
+}
+
+// tokenize calls encode for each of n inputs, on as many goroutines as are free.
+func (m *Model) tokenize(ctx context.Context, n int, encode func(i int) tokenizer.Encoding) ([]sequence, error) {
+	const chunk = 16
+	got, err := m.acquire(ctx, (n+chunk-1)/chunk)
+	if err != nil {
+		return nil, err
+	}
+	defer m.release(got)
+	seqs := make([]sequence, n)
+	team(got).each((n+chunk-1)/chunk, func(_, c int) {
+		if ctx.Err() != nil {
+			return
+		}
+		for i := c * chunk; i < min(n, (c+1)*chunk); i++ {
+			e := encode(i)
+			seqs[i] = sequence{ids: e.IDs, truncated: e.Truncated}
+			if m.segments {
+				seqs[i].types = e.TypeIDs
+			}
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i := range seqs {
+		if err := m.checkIDs(seqs[i].ids); err != nil {
+			return nil, err
+		}
+		for _, segment := range seqs[i].types {
+			if segment < 0 || int(segment) >= m.stack.types {
+				return nil, fmt.Errorf("%w: segment %d, want 0 to %d", ErrTokenID, segment, m.stack.types-1)
+			}
+		}
+	}
+	return seqs, nil
+}
+
+func (m *Model) checkIDs(ids []int32) error {
+	for _, id := range ids {
+		if id < 0 || int(id) >= m.info.Vocab {
+			return fmt.Errorf("%w: %d, want 0 to %d", ErrTokenID, id, m.info.Vocab-1)
+		}
+	}
+	return nil
+}
+
+// vectors encodes sequences.
+func (m *Model) vectors(ctx context.Context, seqs []sequence, o EncodeOptions) (*Result, error) {
+	r := &Result{Vectors: make([][]float32, len(seqs)), Truncated: make([]bool, len(seqs))}
+	if o.KeepIDs {
+		r.IDs = make([][]int32, len(seqs))
+	}
+	for i, s := range seqs {
+		r.Truncated[i] = s.truncated
+		r.Tokens += len(s.ids)
+		if o.KeepIDs {
+			r.IDs[i] = s.ids
+		}
+	}
+	hidden := m.info.Hidden
+	width := hidden * len(m.pool.modes)
+	err := m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
+		x := make([]float32, len(members)*width)
+		for i, n := range members {
+			dst := x[i*width : (i+1)*width]
+			if m.static != nil {
+				m.static.vector(dst, seqs[n].ids)
+				continue
+			}
+			if err := m.poolSequence(ctx, dst, w, b.offsets[i], b.offsets[i+1], seqs[n].skip); err != nil {
+				return err
+			}
+		}
+		for i, v := range m.finishVectors(x, len(members), o.Dimensions) {
+			r.Vectors[members[i]] = v
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// finishVectors applies the modules after the pooling to x [rows, ...] and cuts the vectors where that is asked for.
+func (m *Model) finishVectors(x []float32, rows, dimensions int) [][]float32 {
+	for _, mod := range m.after {
+		x = mod.apply(x, rows)
+	}
+	out := make([][]float32, rows)
+	for i := range out {
+		v := x[i*m.dim : (i+1)*m.dim : (i+1)*m.dim]
+		if dimensions > 0 && dimensions < m.dim {
+			v = append([]float32(nil), v[:dimensions]...)
+			pooling.Normalize(v)
+		}
+		out[i] = v
+	}
+	return out
+}

@@ -1,0 +1,254 @@
+package encoder
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrConfig is a setting of a checkpoint that is missing, malformed, out of range or not supported.
+var ErrConfig = errors.New("encoder: bad checkpoint setting")
+
+// maxConfigBytes bounds the JSON files of a checkpoint other than the tokenizer's.
+const maxConfigBytes = 4 << 20
+
+// fields reads one JSON object strictly: a wrong type, a number out of range or an unknown word is an error that names file, field, value
+// and what is allowed. Errors are collected, so that all wrong fields are named at once; err returns them. null counts as absent.
+type fields struct {
+	file string // and, within it, the path of this object
+	raw  map[string]json.RawMessage
+	errs *[]error
+}
+
+// readFields reads the object in the file name. A file that does not exist is fs.ErrNotExist.
+func readFields(fsys fs.FS, name string) (*fields, error) {
+	b, err := readLimited(fsys, name, maxConfigBytes)
+	if err != nil {
+		return nil, err
+	}
+	return parseFields(name, b)
+}
+
+// readLimited reads a file of at most limit bytes.
+func readLimited(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if int64(len(b)) > limit {
+		return nil, fmt.Errorf("%w: %s is longer than %d bytes", ErrConfig, name, limit)
+	}
+	return b, nil
+}
+
+func parseFields(file string, b []byte) (*fields, error) {
+	raw, err := parseObject(b)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %v", ErrConfig, file, err)
+	}
+	return &fields{file: file, raw: raw, errs: new([]error)}, nil
+}
+
+// parseObject splits an object into its members. Unlike json.Unmarshal it refuses a key that occurs twice and tells keys apart by case.
+func parseObject(b []byte) (map[string]json.RawMessage, error) {
+	if !utf8.Valid(b) {
+		return nil, errors.New("not UTF-8")
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("want a JSON object, got %v %v", t, errText(err))
+	}
+	raw := map[string]json.RawMessage{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := key.(string)
+		if _, dup := raw[name]; dup {
+			return nil, fmt.Errorf("field %q occurs twice", name)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, fmt.Errorf("field %q: %v", name, errText(err))
+		}
+		raw[name] = value
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, errors.New(errText(err))
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("something follows the JSON object")
+	}
+	return raw, nil
+}
+
+func errText(err error) string {
+	switch err {
+	case nil:
+		return ""
+	case io.EOF:
+		return "unexpected end"
+	}
+	return err.Error()
+}
+
+// err returns what went wrong in all reads so far, or nil.
+func (f *fields) err() error { return errors.Join(*f.errs...) }
+
+// fail records an error about one field.
+func (f *fields) fail(name, format string, args ...any) {
+	*f.errs = append(*f.errs, fmt.Errorf("%w: %s: %s %s", ErrConfig, f.file, name, fmt.Sprintf(format, args...)))
+}
+
+// has reports whether the field is there and not null.
+func (f *fields) has(name string) bool {
+	v, ok := f.raw[name]
+	return ok && string(v) != "null"
+}
+
+// first returns the first of names that is there, or the first of all.
+func (f *fields) first(names ...string) string {
+	for _, name := range names {
+		if f.has(name) {
+			return name
+		}
+	}
+	return names[0]
+}
+
+// text shortens a raw value for a message.
+func (f *fields) text(name string) string {
+	const limit = 60
+	s := string(f.raw[name])
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "") + "..."
+	}
+	return s
+}
+
+// int reads an integer from lo to hi; an absent field is def, which need not lie in the range.
+func (f *fields) int(name string, def, lo, hi int) int {
+	if !f.has(name) {
+		return def
+	}
+	n, err := strconv.ParseInt(string(f.raw[name]), 10, 64)
+	if err != nil || n < int64(lo) || n > int64(hi) {
+		f.fail(name, "is %s, want an integer from %d to %d", f.text(name), lo, hi)
+		return max(lo, min(def, hi))
+	}
+	return int(n)
+}
+
+// needInt reads an integer that must be there.
+func (f *fields) needInt(name string, lo, hi int) int {
+	if !f.has(name) {
+		f.fail(name, "is missing, want an integer from %d to %d", lo, hi)
+		return lo
+	}
+	return f.int(name, lo, lo, hi)
+}
+
+// float reads a number from lo to hi; an absent field is def.
+func (f *fields) float(name string, def, lo, hi float64) float64 {
+	if !f.has(name) {
+		return def
+	}
+	s := string(f.raw[name])
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || s[0] == '"' || math.IsNaN(x) || x < lo || x > hi {
+		f.fail(name, "is %s, want a number from %g to %g", f.text(name), lo, hi)
+		return def
+	}
+	return x
+}
+
+// bool reads true or false; an absent field is def.
+func (f *fields) bool(name string, def bool) bool {
+	if !f.has(name) {
+		return def
+	}
+	switch string(f.raw[name]) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	f.fail(name, "is %s, want true or false", f.text(name))
+	return def
+}
+
+// string reads a string; an absent field is def.
+func (f *fields) string(name, def string) string {
+	if !f.has(name) {
+		return def
+	}
+	var s string
+	if f.raw[name][0] != '"' || json.Unmarshal(f.raw[name], &s) != nil {
+		f.fail(name, "is %s, want a string", f.text(name))
+		return def
+	}
+	return s
+}
+
+// oneOf reads a string that must be one of allowed; an absent field is def.
+func (f *fields) oneOf(name, def string, allowed ...string) string {
+	s := f.string(name, def)
+	if !slices.Contains(allowed, s) {
+		f.fail(name, "is %q, want one of %s", s, strings.Join(allowed, ", "))
+		return def
+	}
+	return s
+}
+
+// strings reads an array of strings; an absent field is nil.
+func (f *fields) strings(name string) []string {
+	if !f.has(name) {
+		return nil
+	}
+	var list []string
+	if json.Unmarshal(f.raw[name], &list) != nil {
+		f.fail(name, "is %s, want an array of strings", f.text(name))
+	}
+	return list
+}
+
+// object reads an object as fields that share the error list; nil if absent.
+func (f *fields) object(name string) *fields {
+	if !f.has(name) {
+		return nil
+	}
+	raw, err := parseObject(f.raw[name])
+	if err != nil {
+		f.fail(name, "is %s: %v", f.text(name), err)
+		return nil
+	}
+	return &fields{file: f.file + ": " + name, raw: raw, errs: f.errs}
+}
+
+// want refuses a setting that the stack does not have, unless it has the value for which nothing needs doing.
+func (f *fields) want(name string, value bool) {
+	if f.bool(name, value) != value {
+		f.fail(name, "is %t, only %t is supported", !value, value)
+	}
+}
+
+// absent refuses a field that, when set, changes the mathematics in a way that the stack does not have.
+func (f *fields) absent(name string) {
+	if f.has(name) {
+		f.fail(name, "is %s, only null is supported", f.text(name))
+	}
+}

@@ -1,0 +1,173 @@
+package encoder
+
+import (
+	"context"
+
+	"searchd/internal/simd"
+)
+
+// batch is the input of one run: sequences one after another.
+type batch struct {
+	ids     []int32 // [T]
+	types   []int32 // [T]; nil: all 0
+	offsets []int   // [sequences+1]
+}
+
+// longest returns the number of tokens of the longest sequence.
+func (b *batch) longest() int {
+	n := 0
+	for i := range len(b.offsets) - 1 {
+		n = max(n, b.offsets[i+1]-b.offsets[i])
+	}
+	return n
+}
+
+// blockRows is how many tokens at most go through the row-wise part of a layer together: enough to use each packed weight many times, few
+// enough for the intermediate states to stay in the second-level cache; a multiple of the 14 rows of a tile of the AVX-512 kernel.
+const blockRows = 56
+
+// split divides n rows into blocks of nearly equal size, a multiple of the team where that leaves each at least a few rows.
+func split(n int, t team) (blocks int) {
+	const least = 4
+	blocks = (n + blockRows - 1) / blockRows
+	if size := int(t); size > 1 && blocks%size != 0 {
+		blocks = max(blocks, min((blocks/size+1)*size, n/least))
+	}
+	return blocks
+}
+
+// forward runs the batch and leaves the states [T, H] in w.states. It passes the result of every layer to tap, if there is one, and
+// returns early when ctx ends. Each layer has two parts, with a barrier after each: attention, parallel over sequences, heads and query
+// tiles; and all that works row by row, parallel over blocks of rows, which runs on into the projections of the next layer.
+func (s *stack) forward(ctx context.Context, w *workspace, b *batch, t team, tap *tap) error {
+	if n := len(b.ids); t > 1 && n > 0 && n <= blockRows && tap == nil && s.layerWeights == nil {
+		return s.forwardTogether(ctx, w, b, t)
+	}
+	w.prepare(s, b, t)
+	n := len(b.ids)
+	blocks := split(n, t)
+	rows := func(i int) (from, to int) { return n * i / blocks, n * (i + 1) / blocks }
+	t.each(blocks, func(worker, i int) {
+		from, to := rows(i)
+		s.embed(w, b, worker, from, to)
+		tap.states(0, w.states[from*s.hidden:to*s.hidden], from, s.hidden)
+		s.mix(w, 0, from, to)
+		s.project(w, b, 0, worker, from, to)
+	})
+	for k, l := range s.layers {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		tap.attention(s, k, w)
+		s.attend(w, k, t)
+		t.each(blocks, func(worker, i int) {
+			from, to := rows(i)
+			s.finish(l, w, worker, from, to)
+			x := w.states[from*s.hidden : to*s.hidden]
+			if k == len(s.layers)-1 && s.finalNorm != nil {
+				s.finalNorm.apply(x, x, to-from)
+			}
+			tap.states(k+1, x, from, s.hidden)
+			s.mix(w, k+1, from, to)
+			if k+1 < len(s.layers) {
+				s.project(w, b, k+1, worker, from, to)
+			}
+		})
+	}
+	return ctx.Err()
+}
+
+// embed writes the embeddings of the tokens [from, to) to their states.
+func (s *stack) embed(w *workspace, b *batch, worker, from, to int) {
+	e := s.embedding
+	x := w.states[from*s.hidden : to*s.hidden]
+	if s.projection != nil {
+		x = w.scratch[worker].embedding[:(to-from)*e]
+	}
+	for i := from; i < to; i++ {
+		row := x[(i-from)*e : (i-from+1)*e]
+		copy(row, s.wordTable[int(b.ids[i])*e:])
+		if s.segments != nil {
+			segment := 0
+			if b.types != nil && s.types > 1 {
+				segment = int(b.types[i])
+			}
+			simd.Axpy(row, 1, s.segments[segment*e:(segment+1)*e])
+		}
+		if s.positionRows != nil {
+			at := int(w.positions[i])
+			simd.Axpy(row, 1, s.positionRows[at*e:(at+1)*e])
+		}
+	}
+	if s.embeddingNorm != nil {
+		s.embeddingNorm.apply(x, x, to-from)
+	}
+	if s.projection != nil {
+		s.projection.mul(w.states[from*s.hidden:to*s.hidden], x, to-from, simd.Identity, nil)
+	}
+}
+
+// project computes query, key and value of layer n for the tokens [from, to).
+func (s *stack) project(w *workspace, b *batch, n, worker, from, to int) {
+	l, rows := s.layers[n], to-from
+	x := w.states[from*s.hidden : to*s.hidden]
+	if s.preNorm && l.attentionNorm != nil {
+		y := w.scratch[worker].normed[:rows*s.hidden]
+		l.attentionNorm.apply(y, x, rows)
+		x = y
+	}
+	l.qkv.mul(w.qkv[from*w.qkvWidth:to*w.qkvWidth], x, rows, simd.Identity, nil)
+	s.rotate(l, w, b, from, to)
+}
+
+// rotate applies what layer l does to queries and keys of the tokens [from, to) after their projection: norms of the heads and rotation.
+func (s *stack) rotate(l *layer, w *workspace, b *batch, from, to int) {
+	if l.queryNorm == nil && l.keyNorm == nil && l.rope == nil {
+		return
+	}
+	width, rows := w.qkvWidth, to-from
+	qkv := w.qkv[from*width : to*width]
+	q, k := s.heads*s.headSize, s.kvHeads*s.headSize
+	for i := range rows {
+		row := qkv[i*width:]
+		if l.queryNorm != nil {
+			l.queryNorm.apply(row[:q], row[:q], s.heads)
+		}
+		if l.keyNorm != nil {
+			l.keyNorm.apply(row[q:q+k], row[q:q+k], s.kvHeads)
+		}
+	}
+	if l.rope != nil {
+		l.rope.rotate(qkv, width, s.headSize, s.heads+s.kvHeads, b.offsets, from, to)
+	}
+}
+
+// finish applies the rest of layer l to the tokens [from, to): output projection, residuals, norms and feed-forward.
+func (s *stack) finish(l *layer, w *workspace, worker, from, to int) {
+	rows, inner := to-from, s.heads*s.headSize
+	x := w.states[from*s.hidden : to*s.hidden]
+	sc := w.scratch[worker]
+	l.output.mul(x, w.context[from*inner:to*inner], rows, simd.Identity, x)
+	in := x
+	if s.preNorm {
+		in = sc.normed[:rows*s.hidden]
+		l.feedForwardNorm.apply(in, x, rows)
+	} else {
+		l.attentionNorm.apply(x, x, rows)
+	}
+	up := sc.up[:rows*s.intermediate]
+	if l.gate == nil {
+		l.up.mul(up, in, rows, s.act, nil)
+	} else {
+		gate := sc.gate[:rows*s.intermediate]
+		l.gate.mul(gate, in, rows, s.act, nil)
+		l.up.mul(up, in, rows, simd.Identity, nil)
+		for i, g := range gate {
+			up[i] *= g
+		}
+	}
+	l.down.mul(x, up, rows, simd.Identity, x)
+	if !s.preNorm {
+		l.feedForwardNorm.apply(x, x, rows)
+	}
+}

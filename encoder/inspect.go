@@ -1,0 +1,139 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"searchd/encoder/tokenizer"
+	"searchd/internal/simd"
+)
+
+// ErrInspect is a request for a part of the stack that the model does not have.
+var ErrInspect = errors.New("encoder: no such layer or head")
+
+// MaxInspectTokens is where Inspect cuts a text, since attention weights grow with the square of its length.
+const MaxInspectTokens = 512
+
+// AllHeads asks for the average of the attention weights over all heads of a layer.
+const AllHeads = -1
+
+// InspectOptions choose what Inspect hands out.
+type InspectOptions struct {
+	Prompt    string // as in EncodeOptions
+	Attention bool   // hand out the attention weights of Layer and Head
+	Layer     int    // from 0
+	Head      int    // from 0, or AllHeads
+	States    bool   // hand out the states
+}
+
+// Inspection is what happens to one text inside the stack.
+type Inspection struct {
+	Text      string           // prompt and text as they are encoded, to which Spans refer
+	IDs       []int32          // [L]
+	Tokens    []string         // [L]
+	Spans     []tokenizer.Span // [L], see tokenizer.Encoding
+	Truncated bool             // whether the end of the text was cut off
+	Attention [][]float32      // [L][L]: row i holds the weights of the tokens that token i attends to; they sum to 1
+	States    [][]float32      // [layers+1][L*H]: the embeddings, then the states after each layer; the last are those that are pooled
+}
+
+// Inspect encodes one text and hands out attention weights and states on the way. Static models have neither: ErrInspect.
+func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*Inspection, error) {
+	if m.static != nil {
+		return nil, fmt.Errorf("%w: a static model has no layers", ErrInspect)
+	}
+	s := m.stack
+	if o.Attention && (o.Layer < 0 || o.Layer >= len(s.layers) || o.Head < AllHeads || o.Head >= s.heads) {
+		return nil, fmt.Errorf("%w: layer %d, head %d, want layers 0 to %d, heads 0 to %d or %d for all", ErrInspect,
+			o.Layer, o.Head, len(s.layers)-1, s.heads-1, AllHeads)
+	}
+	prompt, err := m.prompts.text(o.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	in := &Inspection{Text: strip(prompt + text)}
+	e := m.tok.Encode(in.Text, min(m.maxLen, MaxInspectTokens))
+	in.IDs, in.Spans, in.Truncated = e.IDs, e.Spans, e.Truncated
+	if err := m.checkIDs(in.IDs); err != nil {
+		return nil, err
+	}
+	for _, id := range in.IDs {
+		token, _ := m.tok.Token(id)
+		in.Tokens = append(in.Tokens, token)
+	}
+	got, err := m.acquire(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer m.release(got)
+	w := m.workspace()
+	defer m.keep(w)
+	b := &batch{ids: in.IDs, offsets: []int{0, len(in.IDs)}}
+	return in, s.forward(ctx, w, b, team(got), newTap(s, in, o))
+}
+
+// tap copies what passes through the stack during one run of a single sequence. A nil tap takes nothing.
+type tap struct {
+	in          *Inspection
+	layer, head int // layer -1: no attention
+}
+
+func newTap(s *stack, in *Inspection, o InspectOptions) *tap {
+	t := &tap{in: in, layer: -1, head: o.Head}
+	if o.Attention {
+		t.layer = o.Layer
+	}
+	if o.States {
+		in.States = make([][]float32, len(s.layers)+1)
+		for i := range in.States {
+			in.States[i] = make([]float32, len(in.IDs)*s.hidden)
+		}
+	}
+	return t
+}
+
+// states takes the rows of x, the states after n layers, of the tokens from on.
+func (t *tap) states(n int, x []float32, from, hidden int) {
+	if t != nil && t.in.States != nil {
+		copy(t.in.States[n][from*hidden:], x)
+	}
+}
+
+// attention computes the weights of layer n from its queries and keys in w. The run itself never holds them all.
+func (t *tap) attention(s *stack, n int, w *workspace) {
+	if t == nil || n != t.layer {
+		return
+	}
+	length := len(t.in.IDs)
+	t.in.Attention = make([][]float32, length)
+	for i := range t.in.Attention {
+		t.in.Attention[i] = make([]float32, length)
+	}
+	if t.head != AllHeads {
+		s.addWeights(t.in.Attention, s.layers[n].spec, w, t.head, 1)
+		return
+	}
+	for head := range s.heads {
+		s.addWeights(t.in.Attention, s.layers[n].spec, w, head, 1/float32(s.heads))
+	}
+}
+
+// addWeights adds factor times the attention weights of one head to dst [L][L], computed the plain way.
+func (s *stack) addWeights(dst [][]float32, l *layerSpec, w *workspace, head int, factor float32) {
+	d, width := s.headSize, w.qkvWidth
+	keys := w.qkv[s.heads*d+head/(s.heads/s.kvHeads)*d:]
+	scores := make([]float32, len(dst))
+	for i, row := range dst {
+		q := w.qkv[i*width+head*d : i*width+(head+1)*d]
+		lo, hi := s.visible(l, i, len(dst))
+		seen := scores[lo:hi]
+		for j := range seen {
+			k := keys[(lo+j)*width : (lo+j)*width+d]
+			seen[j] = s.alpha * simd.Dot(q, k)
+		}
+		s.bias.add(w.bias, seen, head, lo-i)
+		simd.Softmax(seen)
+		simd.Axpy(row[lo:hi], factor, seen)
+	}
+}

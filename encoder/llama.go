@@ -1,0 +1,132 @@
+package encoder
+
+import (
+	"fmt"
+	"math"
+
+	"searchd/pooling"
+)
+
+// llama reads the decoders of the Llama kind, as embedding models use them: Llama, Mistral, Qwen2 and Qwen3. RMSNorm before each part,
+// rotary positions, grouped key/value heads, a gated feed-forward; causal unless the config says otherwise.
+// Source: transformers modeling_llama.py, modeling_mistral.py, modeling_qwen2.py, modeling_qwen3.py.
+func llama(f *fields) *architecture {
+	family := f.string("model_type", "llama")
+	a := &architecture{
+		family:       family,
+		prefixes:     []string{"", "model."},
+		vocab:        f.needInt("vocab_size", 1, maxVocab),
+		hidden:       f.needInt("hidden_size", 1, maxHidden),
+		heads:        f.needInt("num_attention_heads", 1, maxHeads),
+		headSize:     f.int("head_dim", 0, 1, maxHidden),
+		intermediate: f.needInt("intermediate_size", 1, maxIntermediate),
+		statedTokens: f.needInt("max_position_embeddings", 1, maxPositions),
+
+		words:     []string{"embed_tokens.weight"},
+		finalNorm: "norm",
+
+		norm:      rmsNorm,
+		eps:       f.eps("rms_norm_eps", 1e-6),
+		preNorm:   true,
+		causal:    !f.bool("use_bidirectional_attention", false) && f.bool("is_causal", true),
+		act:       f.activation("hidden_act", "silu"),
+		layerRoot: "layers.",
+	}
+	a.kvHeads = f.int("num_key_value_heads", a.heads, 1, a.heads)
+	headSize := a.headSize
+	if headSize == 0 {
+		headSize = a.hidden / a.heads
+	}
+	attentionBias := f.bool("attention_bias", false)
+	qkvBias := attentionBias || family == "qwen2"
+	mlpBias := f.bool("mlp_bias", false)
+	rope := llamaRope(f, headSize)
+	windows := slidingWindows(f, family, f.needInt("num_hidden_layers", 1, maxLayers))
+	a.specs = repeat(len(windows), func(i int) layerSpec {
+		l := layerSpec{
+			root:  fmt.Sprintf("layers.%d.", i),
+			query: "self_attn.q_proj", key: "self_attn.k_proj", value: "self_attn.v_proj", qkvBias: qkvBias,
+			output: "self_attn.o_proj", outputBias: attentionBias,
+			attentionNorm: "input_layernorm",
+			gate:          "mlp.gate_proj", up: "mlp.up_proj", upBias: mlpBias,
+			down: "mlp.down_proj", downBias: mlpBias,
+			feedForwardNorm: "post_attention_layernorm",
+			rope:            rope,
+			window:          windows[i],
+		}
+		if family == "qwen3" {
+			l.queryNorm, l.keyNorm = "self_attn.q_norm", "self_attn.k_norm"
+		}
+		return l
+	})
+	if f.hasArchitecture("ForSequenceClassification") {
+		a.head = &headSpec{mode: pooling.LastTokenMode, out: "/score"}
+	}
+	return a
+}
+
+// slidingWindows returns the window of each layer, 0 for none. A window w shows a token itself and the w-1 tokens before it.
+func slidingWindows(f *fields, family string, layers int) []int {
+	windows := make([]int, layers)
+	window := f.int("sliding_window", 0, 1, maxPositions)
+	if window == 0 || family == "llama" || family != "mistral" && !f.bool("use_sliding_window", false) {
+		return windows
+	}
+	types := f.layerTypes(layers)
+	from := 0
+	if family != "mistral" {
+		from = f.int("max_window_layers", 28, 0, maxLayers)
+	}
+	for i := range windows {
+		if types == nil && i >= from || types != nil && types[i] == "sliding_attention" {
+			windows[i] = window
+		}
+	}
+	return windows
+}
+
+// llamaRope reads the base and the scaling of the rotation, from rope_theta and rope_scaling or, in newer configs, rope_parameters.
+func llamaRope(f *fields, headSize int) *ropeSpec {
+	if f.float("partial_rotary_factor", 1, 0, 1) != 1 {
+		f.fail("partial_rotary_factor", "is %s, only 1 is supported", f.text("partial_rotary_factor"))
+	}
+	r := &ropeSpec{theta: f.float("rope_theta", 10000, 1, 1e12), dims: headSize}
+	scaling := f.object("rope_scaling")
+	if p := f.object("rope_parameters"); p != nil {
+		r.theta = p.float("rope_theta", r.theta, 1, 1e12)
+		scaling = p
+	}
+	if scaling == nil {
+		return r
+	}
+	switch kind := scaling.first("rope_type", "type"); scaling.oneOf(kind, "default", "default", "linear", "llama3") {
+	case "linear":
+		factor := scaling.float("factor", 1, 1, 1024)
+		r.scale = func(freq float64) float64 { return freq / factor }
+	case "llama3":
+		r.scale = llama3Scale(scaling)
+	}
+	return r
+}
+
+// llama3Scale slows low frequencies by factor, leaves high ones alone and blends between.
+// Source: transformers modeling_rope_utils.py, _compute_llama3_parameters.
+func llama3Scale(f *fields) func(float64) float64 {
+	factor := f.float("factor", 8, 1, 1024)
+	low, high := f.float("low_freq_factor", 1, 1e-3, 1e6), f.float("high_freq_factor", 4, 1e-3, 1e6)
+	if high <= low {
+		f.fail("high_freq_factor", "is %g, want more than low_freq_factor = %g", high, low)
+	}
+	trained := float64(f.int("original_max_position_embeddings", 8192, 1, maxPositions))
+	return func(freq float64) float64 {
+		turns := trained * freq / (2 * math.Pi)
+		switch {
+		case turns < low:
+			return freq / factor
+		case turns > high:
+			return freq
+		}
+		smooth := (turns - low) / (high - low)
+		return (1-smooth)*freq/factor + smooth*freq
+	}
+}

@@ -1,0 +1,320 @@
+package encoder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"searchd/encoder/safetensors"
+	"searchd/encoder/tokenizer"
+	"searchd/pooling"
+)
+
+// Precision is the arithmetic of the linear layers.
+type Precision uint8
+
+// The precisions.
+const (
+	// Float32 gives the vectors of sentence-transformers.
+	Float32 Precision = iota
+	// Int8 rounds the weights of the layers to bytes, with a scale for each output channel, and their inputs, with a scale for each token.
+	// It takes a quarter of the memory and gives vectors that differ a little.
+	Int8
+)
+
+// String returns f32 or int8.
+func (p Precision) String() string {
+	switch p {
+	case Float32:
+		return "f32"
+	case Int8:
+		return "int8"
+	}
+	return fmt.Sprintf("Precision(%d)", uint8(p))
+}
+
+// ParsePrecision reads what String writes.
+func ParsePrecision(s string) (Precision, error) {
+	switch s {
+	case "f32":
+		return Float32, nil
+	case "int8":
+		return Int8, nil
+	}
+	return 0, fmt.Errorf("%w: precision %q, want f32 or int8", ErrConfig, s)
+}
+
+// Options change what a checkpoint says. The zero value changes nothing.
+type Options struct {
+	// Pooling replaces the pooling of the checkpoint: cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken or attention, or several
+	// with a plus sign between them, which are concatenated.
+	Pooling string
+	// LayerWeights make the pooled token states a weighted mean over layers: one weight for the embeddings and one for each layer. Nil: as
+	// the checkpoint says, which mostly is the last layer alone.
+	LayerWeights []float32
+	// MaxSeqLength replaces the length in tokens, with special tokens, at which texts are cut.
+	MaxSeqLength int
+	// Precision is that of the linear layers.
+	Precision Precision
+	// Sparse loads the masked-language head of a checkpoint without modules.json for EncodeSparse.
+	Sparse bool
+	// Threads is the number of goroutines that compute at any time, over all calls together; 0 means GOMAXPROCS.
+	Threads int
+	// MaxBatchTokens is how many tokens a goroutine works on together; a longer text is a batch of its own. 0 means 1024. It bounds the
+	// memory: Threads workspaces of max(MaxBatchTokens, MaxSeqLength) tokens.
+	MaxBatchTokens int
+}
+
+const defaultBatchTokens = 1024
+
+// Model is a loaded checkpoint. It is safe for concurrent use.
+type Model struct {
+	options  Options
+	stack    *stack  // nil for static models
+	static   *static // nil for transformers
+	sparse   *sparse // nil for checkpoints that give no sparse vectors
+	tok      *tokenizer.Tokenizer
+	pool     poolConfig
+	after    []vectorModule
+	prompts  prompts
+	dim      int
+	maxLen   int
+	segments bool // whether the segment ids of the tokenizer count
+	slots    chan struct{}
+	spaces   chan *workspace
+	info     Info
+}
+
+// Info describes a model.
+type Info struct {
+	Name       string   // _name_or_path of config.json; may be empty
+	Family     string   // bert, xlm-roberta, modernbert, ...; static
+	Layers     int      // applications of a layer; ALBERT's share their weights
+	Hidden     int      // width of the token states
+	Heads      int      // attention heads
+	Dim        int      // width of the vectors
+	MaxTokens  int      // where texts are cut, special tokens included
+	Vocab      int      // rows of the word table
+	Pooling    []string // names as in 1_Pooling
+	Normalize  bool     // whether vectors leave with unit length
+	Sparse     bool     // whether EncodeSparse can be used
+	Labels     int      // outputs of the classification head; 0: none
+	Sigmoid    bool     // whether the output of a head with one label passes a sigmoid to become a score
+	Prompts    map[string]string
+	Default    string   // name of the default prompt; empty: none
+	Similarity string   // cosine, dot, euclidean or manhattan
+	SHA256     [32]byte // of the weight files of the transformer
+	Parameters int      // numbers in the tensors that are used
+	Precision  Precision
+}
+
+// Load reads a checkpoint in the layout of sentence-transformers: modules.json, the transformer with config.json, model.safetensors (or
+// shards) and tokenizer.json, pooling and further modules. A folder without modules.json is a plain transformer, or a cross-encoder, and is
+// pooled by the mean. Nothing is guessed: a setting that is not known is an error, for a vector that is a little wrong is worse than none.
+func Load(fsys fs.FS, o Options) (*Model, error) {
+	if _, err := ParsePrecision(o.Precision.String()); err != nil {
+		return nil, fmt.Errorf("%w: Options.Precision is %d, want Float32 or Int8", ErrConfig, o.Precision)
+	}
+	if o.Threads < 0 || o.MaxBatchTokens < 0 || o.MaxSeqLength < 0 {
+		return nil, fmt.Errorf("%w: Options: Threads %d, MaxBatchTokens %d, MaxSeqLength %d, want none below 0",
+			ErrConfig, o.Threads, o.MaxBatchTokens, o.MaxSeqLength)
+	}
+	if o.Threads == 0 {
+		o.Threads = defaultThreads()
+	}
+	if o.MaxBatchTokens == 0 {
+		o.MaxBatchTokens = defaultBatchTokens
+	}
+	m := &Model{options: o, slots: make(chan struct{}, o.Threads), spaces: make(chan *workspace, o.Threads)}
+	refs, err := readModules(fsys)
+	if err != nil {
+		return nil, err
+	}
+	if m.prompts, err = readPrompts(fsys); err != nil {
+		return nil, err
+	}
+	rest, err := m.loadFirst(fsys, refs)
+	if err != nil {
+		return nil, err
+	}
+	m.dim = m.info.Hidden * len(m.pool.modes)
+	for _, ref := range rest {
+		mod, err := readVectorModule(fsys, ref, m.dim)
+		if err != nil {
+			return nil, err
+		}
+		if mod != nil {
+			m.after = append(m.after, mod)
+			m.dim = mod.width(m.dim)
+		}
+	}
+	m.describe()
+	return m, nil
+}
+
+// loadFirst reads the modules up to the pooling and returns the others.
+func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err error) {
+	switch first := refs[0]; first.class {
+	case "StaticEmbedding":
+		if m.options.Pooling != "" {
+			return nil, fmt.Errorf("%w: Options.Pooling is %q, a static model has the mean only", ErrConfig, m.options.Pooling)
+		}
+		return refs[1:], m.loadStatic(fsys, first.dir)
+	case "Transformer":
+		if len(refs) == 1 && isModel2Vec(fsys) {
+			return nil, m.loadModel2Vec(fsys)
+		}
+		if err := m.loadTransformer(fsys, first.dir); err != nil {
+			return nil, err
+		}
+	case "MLMTransformer":
+		return nil, m.loadSplade(fsys, refs)
+	default:
+		return nil, fmt.Errorf("%w: modules.json: module %q at the beginning is not supported, want Transformer, MLMTransformer or StaticEmbedding",
+			ErrConfig, first.class)
+	}
+	rest = refs[1:]
+	if len(rest) > 0 && rest[0].class == "WeightedLayerPooling" {
+		if err := m.stack.readLayerPooling(fsys, rest[0].dir); err != nil {
+			return nil, err
+		}
+		rest = rest[1:]
+	}
+	if m.options.LayerWeights != nil {
+		if err := m.stack.setLayerWeights(m.options.LayerWeights); err != nil {
+			return nil, err
+		}
+	}
+	m.pool = poolConfig{modes: []pooling.Mode{pooling.MeanMode}, includePrompt: true}
+	if len(rest) > 0 && rest[0].class == "Pooling" {
+		if m.pool, err = readPooling(fsys, rest[0].dir, m.stack.hidden); err != nil {
+			return nil, err
+		}
+		rest = rest[1:]
+	} else if len(rest) == 0 && m.options.Sparse {
+		err = m.loadSparse(fsys, ".")
+	} else if len(rest) > 0 {
+		err = fmt.Errorf("%w: modules.json: module %q after the transformer is not supported, want Pooling", ErrConfig, rest[0].class)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if m.options.Pooling != "" {
+		if m.pool.modes, err = parseModes(strings.Split(m.options.Pooling, "+")); err != nil {
+			return nil, fmt.Errorf("%w: Options.Pooling: %v", ErrConfig, err)
+		}
+	}
+	return rest, nil
+}
+
+// loadSplade reads the modules of a sparse encoder: a transformer with its masked-language head, and SpladePooling.
+func (m *Model) loadSplade(fsys fs.FS, refs []moduleRef) error {
+	if len(refs) != 2 || refs[1].class != "SpladePooling" {
+		return fmt.Errorf("%w: modules.json: want SpladePooling, and nothing else, after MLMTransformer", ErrConfig)
+	}
+	if err := m.loadTransformer(fsys, refs[0].dir); err != nil {
+		return err
+	}
+	if err := m.loadSparse(fsys, refs[0].dir); err != nil {
+		return err
+	}
+	return m.sparse.readPooling(fsys, refs[1].dir)
+}
+
+// loadTransformer reads config, weights and tokenizer from dir.
+func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
+	f, err := readFields(fsys, path.Join(dir, "config.json"))
+	if err != nil {
+		return err
+	}
+	a, err := readArchitecture(f)
+	if err != nil {
+		return err
+	}
+	m.info.Name = f.string("_name_or_path", "")
+	if a.head != nil {
+		m.info.Sigmoid = readSigmoid(f)
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	lowerCase, err := m.readLength(fsys, dir, a)
+	if err != nil {
+		return err
+	}
+	if m.tok, err = readTokenizer(fsys, dir, lowerCase, a.vocab); err != nil {
+		return err
+	}
+	ck, err := safetensors.Open(fsys, dir)
+	if err != nil {
+		return err
+	}
+	defer ck.Close()
+	var hashed sync.WaitGroup
+	var hashErr error
+	hashed.Go(func() { m.info.SHA256, hashErr = ck.SHA256() })
+	m.stack, err = loadStack(ck, a, m.options.Precision)
+	hashed.Wait()
+	if err := errors.Join(err, hashErr); err != nil {
+		return err
+	}
+	m.info.Family, m.info.Layers, m.info.Hidden, m.info.Heads = a.family, len(a.specs), a.hidden, a.heads
+	m.info.Vocab, m.info.Parameters = a.vocab, m.stack.parameters
+	if m.stack.head != nil {
+		m.info.Labels = m.stack.head.labels
+	}
+	return nil
+}
+
+// maxTokenizerBytes bounds tokenizer.json.
+const maxTokenizerBytes = 64 << 20
+
+// readTokenizer reads tokenizer.json from the transformer's folder or, as some checkpoints have it, from the root.
+func readTokenizer(fsys fs.FS, dir string, lowerCase bool, vocab int) (*tokenizer.Tokenizer, error) {
+	name := path.Join(dir, "tokenizer.json")
+	b, err := readLimited(fsys, name, maxTokenizerBytes)
+	if errors.Is(err, fs.ErrNotExist) && dir != "." {
+		name = "tokenizer.json"
+		b, err = readLimited(fsys, name, maxTokenizerBytes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	tok, err := tokenizer.New(b, tokenizer.Options{LowerCase: lowerCase})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if tok.Size() > vocab {
+		return nil, fmt.Errorf("%w: %s: ids up to %d, but the word table has %d rows", ErrConfig, name, tok.Size()-1, vocab)
+	}
+	return tok, nil
+}
+
+// describe fills the rest of info.
+func (m *Model) describe() {
+	i := &m.info
+	i.Dim, i.MaxTokens, i.Default, i.Similarity = m.dim, m.maxLen, m.prompts.defaultName, m.prompts.similarity
+	for _, mode := range m.pool.modes {
+		i.Pooling = append(i.Pooling, mode.String())
+	}
+	if n := len(m.after); n > 0 {
+		_, i.Normalize = m.after[n-1].(normalize)
+	}
+	i.Sparse = m.sparse != nil
+	i.Prompts, i.Precision = m.prompts.byName, m.options.Precision
+}
+
+// Dim is the width of the vectors.
+func (m *Model) Dim() int { return m.dim }
+
+// MaxSeqLength is the number of tokens, special ones included, at which texts are cut.
+func (m *Model) MaxSeqLength() int { return m.maxLen }
+
+// Tokenizer is that of the checkpoint.
+func (m *Model) Tokenizer() *tokenizer.Tokenizer { return m.tok }
+
+// Info describes the model. The map in it is shared and must not be changed.
+func (m *Model) Info() Info { return m.info }

@@ -1,0 +1,188 @@
+package encoder
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"searchd/encoder/safetensors"
+	"searchd/internal/simd"
+	"searchd/pooling"
+)
+
+// moduleRef is an entry of modules.json: the class, by the last segment of its import path, and its folder.
+type moduleRef struct {
+	class string
+	dir   string
+}
+
+// readModules reads modules.json. The class paths have changed between releases of sentence-transformers, their last segments have not.
+// A folder without the file is a plain transformer, which sentence-transformers pools by the mean.
+func readModules(fsys fs.FS) ([]moduleRef, error) {
+	const name = "modules.json"
+	b, err := readLimited(fsys, name, maxConfigBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []moduleRef{{"Transformer", "."}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var entries []json.RawMessage
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&entries); err != nil || len(entries) == 0 || len(entries) > 32 {
+		return nil, fmt.Errorf("%w: %s: want an array of 1 to 32 modules %s", ErrConfig, name, errText(err))
+	}
+	refs := make([]moduleRef, len(entries))
+	for i, raw := range entries {
+		f, err := parseFields(fmt.Sprintf("%s: module %d", name, i), raw)
+		if err != nil {
+			return nil, err
+		}
+		class, dir := f.string("type", ""), path.Clean(f.string("path", ""))
+		if !fs.ValidPath(dir) {
+			f.fail("path", "is %s, want a folder inside the checkpoint", f.text("path"))
+		}
+		if err := f.err(); err != nil {
+			return nil, err
+		}
+		refs[i] = moduleRef{class: class[strings.LastIndexByte(class, '.')+1:], dir: dir}
+	}
+	return refs, nil
+}
+
+// vectorModule is a step after pooling; it maps x [rows, In] to [rows, Out], perhaps in place.
+type vectorModule interface {
+	apply(x []float32, rows int) []float32
+	width(in int) (out int)
+}
+
+// readVectorModule reads one of the modules that may follow the pooling; in is the width that it gets.
+func readVectorModule(fsys fs.FS, ref moduleRef, in int) (vectorModule, error) {
+	switch ref.class {
+	case "Normalize":
+		return normalize{}, nil
+	case "Dropout": // does nothing outside training
+		return nil, nil
+	case "Dense":
+		return readDense(fsys, ref.dir, in)
+	case "LayerNorm":
+		return readLayerNorm(fsys, ref.dir, in)
+	}
+	return nil, fmt.Errorf("%w: modules.json: module %q after the pooling is not supported, want one of Dense, LayerNorm, Normalize, Dropout",
+		ErrConfig, ref.class)
+}
+
+// normalize scales each vector to unit length.
+type normalize struct{}
+
+func (normalize) width(in int) int { return in }
+
+func (normalize) apply(x []float32, rows int) []float32 {
+	width := len(x) / max(rows, 1)
+	for i := range rows {
+		pooling.Normalize(x[i*width : (i+1)*width])
+	}
+	return x
+}
+
+// dense is a linear layer with activation.
+type dense struct {
+	linear *linear
+	act    simd.Activation
+}
+
+func (d *dense) width(int) int { return d.linear.w.Out() }
+
+func (d *dense) apply(x []float32, rows int) []float32 {
+	y := make([]float32, rows*d.linear.w.Out())
+	d.linear.mul(y, x, rows, d.act, nil)
+	return y
+}
+
+func readDense(fsys fs.FS, dir string, in int) (vectorModule, error) {
+	f, err := readFields(fsys, path.Join(dir, "config.json"))
+	if err != nil {
+		return nil, err
+	}
+	if n := f.needInt("in_features", 1, maxHidden); n != in && f.err() == nil {
+		f.fail("in_features", "is %d, but the module before gives %d", n, in)
+	}
+	out := f.needInt("out_features", 1, maxHidden)
+	bias := f.bool("bias", true)
+	act := f.denseActivation()
+	f.want("use_residual", false)
+	f.oneOf("module_input_name", "sentence_embedding", "sentence_embedding")
+	f.oneOf("module_output_name", "sentence_embedding", "sentence_embedding")
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	d := &dense{act: act}
+	err = readWeights(fsys, dir, func(l *loader) { d.linear = l.linear("linear", out, in, bias) })
+	return d, err
+}
+
+// denseActivation reads activation_function, an import path of which the last segment counts.
+func (f *fields) denseActivation() simd.Activation {
+	const name = "activation_function"
+	class := f.string(name, "torch.nn.modules.activation.Tanh")
+	switch class[strings.LastIndexByte(class, '.')+1:] {
+	case "Identity":
+		return simd.Identity
+	case "Tanh":
+		return simd.Tanh
+	case "ReLU":
+		return simd.ReLU
+	case "GELU":
+		return simd.GELU
+	case "SiLU":
+		return simd.SiLU
+	}
+	f.fail(name, "is %q, want a path that ends in Identity, Tanh, ReLU, GELU or SiLU", class)
+	return simd.Identity
+}
+
+// layerNormModule is the LayerNorm of a checkpoint's modules.
+type layerNormModule struct{ norm *norm }
+
+func (m layerNormModule) width(in int) int { return in }
+
+func (m layerNormModule) apply(x []float32, rows int) []float32 {
+	m.norm.apply(x, x, rows)
+	return x
+}
+
+func readLayerNorm(fsys fs.FS, dir string, in int) (vectorModule, error) {
+	f, err := readFields(fsys, path.Join(dir, "config.json"))
+	if err != nil {
+		return nil, err
+	}
+	if n := f.needInt("dimension", 1, maxHidden); n != in && f.err() == nil {
+		f.fail("dimension", "is %d, but the module before gives %d", n, in)
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	var m layerNormModule
+	const eps = 1e-5 // the default of torch.nn.LayerNorm, which the module does not change
+	err = readWeights(fsys, dir, func(l *loader) { m.norm = l.norm("norm", in, layerNorm, true, eps) })
+	return m, err
+}
+
+// readWeights opens the checkpoint in dir and runs load twice, dry and for good.
+func readWeights(fsys fs.FS, dir string, load func(*loader)) error {
+	ck, err := safetensors.Open(fsys, dir)
+	if err != nil {
+		return err
+	}
+	defer ck.Close()
+	l := &loader{ck: ck, dry: true, used: map[string]bool{}}
+	load(l)
+	if err := l.check(); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	load(l)
+	return l.err
+}

@@ -1,0 +1,89 @@
+package encoder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Values of EncodeOptions.Prompt that choose a prompt by what the text is, as encode_query and encode_document of sentence-transformers do.
+const (
+	// PromptQuery is the prompt called "query", or else the default one.
+	PromptQuery = "@query"
+	// PromptDocument is the first of the prompts called "document", "passage" and "corpus", or else the default one.
+	PromptDocument = "@document"
+	// PromptNone is no prompt, even if the checkpoint has a default one.
+	PromptNone = "@none"
+)
+
+// ErrPrompt is a prompt name that the checkpoint does not have.
+var ErrPrompt = errors.New("encoder: unknown prompt")
+
+// prompts are the texts that a checkpoint wants before its inputs.
+type prompts struct {
+	byName      map[string]string
+	defaultName string
+	similarity  string
+}
+
+// readPrompts reads config_sentence_transformers.json, which may be absent.
+func readPrompts(fsys fs.FS) (prompts, error) {
+	p := prompts{byName: map[string]string{}, similarity: "cosine"}
+	f, err := readFields(fsys, "config_sentence_transformers.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	if o := f.object("prompts"); o != nil {
+		for name := range o.raw {
+			p.byName[name] = o.string(name, "")
+		}
+	}
+	p.defaultName = f.string("default_prompt_name", "")
+	if _, ok := p.byName[p.defaultName]; !ok && p.defaultName != "" {
+		f.fail("default_prompt_name", "is %q, want one of %s", p.defaultName, p.names())
+	}
+	p.similarity = f.oneOf("similarity_fn_name", "cosine", "cosine", "dot", "euclidean", "manhattan")
+	return p, f.err()
+}
+
+func (p *prompts) names() string {
+	return strings.Join(slices.Sorted(maps.Keys(p.byName)), ", ")
+}
+
+// text returns the prompt that name chooses.
+func (p *prompts) text(name string) (string, error) {
+	var tries []string
+	switch name {
+	case "":
+	case PromptNone:
+		return "", nil
+	case PromptQuery:
+		tries = []string{"query"}
+	case PromptDocument:
+		tries = []string{"document", "passage", "corpus"}
+	default:
+		text, ok := p.byName[name]
+		if !ok {
+			return "", fmt.Errorf("%w: %q, want one of %s", ErrPrompt, name, p.names())
+		}
+		return text, nil
+	}
+	for _, try := range tries {
+		if text, ok := p.byName[try]; ok {
+			return text, nil
+		}
+	}
+	return p.byName[p.defaultName], nil
+}
+
+// strip removes white space at both ends, by the definition of Python's str.strip, which adds four control characters to Unicode's.
+func strip(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f })
+}

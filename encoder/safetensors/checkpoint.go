@@ -1,0 +1,298 @@
+package safetensors
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"sort"
+	"sync"
+)
+
+// File names in a checkpoint's folder.
+const (
+	SingleName = "model.safetensors"
+	IndexName  = "model.safetensors.index.json"
+)
+
+// Checkpoint is the set of tensors of one file or of several shards. Its methods are safe for concurrent use until Close.
+type Checkpoint struct {
+	shards  []*shard
+	tensors map[string]located
+}
+
+type located struct {
+	Tensor
+	in *shard
+}
+
+type shard struct {
+	name     string
+	file     fs.File
+	data     io.ReaderAt
+	size     int64 // of the whole file
+	start    int64 // of the data part
+	metadata map[string]string
+}
+
+// Open opens the checkpoint in the folder dir ("." for the root of fsys): model.safetensors, or else the shards that
+// model.safetensors.index.json names. It reads and checks the headers only.
+func Open(fsys fs.FS, dir string) (*Checkpoint, error) {
+	name := path.Join(dir, SingleName)
+	c, err := OpenFile(fsys, name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return c, err
+	}
+	index := path.Join(dir, IndexName)
+	raw, indexErr := readLimited(fsys, index, MaxHeaderBytes)
+	if errors.Is(indexErr, fs.ErrNotExist) {
+		return nil, fmt.Errorf("safetensors: neither %s nor %s exists: %w", name, index, fs.ErrNotExist)
+	}
+	if indexErr != nil {
+		return nil, indexErr
+	}
+	return openShards(fsys, dir, index, raw)
+}
+
+// OpenFile opens one file.
+func OpenFile(fsys fs.FS, name string) (*Checkpoint, error) {
+	s, h, err := openShard(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	c := &Checkpoint{shards: []*shard{s}, tensors: make(map[string]located, len(h.tensors))}
+	for n, t := range h.tensors {
+		c.tensors[n] = located{t, s}
+	}
+	return c, nil
+}
+
+func openShards(fsys fs.FS, dir, index string, raw []byte) (*Checkpoint, error) {
+	weightMap, err := decodeIndex(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", index, err)
+	}
+	names := map[string]bool{}
+	for _, file := range weightMap {
+		names[file] = true
+	}
+	order := make([]string, 0, len(names))
+	for file := range names {
+		order = append(order, file)
+	}
+	sort.Strings(order)
+	c := &Checkpoint{tensors: map[string]located{}}
+	for _, file := range order {
+		s, h, err := openShard(fsys, path.Join(dir, file))
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.shards = append(c.shards, s)
+		for n, t := range h.tensors {
+			if weightMap[n] == file { // a tensor that the index puts elsewhere is not this file's to give
+				c.tensors[n] = located{t, s}
+			}
+		}
+	}
+	for n, file := range weightMap {
+		if _, ok := c.tensors[n]; !ok {
+			c.Close()
+			return nil, fmt.Errorf("%w: %s puts tensor %q into %s, which lacks it", ErrFormat, index, n, file)
+		}
+	}
+	return c, nil
+}
+
+func openShard(fsys fs.FS, name string) (_ *shard, _ *header, err error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%w: not a regular file", ErrFormat)
+	}
+	s := &shard{name: name, file: f, size: info.Size()}
+	if at, ok := f.(io.ReaderAt); ok {
+		s.data = at
+	} else { // file systems without random access: hold the bytes
+		b, err := io.ReadAll(io.LimitReader(f, s.size))
+		if err != nil {
+			return nil, nil, err
+		}
+		s.data = bytes.NewReader(b)
+	}
+	h, err := s.readHeader()
+	return s, h, err
+}
+
+func (s *shard) readHeader() (*header, error) {
+	if s.size < 8 {
+		return nil, fmt.Errorf("%w: %d bytes, too short for a header length", ErrFormat, s.size)
+	}
+	var prefix [8]byte
+	if err := readAt(s.data, prefix[:], 0); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint64(prefix[:])
+	if n > MaxHeaderBytes {
+		return nil, fmt.Errorf("%w: a header of %d bytes, at most %d are allowed", ErrFormat, n, MaxHeaderBytes)
+	}
+	if int64(n) > s.size-8 {
+		return nil, fmt.Errorf("%w: a header of %d bytes in a file of %d", ErrFormat, n, s.size)
+	}
+	raw := make([]byte, n)
+	if err := readAt(s.data, raw, 8); err != nil {
+		return nil, err
+	}
+	s.start = 8 + int64(n)
+	h, err := decodeHeader(raw, s.size-s.start)
+	if err != nil {
+		return nil, err
+	}
+	s.metadata = h.metadata
+	return h, nil
+}
+
+// readAt fills b; a file that became shorter since its size was taken is an error, not a short read.
+func readAt(r io.ReaderAt, b []byte, off int64) error {
+	n, err := r.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	if err == io.EOF || err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%d bytes at offset %d: %w", len(b), off, err)
+}
+
+// Close closes the files.
+func (c *Checkpoint) Close() error {
+	var errs []error
+	for _, s := range c.shards {
+		errs = append(errs, s.file.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Tensor describes the tensor called name.
+func (c *Checkpoint) Tensor(name string) (Tensor, bool) {
+	t, ok := c.tensors[name]
+	return t.Tensor, ok
+}
+
+// Names lists all tensors, sorted.
+func (c *Checkpoint) Names() []string {
+	names := make([]string, 0, len(c.tensors))
+	for n := range c.tensors {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Metadata returns the __metadata__ of the first file; it may be nil.
+func (c *Checkpoint) Metadata() map[string]string { return c.shards[0].metadata }
+
+// Size returns the bytes of all files.
+func (c *Checkpoint) Size() int64 {
+	n := int64(0)
+	for _, s := range c.shards {
+		n += s.size
+	}
+	return n
+}
+
+// chunks holds the read buffers of Float32, so that loading a checkpoint does not allocate each tensor twice.
+var chunks = sync.Pool{New: func() any { b := make([]byte, 1<<20); return &b }}
+
+// Float32 reads a tensor of dtype F32, F16, BF16 or F64 as float32, row-major. A NaN or an infinity is refused: it would spread to every
+// vector that the model makes. Errors: ErrDType for other dtypes, ErrFormat for a missing tensor or a value that is not finite.
+func (c *Checkpoint) Float32(name string) ([]float32, error) {
+	t, ok := c.tensors[name]
+	if !ok {
+		return nil, fmt.Errorf("%w: no tensor %q", ErrFormat, name)
+	}
+	if err := t.DType.float(nil, nil); err != nil {
+		return nil, fmt.Errorf("%s: tensor %q: %w", t.in.name, name, err)
+	}
+	buf := chunks.Get().(*[]byte)
+	defer chunks.Put(buf)
+	dst := make([]float32, t.elements)
+	width := int(dtypeBits[t.DType] / 8)
+	per := len(*buf) / width
+	for done := 0; done < len(dst); done += per {
+		part := dst[done:min(done+per, len(dst))]
+		raw := (*buf)[:len(part)*width]
+		if err := readAt(t.in.data, raw, t.in.start+t.begin+int64(done*width)); err != nil {
+			return nil, fmt.Errorf("%s: tensor %q: %w", t.in.name, name, err)
+		}
+		if err := t.DType.float(part, raw); err != nil {
+			return nil, err
+		}
+		if i := notFinite(part); i >= 0 {
+			return nil, fmt.Errorf("%w: %s: tensor %q: element %d is %v, want finite numbers", ErrFormat, t.in.name, name, done+i, part[i])
+		}
+	}
+	return dst, nil
+}
+
+// notFinite returns the index of the first NaN or infinity, or -1.
+func notFinite(x []float32) int {
+	for i, v := range x {
+		if math.Float32bits(v)&0x7f800000 == 0x7f800000 {
+			return i
+		}
+	}
+	return -1
+}
+
+// SHA256 hashes the bytes of the files, shards in the order of their names.
+func (c *Checkpoint) SHA256() ([32]byte, error) {
+	h := sha256.New()
+	for _, s := range c.shards {
+		if _, err := io.Copy(h, io.NewSectionReader(s.data, 0, s.size)); err != nil {
+			return [32]byte{}, fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return [32]byte(h.Sum(nil)), nil
+}
+
+// Int64 reads a tensor of dtype I64 or I32. Errors as Float32.
+func (c *Checkpoint) Int64(name string) ([]int64, error) {
+	t, ok := c.tensors[name]
+	if !ok {
+		return nil, fmt.Errorf("%w: no tensor %q", ErrFormat, name)
+	}
+	if t.DType != "I64" && t.DType != "I32" {
+		return nil, fmt.Errorf("%s: tensor %q: %w: %s, want I64 or I32", t.in.name, name, ErrDType, t.DType)
+	}
+	raw := make([]byte, t.end-t.begin)
+	if err := readAt(t.in.data, raw, t.in.start+t.begin); err != nil {
+		return nil, fmt.Errorf("%s: tensor %q: %w", t.in.name, name, err)
+	}
+	dst := make([]int64, t.elements)
+	for i := range dst {
+		if t.DType == "I64" {
+			dst[i] = int64(binary.LittleEndian.Uint64(raw[8*i:]))
+		} else {
+			dst[i] = int64(int32(binary.LittleEndian.Uint32(raw[4*i:])))
+		}
+	}
+	return dst, nil
+}

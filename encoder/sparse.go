@@ -1,0 +1,199 @@
+package encoder
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+
+	"searchd/encoder/safetensors"
+	"searchd/encoder/tokenizer"
+	"searchd/internal/simd"
+)
+
+// Errors of checkpoints that give the other kind of vector.
+var (
+	ErrNotSparse = errors.New("encoder: the checkpoint gives no sparse vectors; load it with Options.Sparse if it has a masked-language head")
+	ErrNotDense  = errors.New("encoder: the checkpoint gives sparse vectors only")
+)
+
+// mlmSpec names the tensors of a masked-language head: dense with activation, norm, decoder. A name that begins with a slash takes no prefix.
+type mlmSpec struct {
+	dense     string // [H, H]
+	denseBias bool
+	act       simd.Activation
+	norm      string
+	decoder   string   // [V, H]; if absent, the word table
+	bias      []string // [V]; names to try
+}
+
+// sparse turns token states into weights of words, as SPLADE does.
+type sparse struct {
+	dense   *linear
+	act     simd.Activation
+	norm    *norm
+	decoder *linear
+	sum     bool // add the tokens' weights up instead of taking the largest
+	twice   bool // take log(1+x) twice
+}
+
+// TokenWeight is an entry of a sparse vector.
+type TokenWeight struct {
+	ID     int32 // of the vocabulary
+	Weight float32
+}
+
+// SparseResult holds what EncodeSparse made of each text, in the order of the texts.
+type SparseResult struct {
+	Vectors   [][]TokenWeight // weights above 0, by ascending id
+	Truncated []bool
+	Tokens    int
+}
+
+// loadSparse reads the masked-language head from the transformer's folder.
+func (m *Model) loadSparse(fsys fs.FS, dir string) error {
+	a := m.stack.architecture
+	if a.mlm == nil || a.embedding != a.hidden {
+		return fmt.Errorf("%w: model_type %s has no masked-language head that is known", ErrConfig, a.family)
+	}
+	ck, err := safetensors.Open(fsys, dir)
+	if err != nil {
+		return err
+	}
+	defer ck.Close()
+	l, err := newLoader(ck, a)
+	if err != nil {
+		return err
+	}
+	m.sparse = &sparse{act: a.mlm.act}
+	m.sparse.load(l, a)
+	if err := l.check(); err != nil {
+		return err
+	}
+	m.sparse.load(l, a)
+	return l.err
+}
+
+func (s *sparse) load(l *loader, a *architecture) {
+	spec := a.mlm
+	s.dense = l.linear(spec.dense, a.hidden, a.hidden, spec.denseBias)
+	s.norm = l.norm(spec.norm, a.hidden, a.norm, a.normBias, a.eps)
+	name := spec.decoder + ".weight"
+	if !l.has(name) {
+		name = l.words
+	}
+	s.decoder = &linear{w: l.pack(l.tensor(name, a.vocab, a.hidden), a.vocab, a.hidden)}
+	bias := spec.bias[0]
+	for _, try := range spec.bias {
+		if l.has(try) {
+			bias = try
+			break
+		}
+	}
+	s.decoder.bias = l.tensor(bias, a.vocab)
+}
+
+// readSpladePooling reads the config of a SpladePooling module.
+func (s *sparse) readPooling(fsys fs.FS, dir string) error {
+	f, err := readFields(fsys, path.Join(dir, "config.json"))
+	if err != nil {
+		return err
+	}
+	s.sum = f.oneOf("pooling_strategy", "max", "max", "sum") == "sum"
+	s.twice = f.oneOf("activation_function", "relu", "relu", "log1p_relu") == "log1p_relu"
+	return f.err()
+}
+
+// EncodeSparse returns the sparse vectors of texts: for each word of the vocabulary log(1 + max(0, logit)), the largest over the tokens
+// (or their sum, where the checkpoint says so). It needs a checkpoint of the SPLADE kind: ErrNotSparse. Of o only Prompt counts.
+// Source: arXiv:2109.10086 and sentence-transformers SpladePooling.
+func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOptions) (*SparseResult, error) {
+	if m.sparse == nil {
+		return nil, ErrNotSparse
+	}
+	prompt, err := m.prompts.text(o.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	seqs, err := m.tokenize(ctx, len(texts), func(i int) tokenizer.Encoding { return m.encodeText(prompt + texts[i]) })
+	if err != nil {
+		return nil, err
+	}
+	r := &SparseResult{Vectors: make([][]TokenWeight, len(seqs)), Truncated: make([]bool, len(seqs))}
+	for i, s := range seqs {
+		r.Truncated[i] = s.truncated
+		r.Tokens += len(s.ids)
+	}
+	h := m.stack.hidden
+	err = m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
+		for i, n := range members {
+			if err := ctx.Err(); err != nil { // the decoder costs more than the layers of a small model
+				return err
+			}
+			r.Vectors[n] = m.sparse.vector(w.states[b.offsets[i]*h:b.offsets[i+1]*h], h)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// vector pools the states [L, H] of one sequence. It works on a few rows at a time, because the logits of a row are as many as the words.
+func (s *sparse) vector(states []float32, hidden int) []TokenWeight {
+	const rows = 14
+	vocab := s.decoder.w.Out()
+	pooled, logits := make([]float32, vocab), make([]float32, rows*vocab)
+	x := make([]float32, rows*hidden)
+	for ; len(states) > 0; states = states[min(rows*hidden, len(states)):] {
+		n := min(rows, len(states)/hidden)
+		s.dense.mul(x, states, n, s.act, nil)
+		s.norm.apply(x, x, n)
+		s.decoder.mul(logits, x, n, simd.ReLU, nil)
+		for i := range n {
+			for j, v := range logits[i*vocab : (i+1)*vocab] {
+				if !s.sum { // the logarithm keeps the order and can wait
+					pooled[j] = max(pooled[j], v)
+				} else if v > 0 {
+					pooled[j] += s.weight(v)
+				}
+			}
+		}
+	}
+	var out []TokenWeight
+	for j, v := range pooled {
+		if v > 0 {
+			if !s.sum {
+				v = s.weight(v)
+			}
+			out = append(out, TokenWeight{ID: int32(j), Weight: v})
+		}
+	}
+	return out
+}
+
+// weight is the saturation of a logit above 0.
+func (s *sparse) weight(logit float32) float32 {
+	w := math.Log1p(float64(logit))
+	if s.twice {
+		w = math.Log1p(w)
+	}
+	return float32(w)
+}
+
+// Heaviest returns the k entries of a sparse vector with the greatest weights, by ascending id; all if there are no more.
+func Heaviest(v []TokenWeight, k int) []TokenWeight {
+	if k < 0 || len(v) <= k {
+		return v
+	}
+	v = slices.Clone(v)
+	slices.SortStableFunc(v, func(a, b TokenWeight) int { return cmp.Compare(b.Weight, a.Weight) })
+	v = v[:k]
+	slices.SortFunc(v, func(a, b TokenWeight) int { return cmp.Compare(a.ID, b.ID) })
+	return v
+}

@@ -1,0 +1,193 @@
+package encoder
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"searchd/encoder/safetensors"
+)
+
+// stack is the transformer: weights, and the order in which they are applied. It is read-only after loading.
+//
+// Letters: T tokens of a batch, H hidden size, A heads, K key/value heads, D head size, I intermediate size. The states of a batch are one
+// matrix [T, H] with the sequences one after another; there is no padding, and so no mask but the one that the family wants.
+type stack struct {
+	*architecture
+	wordTable     []float32 // [V, E]
+	segments      []float32 // [types, E]
+	positionRows  []float32 // [rows, E]
+	embeddingNorm *norm
+	projection    *linear // [H, E]
+	layers        []*layer
+	finalNorm     *norm
+	bias          *scoreBias
+	alpha         float32   // factor of the scores
+	layerWeights  []float32 // [layers+1], sum 1: what is pooled is this mean over layers; nil: the last layer
+	head          *head     // nil: none
+	parameters    int
+}
+
+// layer holds the weights of one block.
+type layer struct {
+	spec               *layerSpec
+	qkv                *linear // [(A+2K)*D, H]
+	queryNorm, keyNorm *norm   // [D]
+	rope               *rope
+	output             *linear // [H, A*D]
+	attentionNorm      *norm
+	gate, up           *linear // [I, H]; gate nil: plain
+	down               *linear // [H, I]
+	feedForwardNorm    *norm
+}
+
+// loadStack reads the weights that a calls for. The linear layers of the blocks get the given precision, all else stays in float32.
+func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack, error) {
+	const deepest = 1 << 16 // products of bytes that an int32 can sum
+	if p == Int8 && (a.intermediate > deepest || a.hidden > deepest) {
+		return nil, fmt.Errorf("%w: intermediate size %d, with int8 at most %d are possible", ErrConfig, a.intermediate, deepest)
+	}
+	l, err := newLoader(ck, a)
+	if err != nil {
+		return nil, err
+	}
+	trial := &stack{architecture: a}
+	trial.load(l)
+	trial.loadLayers(l)
+	if err := l.check(a.layerRoot, "embeddings."); err != nil {
+		return nil, err
+	}
+	s := &stack{architecture: a, parameters: l.parameters}
+	s.load(l)
+	l.precision = p
+	s.loadLayers(l)
+	return s, l.err
+}
+
+// load asks l for every tensor outside the blocks.
+func (s *stack) load(l *loader) {
+	a := s.architecture
+	s.wordTable = l.tensor(l.words, a.vocab, a.embedding)
+	if a.typeTable != "" {
+		s.segments = l.tensor(a.typeTable, a.types, a.embedding)
+	}
+	if p := a.positions; p.name != "" {
+		if p.sinusoidal && !l.has(p.name) {
+			s.positionRows = l.sinusoids(p.rows, a.embedding)
+		} else {
+			s.positionRows = l.tensor(p.name, p.rows, a.embedding)
+		}
+	}
+	s.embeddingNorm = l.norm(a.embeddingNorm, a.embedding, a.norm, a.normBias, a.eps)
+	if a.projection != "" {
+		s.projection = l.linear(a.projection, a.hidden, a.embedding, true)
+	}
+	s.finalNorm = l.norm(a.finalNorm, a.hidden, a.norm, a.normBias, a.eps)
+	s.head = l.head(a)
+	s.bias = newScoreBias(a, l)
+	s.alpha = float32(a.scale)
+	if a.scale == 0 {
+		s.alpha = float32(1 / math.Sqrt(float64(a.headSize)))
+	}
+}
+
+// loadLayers reads the blocks, several at a time unless the run is dry. Specs with the same root share a layer, as ALBERT's do.
+func (s *stack) loadLayers(l *loader) {
+	if l.err != nil {
+		return
+	}
+	s.layers = make([]*layer, len(s.specs))
+	first := map[string]int{}
+	var order []int // the first spec of each root
+	for i, spec := range s.specs {
+		if _, seen := first[spec.root]; !seen {
+			first[spec.root] = i
+			order = append(order, i)
+		}
+	}
+	workers := team(defaultThreads())
+	if l.dry {
+		workers = 1
+	}
+	errs := make([]error, len(order))
+	workers.each(len(order), func(_, k int) {
+		own := l
+		if !l.dry {
+			own = &loader{}
+			*own = *l
+		}
+		s.layers[order[k]] = s.loadLayer(own, &s.specs[order[k]])
+		errs[k] = own.err
+	})
+	l.err = errors.Join(errs...)
+	for i, spec := range s.specs {
+		s.layers[i] = s.layers[first[spec.root]]
+	}
+	if l.err == nil && !l.dry {
+		s.chain()
+	}
+}
+
+// chain tells each linear layer which one follows.
+func (s *stack) chain() {
+	for i, b := range s.layers {
+		order := []*linear{b.qkv, b.output, b.gate, b.up, b.down, s.layers[(i+1)%len(s.layers)].qkv}
+		order = slices.DeleteFunc(order, func(l *linear) bool { return l == nil })
+		for k, l := range order[1:] {
+			order[k].then = l.w
+		}
+	}
+}
+
+func (s *stack) loadLayer(l *loader, spec *layerSpec) *layer {
+	a := s.architecture
+	h, q, kv, i := a.hidden, a.heads*a.headSize, a.kvHeads*a.headSize, a.intermediate
+	name := func(base string) string {
+		if base == "" {
+			return ""
+		}
+		return spec.root + base
+	}
+	b := &layer{spec: spec}
+	if spec.qkv != "" {
+		b.qkv = l.linear(name(spec.qkv), q+2*kv, h, spec.qkvBias)
+	} else {
+		b.qkv = l.stacked([]string{name(spec.query), name(spec.key), name(spec.value)}, []int{q, kv, kv}, h, spec.qkvBias)
+	}
+	b.queryNorm = l.norm(name(spec.queryNorm), a.headSize, rmsNorm, false, a.eps)
+	b.keyNorm = l.norm(name(spec.keyNorm), a.headSize, rmsNorm, false, a.eps)
+	if spec.rope != nil {
+		b.rope = newRope(spec.rope)
+	}
+	b.output = l.linear(name(spec.output), h, q, spec.outputBias)
+	b.attentionNorm = l.norm(name(spec.attentionNorm), h, a.norm, a.normBias, a.eps)
+	b.gate, b.up = l.feedForward(spec, name, i, h)
+	b.down = l.linear(name(spec.down), h, i, spec.downBias)
+	b.feedForwardNorm = l.norm(name(spec.feedForwardNorm), h, a.norm, a.normBias, a.eps)
+	return b
+}
+
+// feedForward reads the first half of a feed-forward; gate is nil for a plain one.
+func (l *loader) feedForward(spec *layerSpec, name func(string) string, i, h int) (gate, up *linear) {
+	if spec.fused == separate {
+		if spec.gate != "" {
+			gate = l.linear(name(spec.gate), i, h, spec.upBias)
+		}
+		return gate, l.linear(name(spec.up), i, h, spec.upBias)
+	}
+	w := l.matrix(name(spec.up), 2*i, h)
+	first, second := &linear{}, &linear{}
+	if w != nil {
+		first.w, second.w = l.pack(w[:i*h], i, h), l.pack(w[i*h:], i, h)
+	}
+	if spec.upBias {
+		if b := l.tensor(name(spec.up)+".bias", 2*i); b != nil {
+			first.bias, second.bias = b[:i], b[i:]
+		}
+	}
+	if spec.fused == gateUp {
+		return first, second
+	}
+	return second, first
+}

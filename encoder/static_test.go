@@ -1,0 +1,108 @@
+package encoder
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestStatic compares both layouts of static models with the mean of the rows, in float64.
+func TestStatic(t *testing.T) {
+	const vocab, dim = 818, 7
+	w := draw(8, map[string][]int{"embedding.weight": {vocab, dim}})
+	table := w["embedding.weight"]
+	texts := append(sampleTexts, "日本語", "a ᚠ b", strings.Repeat("fox ", 700))
+	modules := `[{"idx":0,"name":"0","path":"0_StaticEmbedding","type":"sentence_transformers.models.StaticEmbedding"}]`
+	normal := strings.Replace(modules, "]", `,{"idx":1,"name":"1","path":"1_Normalize","type":"x.Normalize"}]`, 1)
+	native := weights{"embeddings": table}
+	weighted := weights{"embeddings": &array{shape: []int{5, dim}, x: table.x[:5*dim]}, "weights": draw(9, map[string][]int{"weights": {vocab}})["weights"]}
+	tokenizerJSON := string(variant(t, nil)["tokenizer.json"].Data)
+	plainFiles := func(modules, tensors string) map[string]string {
+		return map[string]string{"modules.json": modules, "0_StaticEmbedding/model.safetensors": tensors, "0_StaticEmbedding/tokenizer.json": tokenizerJSON}
+	}
+	nativeFiles := func(config, tensors string) map[string]string {
+		return map[string]string{"modules.json": "", "config.json": config, "model.safetensors": tensors}
+	}
+	mapped := withMapping(weighted.safetensors(), vocab, 5)
+	const model2vec = `{"model_type":"model2vec","normalize":%t}`
+	tests := []struct {
+		name      string
+		files     map[string]string
+		row       func(id int32) []float64
+		weight    func(id int32) float64
+		native    bool
+		normalize bool
+	}{
+		{"StaticEmbedding", plainFiles(modules, string(w.safetensors())), nil, nil, false, false},
+		{"StaticEmbedding, table of model2vec, Normalize", plainFiles(normal, string(native.safetensors())), nil, nil, false, true},
+		{"model2vec", nativeFiles(fmt.Sprintf(model2vec, false), string(native.safetensors())), nil, nil, true, false},
+		{"model2vec, normalize", nativeFiles(fmt.Sprintf(model2vec, true), string(native.safetensors())), nil, nil, true, true},
+		{"model2vec, mapping and weights", nativeFiles(fmt.Sprintf(model2vec, false), mapped),
+			func(id int32) []float64 { r := int(id) % 5; return table.x[r*dim : (r+1)*dim] },
+			func(id int32) float64 { return weighted["weights"].x[id] }, true, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := mustLoad(t, variant(t, test.files), Options{})
+			unknown, _ := m.Tokenizer().ID("[UNK]")
+			if m.Dim() != dim || m.Info().Family != "static" || m.Info().Normalize != test.normalize {
+				t.Errorf("Info() = %+v", m.Info())
+			}
+			for i, got := range encode(t, m, EncodeOptions{}, texts...) {
+				want, n := make([]float64, dim), 0
+				for _, id := range m.Tokenizer().EncodeBare(texts[i]).IDs {
+					if test.native && (id == unknown || n == 512) {
+						continue
+					}
+					n++
+					row, factor := table.x[int(id)*dim:(int(id)+1)*dim], 1.0
+					if test.row != nil {
+						row, factor = test.row(id), test.weight(id)
+					}
+					for j := range want {
+						want[j] += factor * row[j]
+					}
+				}
+				length := 0.0
+				for j := range want {
+					want[j] /= float64(max(n, 1))
+					length += want[j] * want[j]
+				}
+				for j := range want {
+					if test.normalize {
+						want[j] /= max(math.Sqrt(length), 1e-12)
+					}
+					if math.Abs(want[j]-float64(got[j])) > 1e-6 {
+						t.Errorf("text %d: dimension %d is %v, want %v", i, j, got[j], want[j])
+					}
+				}
+			}
+		})
+	}
+	m := mustLoad(t, variant(t, tests[0].files), Options{})
+	if _, err := m.Inspect(context.Background(), "a", InspectOptions{}); err == nil {
+		t.Error("Inspect of a static model gave no error")
+	}
+	if _, err := Load(variant(t, tests[0].files), Options{Pooling: "cls"}); err == nil {
+		t.Error("a static model took Options.Pooling")
+	}
+	if _, err := Load(variant(t, nativeFiles(fmt.Sprintf(model2vec, false), withMapping(weighted.safetensors(), vocab, 6))), Options{}); err == nil {
+		t.Error("a mapping to row 5 of 5 gave no error")
+	}
+}
+
+// withMapping adds the tensor mapping, id modulo rows as I64, to a file.
+func withMapping(file []byte, vocab, rows int) string {
+	n := binary.LittleEndian.Uint64(file)
+	header, data := string(file[8:8+n]), file[8+n:]
+	header = strings.TrimSuffix(header, "}") + fmt.Sprintf(`,"mapping":{"dtype":"I64","shape":[%d],"data_offsets":[%d,%d]}}`, vocab, len(data), len(data)+8*vocab)
+	out := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	out = append(out, data...)
+	for i := range vocab {
+		out = binary.LittleEndian.AppendUint64(out, uint64(i%rows))
+	}
+	return string(out)
+}

@@ -1,0 +1,168 @@
+package encoder
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"searchd/internal/simd"
+)
+
+// forwardTogether is forward for a batch of at most blockRows tokens. With so few rows the weights set the time, because they come from
+// the last cache or from memory, so each of the t goroutines takes its share of every layer's output channels and streams that part of
+// the weights alone. They meet five times a layer; what is cheap, the norms, each does for itself instead of meeting once more.
+//
+// w.states holds the sums before a norm, complete at the meetings; x [T, H] is each goroutine's copy of the normed states.
+func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t team) error {
+	w.prepare(s, b, t)
+	n := len(b.ids)
+	states := w.states[:n*s.hidden]
+	t.together(func(worker int, m *meeting) {
+		parts, sc := int(t), w.scratch[worker]
+		x := sc.normed[:n*s.hidden]
+		from, to := n*worker/parts, n*(worker+1)/parts
+		s.embed(w, b, worker, from, to)
+		m.meet()
+		copy(x, states)
+		for _, l := range s.layers {
+			residual := x
+			if s.preNorm {
+				residual = states
+				l.attentionNorm.apply(x, states, n)
+			}
+			l.qkv.share(w.qkv, x, n, worker, parts, simd.Identity, nil)
+			m.meet()
+			if l.queryNorm != nil || l.keyNorm != nil || l.rope != nil {
+				s.rotate(l, w, b, from, to)
+				m.meet()
+			}
+			for i := worker; i < len(w.tiles)*s.heads; i += parts {
+				s.attendTile(w, sc, l.spec, w.tiles[i/s.heads], i%s.heads)
+			}
+			m.meet()
+			l.output.share(states, w.context, n, worker, parts, simd.Identity, residual)
+			m.meet()
+			if s.preNorm {
+				l.feedForwardNorm.apply(x, states, n)
+			} else {
+				l.attentionNorm.apply(x, states, n)
+			}
+			up := w.scratch[0].up[:n*s.intermediate]
+			s.widen(l, w.scratch[0], x, n, worker, parts)
+			m.meet()
+			l.down.share(states, up, n, worker, parts, simd.Identity, residual)
+			m.meet()
+			if !s.preNorm {
+				l.feedForwardNorm.apply(x, states, n)
+			}
+			if ctx.Err() != nil {
+				m.leave()
+			}
+		}
+		m.meet() // nobody reads the states any more
+		mine := states[from*s.hidden : to*s.hidden]
+		if !s.preNorm {
+			copy(mine, x[from*s.hidden:])
+		}
+		if s.finalNorm != nil {
+			s.finalNorm.apply(mine, mine, to-from)
+		}
+	})
+	return ctx.Err()
+}
+
+// widen computes this part of the first half of a feed-forward into up, with gate beside.
+func (s *stack) widen(l *layer, shared *scratch, x []float32, n, part, parts int) {
+	up := shared.up[:n*s.intermediate]
+	if l.gate == nil {
+		l.up.share(up, x, n, part, parts, s.act, nil)
+		return
+	}
+	gate := shared.gate[:n*s.intermediate]
+	l.gate.share(gate, x, n, part, parts, s.act, nil)
+	l.up.share(up, x, n, part, parts, simd.Identity, nil)
+	from, to := simd.Share(s.intermediate, part, parts)
+	for i := range n {
+		simd.Multiply(up[i*s.intermediate+from:i*s.intermediate+to], gate[i*s.intermediate+from:i*s.intermediate+to])
+	}
+}
+
+// share computes this part of the output channels.
+func (l *linear) share(dst, x []float32, rows, part, parts int, act simd.Activation, residual []float32) {
+	l.w.MulShare(dst, x, rows, part, parts, simd.Epilogue{Bias: l.bias, Act: act, Residual: residual, Then: l.then})
+}
+
+// meeting is where the goroutines of a team wait for each other. The waits are short, and waking a goroutine takes as long as a third of
+// a layer, so they spin; who waits for long, because a peer has no processor, gives way more and more.
+type meeting struct {
+	size    int32
+	here    atomic.Int32
+	round   atomic.Uint32
+	leaving atomic.Bool
+}
+
+// gone is the panic by which a goroutine leaves a meeting that others have left.
+type gone struct{}
+
+// meet returns when all have called it.
+func (m *meeting) meet() {
+	round := m.round.Load()
+	if m.here.Add(1) == m.size {
+		m.here.Store(0)
+		m.round.Add(1)
+	} else {
+		m.wait(round)
+	}
+	if m.leaving.Load() {
+		panic(gone{})
+	}
+}
+
+func (m *meeting) wait(round uint32) {
+	const spins, yields = 4096, 8192
+	for i := 0; m.round.Load() == round && !m.leaving.Load(); i++ {
+		switch {
+		case i < spins:
+		case i < yields:
+			runtime.Gosched()
+		default:
+			time.Sleep(20 * time.Microsecond)
+		}
+	}
+}
+
+// leave makes this and every other goroutine of the team return.
+func (m *meeting) leave() {
+	m.leaving.Store(true)
+	panic(gone{})
+}
+
+// together calls f on each goroutine of the team at the same time and returns when all have returned. A panic in f reaches the caller.
+func (t team) together(f func(worker int, m *meeting)) {
+	m := &meeting{size: int32(t)}
+	failed := make(chan any, t)
+	work := func(worker int) {
+		defer func() {
+			if r := recover(); r != nil {
+				m.leaving.Store(true)
+				if _, ok := r.(gone); !ok {
+					failed <- r
+				}
+			}
+		}()
+		f(worker, m)
+	}
+	var wg sync.WaitGroup
+	for worker := 1; worker < int(t); worker++ {
+		wg.Go(func() { work(worker) })
+	}
+	work(0)
+	wg.Wait()
+	select {
+	case r := <-failed:
+		panic(r)
+	default:
+	}
+}

@@ -1,0 +1,113 @@
+package tokenizer
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sugar "github.com/sugarme/tokenizer"
+	sugarnorm "github.com/sugarme/tokenizer/normalizer"
+	"github.com/sugarme/tokenizer/pretokenizer"
+	"github.com/sugarme/tokenizer/processor"
+)
+
+const english = `The quick brown fox jumps over the lazy dog, and nobody knows why it does so again and again. In the course of
+human events it becomes necessary for one people to dissolve the political bands which have connected them with another.
+Transformers replaced recurrent networks in many tasks of natural language processing; attention lets each token look at
+every other token, so that the order of the words is given by positions alone. "What is a vector database?", she asked.
+It keeps embeddings of passages, finds those nearest to a query, and returns the documents that they were cut from.
+Prices rose by 3.5% in 2023 (from $1,200 to $1,242), which was less than economists had expected before the summer. `
+
+// corpus is about 64 KB of English, its sentences shifted against each other.
+func corpus() string {
+	var sb strings.Builder
+	words := strings.Fields(english)
+	for i := 0; sb.Len() < 64<<10; i += 7 {
+		for j := range words {
+			sb.WriteString(words[(i+j*j)%len(words)])
+			sb.WriteByte(' ')
+		}
+	}
+	return sb.String()
+}
+
+func BenchmarkEncode(b *testing.B) {
+	text := corpus()
+	files := map[string]string{"wordpiece": "bert-uncased", "bpe": "roberta", "unigram": "unigram"}
+	for _, kind := range []string{"wordpiece", "bpe", "unigram"} {
+		path := filepath.Join(shared, "data/tokenizer", files[kind]+".tokenizer.json")
+		if _, err := os.Stat(path); err != nil {
+			path = "testdata/" + kind + ".json"
+		}
+		tok := load(b, path, Options{})
+		n := tok.Count(text)
+		b.Run("kind="+kind+"/impl=ours", func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				tok.Encode(text, 0)
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
+		})
+		b.Run("kind="+kind+"/impl=count", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				tok.Count(text)
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
+		})
+		b.Run("kind="+kind+"/impl=sugarme", func(b *testing.B) {
+			if kind != "wordpiece" {
+				b.Skip("only the pipeline of BERT is built")
+			}
+			theirs := sugarmeBert(tok, false)
+			short := text[:1<<10] // it is slow
+			n := tok.Count(short)
+			b.ReportAllocs()
+			b.SetBytes(int64(len(short)))
+			for b.Loop() {
+				if _, err := theirs.EncodeSingle(short, true); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
+		})
+	}
+}
+
+// sugarmeBert is the pipeline of BERT as package sugarme has it, with the model of tok, and its normaliser too if asked.
+func sugarmeBert(tok *Tokenizer, ourNormalizer bool) *sugar.Tokenizer {
+	t := sugar.NewTokenizer(tok.Model())
+	if ourNormalizer {
+		t.WithNormalizer(tok.Normalizer())
+	} else {
+		t.WithNormalizer(sugarnorm.NewBertNormalizer(true, true, true, true))
+	}
+	t.WithPreTokenizer(pretokenizer.NewBertPreTokenizer())
+	id := func(token string) int {
+		id, _ := tok.ID(token)
+		return int(id)
+	}
+	t.WithPostProcessor(processor.NewBertProcessing(
+		processor.PostToken{Value: "[SEP]", Id: id("[SEP]")}, processor.PostToken{Value: "[CLS]", Id: id("[CLS]")}))
+	return t
+}
+
+func BenchmarkNew(b *testing.B) {
+	for _, name := range []string{"bert-uncased", "roberta", "unigram"} {
+		raw, err := os.ReadFile(filepath.Join(shared, "data/tokenizer", name+".tokenizer.json"))
+		if err != nil {
+			b.Skip("no shared data")
+		}
+		b.Run("file="+name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(raw)))
+			for b.Loop() {
+				if _, err := New(raw, Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// file is a tokenizer.json, its JSON checked, its parts not yet.
+type file struct {
+	model                                                   *modelFile
+	normalizer, preTokenizer, postProcessor, decoder, added json.RawMessage
+	truncation, padding                                     json.RawMessage
+}
+
+func readFile(b []byte) (*file, error) {
+	if len(b) > maxFile {
+		return nil, fmt.Errorf("%d bytes, allowed up to %d", len(b), maxFile)
+	}
+	f := new(file)
+	raws := map[string]*json.RawMessage{
+		"normalizer": &f.normalizer, "pre_tokenizer": &f.preTokenizer, "post_processor": &f.postProcessor,
+		"decoder": &f.decoder, "added_tokens": &f.added, "truncation": &f.truncation, "padding": &f.padding,
+	}
+	r := &reader{s: string(b)}
+	err := r.object(func(key string) (err error) {
+		if key == "model" {
+			f.model, err = readModel(r)
+			return err
+		}
+		raw, err := r.raw()
+		if into := raws[key]; into != nil {
+			*into = raw
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.next() != 0 {
+		return nil, r.errorf("text after the end")
+	}
+	if f.model == nil {
+		return nil, errors.New("model is missing")
+	}
+	return f, f.checkTruncation()
+}
+
+func (f *file) checkTruncation() error {
+	if isNull(f.truncation) {
+		return nil
+	}
+	var t struct {
+		MaxLength *int64 `json:"max_length"`
+		Stride    int64  `json:"stride"`
+	}
+	if err := json.Unmarshal(f.truncation, &t); err != nil {
+		return fmt.Errorf("truncation: %w", err)
+	}
+	if t.MaxLength == nil || *t.MaxLength < 1 {
+		return errors.New("truncation.max_length must be 1 or more")
+	}
+	if t.Stride < 0 || t.Stride >= *t.MaxLength {
+		return fmt.Errorf("truncation.stride %d, allowed 0 to %d (below max_length)", t.Stride, *t.MaxLength-1)
+	}
+	return nil
+}
+
+func (f *file) checkPadding(t *Tokenizer) error {
+	if isNull(f.padding) {
+		return nil
+	}
+	var p struct {
+		ID       int32           `json:"pad_id"`
+		Token    string          `json:"pad_token"`
+		Strategy json.RawMessage `json:"strategy"`
+	}
+	if err := json.Unmarshal(f.padding, &p); err != nil {
+		return fmt.Errorf("padding: %w", err)
+	}
+	if tok, ok := t.Token(p.ID); !ok || tok != p.Token {
+		return fmt.Errorf("padding: pad_id %d is not the id of pad_token %.40q", p.ID, p.Token)
+	}
+	var fixed struct{ Fixed *int64 }
+	if json.Unmarshal(p.Strategy, &fixed) == nil && fixed.Fixed != nil && *fixed.Fixed < 1 {
+		return fmt.Errorf("padding: strategy Fixed %d, allowed 1 and more", *fixed.Fixed)
+	}
+	return nil
+}

@@ -1,0 +1,422 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxPattern bounds the length of a regular expression in bytes.
+const maxPattern = 1 << 10
+
+// pattern is the pattern field of Split and Replace: a literal text or a regular expression.
+type pattern struct{ literal, regex string }
+
+func parsePattern(raw json.RawMessage) (pattern, error) {
+	var f struct {
+		String *string `json:"String"`
+		Regex  *string `json:"Regex"`
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return pattern{}, fmt.Errorf("pattern: %w", err)
+	}
+	switch {
+	case f.String != nil && f.Regex == nil:
+		if len(*f.String) > maxPattern {
+			return pattern{}, fmt.Errorf("pattern of %d bytes, allowed up to %d", len(*f.String), maxPattern)
+		}
+		return pattern{literal: *f.String}, nil
+	case f.Regex != nil && f.String == nil && *f.Regex != "":
+		if len(*f.Regex) > maxPattern {
+			return pattern{}, fmt.Errorf("pattern of %d bytes, allowed up to %d", len(*f.Regex), maxPattern)
+		}
+		return pattern{regex: *f.Regex}, nil
+	}
+	return pattern{}, fmt.Errorf("pattern %.60s, want one of String and Regex", raw)
+}
+
+const (
+	gpt2Pattern   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+	llama3Pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	qwen2Pattern  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+)
+
+// scanners are the patterns that are scanned by hand: each returns the end of the match at i. They match everywhere.
+var scanners = map[string]func(b []byte, i int) int{
+	gpt2Pattern:   scanGPT2,
+	llama3Pattern: func(b []byte, i int) int { return scanLlama(b, i, 3) },
+	qwen2Pattern:  func(b []byte, i int) int { return scanLlama(b, i, 1) },
+}
+
+var gpt2Split = &regexSplit{scan: scanGPT2, mode: isolated}
+
+// regexSplit splits at the matches of a pattern.
+type regexSplit struct {
+	scan   func(b []byte, i int) int
+	re     *translated
+	rep    *replace // literal
+	mode   behavior
+	invert bool
+}
+
+func parseSplit(raw json.RawMessage) (preTokenizer, error) {
+	var f struct {
+		Pattern  json.RawMessage `json:"pattern"`
+		Behavior *behavior       `json:"behavior"`
+		Invert   bool            `json:"invert"`
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, err
+	}
+	if f.Behavior == nil {
+		return nil, fmt.Errorf("behavior is missing, allowed are %v", behaviorNames)
+	}
+	p, err := parsePattern(f.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	s := &regexSplit{mode: *f.Behavior, invert: f.Invert}
+	switch {
+	case p.regex == "":
+		s.rep = &replace{literal: []byte(p.literal)}
+	case scanners[p.regex] != nil:
+		s.scan = scanners[p.regex]
+	default:
+		if s.re, err = translateRegex(p.regex); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *regexSplit) split(p *pipe) {
+	if s.scan != nil && (s.mode == isolated || s.mode == removed && s.invert) {
+		p.eachWord(func(w span) {
+			b := p.cur.b[:w.end]
+			for i := int(w.start); i < len(b); {
+				j := s.scan(b, i)
+				p.add(i, j)
+				i = j
+			}
+		})
+		return
+	}
+	p.eachWord(func(w span) {
+		p.marks = p.marks[:0]
+		b, base, end := p.cur.b[w.start:w.end], int(w.start), 0
+		found := func(i, j int) {
+			if end < i {
+				p.marks = append(p.marks, mark{base + end, base + i, s.invert})
+			}
+			p.marks = append(p.marks, mark{base + i, base + j, !s.invert})
+			end = j
+		}
+		switch {
+		case s.scan != nil:
+			for i := 0; i < len(b); {
+				j := s.scan(b, i)
+				found(i, j)
+				i = j
+			}
+		case s.re != nil:
+			s.re.matches(b, found)
+		default:
+			s.rep.matches(b, found)
+		}
+		if end < len(b) {
+			p.marks = append(p.marks, mark{base + end, int(w.end), s.invert})
+		}
+		s.mode.apply(p, p.marks)
+	})
+}
+
+// translated is a regular expression of Oniguruma in Go's syntax. Patterns of the GPT family end with \s+(?!\S)|\s+,
+// which leaves the last blank of a run to the word after it. Go knows no look-ahead: the expression is compiled without
+// that alternative, and group backOff, which is the \s+ at its end, is shortened by hand.
+type translated struct {
+	re      *regexp.Regexp
+	backOff int
+}
+
+const spaceTail = `|\s+(?!\S)|\s+`
+
+func translateRegex(p string) (*translated, error) {
+	if len(p) > maxPattern {
+		return nil, fmt.Errorf("pattern of %d bytes, allowed up to %d", len(p), maxPattern)
+	}
+	t := &translated{}
+	body, tail := strings.CutSuffix(p, spaceTail)
+	expr, err := goSyntax(body)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", p, err)
+	}
+	if tail {
+		expr = `(?:` + expr + `)|(?P<tail>` + spaceClass + `+)`
+	}
+	t.re, err = regexp.Compile(`(?m:` + expr + `)`)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", p, err)
+	}
+	if tail {
+		t.backOff = t.re.SubexpIndex("tail")
+	}
+	return t, nil
+}
+
+const (
+	spaceSet   = `\s\v\x{85}\p{Z}`
+	spaceClass = `[` + spaceSet + `]`
+	latinWord  = `\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}` // what \w has on top outside of []
+	wordSet    = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}`
+)
+
+// goSyntax rewrites the classes that Oniguruma reads as Unicode and Go as ASCII, and refuses what Go cannot do.
+func goSyntax(p string) (string, error) {
+	var sb strings.Builder
+	inClass := 0
+	for i := 0; i < len(p); i++ {
+		c := p[i]
+		switch {
+		case c == '[':
+			inClass++
+		case c == ']' && inClass > 0:
+			inClass--
+		case c == '(' && (strings.HasPrefix(p[i:], "(?=") || strings.HasPrefix(p[i:], "(?!") ||
+			strings.HasPrefix(p[i:], "(?<=") || strings.HasPrefix(p[i:], "(?<!") || strings.HasPrefix(p[i:], "(?>")):
+			return "", fmt.Errorf("look-around and atomic groups are not supported (only %s at the end)", spaceTail)
+		case c == '\\' && i+1 < len(p):
+			i++
+			s, err := classEscape(p, &i, inClass > 0)
+			if err != nil {
+				return "", err
+			}
+			sb.WriteString(s)
+			continue
+		}
+		sb.WriteByte(c)
+	}
+	return sb.String(), nil
+}
+
+// classEscape translates the escape whose letter is p[*i].
+func classEscape(p string, i *int, inClass bool) (string, error) {
+	open, close := "[", "]"
+	if inClass {
+		open, close = "", ""
+	}
+	switch p[*i] {
+	case 's':
+		return open + spaceSet + close, nil
+	case 'd':
+		return `\p{Nd}`, nil
+	case 'D':
+		return `\P{Nd}`, nil
+	case 'w':
+		if inClass {
+			return wordSet, nil
+		}
+		return `[` + wordSet + latinWord + `]`, nil
+	case 'S', 'W':
+		if inClass {
+			return "", fmt.Errorf(`\%c inside [] is not supported`, p[*i])
+		}
+		if p[*i] == 'S' {
+			return `[^` + spaceSet + `]`, nil
+		}
+		return `[^` + wordSet + latinWord + `]`, nil
+	case 'u':
+		if *i+5 <= len(p) {
+			hex := p[*i+1 : *i+5]
+			*i += 4
+			return `\x{` + hex + `}`, nil
+		}
+	}
+	return `\` + string(p[*i]), nil
+}
+
+// matches calls f with the range of each match that is not empty.
+func (t *translated) matches(b []byte, f func(i, j int)) {
+	if t.backOff == 0 {
+		for _, m := range t.re.FindAllIndex(b, -1) {
+			if m[0] < m[1] {
+				f(m[0], m[1])
+			}
+		}
+		return
+	}
+	for at := 0; at < len(b); {
+		m := t.re.FindSubmatchIndex(b[at:])
+		if m == nil {
+			return
+		}
+		i, j := at+m[0], at+m[1]
+		if m[2*t.backOff] >= 0 && j < len(b) {
+			if _, n := utf8.DecodeLastRune(b[i:j]); i < j-n {
+				j -= n
+			}
+		}
+		if i == j {
+			_, n := utf8.DecodeRune(b[j:])
+			at = j + max(1, n)
+			continue
+		}
+		f(i, j)
+		at = j
+	}
+}
+
+// kind of a character in the patterns of the GPT family
+const (
+	kindOther = iota
+	kindLetter
+	kindNumber
+	kindSpace
+)
+
+var asciiKind = func() (k [utf8.RuneSelf]uint8) {
+	for c := range k {
+		switch {
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+			k[c] = kindLetter
+		case c >= '0' && c <= '9':
+			k[c] = kindNumber
+		case c >= '\t' && c <= '\r' || c == ' ':
+			k[c] = kindSpace
+		}
+	}
+	return
+}()
+
+// kindAt returns the kind of the character at i and its length, 0 at the end.
+func kindAt(b []byte, i int) (kind uint8, n int) {
+	if i >= len(b) {
+		return kindOther, 0
+	}
+	if b[i] < utf8.RuneSelf {
+		return asciiKind[b[i]], 1
+	}
+	r, n := utf8.DecodeRune(b[i:])
+	switch {
+	case unicode.IsLetter(r):
+		kind = kindLetter
+	case unicode.IsNumber(r):
+		kind = kindNumber
+	case unicode.IsSpace(r):
+		kind = kindSpace
+	}
+	return kind, n
+}
+
+// run returns the end of the run of characters of kind at i.
+func run(b []byte, i int, kind uint8) int {
+	for {
+		k, n := kindAt(b, i)
+		if n == 0 || k != kind {
+			return i
+		}
+		i += n
+	}
+}
+
+// spaces returns the end of the match of \s+(?!\S)|\s+ at i, given the end of the run.
+func spaces(b []byte, i, end int) int {
+	if end < len(b) {
+		if _, n := utf8.DecodeLastRune(b[i:end]); i < end-n {
+			return end - n
+		}
+	}
+	return end
+}
+
+func scanGPT2(b []byte, i int) int {
+	if b[i] == '\'' && i+1 < len(b) {
+		switch b[i+1] {
+		case 's', 't', 'm', 'd':
+			return i + 2
+		}
+		if i+2 < len(b) {
+			switch string(b[i+1 : i+3]) {
+			case "re", "ve", "ll":
+				return i + 3
+			}
+		}
+	}
+	j := i
+	if b[i] == ' ' {
+		j++
+	}
+	if k, n := kindAt(b, j); n > 0 && k != kindSpace {
+		return run(b, j+n, k)
+	}
+	return spaces(b, i, run(b, i, kindSpace))
+}
+
+// scanLlama is the pattern of Llama 3 with runs of up to digits digits, and with 1 that of Qwen 2.
+func scanLlama(b []byte, i, digits int) int {
+	if n := contraction(b[i:]); n > 0 {
+		return i + n
+	}
+	k, n := kindAt(b, i)
+	if k == kindLetter {
+		return run(b, i+n, kindLetter)
+	}
+	if k != kindNumber && b[i] != '\r' && b[i] != '\n' {
+		if k2, n2 := kindAt(b, i+n); n2 > 0 && k2 == kindLetter {
+			return run(b, i+n+n2, kindLetter)
+		}
+	}
+	if k == kindNumber {
+		j := i + n
+		for range digits - 1 {
+			k, n := kindAt(b, j)
+			if n == 0 || k != kindNumber {
+				break
+			}
+			j += n
+		}
+		return j
+	}
+	j := i
+	if b[i] == ' ' {
+		j++
+	}
+	if k, n := kindAt(b, j); n > 0 && k == kindOther {
+		j = run(b, j+n, kindOther)
+		for j < len(b) && (b[j] == '\r' || b[j] == '\n') {
+			j++
+		}
+		return j
+	}
+	end := run(b, i, kindSpace)
+	for j := end; j > i; j-- {
+		if b[j-1] == '\r' || b[j-1] == '\n' {
+			return j
+		}
+	}
+	return spaces(b, i, end)
+}
+
+// contraction returns the length of 's 't 're 've 'm 'll or 'd at the start of b in either case, 0 where there is none.
+func contraction(b []byte) int {
+	if len(b) < 2 || b[0] != '\'' {
+		return 0
+	}
+	switch b[1] | 0x20 {
+	case 's', 't', 'm', 'd':
+		return 2
+	}
+	if len(b) < 3 {
+		return 0
+	}
+	if string(b[1:3]) == "ſ" { // folds to s
+		return 3
+	}
+	switch string([]byte{b[1] | 0x20, b[2] | 0x20}) {
+	case "re", "ve", "ll":
+		return 3
+	}
+	return 0
+}

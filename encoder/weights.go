@@ -1,0 +1,214 @@
+package encoder
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"searchd/encoder/safetensors"
+	"searchd/internal/simd"
+)
+
+// ErrWeights is a checkpoint whose tensors are not what its config calls for.
+var ErrWeights = errors.New("encoder: checkpoint does not fit its config")
+
+// linear is y = x·Wᵀ + b.
+type linear struct {
+	w    simd.Packed // [out, in], in float32 or in int8
+	bias []float32   // nil: none
+	then simd.Packed // the weights that are used next, so that they are fetched in time; nil: not known
+}
+
+func (l *linear) mul(dst, x []float32, rows int, act simd.Activation, residual []float32) {
+	l.w.Mul(dst, x, rows, simd.Epilogue{Bias: l.bias, Act: act, Residual: residual, Then: l.then})
+}
+
+// norm is a LayerNorm, with or without bias, or an RMSNorm. A nil norm is the identity.
+type norm struct {
+	kind        normKind
+	gamma, beta []float32
+	eps         float32
+}
+
+func (n *norm) apply(dst, x []float32, rows int) {
+	switch {
+	case n == nil:
+		copy(dst, x)
+	case n.kind == rmsNorm:
+		simd.RMSNorm(dst, x, n.gamma, rows, len(n.gamma), n.eps)
+	default:
+		simd.LayerNorm(dst, x, n.gamma, n.beta, rows, len(n.gamma), n.eps)
+	}
+}
+
+// loader takes tensors out of a checkpoint. It runs twice over the same steps: first with dry set, when it only compares names and
+// shapes with the headers and collects what does not fit, then to read. So nothing large is allocated for a checkpoint that is refused.
+type loader struct {
+	ck         *safetensors.Checkpoint
+	prefix     string
+	words      string // the name of the word table
+	transposed bool
+	precision  Precision // of what pack makes
+	dry        bool
+	used       map[string]bool
+	parameters int
+	problems   []string
+	err        error
+}
+
+// newLoader finds the prefix and the name of the word table.
+func newLoader(ck *safetensors.Checkpoint, a *architecture) (*loader, error) {
+	for _, p := range a.prefixes {
+		for _, words := range a.words {
+			if _, ok := ck.Tensor(p + words); ok {
+				return &loader{ck: ck, prefix: p, words: words, transposed: a.transposed, dry: true, used: map[string]bool{}}, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%w: no tensor %s, with a prefix of %q", ErrWeights, strings.Join(a.words, " or "), a.prefixes)
+}
+
+// full puts the prefix before a name, unless it begins with a slash.
+func (l *loader) full(name string) string {
+	if outside, ok := strings.CutPrefix(name, "/"); ok {
+		return outside
+	}
+	return l.prefix + name
+}
+
+// has reports whether a tensor is there.
+func (l *loader) has(name string) bool {
+	_, ok := l.ck.Tensor(l.full(name))
+	return ok
+}
+
+// tensor reads a tensor that must have the given shape. In a dry run it returns nil.
+func (l *loader) tensor(name string, shape ...int) []float32 {
+	name = l.full(name)
+	if l.dry {
+		t, ok := l.ck.Tensor(name)
+		switch {
+		case !ok:
+			l.problems = append(l.problems, fmt.Sprintf("%s %v is missing", name, shape))
+		case !slices.Equal(t.Shape, shape):
+			l.problems = append(l.problems, fmt.Sprintf("%s is %v, want %v", name, t.Shape, shape))
+		}
+		if !l.used[name] {
+			l.parameters += t.Len()
+		}
+		l.used[name] = true
+		return nil
+	}
+	if l.err != nil {
+		return nil
+	}
+	x, err := l.ck.Float32(name)
+	if err != nil {
+		l.err = err
+	}
+	return x
+}
+
+// check ends the dry run: it reports the first problems, and tensors under the given roots that nothing has asked for, because a weight
+// that is left out gives wrong vectors.
+func (l *loader) check(roots ...string) error {
+	for _, name := range l.ck.Names() {
+		for _, root := range roots {
+			if root != "" && strings.HasPrefix(name, l.prefix+root) && !l.used[name] && !derived(name) {
+				l.problems = append(l.problems, name+" is not known to this family")
+			}
+		}
+	}
+	l.dry = false
+	if len(l.problems) == 0 {
+		return nil
+	}
+	const show = 5
+	more := ""
+	if n := len(l.problems) - show; n > 0 {
+		more = fmt.Sprintf("; and %d more", n)
+	}
+	return fmt.Errorf("%w: %s%s", ErrWeights, strings.Join(l.problems[:min(show, len(l.problems))], "; "), more)
+}
+
+// derived tells tensors that older checkpoints store although they follow from the config.
+func derived(name string) bool {
+	for _, suffix := range []string{".position_ids", ".token_type_ids", ".inv_freq", ".masked_bias", ".attn.bias"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// matrix reads the weight [out, in] of a linear layer.
+func (l *loader) matrix(base string, out, in int) []float32 {
+	if !l.transposed {
+		return l.tensor(base+".weight", out, in)
+	}
+	t := l.tensor(base+".weight", in, out)
+	if t == nil {
+		return nil
+	}
+	w := make([]float32, len(t))
+	for i := range in {
+		for o := range out {
+			w[o*in+i] = t[i*out+o]
+		}
+	}
+	return w
+}
+
+// pack packs a weight, unless the run is dry or has failed.
+func (l *loader) pack(w []float32, out, in int) simd.Packed {
+	switch {
+	case l.dry || l.err != nil:
+		return nil
+	case l.precision == Int8:
+		return simd.PackInt8(w, out, in)
+	}
+	return simd.Pack(w, out, in)
+}
+
+// linear reads weight [out, in] and, if there is one, bias [out].
+func (l *loader) linear(base string, out, in int, bias bool) *linear {
+	lin := &linear{w: l.pack(l.matrix(base, out, in), out, in)}
+	if bias {
+		lin.bias = l.tensor(base+".bias", out)
+	}
+	return lin
+}
+
+// stacked reads linear layers over the same input as one.
+func (l *loader) stacked(bases []string, outs []int, in int, bias bool) *linear {
+	lin := &linear{}
+	var w []float32
+	total := 0
+	for i, base := range bases {
+		w = append(w, l.matrix(base, outs[i], in)...)
+		if bias {
+			lin.bias = append(lin.bias, l.tensor(base+".bias", outs[i])...)
+		}
+		total += outs[i]
+	}
+	lin.w = l.pack(w, total, in)
+	return lin
+}
+
+// norm reads the weight and, if there is one, the bias of a norm over width numbers. Checkpoints converted from TensorFlow call them gamma
+// and beta. An empty name is the identity.
+func (l *loader) norm(base string, width int, kind normKind, bias bool, eps float64) *norm {
+	if base == "" {
+		return nil
+	}
+	weight, shift := base+".weight", base+".bias"
+	if !l.has(weight) && l.has(base+".gamma") {
+		weight, shift = base+".gamma", base+".beta"
+	}
+	n := &norm{kind: kind, gamma: l.tensor(weight, width), eps: float32(eps)}
+	if bias {
+		n.beta = l.tensor(shift, width)
+	}
+	return n
+}

@@ -1,0 +1,76 @@
+package encoder
+
+// workspace is the memory of one run. It grows to the largest batch that it has seen, which is bounded by the token budget or by one
+// sequence of the greatest length; a Model owns at most one for each of its threads.
+type workspace struct {
+	states    []float32 // [T, H]
+	mixed     []float32 // [T, H], the weighted mean over layers, where there is one
+	qkv       []float32 // [T, (A+2K)*D]
+	context   []float32 // [T, A*D], the output of attention
+	positions []int32   // [T], row of the position table
+	bias      []float32 // [A, 2L-1], see scoreBias
+	tiles     []tile
+	scratch   []*scratch // one per goroutine
+	qkvWidth  int        // (A+2K)*D
+}
+
+// scratch is what one goroutine needs beside.
+type scratch struct {
+	embedding []float32 // [blockRows, E]
+	normed    []float32 // [blockRows, H]
+	gate, up  []float32 // [blockRows, I]
+	scores    []float32 // [queryTile, keyTile]
+	heaviest  [queryTile]float32
+	weight    [queryTile]float32
+}
+
+// tile is a run of queries of one sequence.
+type tile struct {
+	begin, end int // the sequence's rows in the batch
+	query      int // first query, counted from begin
+}
+
+// prepare sizes the memory for batch b and a team of t, and lists positions and tiles.
+func (w *workspace) prepare(s *stack, b *batch, t team) {
+	n := len(b.ids)
+	w.qkvWidth = (s.heads + 2*s.kvHeads) * s.headSize
+	w.states = grown(w.states, n*s.hidden)
+	if s.layerWeights != nil {
+		w.mixed = grown(w.mixed, n*s.hidden)
+	}
+	w.qkv = grown(w.qkv, n*w.qkvWidth)
+	w.context = grown(w.context, n*s.heads*s.headSize)
+	for len(w.scratch) < int(t) {
+		sc := &scratch{
+			normed: make([]float32, blockRows*s.hidden),
+			up:     make([]float32, blockRows*s.intermediate),
+			scores: make([]float32, queryTile*keyTile),
+		}
+		if s.projection != nil {
+			sc.embedding = make([]float32, blockRows*s.embedding)
+		}
+		if s.layers[0].gate != nil {
+			sc.gate = make([]float32, blockRows*s.intermediate)
+		}
+		w.scratch = append(w.scratch, sc)
+	}
+	if s.positionRows != nil {
+		w.positions = s.positionIndexes(w.positions[:0], b)
+	}
+	w.bias = s.bias.prepare(w.bias, b.longest())
+	w.tiles = w.tiles[:0]
+	for i := range len(b.offsets) - 1 {
+		begin, end := b.offsets[i], b.offsets[i+1]
+		for q := 0; q < end-begin; q += queryTile {
+			w.tiles = append(w.tiles, tile{begin: begin, end: end, query: q})
+		}
+	}
+}
+
+// grown returns x with length n, newly made if it has no room; the contents do not matter.
+func grown(x []float32, n int) []float32 {
+	if cap(x) < n {
+		return make([]float32, n)
+	}
+	return x[:n]
+}
