@@ -1,0 +1,440 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"go.etcd.io/bbolt"
+)
+
+// A Write is one document to put or delete.
+type Write struct {
+	ID     string // valid UTF-8 of 1 to MaxIDBytes bytes without control characters
+	Delete bool   // remove the document; only ID and IfRevision count
+
+	Fields   []byte   // JSON object
+	Hash     [32]byte // content hash; a document that has it already is left as it is. Zero: always write
+	Passages []Passage
+	Vectors  [][]float32 // one per passage, nil for a passage without; or empty if no passage has one
+
+	// IfRevision, if not nil, makes the write a Conflict unless the document has this revision; 0: unless there is none.
+	IfRevision *uint64
+}
+
+// A Status says what became of a write.
+type Status uint8
+
+// The statuses. Only the first three of them change the collection.
+const (
+	Created   Status = iota + 1 // the id was new
+	Updated                     // the document was replaced
+	Deleted                     // the document is gone
+	Unchanged                   // the document has this hash already
+	Missing                     // there was nothing to delete
+	Conflict                    // IfRevision did not match; Outcome has the revision that is there
+)
+
+var statusNames = [...]string{Created: "created", Updated: "updated", Deleted: "deleted",
+	Unchanged: "unchanged", Missing: "missing", Conflict: "conflict"}
+
+// String returns the status in lower case.
+func (s Status) String() string {
+	if int(s) < len(statusNames) && statusNames[s] != "" {
+		return statusNames[s]
+	}
+	return fmt.Sprintf("Status(%d)", uint8(s))
+}
+
+// An Outcome is the answer to one Write.
+type Outcome struct {
+	Status   Status
+	No       uint32 // document number; 0 if there is no document
+	Revision uint64 // revision that is now stored; for Deleted the one that was removed; 0 if there is none
+	OldSlots []uint32
+	NewSlots []uint32
+}
+
+// request is an Apply call on its way to the disk.
+type request struct {
+	ctx        context.Context
+	collection uint32
+	writes     []Write
+	bytes      int
+
+	done     chan struct{} // closed when the fields below are set
+	outcomes []Outcome
+	seq      uint64
+	err      error
+}
+
+// A group takes requests up to these sizes, so that one commit stays short.
+const (
+	groupWrites = 4096
+	groupBytes  = 16 << 20
+)
+
+// Apply writes a batch to a collection in one transaction: all of it or, on an error, nothing.
+// It returns one Outcome per write, in order, and the collection's sequence number after the batch.
+// When it returns without an error the batch is on the disk.
+//
+// A write that finds another state than it asked for is no error; its Status says so. Several writes of one id are
+// applied one after the other. Concurrent calls share commits: each has its own answer, none waits for a timer.
+//
+// Errors: a *WriteError that wraps ErrInvalid or ErrDimension for a write that is not allowed; ErrNoCollection;
+// ErrNoSpace; ErrFull; ErrReadOnly; ErrCorrupt where a record that the batch had to read is damaged;
+// ctx.Err() if ctx ended before the batch was begun. The store does not keep or change writes.
+func (s *Store) Apply(ctx context.Context, collection uint32, writes []Write) ([]Outcome, uint64, error) {
+	bytes, err := checkWrites(writes)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	r := &request{ctx: ctx, collection: collection, writes: writes, bytes: bytes, done: make(chan struct{})}
+	s.queue.Lock()
+	s.queue.waiting = append(s.queue.waiting, r)
+	s.queue.Unlock()
+	for {
+		select {
+		case <-r.done:
+			return r.outcomes, r.seq, r.err
+		case <-ctx.Done():
+			if s.withdraw(r) {
+				return nil, 0, ctx.Err()
+			}
+			<-r.done // it is being committed: its outcome will be known
+			return r.outcomes, r.seq, r.err
+		case s.writer <- struct{}{}:
+			// Whoever holds writer commits for everyone who waits, in order, so r is soon done.
+			s.commitGroup(s.takeGroup())
+			s.unlockWriter()
+		}
+	}
+}
+
+// withdraw takes r out of the queue; false if it is no longer there.
+func (s *Store) withdraw(r *request) bool {
+	s.queue.Lock()
+	defer s.queue.Unlock()
+	for i, w := range s.queue.waiting {
+		if w == r {
+			s.queue.waiting = append(s.queue.waiting[:i], s.queue.waiting[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// takeGroup removes the next requests from the queue, at least one if there is any.
+func (s *Store) takeGroup() []*request {
+	s.queue.Lock()
+	defer s.queue.Unlock()
+	var n, writes, bytes int
+	for n < len(s.queue.waiting) {
+		r := s.queue.waiting[n]
+		writes += len(r.writes)
+		bytes += r.bytes
+		if n > 0 && (writes > groupWrites || bytes > groupBytes) {
+			break
+		}
+		n++
+	}
+	group := append([]*request(nil), s.queue.waiting[:n]...)
+	s.queue.waiting = append(s.queue.waiting[:0], s.queue.waiting[n:]...)
+	return group
+}
+
+// commitGroup writes the requests in one transaction and answers them. A request that fails by itself is answered
+// and taken out, and the transaction starts again without it. The caller holds writer.
+func (s *Store) commitGroup(group []*request) {
+	for len(group) > 0 {
+		failed := -1
+		err := s.commit(func(tx *bbolt.Tx) error {
+			rooms := map[uint32]*room{}
+			dirty := false
+			for i, r := range group {
+				changed, err := r.run(tx, rooms)
+				if err != nil {
+					failed = i
+					return err
+				}
+				dirty = dirty || changed
+			}
+			if !dirty {
+				return errNothing
+			}
+			for _, rm := range rooms {
+				if err := rm.stateB.put(stateKey, rm.state.encode()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil && failed >= 0 {
+			group[failed].finish(err)
+			group = append(group[:failed], group[failed+1:]...)
+			continue
+		}
+		for _, r := range group {
+			r.finish(err)
+		}
+		return
+	}
+}
+
+// finish answers the request.
+func (r *request) finish(err error) {
+	if r.err = err; err != nil {
+		r.outcomes, r.seq = nil, 0
+	}
+	close(r.done)
+}
+
+// run applies the writes of r inside tx and reports whether they changed anything.
+func (r *request) run(tx *bbolt.Tx, rooms map[uint32]*room) (changed bool, err error) {
+	rm := rooms[r.collection]
+	if rm == nil {
+		if rm, err = openRoom(tx, r.collection); err != nil {
+			return false, err
+		}
+		rooms[r.collection] = rm
+	}
+	r.outcomes = make([]Outcome, len(r.writes))
+	before := rm.state.seq
+	for i := range r.writes {
+		if i%256 == 0 && r.ctx.Err() != nil {
+			return false, r.ctx.Err()
+		}
+		w := &r.writes[i]
+		if r.outcomes[i], err = rm.apply(w); err != nil {
+			return false, &WriteError{Index: i, ID: w.ID, Err: err}
+		}
+	}
+	r.seq = rm.state.seq
+	return rm.state.seq != before, nil
+}
+
+// apply brings one write into the buckets of the collection.
+func (rm *room) apply(w *Write) (Outcome, error) {
+	old, found, err := rm.headByID(w.ID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{No: old.No, Revision: old.Revision}
+	switch {
+	case w.Delete && !found:
+		out.Status = Missing
+		return out, nil
+	case w.IfRevision != nil && *w.IfRevision != old.Revision:
+		out.Status = Conflict
+		return out, nil
+	case w.Delete:
+		out.Status, out.OldSlots = Deleted, old.slots()
+		return out, rm.remove(&old)
+	case found && w.Hash != [32]byte{} && w.Hash == old.Hash:
+		out.Status = Unchanged
+		return out, nil
+	}
+	return rm.replace(w, &old, found)
+}
+
+// replace writes a new document, or a new revision of old.
+func (rm *room) replace(w *Write, old *head, found bool) (out Outcome, err error) {
+	st := &rm.state
+	if math.MaxUint32-uint64(st.nextSlot) < uint64(len(w.Passages)) {
+		return out, fmt.Errorf("%w: slots", ErrFull)
+	}
+	h := head{Document: Document{ID: w.ID, No: old.No, Hash: w.Hash}, hasVector: make([]bool, len(w.Passages))}
+	out = Outcome{Status: Updated, OldSlots: old.slots()}
+	if found {
+		if err := rm.freeSlots(old); err != nil {
+			return out, err
+		}
+	} else {
+		out.Status = Created
+		if st.nextNo == math.MaxUint32 {
+			return out, fmt.Errorf("%w: document numbers", ErrFull)
+		}
+		h.No = st.nextNo
+		st.nextNo++
+		st.documents++
+		if err := rm.ids.put([]byte(w.ID), binary.LittleEndian.AppendUint32(nil, h.No)); err != nil {
+			return out, err
+		}
+	}
+	h.Passages = append([]Passage(nil), w.Passages...)
+	for i := range h.Passages {
+		h.Passages[i].Slot = st.nextSlot
+		if err := rm.putSlot(&h, i, w.Vectors); err != nil {
+			return out, err
+		}
+		st.nextSlot++
+	}
+	st.seq++
+	st.passages += uint64(len(h.Passages))
+	h.Revision = st.seq
+	if err := rm.docs.put(key32(h.No), appendHead(nil, &h)); err != nil {
+		return out, err
+	}
+	if err := rm.fields.put(key32(h.No), append(make([]byte, 0, len(w.Fields)+4), w.Fields...)); err != nil {
+		return out, err
+	}
+	out.No, out.Revision, out.NewSlots = h.No, h.Revision, h.slots()
+	return out, rm.logChange(Change{Seq: st.seq, No: h.No, ID: h.ID, Op: OpPut, OldSlots: out.OldSlots, NewSlots: out.NewSlots})
+}
+
+// putSlot writes the slot and the vector of passage i, whose Slot is set.
+func (rm *room) putSlot(h *head, i int, vectors [][]float32) error {
+	key := key32(h.Passages[i].Slot)
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, 12), h.No)
+	b = binary.LittleEndian.AppendUint32(b, uint32(i))
+	if err := rm.slots.put(key, b); err != nil {
+		return err
+	}
+	if len(vectors) == 0 || vectors[i] == nil {
+		return nil
+	}
+	v := vectors[i]
+	if rm.state.vectors == 0 {
+		rm.state.dim = uint32(len(v))
+	}
+	if len(v) != int(rm.state.dim) {
+		return fmt.Errorf("%w: the vector of passage %d has %d components, the collection's have %d", ErrDimension, i, len(v), rm.state.dim)
+	}
+	h.hasVector[i] = true
+	rm.state.vectors++
+	return rm.vectors.put(key, appendVector(make([]byte, 0, 4*len(v)+4), v))
+}
+
+// freeSlots removes the slots and vectors of a document.
+func (rm *room) freeSlots(h *head) error {
+	for i, p := range h.Passages {
+		key := key32(p.Slot)
+		if err := rm.slots.Delete(key); err != nil {
+			return err
+		}
+		if !h.hasVector[i] {
+			continue
+		}
+		if err := rm.vectors.Delete(key); err != nil {
+			return err
+		}
+		rm.state.vectors--
+	}
+	rm.state.passages -= uint64(len(h.Passages))
+	return nil
+}
+
+// remove deletes a document.
+func (rm *room) remove(h *head) error {
+	if err := rm.freeSlots(h); err != nil {
+		return err
+	}
+	if err := rm.ids.Delete([]byte(h.ID)); err != nil {
+		return err
+	}
+	if err := rm.docs.Delete(key32(h.No)); err != nil {
+		return err
+	}
+	if err := rm.fields.Delete(key32(h.No)); err != nil {
+		return err
+	}
+	rm.state.documents--
+	rm.state.seq++
+	return rm.logChange(Change{Seq: rm.state.seq, No: h.No, ID: h.ID, Op: OpDelete, OldSlots: h.slots()})
+}
+
+// checkWrites refuses what no state of the store would accept and returns the size of the batch in bytes.
+func checkWrites(writes []Write) (size int, err error) {
+	if len(writes) > MaxBatchWrites {
+		return 0, fmt.Errorf("%w: batch has %d writes: at most %d are allowed", ErrInvalid, len(writes), MaxBatchWrites)
+	}
+	for i := range writes {
+		n, err := checkWrite(&writes[i])
+		if err != nil {
+			return 0, &WriteError{Index: i, ID: writes[i].ID, Err: fmt.Errorf("%w: %w", ErrInvalid, err)}
+		}
+		if size += n; size > MaxBatchBytes {
+			return 0, fmt.Errorf("%w: batch takes more than %d bytes from write %d on: send it in parts", ErrInvalid, MaxBatchBytes, i)
+		}
+	}
+	return size, nil
+}
+
+func checkWrite(w *Write) (size int, err error) {
+	if err := checkText("id", w.ID, MaxIDBytes); err != nil {
+		return 0, err
+	}
+	if w.Delete {
+		return len(w.ID), nil
+	}
+	if len(w.Fields) > MaxFieldsBytes {
+		return 0, fmt.Errorf("fields take %d bytes: at most %d are allowed", len(w.Fields), MaxFieldsBytes)
+	}
+	if !isObject(w.Fields) {
+		return 0, errors.New("fields are not a JSON object")
+	}
+	if len(w.Passages) > MaxPassages {
+		return 0, fmt.Errorf("document has %d passages: at most %d are allowed", len(w.Passages), MaxPassages)
+	}
+	if len(w.Vectors) != 0 && len(w.Vectors) != len(w.Passages) {
+		return 0, fmt.Errorf("%d vectors for %d passages: want one per passage, or none at all", len(w.Vectors), len(w.Passages))
+	}
+	size = len(w.ID) + len(w.Fields)
+	for i, p := range w.Passages {
+		if p.Start < 0 || p.End < p.Start || p.End > MaxFieldsBytes {
+			return 0, fmt.Errorf("passage %d has offsets [%d, %d): want 0 <= start <= end <= %d", i, p.Start, p.End, MaxFieldsBytes)
+		}
+		if len(p.Field) > MaxFieldNameBytes || !utf8.ValidString(p.Field) {
+			return 0, fmt.Errorf("passage %d: field name %.40q: want valid UTF-8 of at most %d bytes", i, p.Field, MaxFieldNameBytes)
+		}
+		size += 64
+	}
+	for i, v := range w.Vectors {
+		if v == nil {
+			continue
+		}
+		if err := checkVector(v); err != nil {
+			return 0, fmt.Errorf("vector of passage %d: %w", i, err)
+		}
+		size += 4 * len(v)
+	}
+	return size, nil
+}
+
+// checkVector refuses lengths out of range, NaN and infinities.
+func checkVector(v []float32) error {
+	if len(v) == 0 || len(v) > MaxDim {
+		return fmt.Errorf("%d components: want 1 to %d", len(v), MaxDim)
+	}
+	for i, x := range v {
+		if math.Float32bits(x)&0x7f800000 == 0x7f800000 { // the exponent of NaN and the infinities
+			return fmt.Errorf("component %d is %v: want a finite number", i, x)
+		}
+	}
+	return nil
+}
+
+// checkText refuses s unless it is valid UTF-8 of 1 to limit bytes without control characters.
+func checkText(what, s string, limit int) error {
+	if s == "" {
+		return fmt.Errorf("%s is empty: want 1 to %d bytes", what, limit)
+	}
+	if len(s) > limit {
+		return fmt.Errorf("%s %.40q... takes %d bytes: at most %d are allowed", what, s, len(s), limit)
+	}
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("%s %q is not valid UTF-8", what, s)
+	}
+	for i, r := range s {
+		if r < 0x20 || r >= 0x7f && r < 0xa0 {
+			return fmt.Errorf("%s %q has the control character %U at byte %d", what, s, r, i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/bbolt"
+)
+
+// A backup is the database file followed by a trailer: magic (16 bytes), size of the file (u64, little-endian),
+// SHA-256 of the file. bbolt ignores what follows its pages, so a backup also opens in place of the file it came from.
+const (
+	backupMagic = "searchd-backup-1"
+	trailerSize = len(backupMagic) + 8 + sha256.Size
+)
+
+// ErrBackup is returned by Restore for a stream that is no backup, is cut off, or was changed since it was written.
+var ErrBackup = errors.New("store: not a whole backup")
+
+// ErrNotEmpty is returned by Restore when the folder holds a store already.
+var ErrNotEmpty = errors.New("store: folder holds a store already")
+
+// Backup writes the store as it is now to w and returns the number of bytes written. Reads and writes go on meanwhile;
+// the pages of this moment stay in use until it returns, so a slow w lets the file grow. Restore reads the result.
+func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
+	h, err := s.acquire()
+	if err != nil {
+		return 0, err
+	}
+	defer s.release(h)
+	var tx *bbolt.Tx
+	if err := guard(func() (err error) { tx, err = h.db.Begin(false); return err }); err != nil {
+		return 0, s.damaged(err)
+	}
+	defer func() { _ = guard(tx.Rollback) }()
+	sum := &summer{ctx: ctx, w: w, h: sha256.New()}
+	n, err := tx.WriteTo(sum) // reads through the file, not the memory map
+	if err != nil {
+		return n, fmt.Errorf("store: backup: %w", errors.Join(ctx.Err(), err))
+	}
+	trailer := append([]byte(nil), backupMagic...)
+	trailer = binary.LittleEndian.AppendUint64(trailer, uint64(n))
+	trailer = sum.h.Sum(trailer)
+	m, err := w.Write(trailer)
+	if err != nil {
+		return n + int64(m), fmt.Errorf("store: backup: %w", err)
+	}
+	return n + int64(m), nil
+}
+
+// summer writes to w and a hash until ctx ends.
+type summer struct {
+	ctx context.Context
+	w   io.Writer
+	h   hash.Hash
+}
+
+func (s *summer) Write(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := s.w.Write(p)
+	s.h.Write(p[:n])
+	return n, err
+}
+
+// RestoreOptions tunes Restore. The zero value is the default.
+type RestoreOptions struct {
+	// KeepID keeps the ID of the store that was backed up, so that indexes derived from it, restored from the same
+	// moment, go on without a rebuild. Wrong if the store went on after the backup: its later sequence numbers would
+	// be given out a second time, and an index from that time would not notice.
+	KeepID bool
+}
+
+// Restore reads a backup into the folder dir, which must not hold a store: it gets a new one only after the whole
+// stream has arrived, its checksum is right and Check finds no problem; otherwise dir is left without one.
+// It returns ErrNotEmpty, ErrLocked, ErrBackup, a *DamagedError, ErrNewerFormat or ErrNoSpace, or ctx.Err().
+func Restore(ctx context.Context, r io.Reader, dir string, o RestoreOptions) (err error) {
+	if err := prepareDir(dir, false); err != nil {
+		return err
+	}
+	lock, err := takeLock(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	target := filepath.Join(dir, fileName)
+	if _, err := os.Lstat(target); err == nil {
+		return fmt.Errorf("%w: %s", ErrNotEmpty, target)
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("store: %w", err)
+	}
+	tmp := filepath.Join(dir, newName)
+	defer func() {
+		if err != nil {
+			os.Remove(tmp)
+		}
+	}()
+	if err := receive(ctx, r, tmp); err != nil {
+		return err
+	}
+	if err := verifyRestored(ctx, dir, lock, o); err != nil {
+		return err
+	}
+	return publish(tmp, target)
+}
+
+// receive writes a backup without its trailer to path.
+func receive(ctx context.Context, r io.Reader, path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	err = receiveInto(ctx, r, f)
+	return errors.Join(err, f.Close())
+}
+
+func receiveInto(ctx context.Context, r io.Reader, f *os.File) error {
+	sum := &summer{ctx: ctx, w: f, h: sha256.New()}
+	buf := make([]byte, 1<<20)
+	held := 0 // bytes at the start of buf that may yet turn out to be the trailer
+	for {
+		n, err := r.Read(buf[held:])
+		held += n
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("store: cannot read the backup: %w", err)
+		}
+		if held > trailerSize {
+			if _, err := sum.Write(buf[:held-trailerSize]); err != nil {
+				return noSpace(fmt.Errorf("store: %w", err))
+			}
+			held = copy(buf, buf[held-trailerSize:held])
+		}
+	}
+	if body := held - trailerSize; body > 0 {
+		if _, err := sum.Write(buf[:body]); err != nil {
+			return noSpace(fmt.Errorf("store: %w", err))
+		}
+		held = copy(buf, buf[body:held])
+	}
+	size, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	trailer := buf[:held]
+	if held < trailerSize || string(trailer[:len(backupMagic)]) != backupMagic {
+		return fmt.Errorf("%w: it does not end with the trailer %q", ErrBackup, backupMagic)
+	}
+	trailer = trailer[len(backupMagic):]
+	if want := binary.LittleEndian.Uint64(trailer); want != uint64(size) {
+		return fmt.Errorf("%w: it has %d bytes of %d", ErrBackup, size, want)
+	}
+	if !bytes.Equal(trailer[8:], sum.h.Sum(nil)) {
+		return fmt.Errorf("%w: its SHA-256 differs from the one in the trailer", ErrBackup)
+	}
+	return nil
+}
+
+// verifyRestored opens the received file under its temporary name and checks it.
+func verifyRestored(ctx context.Context, dir string, lock *os.File, o RestoreOptions) error {
+	s := newStore(dir, newName, lock, Options{MustExist: true, VerifyLimit: 1 << 62}.withDefaults())
+	if err := s.openFile(); err != nil {
+		return err
+	}
+	h := s.mu.file
+	problems, err := s.Check(ctx, true)
+	if err == nil && len(problems) > 0 {
+		err = &DamagedError{Path: s.path, Detail: fmt.Sprintf("the backup has %d problems, the first: %s", len(problems), problems[0]),
+			Next: "try an older backup"}
+	}
+	if err == nil && !o.KeepID {
+		err = s.renewID(h.db)
+	}
+	return errors.Join(err, h.close())
+}

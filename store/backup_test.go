@@ -1,0 +1,177 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// backup returns the backup of a store.
+func backup(t *testing.T, s *Store) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	n, err := s.Backup(context.Background(), &b)
+	if err != nil || n != int64(b.Len()) {
+		t.Fatalf("Backup = %d of %d, %v", n, b.Len(), err)
+	}
+	return b.Bytes()
+}
+
+func TestRestore(t *testing.T) {
+	file, _ := sample(t)
+	s, err := reopened(t, t.TempDir(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	want := readAll(s, nil)
+	saved := backup(t, s)
+	mustApply(t, s, 1, write("later", 1, 1, 8))
+	for _, keep := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "new", "folder")
+		if err := Restore(context.Background(), bytes.NewReader(saved), dir, RestoreOptions{KeepID: keep}); err != nil {
+			t.Fatalf("Restore: %v", err)
+		}
+		r := open(t, dir)
+		if (r.ID() == s.ID()) != keep {
+			t.Errorf("KeepID %v: ID %x, the original's is %x", keep, r.ID(), s.ID())
+		}
+		got := readAll(r, nil)
+		for place, said := range want.said {
+			if got.said[place] != said {
+				t.Errorf("%s reads %.200s, want %.200s", place, got.said[place], said)
+			}
+		}
+		mustApply(t, r, 1, write("more", 1, 1, 8))
+		if err := Restore(context.Background(), bytes.NewReader(saved), dir, RestoreOptions{}); !errors.Is(err, ErrLocked) {
+			t.Errorf("Restore into an open store = %v, want ErrLocked", err)
+		}
+		r.Close()
+		if err := Restore(context.Background(), bytes.NewReader(saved), dir, RestoreOptions{}); !errors.Is(err, ErrNotEmpty) {
+			t.Errorf("Restore into a store = %v, want ErrNotEmpty", err)
+		}
+	}
+}
+
+// TestBackupOpensInPlace copies a backup to where the file was.
+func TestBackupOpensInPlace(t *testing.T) {
+	s, col := newCollection(t)
+	mustApply(t, s, col, write("a", 1, 1, 3))
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, fileName), string(backup(t, s)))
+	r := open(t, dir)
+	mustApply(t, r, col, write("b", 1, 1, 3))
+	mustApply(t, r, col, write("c", 1, 1, 3))
+	if ps, err := r.Check(context.Background(), true); err != nil || len(ps) > 0 {
+		t.Errorf("Check = %v, %v", ps, err)
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	s, col := newCollection(t)
+	mustApply(t, s, col, write("a", 1, 1, 3))
+	saved := backup(t, s)
+	rng := rand.New(rand.NewPCG(5, 6))
+	bad := map[string][]byte{"nothing": {}, "text": []byte(strings.Repeat("x", 100_000)), "only the trailer": saved[len(saved)-trailerSize:],
+		"twice": append(bytes.Clone(saved), saved...), "one byte more": append(bytes.Clone(saved), 0)}
+	for _, n := range []int{1, trailerSize - 1, trailerSize, trailerSize + 1, len(saved) / 2, len(saved) - trailerSize, len(saved) - 1} {
+		bad["cut "+string(rune('0'+n%10))] = saved[:n]
+	}
+	for i := range 30 {
+		flipped := bytes.Clone(saved)
+		flipped[rng.IntN(len(flipped))] ^= 1 << rng.IntN(8)
+		bad["flip "+string(rune('a'+i))] = flipped
+	}
+	for name, b := range bad {
+		dir := t.TempDir()
+		if err := Restore(context.Background(), bytes.NewReader(b), dir, RestoreOptions{}); !errors.Is(err, ErrBackup) {
+			t.Errorf("%s: Restore = %v, want ErrBackup", name, err)
+		}
+		if after := listing(t, dir); after != "" {
+			t.Errorf("%s: Restore left %.100s", name, after)
+		}
+	}
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := Restore(canceled, bytes.NewReader(saved), t.TempDir(), RestoreOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Restore = %v, want context.Canceled", err)
+	}
+	if _, err := s.Backup(canceled, new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Backup = %v, want context.Canceled", err)
+	}
+}
+
+// TestCompact shrinks a store, with a view open on the old file all the while.
+func TestCompact(t *testing.T) {
+	s, col := newCollection(t)
+	ctx := context.Background()
+	for i := range 20 {
+		w := write(string(rune('a'+i)), 1, 2, 4)
+		w.Fields = append(w.Fields[:len(w.Fields)-1], `,"pad":"`+strings.Repeat("x", 500_000)+`"}`...)
+		mustApply(t, s, col, w)
+	}
+	for i := range 19 {
+		mustApply(t, s, col, Write{ID: string(rune('b' + i)), Delete: true})
+	}
+	id := s.ID()
+	before, err := os.Stat(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.View(ctx, col, func(tx *Tx) error {
+		if err := s.Compact(ctx); err != nil {
+			return err
+		}
+		mustApply(t, s, col, write("a", 99, 1, 4)) // into the new file
+		d, err := tx.Document("a")                 // from the old one
+		if err == nil && d.Revision != 1 {
+			t.Errorf("revision in the old view = %d, want 1", d.Revision)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.Stat(s.path)
+	if err != nil || after.Size() > before.Size()/2+(1<<20) {
+		t.Errorf("Compact went from %d to %d bytes (%v)", before.Size(), after.Size(), err)
+	}
+	s.Close()
+	s = open(t, s.Dir())
+	err = s.View(ctx, col, func(tx *Tx) error {
+		if d, err := tx.Document("a"); err != nil || d.Revision != 40 || s.ID() != id {
+			t.Errorf("after reopening: %+v, %v", d, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCompactKeepsDamage damages a value: compacting must fail and leave the file.
+func TestCompactKeepsDamage(t *testing.T) {
+	s, col := newCollection(t)
+	w := write("a", 1, 1, 4)
+	w.Fields = []byte(`{"body":"find this text"}`)
+	mustApply(t, s, col, w)
+	s.Close()
+	file, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, s.path, strings.ReplaceAll(string(file), "find this", "fine this"))
+	s = open(t, s.Dir())
+	if err := s.Compact(context.Background()); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "collection 1/fields, key 1") {
+		t.Errorf("Compact = %v, want ErrCorrupt naming bucket and key", err)
+	}
+	if _, err := os.Stat(filepath.Join(s.Dir(), newName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the unfinished copy is still there: %v", err)
+	}
+	mustApply(t, s, col, write("b", 1, 1, 4)) // the store goes on
+}

@@ -1,0 +1,409 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"go.etcd.io/bbolt"
+)
+
+// A Collection is a named set of documents.
+type Collection struct {
+	ID         uint32 // from 1; never used again after DropCollection
+	Name       string
+	Settings   []byte // JSON object that only the caller understands
+	Generation uint64 // 1 when created, one more with each UpdateCollection and RenameCollection
+}
+
+// Counts are the sizes of a collection.
+type Counts struct {
+	Documents, Passages, Vectors uint64
+	Dim                          int    // length of the vectors; 0 while there is none
+	NextSlot                     uint32 // every slot in use is smaller
+	NextNo                       uint32 // every document number in use is smaller
+}
+
+// state is the one record of bucket state: the counters of a collection.
+type state struct {
+	nextNo, nextSlot             uint32 // math.MaxUint32: used up
+	seq, trimmed                 uint64 // last change; changes up to trimmed are gone from the log
+	dim                          uint32
+	documents, passages, vectors uint64
+}
+
+var stateKey = []byte("state")
+
+func (st *state) encode() []byte {
+	b := make([]byte, 0, 64)
+	b = binary.LittleEndian.AppendUint32(b, st.nextNo)
+	b = binary.LittleEndian.AppendUint32(b, st.nextSlot)
+	b = binary.LittleEndian.AppendUint64(b, st.seq)
+	b = binary.LittleEndian.AppendUint64(b, st.trimmed)
+	b = binary.LittleEndian.AppendUint32(b, st.dim)
+	b = binary.LittleEndian.AppendUint64(b, st.documents)
+	b = binary.LittleEndian.AppendUint64(b, st.passages)
+	return binary.LittleEndian.AppendUint64(b, st.vectors)
+}
+
+func (st *state) decode(payload []byte) bool {
+	d := decoder{b: payload}
+	*st = state{nextNo: d.u32(), nextSlot: d.u32(), seq: d.u64(), trimmed: d.u64(), dim: d.u32(),
+		documents: d.u64(), passages: d.u64(), vectors: d.u64()}
+	return d.done() && st.trimmed <= st.seq && st.nextNo > 0 && st.dim <= MaxDim
+}
+
+func (st *state) counts() Counts {
+	return Counts{Documents: st.documents, Passages: st.passages, Vectors: st.vectors, Dim: int(st.dim),
+		NextSlot: st.nextSlot, NextNo: st.nextNo}
+}
+
+// room holds the buckets and counters of one collection inside one transaction.
+type room struct {
+	state                                          state
+	stateB, ids, docs, fields, slots, vectors, log bucket
+}
+
+// collectionBucket is the name of the bucket that holds the buckets of a collection.
+func collectionBucket(id uint32) []byte { return binary.BigEndian.AppendUint32([]byte{'c'}, id) }
+
+// openRoom opens the buckets of a collection; ErrNoCollection if there is none.
+func openRoom(tx *bbolt.Tx, id uint32) (*room, error) {
+	top := tx.Bucket(collectionBucket(id))
+	if top == nil {
+		cols, err := openTop(tx, kindCollections)
+		if err != nil {
+			return nil, err
+		}
+		if payload, err := cols.get(key32(id)); err != nil {
+			return nil, err
+		} else if payload != nil {
+			return nil, &CorruptError{Bucket: fmt.Sprintf("collection %d", id), Detail: "bucket is missing"}
+		}
+		return nil, fmt.Errorf("%w: number %d", ErrNoCollection, id)
+	}
+	r := &room{}
+	for _, k := range collectionKinds {
+		b, err := openBucket(top.Bucket([]byte(bucketNames[k])), k, id)
+		if err != nil {
+			return nil, err
+		}
+		*r.bucket(k) = b
+	}
+	payload, err := r.stateB.get(stateKey)
+	if err != nil {
+		return nil, err
+	}
+	if !r.state.decode(payload) {
+		return nil, r.stateB.corrupt(stateKey, "%d bytes do not hold the counters", len(payload))
+	}
+	return r, nil
+}
+
+// bucket returns the field of r that holds buckets of kind k.
+func (r *room) bucket(k kind) *bucket {
+	switch k {
+	case kindState:
+		return &r.stateB
+	case kindIDs:
+		return &r.ids
+	case kindDocs:
+		return &r.docs
+	case kindFields:
+		return &r.fields
+	case kindSlots:
+		return &r.slots
+	case kindVectors:
+		return &r.vectors
+	case kindLog:
+		return &r.log
+	}
+	panic("store: not a bucket of a collection: " + string(k))
+}
+
+func encodeCollection(c Collection) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, c.Generation)
+	b = appendString(b, c.Name)
+	return append(b, c.Settings...)
+}
+
+func decodeCollection(id uint32, payload []byte) (Collection, bool) {
+	d := decoder{b: payload}
+	c := Collection{ID: id, Generation: d.u64(), Name: d.str()}
+	c.Settings = append([]byte(nil), d.b...)
+	return c, !d.bad
+}
+
+// catalog holds the buckets that list the collections, inside one transaction.
+type catalog struct{ meta, collections, names bucket }
+
+func openCatalog(tx *bbolt.Tx) (c catalog, err error) {
+	for _, e := range []struct {
+		b *bucket
+		k kind
+	}{{&c.meta, kindMeta}, {&c.collections, kindCollections}, {&c.names, kindNames}} {
+		if *e.b, err = openTop(tx, e.k); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func (c catalog) byID(id uint32) (Collection, error) {
+	payload, err := c.collections.get(key32(id))
+	if err != nil {
+		return Collection{}, err
+	}
+	if payload == nil {
+		return Collection{}, fmt.Errorf("%w: number %d", ErrNoCollection, id)
+	}
+	col, ok := decodeCollection(id, payload)
+	if !ok {
+		return Collection{}, c.collections.corrupt(key32(id), "payload of %d bytes is not a collection", len(payload))
+	}
+	return col, nil
+}
+
+func (c catalog) byName(name string) (Collection, error) {
+	payload, err := c.names.get([]byte(name))
+	if err != nil {
+		return Collection{}, err
+	}
+	if payload == nil {
+		return Collection{}, fmt.Errorf("%w: name %q", ErrNoCollection, name)
+	}
+	d := decoder{b: payload}
+	id := d.u32()
+	col, err := c.byID(id)
+	if !d.done() || errors.Is(err, ErrNoCollection) || err == nil && col.Name != name {
+		return Collection{}, c.names.corrupt([]byte(name), "points to collection %d, which has another name or is missing", id)
+	}
+	return col, err
+}
+
+// put writes the record of col and the name that points to it.
+func (c catalog) put(col Collection) error {
+	if err := c.collections.put(key32(col.ID), encodeCollection(col)); err != nil {
+		return err
+	}
+	return c.names.put([]byte(col.Name), binary.LittleEndian.AppendUint32(nil, col.ID))
+}
+
+func checkName(name string) error {
+	if err := checkText("collection name", name, MaxNameBytes); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return nil
+}
+
+func checkSettings(settings []byte) error {
+	if len(settings) > MaxSettingsBytes {
+		return fmt.Errorf("%w: settings take %d bytes: at most %d are allowed", ErrInvalid, len(settings), MaxSettingsBytes)
+	}
+	if !isObject(settings) {
+		return fmt.Errorf("%w: settings are not a JSON object", ErrInvalid)
+	}
+	return nil
+}
+
+// isObject reports whether b is one valid JSON object.
+func isObject(b []byte) bool {
+	for _, c := range b {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '{':
+			return json.Valid(b)
+		}
+		break
+	}
+	return false
+}
+
+// CreateCollection makes an empty collection. settings is a JSON object.
+// It returns ErrExists if the name is taken and ErrInvalid for a name or settings that are not allowed:
+// a name is valid UTF-8 of 1 to MaxNameBytes bytes without control characters.
+func (s *Store) CreateCollection(ctx context.Context, name string, settings []byte) (Collection, error) {
+	if err := errors.Join(checkName(name), checkSettings(settings)); err != nil {
+		return Collection{}, err
+	}
+	col := Collection{Name: name, Settings: append([]byte(nil), settings...), Generation: 1}
+	err := s.updateCatalog(ctx, func(tx *bbolt.Tx, c catalog) error {
+		if _, err := c.byName(name); err == nil {
+			return fmt.Errorf("%w: %q", ErrExists, name)
+		} else if !errors.Is(err, ErrNoCollection) {
+			return err
+		}
+		id, err := c.nextID()
+		if err != nil {
+			return err
+		}
+		col.ID = id
+		if err := c.put(col); err != nil {
+			return err
+		}
+		top, err := tx.CreateBucket(collectionBucket(id))
+		if err != nil {
+			return err
+		}
+		var stateB bucket
+		for _, k := range collectionKinds {
+			b, err := top.CreateBucket([]byte(bucketNames[k]))
+			if err != nil {
+				return err
+			}
+			if k == kindState {
+				stateB = bucket{Bucket: b, kind: k, collection: id}
+			}
+		}
+		st := state{nextNo: 1}
+		return stateB.put(stateKey, st.encode())
+	})
+	if err != nil {
+		return Collection{}, err
+	}
+	return col, nil
+}
+
+var nextCollectionKey = []byte("next-collection")
+
+// nextID takes the next collection number.
+func (c catalog) nextID() (uint32, error) {
+	payload, err := c.meta.get(nextCollectionKey)
+	if err != nil {
+		return 0, err
+	}
+	d := decoder{b: payload}
+	id := d.u32()
+	if !d.done() {
+		return 0, c.meta.corrupt(nextCollectionKey, "%d bytes are not a number", len(payload))
+	}
+	if id == math.MaxUint32 {
+		return 0, fmt.Errorf("%w: collections", ErrFull)
+	}
+	return id, c.meta.put(nextCollectionKey, binary.LittleEndian.AppendUint32(nil, id+1))
+}
+
+// UpdateCollection replaces the settings of a collection and returns it with its new generation.
+func (s *Store) UpdateCollection(ctx context.Context, id uint32, settings []byte) (Collection, error) {
+	if err := checkSettings(settings); err != nil {
+		return Collection{}, err
+	}
+	var col Collection
+	err := s.updateCatalog(ctx, func(_ *bbolt.Tx, c catalog) (err error) {
+		if col, err = c.byID(id); err != nil {
+			return err
+		}
+		col.Settings = append([]byte(nil), settings...)
+		col.Generation++
+		return c.put(col)
+	})
+	return col, err
+}
+
+// RenameCollection gives a collection another name. It returns ErrExists if the name is taken.
+func (s *Store) RenameCollection(ctx context.Context, id uint32, name string) (Collection, error) {
+	if err := checkName(name); err != nil {
+		return Collection{}, err
+	}
+	var col Collection
+	err := s.updateCatalog(ctx, func(_ *bbolt.Tx, c catalog) (err error) {
+		if col, err = c.byID(id); err != nil {
+			return err
+		}
+		switch other, err := c.byName(name); {
+		case err == nil && other.ID != id:
+			return fmt.Errorf("%w: %q", ErrExists, name)
+		case err != nil && !errors.Is(err, ErrNoCollection):
+			return err
+		}
+		if err := c.names.Delete([]byte(col.Name)); err != nil {
+			return err
+		}
+		col.Name = name
+		col.Generation++
+		return c.put(col)
+	})
+	return col, err
+}
+
+// DropCollection removes a collection with everything in it, in one transaction.
+func (s *Store) DropCollection(ctx context.Context, id uint32) error {
+	return s.updateCatalog(ctx, func(tx *bbolt.Tx, c catalog) error {
+		col, err := c.byID(id)
+		if err != nil {
+			return err
+		}
+		if err := c.names.Delete([]byte(col.Name)); err != nil {
+			return err
+		}
+		if err := c.collections.Delete(key32(id)); err != nil {
+			return err
+		}
+		return tx.DeleteBucket(collectionBucket(id))
+	})
+}
+
+// updateCatalog runs fn in a write transaction of its own.
+func (s *Store) updateCatalog(ctx context.Context, fn func(*bbolt.Tx, catalog) error) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error {
+		c, err := openCatalog(tx)
+		if err != nil {
+			return err
+		}
+		return fn(tx, c)
+	})
+}
+
+// Collection returns the collection with that name, or ErrNoCollection.
+func (s *Store) Collection(name string) (col Collection, err error) {
+	err = s.view(func(tx *bbolt.Tx) error {
+		c, err := openCatalog(tx)
+		if err != nil {
+			return err
+		}
+		col, err = c.byName(name)
+		return err
+	})
+	return col, err
+}
+
+// CollectionByID returns the collection with that number, or ErrNoCollection.
+func (s *Store) CollectionByID(id uint32) (col Collection, err error) {
+	err = s.view(func(tx *bbolt.Tx) error {
+		c, err := openCatalog(tx)
+		if err != nil {
+			return err
+		}
+		col, err = c.byID(id)
+		return err
+	})
+	return col, err
+}
+
+// Collections returns all collections in the order of their numbers.
+func (s *Store) Collections() (cols []Collection, err error) {
+	err = s.view(func(tx *bbolt.Tx) error {
+		c, err := openCatalog(tx)
+		if err != nil {
+			return err
+		}
+		cur := c.collections.Cursor()
+		for k, v := cur.First(); k != nil; k, v = cur.Next() {
+			payload, err := c.collections.open(k, v)
+			if err != nil {
+				return err
+			}
+			col, ok := decodeCollection(binary.BigEndian.Uint32(k), payload)
+			if !ok {
+				return c.collections.corrupt(k, "payload of %d bytes is not a collection", len(payload))
+			}
+			cols = append(cols, col)
+		}
+		return nil
+	})
+	return cols, err
+}

@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCollections(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	ctx := context.Background()
+	a, err := s.CreateCollection(ctx, "a", []byte(`{"model":"m"}`))
+	if err != nil || a.ID != 1 || a.Generation != 1 {
+		t.Fatalf("CreateCollection = %+v, %v", a, err)
+	}
+	if _, err := s.CreateCollection(ctx, "a", []byte(`{}`)); !errors.Is(err, ErrExists) {
+		t.Errorf("same name: %v, want ErrExists", err)
+	}
+	for name, bad := range map[string]struct{ name, settings string }{
+		"empty": {"", "{}"}, "long": {strings.Repeat("n", 129), "{}"}, "control": {"a\x00", "{}"}, "utf8": {"\xff", "{}"},
+		"settings": {"b", "null"}, "no settings": {"b", ""},
+	} {
+		if _, err := s.CreateCollection(ctx, bad.name, []byte(bad.settings)); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", name, err)
+		}
+	}
+	b, err := s.CreateCollection(ctx, "b", []byte(`{}`))
+	if err != nil || b.ID != 2 {
+		t.Fatalf("CreateCollection = %+v, %v", b, err)
+	}
+	mustApply(t, s, a.ID, write("x", 1, 2, 3))
+	mustApply(t, s, b.ID, write("x", 1, 2, 5)) // dimensions are per collection
+	if a, err = s.UpdateCollection(ctx, a.ID, []byte(`{"model":"n"}`)); err != nil || a.Generation != 2 || a.Name != "a" {
+		t.Errorf("UpdateCollection = %+v, %v", a, err)
+	}
+	if _, err := s.RenameCollection(ctx, a.ID, "b"); !errors.Is(err, ErrExists) {
+		t.Errorf("rename to a taken name: %v, want ErrExists", err)
+	}
+	if err := s.DropCollection(ctx, b.ID); err != nil {
+		t.Error(err)
+	}
+	if err := s.DropCollection(ctx, b.ID); !errors.Is(err, ErrNoCollection) {
+		t.Errorf("second drop: %v, want ErrNoCollection", err)
+	}
+	if a, err = s.RenameCollection(ctx, a.ID, "b"); err != nil || a.Name != "b" || a.Generation != 3 {
+		t.Errorf("RenameCollection = %+v, %v", a, err)
+	}
+	s.Close()
+	s = open(t, dir)
+	cols, err := s.Collections()
+	if err != nil || len(cols) != 1 || string(cols[0].Settings) != `{"model":"n"}` || cols[0].Name != "b" || cols[0].ID != 1 {
+		t.Errorf("Collections = %+v, %v", cols, err)
+	}
+	if _, err := s.Collection("a"); !errors.Is(err, ErrNoCollection) {
+		t.Errorf("Collection(a) = %v, want ErrNoCollection", err)
+	}
+	if c, err := s.CreateCollection(ctx, "c", []byte(`{}`)); err != nil || c.ID != 3 {
+		t.Errorf("a dropped number came back: %+v, %v", c, err)
+	}
+	if ps, err := s.Check(ctx, true); err != nil || len(ps) > 0 {
+		t.Errorf("Check = %v, %v", ps, err)
+	}
+}
+
+func TestDimensionOfAnEmptiedCollection(t *testing.T) {
+	s, col := newCollection(t)
+	mustApply(t, s, col, write("a", 1, 1, 3))
+	mustApply(t, s, col, Write{ID: "a", Delete: true})
+	mustApply(t, s, col, write("b", 1, 1, 7))
+	err := s.View(context.Background(), col, func(tx *Tx) error {
+		if d := tx.Counts().Dim; d != 7 {
+			t.Errorf("Dim = %d, want 7", d)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTrimChanges(t *testing.T) {
+	s, col := newCollection(t)
+	ctx := context.Background()
+	for i := range 30 {
+		mustApply(t, s, col, write("a", i, 1, 2))
+	}
+	read := func(after uint64) (seqs []uint64, err error) {
+		err = s.Changes(ctx, col, after, func(c Change) error { seqs = append(seqs, c.Seq); return nil })
+		return seqs, err
+	}
+	if err := s.TrimChanges(ctx, col, 31); !errors.Is(err, ErrAhead) {
+		t.Errorf("trim beyond the end: %v, want ErrAhead", err)
+	}
+	for range 2 {
+		if err := s.TrimChanges(ctx, col, 28); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.TrimChanges(ctx, col, 5); err != nil {
+		t.Errorf("trimming less: %v", err)
+	}
+	if _, err := read(27); !errors.Is(err, ErrTrimmed) {
+		t.Errorf("Changes(27) = %v, want ErrTrimmed", err)
+	}
+	if got, err := read(28); err != nil || !slices.Equal(got, []uint64{29, 30}) {
+		t.Errorf("Changes(28) = %v, %v", got, err)
+	}
+	if got, err := read(30); err != nil || len(got) != 0 {
+		t.Errorf("Changes(30) = %v, %v", got, err)
+	}
+	if _, err := read(31); !errors.Is(err, ErrAhead) {
+		t.Errorf("Changes(31) = %v, want ErrAhead", err)
+	}
+}
+
+// TestScans uses more records than a page holds, stops in the middle and writes between pages.
+func TestScans(t *testing.T) {
+	s, col := newCollection(t)
+	ctx := context.Background()
+	var ws []Write
+	const n = 2*pageRecords + 10
+	for i := range n {
+		ws = append(ws, write(fmt.Sprint("doc ", i), 1, 1, 4))
+	}
+	mustApply(t, s, col, ws...)
+	seen := 0
+	err := s.Documents(ctx, col, 0, func(d Document) error {
+		if seen++; seen <= n && int(d.No) != seen {
+			t.Fatalf("document %d after %d", d.No, seen-1)
+		}
+		if seen%100 == 0 { // the scan holds no transaction, so this cannot wait for it
+			mustApply(t, s, col, Write{ID: "new", Delete: true}, write("new", seen, 1, 4))
+		}
+		if d.ID == "new" {
+			return ErrStop
+		}
+		return nil
+	})
+	if err != nil || seen < n {
+		t.Errorf("Documents saw %d of %d: %v", seen, n, err)
+	}
+	slots := 0
+	err = s.Vectors(ctx, col, 5, func(slot uint32, v []float32) error {
+		if int(slot) != slots+5 || len(v) != 4 {
+			t.Fatalf("slot %d with %d components after %d", slot, len(v), slots+4)
+		}
+		if slots++; slots == pageRecords+3 {
+			return ErrStop
+		}
+		return nil
+	})
+	if err != nil || slots != pageRecords+3 {
+		t.Errorf("Vectors stopped after %d: %v", slots, err)
+	}
+	boom := errors.New("boom")
+	if err := s.Changes(ctx, col, 0, func(Change) error { return boom }); err != boom {
+		t.Errorf("Changes = %v, want the error of the function", err)
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	err = s.Documents(canceled, col, 0, func(Document) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Documents = %v, want context.Canceled", err)
+	}
+}
+
+func TestValues(t *testing.T) {
+	s := open(t, t.TempDir())
+	ctx := context.Background()
+	for _, k := range []string{"alias/a", "alias/b", "key/1"} {
+		if err := s.SetValue(ctx, k, []byte(k+"!")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.SetValue(ctx, "alias/b", nil); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := s.Value("key/1"); err != nil || string(v) != "key/1!" {
+		t.Errorf("Value = %q, %v", v, err)
+	}
+	if _, err := s.Value("alias/b"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Value of a removed key: %v, want ErrNotFound", err)
+	}
+	if vs, err := s.Values("alias/"); err != nil || len(vs) != 1 || string(vs["alias/a"]) != "alias/a!" {
+		t.Errorf("Values = %q, %v", vs, err)
+	}
+	if err := s.SetValue(ctx, "", []byte("x")); !errors.Is(err, ErrInvalid) {
+		t.Errorf("empty key: %v, want ErrInvalid", err)
+	}
+	if err := s.SetValue(ctx, "k", make([]byte, MaxValueBytes+1)); !errors.Is(err, ErrInvalid) {
+		t.Errorf("long value: %v, want ErrInvalid", err)
+	}
+}

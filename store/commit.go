@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// errNothing, returned by a function given to commit, says that it succeeded and changed nothing.
+var errNothing = errors.New("nothing to commit")
+
+// update waits for its turn to write and runs fn in one transaction. Nothing is written if fn returns an error.
+func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
+	if err := s.lockWriter(ctx); err != nil {
+		return err
+	}
+	defer s.unlockWriter()
+	return s.commit(fn)
+}
+
+func (s *Store) lockWriter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case s.writer <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) unlockWriter() { <-s.writer }
+
+// commit runs fn in a write transaction and commits it. The caller holds writer.
+func (s *Store) commit(fn func(*bbolt.Tx) error) error {
+	if err := s.ReadOnly(); err != nil {
+		return err
+	}
+	h, err := s.acquire()
+	if err != nil {
+		return err
+	}
+	defer s.release(h)
+	var tx *bbolt.Tx
+	err = guard(func() (err error) {
+		s.tuneGrowth(h.db)
+		tx, err = h.db.Begin(true)
+		return err
+	})
+	if err != nil {
+		return s.damaged(err)
+	}
+	id := uint64(tx.ID())
+	if err := guard(func() error { return fn(tx) }); err != nil {
+		s.rollback(h, tx)
+		if errors.Is(err, errNothing) {
+			return nil
+		}
+		return s.damaged(noSpace(err))
+	}
+	if err := guard(tx.Commit); err != nil {
+		s.rollback(h, tx)
+		return s.commitFailed(id, err)
+	}
+	return nil
+}
+
+// rollback ends a transaction that will not be committed. bbolt ignores it for one that Commit ended.
+func (s *Store) rollback(h *handle, tx *bbolt.Tx) {
+	err := guard(func() error {
+		if err := tx.Rollback(); err != nil && !errors.Is(err, berrors.ErrTxClosed) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		h.wedged = true
+		s.fail(err)
+	}
+}
+
+// commitFailed judges a failed commit. Where the disk was full and the file shows that the header page of transaction
+// id was never written, nothing happened and the store goes on. Everything else is an unknown outcome: after a failed
+// fsync the kernel has forgotten which pages are dirty, so trying again would lie.
+func (s *Store) commitFailed(id uint64, err error) error {
+	if errors.Is(err, berrors.ErrMaxSizeReached) {
+		return noSpace(err)
+	}
+	if full := noSpace(err); errors.Is(full, ErrNoSpace) {
+		if newest, metaErr := newestTxID(s.path); metaErr == nil && newest < id {
+			return full
+		}
+	}
+	s.fail(err)
+	return fmt.Errorf("%w: the outcome of this write is unknown: %w", ErrReadOnly, err)
+}
+
+// fail makes the store read-only.
+func (s *Store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.failed == nil {
+		s.mu.failed = err
+	}
+}
+
+// ReadOnly returns nil while the store takes writes, and otherwise an error that wraps ErrReadOnly and its cause.
+func (s *Store) ReadOnly() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.failed == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrReadOnly, s.mu.failed)
+}
+
+// noSpace wraps err in ErrNoSpace if the disk, a quota or Options.MaxSize is the cause.
+func noSpace(err error) error {
+	if err == nil || errors.Is(err, ErrNoSpace) {
+		return err
+	}
+	if errors.Is(err, berrors.ErrMaxSizeReached) {
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+	}
+	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		// bbolt formats some causes with %s, so the text is all that is left of them.
+		if errors.Is(err, e) || strings.Contains(err.Error(), e.Error()) {
+			return fmt.Errorf("%w: %w", ErrNoSpace, err)
+		}
+	}
+	return err
+}
+
+// tuneGrowth makes the file grow in steps of an eighth of its size, 1 to 16 MiB: each step costs a truncate and an
+// fsync, and bbolt refuses a write whose step would pass MaxSize.
+func (s *Store) tuneGrowth(db *bbolt.DB) {
+	step := int64(16 << 20)
+	if fi, err := os.Stat(db.Path()); err == nil {
+		step = min(step, max(1<<20, fi.Size()/8))
+	}
+	if s.opts.MaxSize > 0 {
+		step = min(step, max(int64(s.opts.PageSize), s.opts.MaxSize/64))
+	}
+	db.AllocSize = int(step)
+}

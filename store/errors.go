@@ -1,0 +1,116 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of opening.
+var (
+	// ErrLocked is returned by Open when another process (or another Store of this one) uses the data folder.
+	ErrLocked = errors.New("store: data folder is in use")
+
+	// ErrNoStore is returned by Open with Options.MustExist when the folder holds no store.
+	ErrNoStore = errors.New("store: no store here")
+
+	// ErrDamaged is matched by every *DamagedError.
+	ErrDamaged = errors.New("store: file is damaged")
+
+	// ErrNewerFormat is returned by Open when a later version of the program wrote the file.
+	ErrNewerFormat = errors.New("store: file has a newer format")
+)
+
+// Errors of reading.
+var (
+	// ErrCorrupt is matched by every *CorruptError.
+	ErrCorrupt = errors.New("store: record is corrupt")
+
+	// ErrNotFound is returned when the collection holds no such document, passage or vector.
+	ErrNotFound = errors.New("store: not found")
+
+	// ErrNoCollection is returned when there is no collection with that name or number.
+	ErrNoCollection = errors.New("store: no such collection")
+
+	// ErrTrimmed is returned by Changes when changes after the given sequence number have been trimmed away:
+	// the reader cannot catch up from the log and must rebuild from the documents.
+	ErrTrimmed = errors.New("store: changes were trimmed")
+
+	// ErrAhead is returned by Changes and TrimChanges for a sequence number that the collection has not reached,
+	// as when a store was restored from a backup older than an index that reads it.
+	ErrAhead = errors.New("store: sequence number is ahead of the collection")
+
+	// ErrClosed is returned by every method after Close.
+	ErrClosed = errors.New("store: closed")
+)
+
+// Errors of writing.
+var (
+	// ErrInvalid is returned for input that no state of the store would accept.
+	ErrInvalid = errors.New("store: invalid input")
+
+	// ErrDimension is returned for a vector whose length differs from that of the collection's other vectors.
+	ErrDimension = errors.New("store: dimension mismatch")
+
+	// ErrExists is returned by CreateCollection and RenameCollection when the name is taken.
+	ErrExists = errors.New("store: collection exists")
+
+	// ErrNoSpace is returned when the disk is full or Options.MaxSize is reached. Nothing was written;
+	// reads go on, and writes work again once there is room.
+	ErrNoSpace = errors.New("store: no space left")
+
+	// ErrFull is returned when a collection has used up its document or slot numbers.
+	ErrFull = errors.New("store: collection has used all its numbers")
+
+	// ErrReadOnly is returned by every write after a commit failed with an unknown outcome.
+	// Reads go on; close the store and open it again to write.
+	ErrReadOnly = errors.New("store: read-only after a failed commit")
+)
+
+// ErrStop, returned by the function given to an iterator, ends the iteration without an error.
+var ErrStop = errors.New("store: stop iteration")
+
+// DamagedError says that the file as a whole cannot be trusted. The file has not been changed.
+type DamagedError struct {
+	Path   string // file
+	Detail string // what is wrong
+	Next   string // what the operator can do; empty: restore a backup
+}
+
+func (e *DamagedError) Error() string {
+	next := e.Next
+	if next == "" {
+		next = "restore a backup into a new folder, or copy the file away and examine it"
+	}
+	return fmt.Sprintf("store: %s is damaged: %s (the file was left as it is; %s)", e.Path, e.Detail, next)
+}
+
+// Is reports whether target is ErrDamaged.
+func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }
+
+// CorruptError says that one record cannot be trusted; records beside it can still be read.
+type CorruptError struct {
+	Bucket string // path of the bucket, for example "collection 3/vectors"
+	Key    string // key in readable form; empty where the key is unknown
+	Detail string // what is wrong
+}
+
+func (e *CorruptError) Error() string {
+	if e.Key == "" {
+		return fmt.Sprintf("store: bucket %s is corrupt: %s", e.Bucket, e.Detail)
+	}
+	return fmt.Sprintf("store: bucket %s, key %s is corrupt: %s", e.Bucket, e.Key, e.Detail)
+}
+
+// Is reports whether target is ErrCorrupt.
+func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
+
+// WriteError names the write of a batch that was refused. The whole batch was refused with it.
+type WriteError struct {
+	Index int    // position in the batch
+	ID    string // its document id
+	Err   error
+}
+
+func (e *WriteError) Error() string { return fmt.Sprintf("write %d (id %q): %v", e.Index, e.ID, e.Err) }
+
+func (e *WriteError) Unwrap() error { return e.Err }

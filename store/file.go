@@ -1,0 +1,185 @@
+package store
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+const (
+	fileName = "searchd.db"
+	newName  = "searchd.db.new" // a file on its way to becoming searchd.db; worthless after a crash
+)
+
+// openFile opens searchd.db, making it first if there is none, and leaves the handle in s.mu.file.
+func (s *Store) openFile() error {
+	fi, err := os.Stat(s.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && s.opts.MustExist:
+		return fmt.Errorf("%w: %s has no file %s", ErrNoStore, s.dir, fileName)
+	case errors.Is(err, os.ErrNotExist):
+		if err := s.createFile(); err != nil {
+			return err
+		}
+	case err != nil:
+		return fmt.Errorf("store: %w", err)
+	case !fi.Mode().IsRegular():
+		return fmt.Errorf("store: %s is not a regular file", s.path)
+	}
+	if err := s.verifyFile(); err != nil {
+		return err
+	}
+	h, err := s.openHandle()
+	if err != nil {
+		return err
+	}
+	if s.rolledBack {
+		if err := s.renewID(h.db); err != nil {
+			_ = h.close()
+			return err
+		}
+	}
+	s.mu.file = h
+	return nil
+}
+
+// openHandle opens a verified file and reads its identity.
+func (s *Store) openHandle() (*handle, error) {
+	db, err := s.openBolt(s.path)
+	if err != nil {
+		return nil, err
+	}
+	h := &handle{db: db}
+	if err := s.damaged(guard(func() error { return db.View(s.readIdentity) })); err != nil {
+		_ = h.close()
+		if errors.Is(err, ErrCorrupt) { // a store without its identity is no store
+			return nil, &DamagedError{Path: s.path, Detail: err.Error()}
+		}
+		return nil, err
+	}
+	return h, nil
+}
+
+// renewID gives the store another ID, so that indexes derived from a history that is no longer this one rebuild.
+func (s *Store) renewID(db *bbolt.DB) error {
+	id := newID()
+	err := guard(func() error {
+		return db.Update(func(tx *bbolt.Tx) error {
+			meta, err := openTop(tx, kindMeta)
+			if err != nil {
+				return err
+			}
+			return writeIdentity(meta, id)
+		})
+	})
+	if err != nil {
+		return s.damaged(noSpace(err))
+	}
+	s.id = id
+	return nil
+}
+
+// openBolt opens a file that has been verified.
+func (s *Store) openBolt(path string) (db *bbolt.DB, err error) {
+	err = guard(func() error {
+		db, err = bbolt.Open(path, 0o644, &bbolt.Options{
+			Timeout:         time.Second,
+			PageSize:        s.opts.PageSize,
+			FreelistType:    bbolt.FreelistMapType,
+			InitialMmapSize: int(s.opts.MmapSize),
+			MaxSize:         int(s.opts.MaxSize),
+			NoStatistics:    true,
+		})
+		return err
+	})
+	switch {
+	case errors.Is(err, berrors.ErrTimeout):
+		return nil, fmt.Errorf("%w: another program holds a lock on %s", ErrLocked, path)
+	case errors.Is(err, errFault), errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
+		return nil, &DamagedError{Path: path, Detail: err.Error()}
+	case err != nil:
+		return nil, fmt.Errorf("store: cannot open %s: %w", path, err)
+	}
+	s.tuneGrowth(db)
+	return db, nil
+}
+
+// createFile makes an empty store under another name and renames it when every byte is on the disk, because a power
+// cut during bbolt's own initialisation can leave a file that never opens again.
+func (s *Store) createFile() error {
+	tmp := filepath.Join(s.dir, newName)
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("store: %w", err)
+	}
+	db, err := s.openBolt(tmp)
+	if err != nil {
+		return noSpace(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		for _, k := range topKinds {
+			if _, err := tx.CreateBucket([]byte(bucketNames[k])); err != nil {
+				return err
+			}
+		}
+		meta, err := openTop(tx, kindMeta)
+		if err != nil {
+			return err
+		}
+		if err := writeIdentity(meta, newID()); err != nil {
+			return err
+		}
+		return meta.put(nextCollectionKey, binary.LittleEndian.AppendUint32(nil, 1))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		os.Remove(tmp)
+		return noSpace(fmt.Errorf("store: cannot create %s: %w", tmp, err))
+	}
+	return publish(tmp, s.path)
+}
+
+// newID returns a random store id.
+func newID() (id [16]byte) {
+	_, _ = rand.Read(id[:]) // never fails: the program ends if the system has no randomness
+	return id
+}
+
+// publish renames a finished file to its final name so that it survives a power cut: file, name, folder.
+func publish(from, to string) error {
+	if err := syncFile(from); err != nil {
+		return noSpace(err)
+	}
+	if err := os.Rename(from, to); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return syncDir(filepath.Dir(to))
+}
+
+// syncFile flushes a file to the disk.
+func syncFile(path string) error { return syncPath(path, os.O_RDWR) }
+
+// syncDir flushes the names in a folder to the disk; Windows has no such thing.
+func syncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	return syncPath(path, os.O_RDONLY)
+}
+
+func syncPath(path string, flag int) error {
+	f, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("store: cannot flush %s: %w", path, err)
+	}
+	return nil
+}

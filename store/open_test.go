@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+func TestOpenRefuses(t *testing.T) {
+	tests := []struct {
+		name    string
+		prepare func(t *testing.T, dir string) string // returns the folder to open
+		opts    Options
+		want    error
+		text    string
+	}{
+		{"a file in place of the folder", func(t *testing.T, dir string) string {
+			writeFile(t, filepath.Join(dir, "f"), "x")
+			return filepath.Join(dir, "f")
+		}, Options{}, nil, "not a directory"},
+		{"a folder in place of the file", func(t *testing.T, dir string) string {
+			if err := os.Mkdir(filepath.Join(dir, fileName), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			return dir
+		}, Options{}, nil, "not a regular file"},
+		{"no folder, must exist", func(t *testing.T, dir string) string { return filepath.Join(dir, "none") }, Options{MustExist: true}, ErrNoStore, "none"},
+		{"no file, must exist", func(t *testing.T, dir string) string { return dir }, Options{MustExist: true}, ErrNoStore, fileName},
+		{"empty file", func(t *testing.T, dir string) string { writeFile(t, filepath.Join(dir, fileName), ""); return dir }, Options{}, ErrDamaged, "0 bytes"},
+		{"text file", func(t *testing.T, dir string) string {
+			writeFile(t, filepath.Join(dir, fileName), strings.Repeat("hello ", 5000))
+			return dir
+		}, Options{}, ErrDamaged, "no store"},
+		{"another program's bbolt file", func(t *testing.T, dir string) string { otherBolt(t, dir); return dir }, Options{}, ErrDamaged, "meta"},
+		{"newer format", func(t *testing.T, dir string) string { newerFormat(t, dir); return dir }, Options{}, ErrNewerFormat, "format 2"},
+		{"options", func(t *testing.T, dir string) string { return dir }, Options{MaxSize: -1, PageSize: 5000, MmapSize: -1}, ErrInvalid, "PageSize is 5000"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := tt.prepare(t, t.TempDir())
+			before := listing(t, dir)
+			s, err := Open(dir, tt.opts)
+			if err == nil {
+				s.Close()
+				t.Fatal("Open succeeded")
+			}
+			if tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("Open = %v, want %v with %q", err, tt.want, tt.text)
+			}
+			if after := listing(t, dir); after != before {
+				t.Errorf("Open changed the folder from\n%sto\n%s", before, after)
+			}
+		})
+	}
+}
+
+// listing returns names and contents of a folder, without the lock file, which Open may leave.
+func listing(t *testing.T, dir string) string {
+	var b strings.Builder
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != lockName {
+			content, _ := os.ReadFile(filepath.Join(dir, e.Name()))
+			fmt.Fprintf(&b, "%s %x\n", e.Name(), content)
+		}
+	}
+	return b.String()
+}
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func otherBolt(t *testing.T, dir string) {
+	db, err := bbolt.Open(filepath.Join(dir, fileName), 0o644, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("other")); return err }); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+}
+
+func newerFormat(t *testing.T, dir string) {
+	s := open(t, dir)
+	err := s.update(context.Background(), func(tx *bbolt.Tx) error {
+		meta, err := openTop(tx, kindMeta)
+		if err != nil {
+			return err
+		}
+		return meta.put(formatKey, binary.LittleEndian.AppendUint32(nil, formatVersion+1))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
+func TestOpenReadOnlyFolder(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may write anywhere")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o755)
+	if _, err := Open(dir, Options{}); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("Open = %v, want a permission error that names the folder", err)
+	}
+}
+
+// TestSecondProcess starts another process on an open folder. It fails at once and names the holder.
+func TestSecondProcess(t *testing.T) {
+	s, _ := newCollection(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Skip(err)
+	}
+	start := time.Now()
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childVariable+"="+s.Dir())
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), fmt.Sprint("process ", os.Getpid())) || !strings.Contains(string(out), s.Dir()) {
+		t.Errorf("second process: %v, %s", err, out)
+	}
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("second process took %v", d)
+	}
+}
+
+// TestUnfinishedCreation leaves what a crash during creation may leave.
+func TestUnfinishedCreation(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, newName), "half a file")
+	writeFile(t, filepath.Join(dir, lockName), "4711\n")
+	s := open(t, dir)
+	if _, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`)); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, newName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", newName, err)
+	}
+}
+
+func TestVerifyLimit(t *testing.T) {
+	file, want := sample(t)
+	path := filepath.Join(t.TempDir(), fileName)
+	writeFile(t, path, string(file))
+	s, err := Open(filepath.Dir(path), Options{VerifyLimit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := readAll(s, want); len(got.errs) > 0 {
+		t.Error(got.errs)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	s, col := newCollection(t)
+	ctx := context.Background()
+	started, finish := make(chan struct{}), make(chan struct{})
+	inner := make(chan error, 1)
+	go s.View(ctx, col, func(tx *Tx) error {
+		close(started)
+		<-finish
+		_, err := s.Collection("docs") // Close is waiting: this must not wait for it in turn
+		inner <- err
+		return nil
+	})
+	<-started
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	select {
+	case <-closed:
+		t.Fatal("Close did not wait for the view")
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(finish)
+	if err := <-inner; !errors.Is(err, ErrClosed) {
+		t.Errorf("call during Close = %v, want ErrClosed", err)
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("Close = %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("second Close = %v", err)
+	}
+	_, _, applyErr := s.Apply(ctx, col, []Write{write("a", 1, 1, 1)})
+	_, checkErr := s.Check(ctx, false)
+	_, backupErr := s.Backup(ctx, nil)
+	for name, err := range map[string]error{"Apply": applyErr, "Check": checkErr, "Backup": backupErr,
+		"Compact": s.Compact(ctx), "View": s.View(ctx, col, func(*Tx) error { return nil }), "SetValue": s.SetValue(ctx, "a", nil)} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s after Close = %v, want ErrClosed", name, err)
+		}
+	}
+}
+
+// TestTxAfterView keeps a Tx longer than its view.
+func TestTxAfterView(t *testing.T) {
+	s, col := newCollection(t)
+	var kept *Tx
+	if err := s.View(context.Background(), col, func(tx *Tx) error { kept = tx; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kept.Document("a"); !errors.Is(err, ErrClosed) {
+		t.Errorf("Document after the view = %v, want ErrClosed", err)
+	}
+}

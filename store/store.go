@@ -1,0 +1,216 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"go.etcd.io/bbolt"
+)
+
+// A Store is an open data folder. All methods are safe for concurrent use.
+type Store struct {
+	dir, path string
+	opts      Options
+	id        [16]byte
+	lock      *os.File
+
+	rolledBack bool // the newest header page was damaged and Options.AcceptRollback given
+
+	// writer is held by whoever has a write transaction open or replaces the file.
+	writer chan struct{}
+
+	queue struct {
+		sync.Mutex
+		waiting []*request
+	}
+
+	mu struct {
+		sync.Mutex
+		file   *handle // nil after Close, or when Compact could not open the new file
+		users  int     // of all handles together
+		closed bool
+		failed error      // what made the store read-only
+		idle   *sync.Cond // users became 0
+	}
+}
+
+// A handle is an open database file with the number of its users. Compact replaces the handle;
+// the old one is closed by its last user.
+type handle struct {
+	db       *bbolt.DB
+	users    int  // guarded by Store.mu
+	replaced bool // guarded by Store.mu; the last user closes the file
+	wedged   bool // a panic left bbolt's locks taken: closing would wait for ever
+}
+
+// Open takes the lock of the data folder dir and opens the store in it, creating both where they are missing.
+//
+// It returns ErrLocked with the holder's pid if the folder is in use, a *DamagedError if the file cannot be trusted
+// (the file is left untouched), ErrNewerFormat if a later version wrote it, ErrNoStore with o.MustExist,
+// and the file system's error otherwise.
+func Open(dir string, o Options) (*Store, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	if err := prepareDir(dir, o.MustExist); err != nil {
+		return nil, err
+	}
+	lock, err := takeLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(dir, fileName, lock, o)
+	if err := s.openFile(); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	// What a crash left of a creation, a restore or a compaction was never part of the store.
+	_ = os.Remove(filepath.Join(dir, newName))
+	return s, nil
+}
+
+// newStore returns a store whose file is not open yet.
+func newStore(dir, name string, lock *os.File, o Options) *Store {
+	s := &Store{dir: dir, path: filepath.Join(dir, name), opts: o, lock: lock, writer: make(chan struct{}, 1)}
+	s.mu.idle = sync.NewCond(&s.mu.Mutex)
+	return s
+}
+
+// prepareDir makes sure that dir is a folder, and holds a store if it must.
+func prepareDir(dir string, mustExist bool) error {
+	if mustExist {
+		if _, err := os.Stat(filepath.Join(dir, fileName)); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%w: %s has no file %s", ErrNoStore, dir, fileName)
+		} else if err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("store: cannot make the data folder: %w", err)
+	}
+	return nil
+}
+
+// ID is the random identity of the store. Derived indexes keep it with their sequence number and rebuild
+// when it differs: a restored backup has another ID, because its sequence numbers have another history.
+func (s *Store) ID() [16]byte { return s.id }
+
+// Dir returns the data folder as given to Open.
+func (s *Store) Dir() string { return s.dir }
+
+// Close waits for the calls in flight, closes the file and releases the folder. Later calls get ErrClosed.
+// A function running inside View that calls the store again gets ErrClosed too, so Close never deadlocks with it.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.mu.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.mu.closed = true
+	for s.mu.users > 0 {
+		s.mu.idle.Wait()
+	}
+	h := s.mu.file
+	s.mu.file = nil
+	s.mu.Unlock()
+	var err error
+	if h != nil {
+		err = h.close()
+	}
+	return errors.Join(err, s.lock.Close())
+}
+
+func (h *handle) close() error {
+	if h.wedged {
+		return errors.New("store: file was left open after a fault inside bbolt")
+	}
+	return guard(h.db.Close)
+}
+
+// acquire returns the current file; the caller gives it back with release.
+func (s *Store) acquire() (*handle, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.closed || s.mu.file == nil {
+		return nil, ErrClosed
+	}
+	s.mu.file.users++
+	s.mu.users++
+	return s.mu.file, nil
+}
+
+func (s *Store) release(h *handle) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.users--
+	if h.replaced && h.users == 0 {
+		s.mu.Unlock()
+		_ = h.close() // the file that replaced it holds everything
+		s.mu.Lock()
+	}
+	if s.mu.users--; s.mu.users == 0 {
+		s.mu.idle.Broadcast()
+	}
+}
+
+// view runs fn in a read transaction under guard.
+func (s *Store) view(fn func(*bbolt.Tx) error) error {
+	h, err := s.acquire()
+	if err != nil {
+		return err
+	}
+	defer s.release(h)
+	return s.damaged(guard(func() error { return h.db.View(fn) }))
+}
+
+// readIdentity checks the format version and reads the id of the store.
+func (s *Store) readIdentity(tx *bbolt.Tx) error {
+	meta, err := openTop(tx, kindMeta)
+	if err != nil {
+		return err
+	}
+	version, err := meta.get(formatKey)
+	if err != nil {
+		return err
+	}
+	d := decoder{b: version}
+	v := d.u32()
+	if !d.done() || v == 0 {
+		return meta.corrupt(formatKey, "no format version")
+	}
+	if v > formatVersion {
+		return fmt.Errorf("%w: %s has format %d, this program reads formats up to %d: use the program version that wrote it, or a later one",
+			ErrNewerFormat, s.path, v, formatVersion)
+	}
+	id, err := meta.get(storeIDKey)
+	if err != nil {
+		return err
+	}
+	if len(id) != len(s.id) {
+		return meta.corrupt(storeIDKey, "%d bytes, want %d", len(id), len(s.id))
+	}
+	copy(s.id[:], id)
+	return nil
+}
+
+// formatVersion is the version of the layout in docs/format/store.md. It rises when an older program must not read the file.
+const formatVersion = 1
+
+var (
+	formatKey  = []byte("format")
+	storeIDKey = []byte("store-id")
+)
+
+// writeIdentity fills the bucket meta of a new or restored file.
+func writeIdentity(meta bucket, id [16]byte) error {
+	if err := meta.put(formatKey, binary.LittleEndian.AppendUint32(nil, formatVersion)); err != nil {
+		return err
+	}
+	return meta.put(storeIDKey, append([]byte(nil), id[:]...))
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+)
+
+// SetValue keeps a value of the whole store under a key, for what belongs to no collection: aliases, API keys, tasks.
+// A nil value removes the key. A key follows the rules of a document id; a value has at most MaxValueBytes bytes.
+func (s *Store) SetValue(ctx context.Context, key string, value []byte) error {
+	if err := checkText("key", key, MaxIDBytes); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if len(value) > MaxValueBytes {
+		return fmt.Errorf("%w: value of key %q takes %d bytes: at most %d are allowed", ErrInvalid, key, len(value), MaxValueBytes)
+	}
+	return s.update(ctx, func(tx *bbolt.Tx) error {
+		b, err := openTop(tx, kindValues)
+		if err != nil {
+			return err
+		}
+		if value == nil {
+			return b.Delete([]byte(key))
+		}
+		return b.put([]byte(key), append(make([]byte, 0, len(value)+4), value...))
+	})
+}
+
+// Value returns the value under a key, or ErrNotFound.
+func (s *Store) Value(key string) (value []byte, err error) {
+	if key == "" || len(key) > MaxIDBytes {
+		return nil, fmt.Errorf("%w: value %.40q", ErrNotFound, key)
+	}
+	err = s.view(func(tx *bbolt.Tx) error {
+		b, err := openTop(tx, kindValues)
+		if err != nil {
+			return err
+		}
+		payload, err := b.get([]byte(key))
+		if err != nil {
+			return err
+		}
+		if payload == nil {
+			return fmt.Errorf("%w: value %q", ErrNotFound, key)
+		}
+		value = bytes.Clone(payload)
+		return nil
+	})
+	return value, err
+}
+
+// Values returns all values whose keys begin with prefix.
+func (s *Store) Values(prefix string) (map[string][]byte, error) {
+	values := map[string][]byte{}
+	err := s.view(func(tx *bbolt.Tx) error {
+		b, err := openTop(tx, kindValues)
+		if err != nil {
+			return err
+		}
+		cur := b.Cursor()
+		for k, v := cur.Seek([]byte(prefix)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = cur.Next() {
+			payload, err := b.open(k, v)
+			if err != nil {
+				return err
+			}
+			values[string(k)] = bytes.Clone(payload)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return values, nil
+}
