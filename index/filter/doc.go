@@ -1,0 +1,37 @@
+// Package filter is the language in which a search is narrowed to some documents:
+//
+//	lang = 'en' AND year >= 2020 AND tags IN ['a', 'b'] AND NOT draft = true AND note EXISTS
+//
+// [Parse] turns such a text into an [Expr]. An Expr matches the values of one document with its
+// method Match, which is the definition of the language; index/keyword answers the same question
+// for all documents at once from its postings, and is tested against Match.
+//
+// # Grammar
+//
+//	or         = and { "OR" and }
+//	and        = not { "AND" not }
+//	not        = "NOT" not | "(" or ")" | condition
+//	condition  = field ( "=" | "!=" ) value
+//	           | field ( "<" | "<=" | ">" | ">=" ) ( string | number )
+//	           | field [ "NOT" ] "IN" "[" value { "," value } "]"
+//	           | field [ "NOT" ] "EXISTS"
+//	field      = name { "." name } | "`" any text "`"
+//	name       = letter or "_", then letters, digits, "_" and "-"
+//	value      = string | number | "true" | "false"
+//	string     = "'" text "'" | '"' text '"'        a quote inside is written twice: 'it''s'
+//
+// Keywords are understood in any case; NOT binds tighter than AND, AND tighter than OR.
+// A text has at most [MaxLength] bytes, is nested at most [MaxDepth] deep and lists at most [MaxList]
+// values after IN.
+//
+// # Meaning
+//
+// A field of a document holds any number of values, each a string, a number, a boolean or a date.
+//   - A condition holds if it holds for at least one value of the field.
+//   - != is the negation of =, so it also holds where the field is missing; NOT IN likewise.
+//   - Values of different kinds are never equal and never ordered: year = '2020' does not match the number 2020.
+//   - A string that reads as RFC 3339 or as YYYY-MM-DD (midnight UTC) is also a date, to the microsecond. If the
+//     filter names a date, dates are compared; otherwise strings are, byte by byte.
+//   - Strings longer than [MaxString] bytes are compared by their first MaxString bytes and a hash of the whole.
+//   - EXISTS holds if the field has a value; null, an empty list and an object are no values.
+package filter

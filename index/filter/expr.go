@@ -1,0 +1,269 @@
+package filter
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Expr is a parsed filter: And, Or, Not, Compare, In or Exists. It is immutable and safe for concurrent use.
+type Expr interface {
+	// Match says whether a document with these values passes. values maps a field's whole name, dots
+	// included, to what Values takes; Flatten makes such a map from nested objects.
+	Match(values map[string]any) bool
+	// String returns a filter that parses to an equal Expr.
+	String() string
+	sealed()
+}
+
+// Op is a comparison.
+type Op uint8
+
+const (
+	Equal Op = iota
+	NotEqual
+	Less
+	LessOrEqual
+	Greater
+	GreaterOrEqual
+)
+
+// String returns the operator as the language writes it.
+func (o Op) String() string {
+	switch o {
+	case Equal:
+		return "="
+	case NotEqual:
+		return "!="
+	case Less:
+		return "<"
+	case LessOrEqual:
+		return "<="
+	case Greater:
+		return ">"
+	case GreaterOrEqual:
+		return ">="
+	default:
+		return fmt.Sprintf("Op(%d)", uint8(o))
+	}
+}
+
+type (
+	// And holds if every one of at least two expressions holds; none of them is an And.
+	And []Expr
+	// Or holds if one of at least two expressions holds; none of them is an Or.
+	Or []Expr
+	// Not holds if Expr does not.
+	Not struct{ Expr Expr }
+	// Compare holds if a value of Field stands in the relation Op to Value; for NotEqual, if none is equal.
+	Compare struct {
+		Field string
+		Op    Op
+		Value Value
+	}
+	// In holds if a value of Field is equal to one of Values.
+	In struct {
+		Field  string
+		Values []Value
+	}
+	// Exists holds if Field has a value.
+	Exists struct{ Field string }
+)
+
+func (And) sealed()     {}
+func (Or) sealed()      {}
+func (Not) sealed()     {}
+func (Compare) sealed() {}
+func (In) sealed()      {}
+func (Exists) sealed()  {}
+
+// Match implements Expr.
+func (e And) Match(values map[string]any) bool {
+	for _, x := range e {
+		if !x.Match(values) {
+			return false
+		}
+	}
+	return true
+}
+
+// Match implements Expr.
+func (e Or) Match(values map[string]any) bool {
+	for _, x := range e {
+		if x.Match(values) {
+			return true
+		}
+	}
+	return false
+}
+
+// Match implements Expr.
+func (e Not) Match(values map[string]any) bool { return !e.Expr.Match(values) }
+
+// Match implements Expr.
+func (e Compare) Match(values map[string]any) bool {
+	for _, v := range Values(nil, values[e.Field]) {
+		order, ok := v.Compare(e.Value)
+		if !ok {
+			continue
+		}
+		switch e.Op {
+		case Equal:
+			ok = order == 0
+		case NotEqual:
+			if order == 0 {
+				return false
+			}
+			ok = false
+		case Less:
+			ok = order < 0
+		case LessOrEqual:
+			ok = order <= 0
+		case Greater:
+			ok = order > 0
+		case GreaterOrEqual:
+			ok = order >= 0
+		}
+		if ok {
+			return true
+		}
+	}
+	return e.Op == NotEqual
+}
+
+// Match implements Expr.
+func (e In) Match(values map[string]any) bool {
+	for _, v := range Values(nil, values[e.Field]) {
+		for _, w := range e.Values {
+			if order, ok := v.Compare(w); ok && order == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Match implements Expr.
+func (e Exists) Match(values map[string]any) bool { return len(Values(nil, values[e.Field])) > 0 }
+
+// String implements Expr.
+func (e And) String() string { return join(e, " AND ") }
+
+// String implements Expr.
+func (e Or) String() string { return join(e, " OR ") }
+
+// String implements Expr.
+func (e Not) String() string { return "NOT " + operand(e.Expr) }
+
+// String implements Expr.
+func (e Compare) String() string {
+	return fieldName(e.Field) + " " + e.Op.String() + " " + e.Value.String()
+}
+
+// String implements Expr.
+func (e In) String() string {
+	var b strings.Builder
+	b.WriteString(fieldName(e.Field) + " IN [")
+	for i, v := range e.Values {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(v.String())
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+// String implements Expr.
+func (e Exists) String() string { return fieldName(e.Field) + " EXISTS" }
+
+func join(operands []Expr, operator string) string {
+	parts := make([]string, len(operands))
+	for i, x := range operands {
+		parts[i] = operand(x)
+	}
+	return strings.Join(parts, operator)
+}
+
+// operand writes x so that it can stand beside an operator.
+func operand(x Expr) string {
+	switch x.(type) {
+	case And, Or:
+		return "(" + x.String() + ")"
+	}
+	return x.String()
+}
+
+func fieldName(name string) string {
+	if plainField(name) {
+		return name
+	}
+	return "`" + name + "`"
+}
+
+// plainField says whether name can be written without backquotes.
+func plainField(name string) bool {
+	if keyword(name) != "" {
+		return false
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		if part == "" {
+			return false
+		}
+		for i, r := range part {
+			if !nameRune(r, i == 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func nameRune(r rune, first bool) bool {
+	return r == '_' || unicode.IsLetter(r) || !first && (r == '-' || unicode.IsDigit(r) || unicode.IsMark(r))
+}
+
+// keyword returns the word in capitals if it has a meaning of its own, else "".
+func keyword(word string) string {
+	for _, k := range [...]string{"AND", "OR", "NOT", "IN", "EXISTS", "TRUE", "FALSE"} {
+		if len(word) == len(k) && strings.EqualFold(word, k) {
+			return k
+		}
+	}
+	return ""
+}
+
+// Fields returns the names of the fields that e asks for, each once, in the order of their first use.
+func Fields(e Expr) []string {
+	var names []string
+	seen := map[string]bool{}
+	var walk func(Expr)
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	walk = func(e Expr) {
+		switch e := e.(type) {
+		case And:
+			for _, x := range e {
+				walk(x)
+			}
+		case Or:
+			for _, x := range e {
+				walk(x)
+			}
+		case Not:
+			walk(e.Expr)
+		case Compare:
+			add(e.Field)
+		case In:
+			add(e.Field)
+		case Exists:
+			add(e.Field)
+		}
+	}
+	walk(e)
+	return names
+}

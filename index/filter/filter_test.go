@@ -1,0 +1,279 @@
+package filter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func mustParse(t testing.TB, s string) Expr {
+	t.Helper()
+	e, err := Parse(s)
+	if err != nil {
+		t.Fatalf("Parse(%q) = %v", s, err)
+	}
+	return e
+}
+
+func ExampleParse() {
+	e, err := Parse("lang = 'en' AND (year >= 2020 OR tags IN ['classic']) AND NOT draft = true")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(e.Match(map[string]any{"lang": "en", "year": 1999, "tags": []string{"old", "classic"}}))
+	fmt.Println(e.Match(map[string]any{"lang": "en", "year": 2024, "draft": true}))
+	_, err = Parse("lang = en")
+	fmt.Println(err)
+	// Output:
+	// true
+	// false
+	// filter: at byte 7: expected a value ('text', a number, true or false), found "en" without quotes
+}
+
+func TestParseWrites(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"comparison", "a=1", "a = 1"},
+		{"all operators", "a=1 and b!=2 and c<3 and d<=4 and e>5 and f>=6", "a = 1 AND b != 2 AND c < 3 AND d <= 4 AND e > 5 AND f >= 6"},
+		{"precedence", "a=1 or b=2 and not c=3", "a = 1 OR (b = 2 AND NOT c = 3)"},
+		{"parentheses", "(a=1 or b=2) and c=3", "(a = 1 OR b = 2) AND c = 3"},
+		{"needless parentheses", "((a=1) and ((b=2 and c=3)))", "a = 1 AND b = 2 AND c = 3"},
+		{"not of a group", "not (a=1 or b=2)", "NOT (a = 1 OR b = 2)"},
+		{"in", "tags in ['a',\"b\", 3 ,true]", "tags IN ['a', 'b', 3, true]"},
+		{"not in", "tags not in ['a']", "NOT tags IN ['a']"},
+		{"exists", "note Exists and other NOT exists", "note EXISTS AND NOT other EXISTS"},
+		{"dots and dashes", "a.b-c.d_e = 1", "a.b-c.d_e = 1"},
+		{"other letters", "größe.名 = 1", "größe.名 = 1"},
+		{"backquotes", "`two words` = 1 and `and` = 2 and `a` = 3", "`two words` = 1 AND `and` = 2 AND a = 3"},
+		{"quotes", `a = 'it''s' and b = "it's ""x"""`, `a = 'it''s' AND b = 'it''s "x"'`},
+		{"backslash is a character", `a = 'C:\new'`, `a = 'C:\new'`},
+		{"numbers", "a = -1.5e3 and b = +.5 and c = -0", "a = -1500 AND b = 0.5 AND c = 0"},
+		{"date keeps its text", "a >= '2024-05-01' and b < '2024-05-01T10:00:00+02:00'", "a >= '2024-05-01' AND b < '2024-05-01T10:00:00+02:00'"},
+		{"white space", "\n\ta\u00a0=\r\n1 ", "a = 1"},
+		{"no space", "a=1and b='x'or(c<2)", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.want == "" {
+				if _, err := Parse(tt.text); !errors.Is(err, ErrSyntax) {
+					t.Errorf("Parse(%q) = %v, want ErrSyntax", tt.text, err)
+				}
+				return
+			}
+			e := mustParse(t, tt.text)
+			if got := e.String(); got != tt.want {
+				t.Errorf("Parse(%q) mismatch (-want +got)\n-%s\n+%s", tt.text, tt.want, got)
+			}
+			if again := mustParse(t, e.String()); !reflect.DeepEqual(again, e) {
+				t.Errorf("Parse(String) = %#v, want %#v", again, e)
+			}
+		})
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	tests := []struct {
+		name, text string
+		pos        int
+		want       string
+	}{
+		{"empty", "", 0, "expected a field name, NOT or (, found the end"},
+		{"only space", "  ", 2, "expected a field name"},
+		{"no operator", "lang", 4, "expected =, !=, <, <=, >, >=, IN or EXISTS, found the end"},
+		{"unknown operator", "a == 1", 2, `found "=="`},
+		{"sql's operator", "a <> 1", 2, `found "<>"`},
+		{"no value", "a = ", 4, "expected a value"},
+		{"bare word", "a = en", 4, `found "en" without quotes`},
+		{"bare date", "a > 2024-05-01", 4, "dates and names stand in quotes"},
+		{"number and letters", "a = 3rd", 4, `found "3rd"`},
+		{"hexadecimal", "a = 0x1p4", 4, `found "0x1p4"`},
+		{"two dots", "a = 1.2.3", 4, "expected a number"},
+		{"infinite", "a = 1e999", 4, "expected a finite number"},
+		{"lonely minus", "a = -", 4, "expected a number"},
+		{"unfinished string", "a = 'x", 6, "expected ' to end the string that begins at byte 4"},
+		{"unfinished name", "`a = 1", 6, "expected ` to end the field name"},
+		{"empty name", "`` = 1", 0, "expected a field name"},
+		{"dots", "a..b = 1", 0, "names joined by single dots"},
+		{"dot at the end", "a. = 1", 0, "names joined by single dots"},
+		{"trailing", "a = 1 b = 2", 6, "expected AND, OR or the end of the filter"},
+		{"closing", "a = 1)", 5, `found ")"`},
+		{"not closed", "(a = 1", 6, "expected AND, OR or )"},
+		{"empty list", "a IN []", 6, "expected a value"},
+		{"list without bracket", "a IN 'x'", 5, "expected [ after IN"},
+		{"list not closed", "a IN ['x'", 9, "expected , or ]"},
+		{"comma at the end", "a IN ['x',]", 10, "expected a value"},
+		{"order of booleans", "a < true", 4, "expected a string or a number after <"},
+		{"not what", "a NOT = 1", 6, "expected IN or EXISTS"},
+		{"missing operand", "a = 1 AND", 9, "expected a field name"},
+		{"keyword as field", "and = 1", 0, "expected a field name"},
+		{"strange character", "a = 1 ; b", 6, "found ';'"},
+		{"second comparison", "1 < a", 0, "expected a field name"},
+		{"not UTF-8", "a = '\xff'", 5, "expected UTF-8, found the byte 0xff"},
+		{"too long", strings.Repeat(" ", MaxLength+1), MaxLength, "at most 4096 bytes, this one has 4097"},
+		{"too deep", strings.Repeat("(", MaxDepth+1) + "a=1" + strings.Repeat(")", MaxDepth+1), MaxDepth + 1, "nested at most 20 deep"},
+		{"too many NOTs", strings.Repeat("NOT ", MaxDepth+1) + "a=1", 4 * (MaxDepth + 1), "nested at most 20 deep"},
+		{"too many values", "a IN [" + strings.Repeat("1,", MaxList) + "1]", 6 + 2*MaxList, "at most 1024 values"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Parse(tt.text)
+			var syntax *SyntaxError
+			if !errors.As(err, &syntax) || !errors.Is(err, ErrSyntax) {
+				t.Fatalf("Parse(%q) = %v, want a *SyntaxError", tt.text, err)
+			}
+			if syntax.Pos != tt.pos || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Parse(%.80q) = %v, want byte %d and %q", tt.text, err, tt.pos, tt.want)
+			}
+		})
+	}
+	// The limits themselves are allowed.
+	mustParse(t, strings.Repeat("(", MaxDepth)+"a=1"+strings.Repeat(")", MaxDepth))
+	mustParse(t, "a IN ["+strings.Repeat("1,", MaxList-1)+"1]")
+	mustParse(t, "a = 1"+strings.Repeat(" ", MaxLength-5))
+}
+
+func TestMatch(t *testing.T) {
+	long := strings.Repeat("x", MaxString)
+	doc := map[string]any{
+		"lang": "en", "year": 2020, "price": 3.5, "draft": false, "empty": "", "none": nil, "nolist": []any{},
+		"tags": []any{"a", "b", 7.0, true}, "sizes": []float64{1, 10}, "a.b": json.Number("12"),
+		"day": "2024-05-01", "at": "2024-05-01T12:00:00+02:00", "time": time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC),
+		"object": map[string]any{"x": 1}, "nan": math.NaN(), "long": long + "a",
+	}
+	tests := []struct {
+		text string
+		want bool
+	}{
+		{"lang = 'en'", true},
+		{"lang = 'EN'", false},
+		{"lang > 'de' AND lang < 'fr'", true},
+		{"lang != 'en'", false},
+		{"lang != 'de'", true},
+		{"missing != 'de'", true},
+		{"missing = 'de'", false},
+		{"missing < 1 OR missing >= 1", false},
+		{"year = 2020 AND year >= 2020 AND year <= 2020", true},
+		{"year > 2020 OR year < 2020", false},
+		{"year = '2020'", false},
+		{"lang > 1", false},
+		{"price = 3.5 AND price < 4", true},
+		{"draft = false AND draft != true", true},
+		{"draft = 0", false},
+		{"empty EXISTS AND empty = ''", true},
+		{"none EXISTS OR nolist EXISTS OR object EXISTS OR nan EXISTS", false},
+		{"none NOT EXISTS", true},
+		{"tags = 'a' AND tags = 7 AND tags = true", true},
+		{"tags != 'a'", false},
+		{"tags IN ['z', 'b']", true},
+		{"tags NOT IN ['z']", true},
+		{"sizes < 2 AND sizes > 9", true},
+		{"sizes > 2 AND sizes < 9", true}, // each by another value
+		{"a.b = 12", true},
+		{"day = '2024-05-01'", true},
+		{"day = '2024-05-01T02:00:00+02:00'", true},
+		{"day < '2024-05-01T00:00:01Z'", true},
+		{"at > '2024-05-01' AND at < '2024-05-02'", true},
+		{"at = '2024-05-01T10:00:00Z'", true},
+		{"at = '2024-05-01'", false},
+		{"at > '2024-04'", true}, // '2024-04' is no date: strings
+		{"time = '2024-05-01T10:00:00Z'", true},
+		{"time > 'a'", false},
+		{"day IN ['2024-05-01T00:00:00Z']", true},
+		{"long = '" + long + "a'", true},
+		{"long = '" + long + "b'", false},
+		{"long > '" + long + "'", true},
+		{"NOT (lang = 'en' AND year = 2020)", false},
+		{"lang = 'de' OR year = 2020 AND price > 3", true},
+	}
+	for _, tt := range tests {
+		e := mustParse(t, tt.text)
+		if got := e.Match(doc); got != tt.want {
+			t.Errorf("%q matches: %v, want %v", tt.text, got, tt.want)
+		}
+		if got := mustParse(t, e.String()).Match(doc); got != tt.want {
+			t.Errorf("%q, written as %q, matches: %v, want %v", tt.text, e, got, tt.want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, ok := range []any{nil, "a", true, 1, int64(1), 1.5, float32(1), json.Number("1"), time.Time{}, []string{"a"}, []any{"a", 1, nil}, []float64{1}} {
+		if err := Check(ok); err != nil {
+			t.Errorf("Check(%#v) = %v", ok, err)
+		}
+	}
+	tests := []struct {
+		value any
+		want  string
+	}{
+		{map[string]any{}, "map[string]interface {} cannot be filtered by"},
+		{math.Inf(1), "not a finite number"},
+		{json.Number("1e999"), "cannot be filtered by"},
+		{[]float64{1, math.NaN()}, "element 1 is NaN"},
+		{[]any{1, []any{2}}, "element 1 is a list"},
+		{[]any{1, map[string]any{}}, "element 1: filter: a map"},
+	}
+	for _, tt := range tests {
+		if err := Check(tt.value); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Check(%#v) = %v, want %q", tt.value, err, tt.want)
+		}
+	}
+}
+
+func TestFlattenAndFields(t *testing.T) {
+	in := map[string]any{
+		"a": map[string]any{"b": 1, "c": map[string]any{"d": "x"}},
+		"l": []any{map[string]any{"n": 1}, map[string]any{"n": 2}, map[string]any{"m": true}},
+		"s": []any{"x", "y", nil, []any{"deep"}}, "one": []any{"x"}, "nothing": nil, "typed": []string{"t"},
+	}
+	want := map[string]any{"a.b": 1, "a.c.d": "x", "l.n": []any{1, 2}, "l.m": true, "s": []any{"x", "y"}, "one": "x", "typed": []string{"t"}}
+	if got := Flatten(in); !reflect.DeepEqual(got, want) {
+		t.Errorf("Flatten mismatch (-want +got)\n-%v\n+%v", want, got)
+	}
+	var deep any = "end"
+	for range 100_000 {
+		deep = map[string]any{"d": deep}
+	}
+	if got := Flatten(deep.(map[string]any)); len(got) != 0 {
+		t.Errorf("Flatten of a deep object = %v, want nothing", got)
+	}
+	got := Fields(mustParse(t, "b = 1 AND (a.x EXISTS OR NOT b IN [2]) AND c < 3"))
+	if want := []string{"b", "a.x", "c"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("Fields = %v, want %v", got, want)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		"lang = 'en' AND year >= 2020 AND tags IN ['a','b'] AND NOT draft = true AND note EXISTS",
+		"NOT NOT (a=1 OR (b<'2024-05-01' AND `x y` NOT IN [1,'it''s']))", "a.b-c != -1e-7", "((((", "a='\u00e9'", "\"a\" = 1",
+	} {
+		f.Add(s)
+	}
+	doc := map[string]any{"a": []any{1, "x", "2024-05-01"}, "b": true}
+	f.Fuzz(func(t *testing.T, s string) {
+		e, err := Parse(s)
+		if err != nil {
+			var syntax *SyntaxError
+			if !errors.As(err, &syntax) || syntax.Pos < 0 || syntax.Pos > len(s) {
+				t.Fatalf("Parse(%q) = %v, want a *SyntaxError within the text", s, err)
+			}
+			return
+		}
+		written := e.String()
+		if len(written) > MaxLength {
+			return
+		}
+		again, err := Parse(written)
+		if err != nil || !reflect.DeepEqual(again, e) {
+			t.Fatalf("Parse(%q), written as %q: %#v, %v, want %#v", s, written, again, err, e)
+		}
+		if e.Match(doc) != again.Match(doc) {
+			t.Fatalf("%q and %q differ", s, written)
+		}
+	})
+}

@@ -1,0 +1,325 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The limits of a filter.
+const (
+	MaxLength = 4096 // bytes
+	MaxDepth  = 20   // parentheses and NOTs inside one another
+	MaxList   = 1024 // values after IN
+)
+
+// ErrSyntax is matched by every error of Parse, each a *SyntaxError.
+var ErrSyntax = errors.New("filter: syntax error")
+
+// SyntaxError says where a filter could not be read.
+type SyntaxError struct {
+	Pos      int    // byte offset into the filter
+	Expected string // what would have been understood, or the limit that was passed
+	Found    string // what stands there; "" for a limit
+}
+
+// Error implements error.
+func (e *SyntaxError) Error() string {
+	if e.Found == "" {
+		return fmt.Sprintf("filter: at byte %d: %s", e.Pos, e.Expected)
+	}
+	return fmt.Sprintf("filter: at byte %d: expected %s, found %s", e.Pos, e.Expected, e.Found)
+}
+
+// Is makes errors.Is(err, ErrSyntax) true.
+func (e *SyntaxError) Is(target error) bool { return target == ErrSyntax }
+
+const (
+	wantField    = "a field name, NOT or ("
+	wantOperator = "=, !=, <, <=, >, >=, IN or EXISTS"
+	wantValue    = "a value ('text', a number, true or false)"
+)
+
+// Parse reads a filter. Its errors are *SyntaxError and name the byte at which it stopped.
+func Parse(s string) (Expr, error) {
+	if len(s) > MaxLength {
+		return nil, &SyntaxError{Pos: MaxLength, Expected: fmt.Sprintf("a filter has at most %d bytes, this one has %d", MaxLength, len(s))}
+	}
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
+				return nil, &SyntaxError{Pos: i, Expected: "UTF-8", Found: fmt.Sprintf("the byte 0x%02x", s[i])}
+			}
+		}
+	}
+	p := &parser{scanner: scanner{text: s}}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	e, err := p.or(0)
+	if err != nil {
+		return nil, err
+	}
+	if p.tok.kind != tokEnd {
+		return nil, p.expected("AND, OR or the end of the filter")
+	}
+	return e, nil
+}
+
+// parser is one function per rule of the grammar; tok is the token that has been read and not yet used.
+type parser struct {
+	scanner
+	tok token
+}
+
+func (p *parser) advance() error {
+	tok, err := p.next()
+	p.tok = tok
+	return err
+}
+
+func (p *parser) expected(what string) error {
+	return &SyntaxError{Pos: p.tok.pos, Expected: what, Found: p.tok.describe()}
+}
+
+func (p *parser) isKeyword(word string) bool { return p.tok.kind == tokKeyword && p.tok.text == word }
+
+// or = and { "OR" and }
+func (p *parser) or(depth int) (Expr, error) {
+	first, err := p.and(depth)
+	if err != nil || !p.isKeyword("OR") {
+		return first, err
+	}
+	operands := flattenOr(nil, first)
+	for p.isKeyword("OR") {
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		x, err := p.and(depth)
+		if err != nil {
+			return nil, err
+		}
+		operands = flattenOr(operands, x)
+	}
+	return operands, nil
+}
+
+// and = not { "AND" not }
+func (p *parser) and(depth int) (Expr, error) {
+	first, err := p.not(depth)
+	if err != nil || !p.isKeyword("AND") {
+		return first, err
+	}
+	operands := flattenAnd(nil, first)
+	for p.isKeyword("AND") {
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		x, err := p.not(depth)
+		if err != nil {
+			return nil, err
+		}
+		operands = flattenAnd(operands, x)
+	}
+	return operands, nil
+}
+
+func flattenOr(dst Or, x Expr) Or {
+	if o, ok := x.(Or); ok {
+		return append(dst, o...)
+	}
+	return append(dst, x)
+}
+
+func flattenAnd(dst And, x Expr) And {
+	if a, ok := x.(And); ok {
+		return append(dst, a...)
+	}
+	return append(dst, x)
+}
+
+// not = "NOT" not | "(" or ")" | condition
+func (p *parser) not(depth int) (Expr, error) {
+	if depth > MaxDepth {
+		return nil, &SyntaxError{Pos: p.tok.pos, Expected: fmt.Sprintf("a filter is nested at most %d deep", MaxDepth)}
+	}
+	switch {
+	case p.isKeyword("NOT"):
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		x, err := p.not(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		return Not{x}, nil
+	case p.tok.kind == tokOpen:
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		x, err := p.or(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if p.tok.kind != tokClose {
+			return nil, p.expected("AND, OR or )")
+		}
+		return x, p.advance()
+	case p.tok.kind == tokField:
+		return p.condition()
+	default:
+		return nil, p.expected(wantField)
+	}
+}
+
+func (p *parser) condition() (Expr, error) {
+	field := p.tok.text
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if p.tok.kind == tokOp {
+		return p.comparison(field)
+	}
+	negated := p.isKeyword("NOT")
+	if negated {
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+	}
+	var e Expr
+	switch {
+	case p.isKeyword("IN"):
+		values, err := p.list()
+		if err != nil {
+			return nil, err
+		}
+		e = In{Field: field, Values: values}
+	case p.isKeyword("EXISTS"):
+		e = Exists{Field: field}
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+	case negated:
+		return nil, p.expected("IN or EXISTS")
+	default:
+		return nil, p.expected(wantOperator)
+	}
+	if negated {
+		e = Not{e}
+	}
+	return e, nil
+}
+
+func (p *parser) comparison(field string) (Expr, error) {
+	e := Compare{Field: field, Op: p.tok.op}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if e.Op >= Less && (p.isKeyword("TRUE") || p.isKeyword("FALSE")) {
+		return nil, p.expected("a string or a number after " + e.Op.String())
+	}
+	v, err := p.value()
+	if err != nil {
+		return nil, err
+	}
+	e.Value = v
+	return e, nil
+}
+
+// list = "IN" "[" value { "," value } "]"
+func (p *parser) list() ([]Value, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if p.tok.kind != tokOpenList {
+		return nil, p.expected("[ after IN")
+	}
+	var values []Value
+	for {
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		if len(values) == MaxList {
+			return nil, &SyntaxError{Pos: p.tok.pos, Expected: fmt.Sprintf("a list has at most %d values", MaxList)}
+		}
+		v, err := p.value()
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+		switch p.tok.kind {
+		case tokComma:
+		case tokCloseList:
+			return values, p.advance()
+		default:
+			return nil, p.expected(", or ]")
+		}
+	}
+}
+
+func (p *parser) value() (Value, error) {
+	var v Value
+	switch {
+	case p.tok.kind == tokString:
+		v = literal(p.tok.text)
+	case p.tok.kind == tokNumber:
+		f, err := strconv.ParseFloat(p.tok.text, 64)
+		if err != nil || !finite(f) {
+			return v, p.expected("a finite number")
+		}
+		v = Value{Kind: Number, Num: f + 0}
+	case p.isKeyword("TRUE"):
+		v = boolValue(true)
+	case p.isKeyword("FALSE"):
+		v = boolValue(false)
+	case p.tok.kind == tokField:
+		return v, &SyntaxError{Pos: p.tok.pos, Expected: wantValue, Found: strconv.Quote(p.tok.text) + " without quotes"}
+	default:
+		return v, p.expected(wantValue)
+	}
+	return v, p.advance()
+}
+
+// Flatten returns the values of nested objects under their whole names: {"a": {"b": 1}} gives {"a.b": 1}. The
+// objects of a list give lists. Objects deeper than 32 are left out. fields itself is not changed.
+func Flatten(fields map[string]any) map[string]any {
+	flat := make(map[string]any, len(fields))
+	flatten(flat, "", fields, 0)
+	return flat
+}
+
+func flatten(flat map[string]any, prefix string, fields map[string]any, depth int) {
+	if depth > 32 {
+		return
+	}
+	for name, x := range fields {
+		flattenValue(flat, strings.TrimPrefix(prefix+"."+name, "."), x, depth)
+	}
+}
+
+func flattenValue(flat map[string]any, name string, x any, depth int) {
+	switch x := x.(type) {
+	case map[string]any:
+		flatten(flat, name, x, depth+1)
+	case []any:
+		for _, e := range x {
+			if _, nested := e.([]any); !nested {
+				flattenValue(flat, name, e, depth)
+			}
+		}
+	case nil:
+	default:
+		old, taken := flat[name]
+		if !taken {
+			flat[name] = x
+			return
+		}
+		list, ok := old.([]any)
+		if !ok {
+			list = []any{old}
+		}
+		flat[name] = append(list, x)
+	}
+}

@@ -1,0 +1,254 @@
+package filter
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxString is the number of bytes by which strings are compared before a hash decides.
+const MaxString = 1024
+
+// Kind is the type of a Value.
+type Kind uint8
+
+const (
+	String Kind = iota
+	Number
+	Bool
+	Date
+)
+
+// String returns the name of the kind as messages use it.
+func (k Kind) String() string {
+	switch k {
+	case String:
+		return "string"
+	case Number:
+		return "number"
+	case Bool:
+		return "boolean"
+	case Date:
+		return "date"
+	default:
+		return fmt.Sprintf("Kind(%d)", uint8(k))
+	}
+}
+
+// Value is one value of a field or of a filter. Only the part that Kind names has a meaning, except
+// that the Date of a filter keeps in Str the text that it was written as. Values of one kind are
+// ordered by Compare.
+type Value struct {
+	Kind Kind
+	Str  string
+	Num  float64 // Number: finite, never negative zero; Bool: 0 or 1
+	Time int64   // Date: microseconds since 1970 UTC
+}
+
+// Compare orders v and w: negative if v is smaller, 0 if equal. ok is false if their kinds differ.
+func (v Value) Compare(w Value) (order int, ok bool) {
+	if v.Kind != w.Kind {
+		return 0, false
+	}
+	switch v.Kind {
+	case String:
+		return strings.Compare(v.Key(), w.Key()), true
+	case Date:
+		return cmp.Compare(v.Time, w.Time), true
+	default:
+		return cmp.Compare(v.Num, w.Num), true
+	}
+}
+
+// Key is the text by which a string is compared: Str if it has at most MaxString bytes, else its first MaxString
+// bytes and the SHA-256 of the whole in hexadecimal.
+func (v Value) Key() string {
+	if len(v.Str) <= MaxString {
+		return v.Str
+	}
+	return v.Str[:MaxString] + fmt.Sprintf("%x", sha256.Sum256([]byte(v.Str)))
+}
+
+// String writes v as the filter language does.
+func (v Value) String() string {
+	switch v.Kind {
+	case Number:
+		return strconv.FormatFloat(v.Num, 'g', -1, 64)
+	case Bool:
+		return strconv.FormatBool(v.Num != 0)
+	case Date:
+		if v.Str == "" {
+			return quote(time.UnixMicro(v.Time).UTC().Format(time.RFC3339Nano))
+		}
+	}
+	return quote(v.Str)
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// Values appends to dst the values that a field holding x has. A string that reads as a date gives two, the
+// string and the date. x is a string, bool, number, json.Number, time.Time or a list of those; whatever
+// else it is, or a list holds, has no values. See Check.
+func Values(dst []Value, x any) []Value {
+	switch x := x.(type) {
+	case []any:
+		for _, e := range x {
+			if !isList(e) {
+				dst = Values(dst, e)
+			}
+		}
+		return dst
+	case []string:
+		for _, e := range x {
+			dst = stringValues(dst, e)
+		}
+		return dst
+	case []float64:
+		for _, e := range x {
+			dst = numberValue(dst, e)
+		}
+		return dst
+	case []int:
+		for _, e := range x {
+			dst = numberValue(dst, float64(e))
+		}
+		return dst
+	case []bool:
+		for _, e := range x {
+			dst = append(dst, boolValue(e))
+		}
+		return dst
+	case []time.Time:
+		for _, e := range x {
+			dst = append(dst, Value{Kind: Date, Time: e.UnixMicro()})
+		}
+		return dst
+	case string:
+		return stringValues(dst, x)
+	case bool:
+		return append(dst, boolValue(x))
+	case time.Time:
+		return append(dst, Value{Kind: Date, Time: x.UnixMicro()})
+	}
+	if n, ok := number(x); ok {
+		return numberValue(dst, n)
+	}
+	return dst
+}
+
+// Check returns an error that says what x is if x cannot be the value of a filterable field. nil can.
+func Check(x any) error {
+	switch x := x.(type) {
+	case nil, string, bool, time.Time, []string, []int, []bool, []time.Time:
+		return nil
+	case []float64:
+		for i, e := range x {
+			if !finite(e) {
+				return fmt.Errorf("filter: element %d is %v, a number must be finite", i, e)
+			}
+		}
+		return nil
+	case []any:
+		for i, e := range x {
+			if isList(e) {
+				return fmt.Errorf("filter: element %d is a list; a list holds strings, numbers, booleans or dates", i)
+			}
+			if err := Check(e); err != nil {
+				return fmt.Errorf("element %d: %w", i, err)
+			}
+		}
+		return nil
+	}
+	n, ok := number(x)
+	if !ok {
+		return fmt.Errorf("filter: a %T cannot be filtered by; allowed are strings, numbers, booleans, dates and lists of them", x)
+	}
+	if !finite(n) {
+		return fmt.Errorf("filter: %v is not a finite number", x)
+	}
+	return nil
+}
+
+func isList(x any) bool {
+	switch x.(type) {
+	case []any, []string, []float64, []int, []bool, []time.Time:
+		return true
+	}
+	return false
+}
+
+func number(x any) (float64, bool) {
+	switch x := x.(type) {
+	case float64:
+		return x, true
+	case float32:
+		return float64(x), true
+	case int:
+		return float64(x), true
+	case int32:
+		return float64(x), true
+	case int64:
+		return float64(x), true
+	case uint32:
+		return float64(x), true
+	case uint64:
+		return float64(x), true
+	case json.Number:
+		f, err := strconv.ParseFloat(string(x), 64)
+		return f, err == nil
+	}
+	return 0, false
+}
+
+func numberValue(dst []Value, f float64) []Value {
+	if !finite(f) {
+		return dst
+	}
+	return append(dst, Value{Kind: Number, Num: f + 0}) // -0 + 0 is +0
+}
+
+func boolValue(b bool) Value {
+	if b {
+		return Value{Kind: Bool, Num: 1}
+	}
+	return Value{Kind: Bool}
+}
+
+func stringValues(dst []Value, s string) []Value {
+	dst = append(dst, Value{Kind: String, Str: s})
+	if t, ok := parseDate(s); ok {
+		dst = append(dst, Value{Kind: Date, Time: t})
+	}
+	return dst
+}
+
+// literal is the value that a quoted text of a filter stands for.
+func literal(s string) Value {
+	if t, ok := parseDate(s); ok {
+		return Value{Kind: Date, Time: t, Str: s}
+	}
+	return Value{Kind: String, Str: s}
+}
+
+func parseDate(s string) (micros int64, ok bool) {
+	const day = "2006-01-02"
+	if len(s) < len(day) || len(s) > len("2006-01-02T15:04:05.999999999-07:00") || s[4] != '-' || s[7] != '-' {
+		return 0, false // most strings; time.Parse would allocate an error for each
+	}
+	layout := time.RFC3339
+	if len(s) == len(day) {
+		layout = day
+	}
+	t, err := time.Parse(layout, s)
+	if err != nil {
+		return 0, false
+	}
+	return t.UnixMicro(), true
+}
+
+func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

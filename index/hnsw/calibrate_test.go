@@ -1,0 +1,28 @@
+package hnsw
+
+import "testing"
+
+// TestCalibratedWidthReachesTheTarget asks questions that the calibration has not seen.
+func TestCalibratedWidthReachesTheTarget(t *testing.T) {
+	base, queries := clustered(1, 6000, 48), clustered(2, 200, 48)
+	for _, target := range []float64{0.9, 0.98, 0.995} {
+		g := build(t, Options{TargetRecall: target, M: 6, EfConstruction: 40}, base, 0)
+		if g.EfFor(10) > g.EfFor(50) || g.EfFor(50) > g.EfFor(100) || g.EfFor(100) > g.EfFor(1000) {
+			t.Errorf("target %v: widths do not grow with k: %d, %d, %d, %d", target, g.EfFor(10), g.EfFor(50), g.EfFor(100), g.EfFor(1000))
+		}
+		for _, k := range []int{10, 100} {
+			got := recall(t, g, queries, k, 0)
+			t.Logf("target %v: recall@%d = %.4f with ef %d", target, k, got, g.EfFor(k))
+			if got < target-0.01 {
+				t.Errorf("target %v: recall@%d = %.4f with ef %d", target, k, got, g.EfFor(k))
+			}
+		}
+	}
+}
+
+func TestFixedWidthIsNotCalibrated(t *testing.T) {
+	g := build(t, Options{EfSearch: 33}, clustered(1, 1500, 8), 0)
+	if g.EfFor(10) != 33 || g.EfFor(50) != 50 || g.ef.widths.Load() != 0 {
+		t.Errorf("EfFor = %d, %d", g.EfFor(10), g.EfFor(50))
+	}
+}

@@ -1,0 +1,51 @@
+package hnsw
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+)
+
+// Graph is a Hierarchical Navigable Small World graph over vectors that ids of the caller name. All methods are safe
+// for concurrent use; searches wait for nobody.
+type Graph struct {
+	o    Options // with defaults; read-only
+	core atomic.Pointer[core]
+	pool scratchPool
+	ef   calibration
+
+	snapshot   sync.Mutex // one at a time
+	background background
+
+	mu struct { // held by whoever changes the graph
+		sync.Mutex
+		merge   merger
+		journal *journal // while a compaction runs
+	}
+}
+
+// New returns an empty graph, or ErrOptions.
+func New(o Options) (*Graph, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	g := &Graph{o: o.withDefaults(), pool: newScratchPool()}
+	g.core.Store(newCore(&g.o, uint32(g.o.Capacity)))
+	return g, nil
+}
+
+// Dim returns the number of components of a vector.
+func (g *Graph) Dim() int { return g.o.Dim }
+
+// Metric returns the measure of distance.
+func (g *Graph) Metric() Metric { return g.o.Metric }
+
+// Len returns the number of ids in the graph.
+func (g *Graph) Len() int { return int(g.core.Load().live.Load()) }
+
+// levelOf draws the top layer of an id: floor(-ln(u) * mL), mL = 1/ln M, with u from the id and the seed, so that it
+// does not depend on the order of insertion.
+func (o *Options) levelOf(id uint32) int {
+	u := (float64(mix(o.Seed^uint64(id)*0x9E3779B97F4A7C15)>>11) + 1) / (1 << 53)
+	return min(int(-math.Log(u)/math.Log(float64(o.M))), maxLevel)
+}

@@ -1,0 +1,73 @@
+package hnsw
+
+import "unsafe"
+
+// Memory says how many bytes the graph holds, by what they are for. Room that was made for vectors to come is not
+// counted: it is not touched yet.
+type Memory struct {
+	Vectors int64 // float32; 0 where a source holds them
+	Codes   int64 // int8 with their scales
+	Links   int64
+	Tables  int64 // ids, contents, in-degrees, flags
+}
+
+// Total returns the sum.
+func (m Memory) Total() int64 { return m.Vectors + m.Codes + m.Links + m.Tables }
+
+// Memory measures the graph.
+func (g *Graph) Memory() Memory {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := g.core.Load()
+	n := int64(c.next)
+	m := Memory{
+		Links:  4*n*int64(c.m0+1) + int64(c.upper.bytes()),
+		Tables: n*(4+4+4) + c.ids.bytes() + int64(len(c.dedup.slots))*8,
+	}
+	if c.resident() {
+		m.Vectors = 4 * n * int64(c.o.Dim)
+	} else {
+		m.Tables += 4 * n
+	}
+	if c.rotation != nil {
+		m.Codes = n * int64(c.rotation.width+4)
+		if c.o.Metric == L2 {
+			m.Codes += 4 * n
+		}
+	}
+	return m
+}
+
+// BytesPerVector returns the memory of the graph divided by its vectors; 0 for an empty graph.
+func (g *Graph) BytesPerVector() float64 {
+	m := g.Memory()
+	if n := g.core.Load().next; n > 0 {
+		return float64(m.Total()) / float64(n)
+	}
+	return 0
+}
+
+// bytes returns the memory of the tree.
+func (t *idTable) bytes() int64 {
+	size := int64(unsafe.Sizeof(*t))
+	for i := range t.root {
+		trunk := t.root[i].Load()
+		if trunk == nil {
+			continue
+		}
+		size += int64(unsafe.Sizeof(*trunk))
+		for j := range trunk {
+			branch := trunk[j].Load()
+			if branch == nil {
+				continue
+			}
+			size += int64(unsafe.Sizeof(*branch))
+			for k := range branch {
+				if branch[k].Load() != nil {
+					size += int64(unsafe.Sizeof(idLeaf{}))
+				}
+			}
+		}
+	}
+	return size
+}

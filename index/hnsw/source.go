@@ -1,0 +1,129 @@
+package hnsw
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"searchd/internal/simd"
+)
+
+// Source holds the vectors that a graph keeps only codes of. The graph asks for the best of a search, to measure them
+// again in float32, and for samples; it builds, repairs and saves itself from the codes alone.
+type Source interface {
+	// Read calls each, in any order, for every place i of ids whose id the source knows. v [Dim] is the vector that was
+	// given for the id, and is valid until each returns. An id must be known from before it is added to the graph until
+	// it is deleted; one that is not is left out of results. Safe for concurrent use.
+	Read(ctx context.Context, ids []uint32, each func(i int, v []float32)) error
+}
+
+// sourceBlock is the number of ids that a scan asks for at once.
+const sourceBlock = 1024
+
+// liveID returns an id of a node that lives; false for a dead node.
+func (c *core) liveID(node uint32) (uint32, bool) {
+	g, row := c.locate(node)
+	switch flags := g.flags[row].Load(); {
+	case flags&flagDead != 0:
+		return 0, false
+	case flags&flagGroup != 0:
+		var one [1]uint32
+		ids := c.copies.appendIDs(one[:0], node, 1, nil)
+		return one[0], len(ids) == 1
+	default:
+		return c.primaryID(node), true
+	}
+}
+
+// readKeys replaces the distances of keys by exact ones from s.vec to the vectors in the source. Keys of nodes that have
+// died, or that the source does not know, are left out of what it returns.
+func (c *core) readKeys(ctx context.Context, s *scratch, keys []key) ([]key, error) {
+	s.read.ids, s.read.nodes = s.read.ids[:0], s.read.nodes[:0]
+	for _, k := range keys {
+		if id, ok := c.liveID(keyNode(k)); ok {
+			s.read.ids = append(s.read.ids, id)
+			s.read.nodes = append(s.read.nodes, keyNode(k))
+		}
+	}
+	out := keys[:0]
+	wrong := 0
+	err := c.o.Source.Read(ctx, s.read.ids, func(i int, v []float32) {
+		if len(v) != c.o.Dim {
+			wrong = len(v)
+			return
+		}
+		out = append(out, makeKey(c.o.distance(s, v), s.read.nodes[i]))
+	})
+	if err == nil && wrong > 0 {
+		err = fmt.Errorf("%w: the source gave %d components, want %d", ErrDimension, wrong, c.o.Dim)
+	}
+	return out, err
+}
+
+// distance measures from s.vec to a vector as it was given to Add.
+func (o *Options) distance(s *scratch, v []float32) float32 {
+	switch o.Metric {
+	case L2:
+		return simd.SquaredL2(s.vec, v)
+	case Cosine:
+		if n := simd.Dot(v, v); math.Abs(float64(n)-1) > 1e-6 {
+			if len(s.read.vec) != o.Dim {
+				s.read.vec = make([]float32, o.Dim)
+			}
+			o.prepare(s.read.vec, v)
+			v = s.read.vec
+		}
+	}
+	return 1 - simd.Dot(s.vec, v)
+}
+
+// readNode sets s.vec to the vector of a node and reports whether it is there.
+func (c *core) readNode(ctx context.Context, s *scratch, node uint32) (bool, error) {
+	if c.resident() {
+		s.vec = append(s.vec[:0], c.vector(node)...)
+		return true, nil
+	}
+	id, ok := c.liveID(node)
+	if !ok {
+		return false, nil
+	}
+	v, ok, err := c.readID(ctx, id)
+	if ok {
+		s.vec = v
+	}
+	return ok, err
+}
+
+// readID returns the vector of an id, from the source, as the graph would keep it.
+func (c *core) readID(ctx context.Context, id uint32) (v []float32, ok bool, err error) {
+	err = c.o.Source.Read(ctx, []uint32{id}, func(_ int, given []float32) {
+		if len(given) == c.o.Dim {
+			v, ok = make([]float32, c.o.Dim), true
+			c.o.prepare(v, given)
+		}
+	})
+	return v, ok, err
+}
+
+// scanSource leaves the k nearest nodes that the sieve lets through in s.beam, by the vectors in the source, all of them.
+func (c *core) scanSource(ctx context.Context, s *scratch, k int, sieve *sieve) error {
+	s.beam.reset(k)
+	limit := c.published.Load()
+	keys := make([]key, 0, sourceBlock)
+	for lo := uint32(0); lo < limit; {
+		keys = keys[:0]
+		for ; lo < limit && len(keys) < sourceBlock; lo++ {
+			if sieve.lets(c, lo) {
+				keys = append(keys, makeKey(0, lo))
+			}
+		}
+		exact, err := c.readKeys(ctx, s, keys)
+		if err != nil {
+			return err
+		}
+		for _, k := range exact {
+			s.beam.insert(k)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package hnsw
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// Stats are the gauges of a graph.
+type Stats struct {
+	Live     int // ids
+	Nodes    int // rows that are alive; copies of a vector share one
+	Dead     int // rows that are dead and wait for a compaction
+	Layers   int
+	EfSearch int // beam width of a search for ten results that names none
+	Memory   Memory
+	Busy     bool // compacting or calibrating
+}
+
+// Stats returns the gauges. It costs next to nothing, but waits for the writer.
+func (g *Graph) Stats() Stats {
+	m := g.Memory()
+	c := g.core.Load()
+	dead := c.dead.Load()
+	s := Stats{
+		Live: int(c.live.Load()), Nodes: int(max(c.published.Load(), dead) - dead), Dead: int(dead),
+		EfSearch: g.EfFor(calibrationK[0]), Memory: m, Busy: g.Busy(),
+	}
+	if _, top, ok := c.entryPoint(); ok {
+		s.Layers = top + 1
+	}
+	return s
+}
+
+// Probe is what a sample says of a graph.
+type Probe struct {
+	Samples     int     // 0: the graph is too small to ask, or has no entry point
+	Recall      float64 // recall@10 of searches with the default beam; 1 without samples
+	Unfound     int     // samples that a walk with the default beam does not find when asked for themselves
+	Unreachable int     // live nodes that no path from the entry point leads to
+}
+
+// Probe asks the graph for the neighbors of some stored vectors, at most 100, and compares with scans; and it follows all
+// links. It costs as many scans as there are samples, in one goroutine, and keeps nobody waiting: while others write, a
+// node may be counted as unreachable that is just being linked.
+func (g *Graph) Probe(ctx context.Context, samples int) (Probe, error) {
+	c := g.core.Load()
+	limit := c.published.Load()
+	p := Probe{Recall: 1, Unreachable: c.countUnreachable(limit)}
+	if limit == 0 {
+		return p, ctx.Err()
+	}
+	nodes := c.sample(g.o.Seed+uint64(limit), limit)
+	if step := max(1, len(nodes)/max(samples, 1)); step > 1 {
+		kept := nodes[:0]
+		for i := 0; i < len(nodes) && len(kept) < samples; i += step {
+			kept = append(kept, nodes[i])
+		}
+		nodes = kept
+	}
+	if len(nodes) == 0 || samples < 1 {
+		return p, ctx.Err()
+	}
+	const k = 10
+	truth, err := g.truth(ctx, 1, c, nodes, k)
+	if err != nil {
+		return p, err
+	}
+	if p.Recall, err = g.sampleRecall(ctx, 1, c, nodes, truth, k, g.EfFor(k)); err != nil {
+		return p, err
+	}
+	var unfound atomic.Int64
+	err = g.parallel(ctx, 1, len(nodes), func(s *scratch, i int) error {
+		ok, err := c.readNode(ctx, s, nodes[i])
+		if !ok || err != nil {
+			return err
+		}
+		c.from(&s.query, s.vec)
+		if !c.walk(s, g.EfFor(1)) || len(s.nodesBut(nodes[i], len(s.beam.keys))) == len(s.beam.keys) {
+			unfound.Add(1)
+		}
+		return nil
+	})
+	p.Samples, p.Unfound = len(nodes), int(unfound.Load())
+	return p, err
+}
+
+// countUnreachable returns how many live nodes below limit no path over layer 0 leads to. Readers and writers go on.
+func (c *core) countUnreachable(limit uint32) int {
+	entry, _, ok := c.entryPoint()
+	if !ok || entry >= limit {
+		return 0
+	}
+	seen := make([]bool, limit)
+	seen[entry] = true
+	queue := []uint32{entry}
+	for len(queue) > 0 {
+		rec := c.record(queue[len(queue)-1], 0)
+		queue = queue[:len(queue)-1]
+		for i := range rec {
+			if v := atomic.LoadUint32(&rec[i]) - 1; v < limit && !seen[v] {
+				seen[v] = true
+				queue = append(queue, v)
+			}
+		}
+	}
+	lost := 0
+	for node, ok := range seen {
+		if !ok && !c.isDead(uint32(node)) {
+			lost++
+		}
+	}
+	return lost
+}

@@ -1,0 +1,151 @@
+package keyword
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/analysis/lang/en"
+	"github.com/blevesearch/bleve/v2/analysis/token/lowercase"
+	"github.com/blevesearch/bleve/v2/analysis/token/porter"
+	"github.com/blevesearch/bleve/v2/analysis/tokenizer/unicode"
+	"github.com/blevesearch/bleve/v2/registry"
+
+	// Each registers the analyzer of a language.
+	_ "github.com/blevesearch/bleve/v2/analysis/analyzer/standard"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/ar"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/cjk"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/ckb"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/da"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/de"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/es"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/fa"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/fi"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/fr"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/hi"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/hr"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/hu"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/it"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/nl"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/no"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/pt"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/ro"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/ru"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/sv"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/tr"
+)
+
+var languages = []string{
+	"ar", "cjk", "ckb", "da", "de", "en", "es", "fa", "fi", "fr", "hi", "hr", "hu", "it", "nl", "no", "pt",
+	"ro", "ru", "standard", "sv", "tr",
+}
+
+// Languages returns what Options.Language can be, sorted: codes of languages, "cjk" for Chinese, Japanese and Korean
+// in pairs of characters, and "standard", which stems no word and suits any language that separates words.
+func Languages() []string { return slices.Clone(languages) }
+
+// maxTerm is the number of bytes of a term that are indexed and searched for. Lines of base64 and the like are longer.
+const maxTerm = 128
+
+// pieceBytes bounds the memory of an analysis: bleve holds about 100 bytes per token of what it is given at once.
+const pieceBytes = 1 << 16
+
+// Token is a term of a text and the bytes [Start, End) of the text that it stands for. Tokens of one word can overlap:
+// the word and its parts.
+type Token struct {
+	Term       string
+	Start, End int
+}
+
+// analyzer turns texts into terms. It is safe for concurrent use.
+type analyzer struct{ chain analysis.Analyzer }
+
+func newAnalyzer(language string) (a analyzer, err error) {
+	cache := registry.NewCache()
+	if language == "en" {
+		a.chain, err = newEnglish(cache)
+	} else {
+		a.chain, err = cache.AnalyzerNamed(language)
+	}
+	if err != nil {
+		return a, fmt.Errorf("keyword: analyzer %q: %w", language, err)
+	}
+	return a, nil
+}
+
+// newEnglish returns bleve's English analyzer with splitWords and foldAccents put in. On eleven test collections they
+// raise the mean nDCG@10 from 0.6385 to 0.6455, on program code from 0.65 to 0.73, and lower none by more than 0.004.
+// Tried and left out: Porter2 for Porter (0.6451), a shorter stop list (0.6230 against 0.6385), no stop list (0.6063).
+func newEnglish(cache *registry.Cache) (analysis.Analyzer, error) {
+	words, err := cache.TokenizerNamed(unicode.Name)
+	if err != nil {
+		return nil, err
+	}
+	chain := &analysis.DefaultAnalyzer{Tokenizer: words}
+	for _, f := range []any{en.PossessiveName, splitWords{}, lowercase.Name, foldAccents{}, en.StopName, porter.Name} {
+		tf, ok := f.(analysis.TokenFilter)
+		if !ok {
+			if tf, err = cache.TokenFilterNamed(f.(string)); err != nil {
+				return nil, err
+			}
+		}
+		chain.TokenFilters = append(chain.TokenFilters, tf)
+	}
+	return chain, nil
+}
+
+// each calls yield with every term of text in order; the term is valid only during the call. It stops when yield
+// returns false. A text is analysed in pieces cut at white space, which no term spans.
+func (a analyzer) each(text string, yield func(term []byte, start, end int) bool) {
+	for base := 0; base < len(text); {
+		piece := text[base:]
+		if len(piece) > pieceBytes {
+			piece = piece[:cutAt(piece, pieceBytes)]
+		}
+		for _, t := range a.chain.Analyze([]byte(piece)) {
+			term := t.Term
+			if len(term) > maxTerm {
+				term = term[:cutRune(term, maxTerm)]
+			}
+			if len(term) > 0 && !yield(term, base+t.Start, base+t.End) {
+				return
+			}
+		}
+		base += len(piece)
+	}
+}
+
+// cutAt returns the end of the last white space within the first n bytes of s, or where a character ends.
+func cutAt(s string, n int) int {
+	for i := n; i > n/2; i-- {
+		switch s[i-1] {
+		case ' ', '\n', '\t', '\r':
+			return i
+		}
+	}
+	for n > 1 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return n
+}
+
+func cutRune(b []byte, n int) int {
+	for i := n; i > n-utf8.UTFMax; i-- {
+		if utf8.RuneStart(b[i]) {
+			return i
+		}
+	}
+	return n
+}
+
+// Analyze returns the terms of text as they are indexed and searched for, in order, with the bytes of text that each
+// stands for: what a highlighter marks.
+func (x *Index) Analyze(text string) []Token {
+	var tokens []Token
+	x.analyzer.each(text, func(term []byte, start, end int) bool {
+		tokens = append(tokens, Token{string(term), start, end})
+		return true
+	})
+	return tokens
+}

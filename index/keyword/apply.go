@@ -1,0 +1,211 @@
+package keyword
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	index "github.com/blevesearch/bleve_index_api"
+)
+
+const (
+	batchEntries = 1000
+	batchBytes   = 8 << 20 // of text; bleve's heap is many times that
+	// batchesInFlight are indexed and wait for the disk.
+	batchesInFlight = 4
+	closeTimeout    = 10 * time.Second
+)
+
+// Keys of bleve's internal values.
+var (
+	keySeq      = []byte("seq")      // see encodeSeq
+	keySettings = []byte("settings") // JSON of settings
+)
+
+// Apply makes the index hold entries, which are all changes after Seq up to and with seq, in order. Searches see them
+// once it has returned. It does not wait for the disk (see Sync); whatever happens, a later Open finds an
+// index that is as if the changes up to its Seq, and possibly some of the next, had been applied.
+//
+// After an error the index may hold some of the entries, and Seq has not changed: apply them again.
+func (x *Index) Apply(ctx context.Context, entries []Entry, seq uint64) error {
+	if err := x.beginApply(ctx); err != nil {
+		return err
+	}
+	defer func() { <-x.applying }()
+	if have := x.seq.Load(); seq < have {
+		return fmt.Errorf("keyword: changes up to %d cannot be applied to an index that has those up to %d", seq, have)
+	}
+	for len(entries) > 0 || seq != x.seq.Load() {
+		n := batchLen(entries)
+		batch, err := x.newBatch(ctx, entries[:n])
+		if err != nil {
+			return err
+		}
+		entries = entries[n:]
+		if len(entries) == 0 {
+			batch.SetInternal(keySeq, encodeSeq(seq))
+		}
+		if err := x.index(ctx, batch); err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			x.seq.Store(seq)
+		}
+	}
+	return nil
+}
+
+// batchLen returns how many of entries the next batch takes: as many as stay within batchEntries and batchBytes, or one.
+func batchLen(entries []Entry) int {
+	size := 0
+	for n := range entries {
+		size += entries[n].bytes()
+		if n == batchEntries || n > 0 && size > batchBytes {
+			return n
+		}
+	}
+	return len(entries)
+}
+
+// encodeSeq returns seq in 8 bytes and their CRC-32C in 4, little endian: bbolt's pages have no checksum, and an index
+// that believes it is further than it is lacks documents for ever.
+func encodeSeq(seq uint64) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, seq)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+func decodeSeq(b []byte) (seq uint64, ok bool) {
+	if len(b) != 12 || binary.LittleEndian.Uint32(b[8:]) != crc32.Checksum(b[:8], castagnoli) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(b), true
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// beginApply takes the right to write, or says why it cannot be had.
+func (x *Index) beginApply(ctx context.Context) error {
+	select {
+	case <-x.closed:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	case x.applying <- struct{}{}:
+	}
+	if err := x.breaker.err(); err != nil {
+		<-x.applying
+		return err
+	}
+	return nil
+}
+
+// newBatch analyses entries on all processors.
+func (x *Index) newBatch(ctx context.Context, entries []Entry) (*index.Batch, error) {
+	batch := index.NewBatch()
+	docs := make([]*document, len(entries))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), len(entries))
+	errs := make([]error, workers)
+	for w := range workers {
+		wg.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					errs[w] = fmt.Errorf("keyword: panic while analysing: %v\n%s", r, debug.Stack())
+				}
+			}()
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(entries) {
+					return
+				}
+				if !entries[i].Delete {
+					docs[i] = newDocument(&entries[i], x.analyzer)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i, d := range docs { // the last entry of a document wins
+		if d == nil {
+			batch.Delete(docID(entries[i].No))
+		} else {
+			batch.Update(d)
+		}
+	}
+	return batch, nil
+}
+
+// index hands a batch to bleve, after earlier ones have reached the disk if too many have not.
+func (x *Index) index(ctx context.Context, batch *index.Batch) error {
+	select {
+	case x.unpersisted <- struct{}{}:
+	case <-x.breaker.tripped:
+		return x.breaker.err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	batch.SetPersistedCallback(func(error) { <-x.unpersisted })
+	// bleve waits without end for a goroutine that may have died.
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				done <- fmt.Errorf("keyword: panic while indexing: %v\n%s", r, debug.Stack())
+			}
+		}()
+		done <- x.scorch.Batch(batch)
+	}()
+	select {
+	case err := <-done:
+		if err != nil { // how much of the batch bleve kept is unknown
+			x.breaker.trip(x.scorch, err)
+			return x.breaker.err()
+		}
+		return nil
+	case <-x.breaker.tripped:
+		return x.breaker.err()
+	}
+}
+
+// Sync returns once everything applied before it is on disk, so that the next Open finds at least the present Seq.
+func (x *Index) Sync(ctx context.Context) error {
+	if err := x.beginApply(ctx); err != nil {
+		return err
+	}
+	defer func() { <-x.applying }()
+	return x.waitPersisted(ctx)
+}
+
+// waitPersisted fills unpersisted, which takes its elements back as batches reach the disk. The caller holds applying.
+func (x *Index) waitPersisted(ctx context.Context) (err error) {
+	taken := 0
+	for taken < cap(x.unpersisted) && err == nil {
+		select {
+		case x.unpersisted <- struct{}{}:
+			taken++
+		case <-x.breaker.tripped:
+			err = x.breaker.err()
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	for range taken {
+		<-x.unpersisted
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package keyword
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+)
+
+// breaker stops an index whose background writer fails. bleve would try again at once and for ever (20,000 times in
+// two seconds on a full disk), and reports such errors through one callback for the whole process.
+type breaker struct {
+	tripped   chan struct{} // closed by the first failure
+	closeOnce sync.Once
+	closeErr  error // of closeOnce
+
+	mu struct {
+		sync.Mutex
+		cause  error
+		frozen *scorch.IndexSnapshot // what searches read once tripped; holds one reference
+		closed bool                  // scorch.Close has been or is being called
+	}
+}
+
+const asyncErrorCallback = "searchd/index/keyword"
+
+// open has the indexes by their folder, as the callback names them.
+var open struct {
+	sync.Mutex
+	byDir map[string]*Index
+}
+
+func init() {
+	open.byDir = map[string]*Index{}
+	scorch.RegistryAsyncErrorCallbacks[asyncErrorCallback] = onAsyncError
+}
+
+func rememberIndex(x *Index) {
+	open.Lock()
+	defer open.Unlock()
+	open.byDir[x.dir] = x
+}
+
+func forgetIndex(x *Index) {
+	open.Lock()
+	defer open.Unlock()
+	if open.byDir[x.dir] == x {
+		delete(open.byDir, x.dir)
+	}
+}
+
+// onAsyncError runs on the goroutine that failed. It must not wait for that goroutine to end, which closing scorch
+// does; it only slows it down until it is told to end.
+func onAsyncError(err error, dir string) {
+	if errors.Is(err, scorch.ErrCleanup) {
+		return // old files stay a while longer
+	}
+	open.Lock()
+	x := open.byDir[dir]
+	open.Unlock()
+	if x != nil {
+		x.breaker.trip(x.scorch, err)
+	}
+	time.Sleep(20 * time.Millisecond)
+}
+
+// trip freezes the state that searches see and closes s in the background. Only the first call does anything.
+func (b *breaker) trip(s *scorch.Scorch, cause error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.cause != nil || b.mu.closed {
+		return
+	}
+	b.mu.cause = cause
+	if r, err := s.Reader(); err == nil {
+		b.mu.frozen, _ = r.(*scorch.IndexSnapshot)
+	}
+	close(b.tripped)
+	go func() {
+		defer func() { _ = recover() }()   // bleve's state is unknown
+		time.Sleep(100 * time.Millisecond) // a batch that is being introduced still finds its receiver
+		_ = b.closeScorch(s)
+	}()
+}
+
+// err returns the reason why the index takes no changes, or nil.
+func (b *breaker) err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.cause == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrBroken, b.mu.cause)
+}
+
+// snapshot returns the frozen state with one more reference, or nil if the index works.
+func (b *breaker) snapshot() *scorch.IndexSnapshot {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.frozen != nil {
+		b.mu.frozen.AddRef()
+	}
+	return b.mu.frozen
+}
+
+// close gives up the frozen state, if any, and closes s unless trip does.
+func (b *breaker) close(s *scorch.Scorch) error {
+	b.mu.Lock()
+	if b.mu.frozen != nil {
+		_ = b.mu.frozen.Close()
+		b.mu.frozen = nil
+	}
+	b.mu.Unlock()
+	return b.closeScorch(s)
+}
+
+// closeScorch closes s once, because a second Close of scorch panics, and waits for a Close under way.
+func (b *breaker) closeScorch(s *scorch.Scorch) error {
+	b.mu.Lock()
+	b.mu.closed = true
+	b.mu.Unlock()
+	b.closeOnce.Do(func() { b.closeErr = s.Close() })
+	return b.closeErr
+}

@@ -1,0 +1,32 @@
+// Package keyword finds documents by their words. It keeps an inverted index on disk with bleve's scorch and is
+// the only package that imports bleve.
+//
+// # Ranking
+//
+// bleve supplies analysis, postings and filters, but not the ranking: its "bm25" takes the square root of term
+// frequencies, squares the idf and has an average length that counts distinct terms. Search scores the postings itself:
+//
+//	score(q, d) = sum over the terms t of q of  qtf * idf(t) * tf' * (k1+1) / (tf' + k1 * (1 - b + b * dl'/avgdl'))
+//	idf(t)      = ln(1 + (N - df + 0.5) / (df + 0.5))
+//
+// N counts the documents, df those with t in any of the fields searched, qtf the occurrences of t in the query.
+// Several fields are searched as one (BM25F): tf' and dl' are the sums over fields of weight * term frequency and
+// weight * number of tokens, and avgdl' is the mean of dl'; title and body with weight 1 score as their texts joined do.
+// All counts are exact and leave deleted documents out. k1 = 1.2, b = 0.75. (Robertson and Zaragoza 2009.)
+//
+// # Derived
+//
+// The index is a derived copy of what a store holds. Each batch is written with the sequence number of the change
+// log up to which it goes; after a crash the index opens at an older Seq and the caller applies what is missing.
+// Open trusts nothing: what is damaged gives ErrDamaged, is set aside by the caller and built again.
+//
+// # Caveats
+//
+//   - One process at a time can open an index, also for reading.
+//   - Every search reads all postings of its terms, so that total is exact: its time grows with the documents
+//     that contain a term of the query.
+//   - Memory per document: 4 bytes, and 4 for each text field that any document of its segment has.
+//   - Terms longer than 128 bytes are cut.
+//
+// The files are described in docs/format/keyword.md.
+package keyword

@@ -1,0 +1,198 @@
+package keyword
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"searchd/index/filter"
+)
+
+// Filter returns the numbers of the documents whose Values match e: those for which e.Match is true.
+// A nil e matches every document.
+func (x *Index) Filter(ctx context.Context, e filter.Expr) (*roaring.Bitmap, error) {
+	result := roaring.New()
+	err := x.read(func(v *view) error {
+		for _, s := range v.segments {
+			local, err := s.filter(ctx, e)
+			if err != nil {
+				return err
+			}
+			s.live(local)
+			nos := make([]uint32, 0, local.GetCardinality())
+			for it := local.Iterator(); it.HasNext(); {
+				nos = append(nos, s.nos[it.Next()])
+			}
+			result.AddMany(nos)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// filter returns the local numbers of the documents that match e, deleted ones among them. The caller may change it.
+func (s *segmentView) filter(ctx context.Context, e filter.Expr) (*roaring.Bitmap, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	switch e := e.(type) {
+	case nil:
+		return s.complement(roaring.New()), nil
+	case filter.And:
+		return s.combine(ctx, e, (*roaring.Bitmap).And)
+	case filter.Or:
+		return s.combine(ctx, e, (*roaring.Bitmap).Or)
+	case filter.Not:
+		bm, err := s.filter(ctx, e.Expr)
+		if err != nil {
+			return nil, err
+		}
+		return s.complement(bm), nil
+	case filter.Exists:
+		return s.union(ctx, e.Field, termRange{first: []byte{termExists}})
+	case filter.In:
+		ranges := make([]termRange, len(e.Values))
+		for i, v := range e.Values {
+			ranges[i] = termRange{first: equalTerm(v)}
+		}
+		return s.union(ctx, e.Field, ranges...)
+	case filter.Compare:
+		bm, err := s.union(ctx, e.Field, compareTerms(e.Op, e.Value)...)
+		if err != nil || e.Op != filter.NotEqual {
+			return bm, err
+		}
+		return s.complement(bm), nil
+	default:
+		return nil, fmt.Errorf("keyword: cannot filter by a %T", e)
+	}
+}
+
+func (s *segmentView) complement(bm *roaring.Bitmap) *roaring.Bitmap {
+	bm.Flip(0, uint64(len(s.nos)))
+	return bm
+}
+
+func (s *segmentView) combine(ctx context.Context, operands []filter.Expr, with func(dst, src *roaring.Bitmap)) (*roaring.Bitmap, error) {
+	var result *roaring.Bitmap
+	for _, e := range operands {
+		bm, err := s.filter(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if result == nil {
+			result = bm
+		} else {
+			with(result, bm)
+		}
+	}
+	if result == nil {
+		return nil, fmt.Errorf("keyword: a filter joins no expressions")
+	}
+	return result, nil
+}
+
+// compareTerms returns the terms of values that stand in the relation op to v; for NotEqual, of those that do not.
+func compareTerms(op filter.Op, v filter.Value) []termRange {
+	term := equalTerm(v)
+	if op == filter.Equal || op == filter.NotEqual {
+		return []termRange{{first: term}}
+	}
+	if v.Kind == filter.String || v.Kind == filter.Bool {
+		return orderedTerms(op, term)
+	}
+	lo, hi := uint64(0), uint64(math.MaxUint64)
+	at := sortable(v)
+	switch op {
+	case filter.Less, filter.LessOrEqual:
+		if op == filter.Less {
+			if at == 0 {
+				return nil
+			}
+			at--
+		}
+		hi = at
+	case filter.Greater, filter.GreaterOrEqual:
+		if op == filter.Greater {
+			if at == math.MaxUint64 {
+				return nil
+			}
+			at++
+		}
+		lo = at
+	}
+	return rangeTerms(v.Kind, lo, hi)
+}
+
+// orderedTerms returns the terms below or above term that begin with the same byte. The smallest after a term is the term
+// and a zero byte.
+func orderedTerms(op filter.Op, term []byte) []termRange {
+	first, end := term[:1:1], []byte{term[0] + 1}
+	next := append(slices.Clone(term), 0)
+	switch op {
+	case filter.Less:
+		return []termRange{{first, term}}
+	case filter.LessOrEqual:
+		return []termRange{{first, next}}
+	case filter.Greater:
+		return []termRange{{next, end}}
+	default:
+		return []termRange{{term, end}}
+	}
+}
+
+// union returns the documents that have one of the terms in the value field of this name.
+func (s *segmentView) union(ctx context.Context, field string, ranges ...termRange) (*roaring.Bitmap, error) {
+	result := roaring.New()
+	dict, err := s.segment.Dictionary(valuePrefix + field)
+	if err != nil {
+		return nil, err
+	}
+	var pl segment.PostingsList // used again for each term
+	add := func(term []byte) error {
+		if pl, err = dict.PostingsList(term, nil, pl); err != nil {
+			return err
+		}
+		return orInto(result, pl)
+	}
+	for _, r := range ranges {
+		if err := eachTerm(ctx, dict, r, add); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}
+
+// eachTerm calls f with the terms of dict in r.
+func eachTerm(ctx context.Context, dict segment.TermDictionary, r termRange, f func(term []byte) error) error {
+	if r.end == nil {
+		return f(r.first)
+	}
+	var it segment.DictionaryIterator
+	if d, ok := dict.(interface {
+		AutomatonIteratorOmitCount(a segment.Automaton, first, end []byte) segment.DictionaryIterator
+	}); ok {
+		it = d.AutomatonIteratorOmitCount(nil, r.first, r.end)
+	} else {
+		it = dict.AutomatonIterator(nil, r.first, r.end)
+	}
+	for n := 1; ; n++ {
+		entry, err := it.Next()
+		// vellum checks the end only after its first term.
+		if err != nil || entry == nil || entry.Term >= string(r.end) {
+			return err
+		}
+		if err := f([]byte(entry.Term)); err != nil {
+			return err
+		}
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package keyword
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"searchd/index/filter"
+)
+
+// pool has values of every kind that meet one another's edges.
+var pool = []any{
+	"", "a", "b", "ab", "it's", "2024-05-01", "2024-05-01T00:00:00Z", "2024-05-01T02:00:00+02:00", "1999-12-31", "z\x00", "true", "1",
+	strings.Repeat("x", filter.MaxString), strings.Repeat("x", filter.MaxString) + "a", strings.Repeat("x", filter.MaxString) + "b",
+	true, false, nil,
+	0.0, math.Copysign(0, -1), 1.0, -1.0, 0.5, 255.0, 256.0, 257.0, 65536.0, -1e300, 1e300, 5e-324, math.MaxFloat64, 7, int64(1 << 40), math.NaN(),
+	time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC), time.Date(2024, 5, 1, 0, 0, 0, 999, time.UTC),
+	map[string]any{"nested": 1}, []string{}, []string{"a", "b"}, []any{"a", 1.0, true, "2024-05-01"}, []float64{1, 255, -1}, []any{nil, []any{"no"}},
+}
+
+func randomValue(r *rand.Rand) any {
+	if r.IntN(3) == 0 {
+		return float64(r.IntN(2000)-1000) / 4
+	}
+	return pool[r.IntN(len(pool))]
+}
+
+// randomExpr builds an expression from the same values as the documents.
+func randomExpr(r *rand.Rand, depth int) filter.Expr {
+	field := string(rune('p' + r.IntN(4)))
+	switch n := r.IntN(9); {
+	case depth > 0 && n < 2:
+		return filter.And{randomExpr(r, depth-1), randomExpr(r, depth-1), randomExpr(r, depth-1)}
+	case depth > 0 && n < 4:
+		return filter.Or{randomExpr(r, depth-1), randomExpr(r, depth-1)}
+	case depth > 0 && n == 4:
+		return filter.Not{Expr: randomExpr(r, depth-1)}
+	case n == 5:
+		return filter.Exists{Field: field}
+	case n == 6:
+		var values []filter.Value
+		for len(values) == 0 || r.IntN(3) > 0 {
+			values = append(values, randomLiterals(r)...)
+		}
+		return filter.In{Field: field, Values: values}
+	default:
+		v := randomLiterals(r)
+		return filter.Compare{Field: field, Op: filter.Op(r.IntN(6)), Value: v[r.IntN(len(v))]}
+	}
+}
+
+func randomLiterals(r *rand.Rand) []filter.Value {
+	for {
+		if v := filter.Values(nil, randomValue(r)); len(v) > 0 {
+			return v
+		}
+	}
+}
+
+// TestFilterEqualsMatch compares the index with the definition of the language, document by document.
+func TestFilterEqualsMatch(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	x := openTemp(t, Options{})
+	docs := map[uint32]map[string]any{}
+	ctx := context.Background()
+	for round := range 4 {
+		var entries []Entry
+		for range 250 {
+			e := Entry{No: r.Uint32N(600), Delete: r.IntN(5) == 0}
+			if !e.Delete {
+				e.Values = map[string]any{}
+				for _, field := range []string{"p", "q", "r", "s"} {
+					if r.IntN(3) > 0 {
+						e.Values[field] = randomValue(r)
+					}
+				}
+				docs[e.No] = e.Values
+			} else {
+				delete(docs, e.No)
+			}
+			entries = append(entries, e)
+		}
+		apply(t, x, uint64(round+1), entries...)
+		for range 200 {
+			e := randomExpr(r, 3)
+			want := roaring.New()
+			for no, values := range docs {
+				if e.Match(values) {
+					want.Add(no)
+				}
+			}
+			got, err := x.Filter(ctx, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !got.Equals(want) {
+				got.Xor(want)
+				no := got.Minimum()
+				t.Fatalf("Filter(%s) is wrong about document %d: %v", shortX(e), no, shortX(docs[no]))
+			}
+		}
+	}
+	all, err := x.Filter(ctx, nil)
+	if err != nil || int(all.GetCardinality()) != len(docs) {
+		t.Errorf("Filter(nil) has %d documents, %v, want %d", all.GetCardinality(), err, len(docs))
+	}
+}
+
+// shortX prints v without the long strings of pool.
+func shortX(v any) string {
+	return strings.ReplaceAll(fmt.Sprint(v), strings.Repeat("x", filter.MaxString), "XXX")
+}
+
+// TestRangeTerms compares ranges of prefixes with the numbers themselves, at the edges of blocks.
+func TestRangeTerms(t *testing.T) {
+	edges := []uint64{0, 1, 254, 255, 256, 257, 511, 512, 65535, 65536, 1<<24 - 1, 1 << 24, 1<<56 - 1, 1 << 56, 1<<63 - 1, 1 << 63, math.MaxUint64 - 256, math.MaxUint64 - 255, math.MaxUint64 - 1, math.MaxUint64}
+	in := func(ranges []termRange, n uint64) bool {
+		for level := byte(1); level <= 8; level++ {
+			term := string(prefixTerm(filter.Number, level, n>>(8*(8-level))))
+			for _, r := range ranges {
+				if term >= string(r.first) && term < string(r.end) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for _, lo := range edges {
+		for _, hi := range edges {
+			ranges := rangeTerms(filter.Number, lo, hi)
+			if len(ranges) > 15 {
+				t.Errorf("rangeTerms(%d, %d) has %d ranges, want at most 15", lo, hi, len(ranges))
+			}
+			for _, n := range edges {
+				if got, want := in(ranges, n), lo <= n && n <= hi; got != want {
+					t.Errorf("rangeTerms(%d, %d) holds %d: %v, want %v", lo, hi, n, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestFacets(t *testing.T) {
+	x := openTemp(t, Options{})
+	ctx := context.Background()
+	for no := range uint32(30) {
+		values := map[string]any{"lang": []string{"en", "de", "fr"}[no%3], "n": float64(no % 2), "draft": no%5 == 0, "id": fmt.Sprint(no)}
+		if no%3 == 0 {
+			values["lang"] = []string{"en", "simple"}
+		}
+		apply(t, x, uint64(no+1), Entry{No: no, Values: values})
+	}
+	apply(t, x, 31, Entry{No: 1, Delete: true})
+	tests := []struct {
+		field string
+		allow *roaring.Bitmap
+		limit int
+		want  string
+	}{
+		{"lang", nil, 10, "[{'en' 10} {'fr' 10} {'simple' 10} {'de' 9}]"},
+		{"lang", nil, 1, "[{'en' 10}]"},
+		{"lang", roaring.BitmapOf(0, 1, 2, 3, 99), 10, "[{'en' 2} {'simple' 2} {'fr' 1}]"},
+		{"n", nil, 10, "[{0 15} {1 14}]"},
+		{"draft", nil, 10, "[{false 23} {true 6}]"},
+		{"none", nil, 10, "[]"},
+	}
+	for _, tt := range tests {
+		got, err := x.Facets(ctx, tt.field, tt.allow, tt.limit)
+		if err != nil || fmt.Sprint(got) != tt.want {
+			t.Errorf("Facets(%s, %v, %d) = %v, %v, want %s", tt.field, tt.allow, tt.limit, got, err, tt.want)
+		}
+	}
+	if _, err := x.Facets(ctx, "lang", nil, -1); !errors.Is(err, ErrQuery) {
+		t.Errorf("Facets with limit -1 = %v, want ErrQuery", err)
+	}
+	for _, v := range []any{"s", "", 1.5, -3.0, 0, true, false} {
+		value := filter.Values(nil, v)[0]
+		if got := termValue(equalTerm(value)); got != value {
+			t.Errorf("termValue(equalTerm(%v)) = %v", value, got)
+		}
+	}
+}
+
+func TestFilterStopsWithContext(t *testing.T) {
+	x := openTemp(t, Options{})
+	apply(t, x, 1, Entry{No: 1, Values: map[string]any{"a": 1}})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := x.Filter(ctx, filter.Exists{Field: "a"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Filter = %v, want context.Canceled", err)
+	}
+	if _, _, err := x.Search(ctx, Query{Text: "a"}, 1, nil); !errors.Is(err, context.Canceled) && err != nil {
+		t.Errorf("Search = %v, want context.Canceled", err)
+	}
+	if err := x.Apply(ctx, nil, 9); !errors.Is(err, context.Canceled) {
+		t.Errorf("Apply = %v, want context.Canceled", err)
+	}
+	if got := x.Seq(); got != 1 {
+		t.Errorf("Seq = %d after a cancelled Apply, want 1", got)
+	}
+}

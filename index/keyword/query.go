@@ -1,0 +1,305 @@
+package keyword
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+)
+
+const (
+	// MaxTerms is the number of different terms of a query that count: of more, the rarest.
+	MaxTerms = 64
+	// maxAnalyzed is the number of different terms of a query that are looked at.
+	maxAnalyzed = 512
+	// maxFields is the number of fields that a query can name.
+	maxFields = 64
+	// maxQueryBytes of a query are analysed.
+	maxQueryBytes = 32 << 10
+)
+
+// Operator says which documents a query finds.
+type Operator uint8
+
+const (
+	Or  Operator = iota // those with at least one of the terms
+	And                 // those with all of the terms, each in any of the fields
+)
+
+// String returns "or" or "and".
+func (o Operator) String() string {
+	switch o {
+	case Or:
+		return "or"
+	case And:
+		return "and"
+	default:
+		return fmt.Sprintf("Operator(%d)", uint8(o))
+	}
+}
+
+// ParseOperator reads "or" or "and"; "" is Or.
+func ParseOperator(s string) (Operator, error) {
+	switch s {
+	case "", "or":
+		return Or, nil
+	case "and":
+		return And, nil
+	}
+	return Or, fmt.Errorf("%w: operator is %q, allowed are or, and", ErrQuery, s)
+}
+
+// FieldWeight names a text field to search. Weight multiplies how often terms occur in it, and its length; 0 means 1.
+type FieldWeight struct {
+	Name   string
+	Weight float64
+}
+
+// Query is what to search for. Text is plain text: no character in it has a meaning of its own.
+type Query struct {
+	Text     string
+	Fields   []FieldWeight      // none: every text field, each with its weight in Weights
+	Weights  map[string]float64 // of fields where Fields is empty; a field that is missing has 1
+	Operator Operator
+}
+
+// plan is a Query on one view: its terms with their statistics and the formula of the ranking.
+type plan struct {
+	view     *view
+	fields   []FieldWeight
+	operator Operator
+	terms    []planTerm
+	postings [][]segment.PostingsList // by segment; then term*len(fields) + field
+	lengths  [][][]uint32             // by segment, field: lengths by local number; nil if none
+
+	// The denominator of BM25 is tf + base + slope*dl, and its numerator tf*(k1+1).
+	k1, base, slope float64
+}
+
+type planTerm struct {
+	text   []byte
+	count  int // in the query
+	df     uint64
+	idf    float64
+	weight float64 // count * idf * (k1+1)
+}
+
+// newPlan analyses q and looks its terms up.
+func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
+	p := &plan{view: v, operator: q.Operator, k1: x.bm25.K1}
+	if q.Operator > And {
+		return nil, fmt.Errorf("%w: operator is %v, allowed are or, and", ErrQuery, q.Operator)
+	}
+	var err error
+	if p.fields, err = planFields(v, q); err != nil {
+		return nil, err
+	}
+	p.terms = x.queryTerms(q.Text)
+	avgdl := 0.0
+	for _, f := range p.fields {
+		avgdl += f.Weight * float64(v.tokens[f.Name])
+	}
+	avgdl /= float64(max(v.docs, 1))
+	p.base = p.k1 * (1 - x.bm25.B)
+	if avgdl > 0 {
+		p.slope = p.k1 * x.bm25.B / avgdl
+	}
+	if err := p.lookup(ctx); err != nil {
+		return nil, err
+	}
+	p.keepRarest(MaxTerms)
+	return p, nil
+}
+
+// planFields checks the fields of a query and fills in what is left open.
+func planFields(v *view, q Query) ([]FieldWeight, error) {
+	fields := q.Fields
+	var out []FieldWeight
+	if len(fields) == 0 {
+		for _, name := range v.fields {
+			w, ok := q.Weights[name]
+			if !ok {
+				w = 1
+			}
+			if !(w > 0 && w <= 1000) {
+				return nil, fmt.Errorf("%w: weight of field %q is %v, must be above 0 and at most 1000", ErrQuery, name, w)
+			}
+			out = append(out, FieldWeight{name, w})
+		}
+		return out, nil
+	}
+	if len(fields) > maxFields {
+		return nil, fmt.Errorf("%w: %d fields, allowed are at most %d", ErrQuery, len(fields), maxFields)
+	}
+	var errs []error
+	for i, f := range fields {
+		if f.Weight == 0 {
+			f.Weight = 1
+		}
+		if !(f.Weight > 0 && f.Weight <= 1000) {
+			errs = append(errs, fmt.Errorf("%w: weight of field %q is %v, must be above 0 and at most 1000", ErrQuery, f.Name, f.Weight))
+		}
+		if slices.ContainsFunc(fields[:i], func(g FieldWeight) bool { return g.Name == f.Name }) {
+			errs = append(errs, fmt.Errorf("%w: field %q is named twice", ErrQuery, f.Name))
+		}
+		out = append(out, f)
+	}
+	return out, errors.Join(errs...)
+}
+
+// queryTerms returns the different terms of text in the order of their first occurrence.
+func (x *Index) queryTerms(text string) []planTerm {
+	if len(text) > maxQueryBytes {
+		text = text[:cutAt(text, maxQueryBytes)]
+	}
+	var terms []planTerm
+	at := map[string]int{}
+	x.analyzer.each(text, func(term []byte, _, _ int) bool {
+		i, seen := at[string(term)]
+		if !seen {
+			if len(terms) == maxAnalyzed {
+				return true
+			}
+			i = len(terms)
+			at[string(term)] = i
+			terms = append(terms, planTerm{text: slices.Clone(term)})
+		}
+		terms[i].count++
+		return true
+	})
+	return terms
+}
+
+// lookup finds the postings of every term and counts the documents that have it in at least one field.
+func (p *plan) lookup(ctx context.Context) error {
+	nf := len(p.fields)
+	union := roaring.New()
+	for _, s := range p.view.segments {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		dicts := make([]segment.TermDictionary, nf)
+		lengths := make([][]uint32, nf)
+		for f := range p.fields {
+			var err error
+			if dicts[f], err = s.segment.Dictionary(textPrefix + p.fields[f].Name); err != nil {
+				return err
+			}
+			lengths[f] = s.lengths[p.fields[f].Name]
+		}
+		lists := make([]segment.PostingsList, len(p.terms)*nf)
+		for t := range p.terms {
+			found := lists[t*nf : (t+1)*nf]
+			for f := range p.fields {
+				pl, err := dicts[f].PostingsList(p.terms[t].text, nil, nil)
+				if err != nil {
+					return err
+				}
+				if pl.Count() > 0 {
+					found[f] = pl
+				}
+			}
+			n, err := s.documents(found, union)
+			if err != nil {
+				return err
+			}
+			p.terms[t].df += n
+		}
+		p.postings = append(p.postings, lists)
+		p.lengths = append(p.lengths, lengths)
+	}
+	for t := range p.terms {
+		term := &p.terms[t]
+		term.idf = idf(p.view.docs, term.df)
+		term.weight = float64(term.count) * term.idf * (p.k1 + 1)
+	}
+	return nil
+}
+
+// idf is how much a term says that df of n documents have.
+func idf(n, df uint64) float64 {
+	return math.Log(1 + (float64(n)-float64(df)+0.5)/(float64(df)+0.5))
+}
+
+// documents counts the documents, deleted ones left out, of the union of lists, of which some are nil.
+func (s *segmentView) documents(lists []segment.PostingsList, scratch *roaring.Bitmap) (uint64, error) {
+	var only segment.PostingsList
+	several := false
+	for _, pl := range lists {
+		several = several || pl != nil && only != nil
+		if pl != nil {
+			only = pl
+		}
+	}
+	if only == nil {
+		return 0, nil
+	}
+	if !several && s.deleted == nil {
+		return only.Count(), nil
+	}
+	scratch.Clear()
+	for _, pl := range lists {
+		if pl == nil {
+			continue
+		}
+		if err := orInto(scratch, pl); err != nil {
+			return 0, err
+		}
+	}
+	n := scratch.GetCardinality()
+	if s.deleted != nil {
+		n -= scratch.AndCardinality(s.deleted)
+	}
+	return n, nil
+}
+
+// keepRarest leaves the n terms with the highest idf, in the order of the query.
+func (p *plan) keepRarest(n int) {
+	if len(p.terms) <= n {
+		return
+	}
+	order := make([]int, len(p.terms))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return int(int64(p.terms[a].df) - int64(p.terms[b].df)) })
+	// A term that no document has says nothing under Or, and everything under And.
+	if p.operator == Or {
+		order = slices.DeleteFunc(order, func(t int) bool { return p.terms[t].df == 0 })
+	}
+	order = order[:min(n, len(order))]
+	slices.Sort(order)
+	nf := len(p.fields)
+	terms := make([]planTerm, len(order))
+	for i, t := range order {
+		terms[i] = p.terms[t]
+	}
+	for s, lists := range p.postings {
+		kept := make([]segment.PostingsList, 0, len(order)*nf)
+		for _, t := range order {
+			kept = append(kept, lists[t*nf:(t+1)*nf]...)
+		}
+		p.postings[s] = kept
+	}
+	p.terms = terms
+}
+
+// length returns the weighted length of a document.
+func (p *plan) length(seg int, local uint32) float64 {
+	dl := 0.0
+	for f, lengths := range p.lengths[seg] {
+		if lengths != nil {
+			dl += p.fields[f].Weight * float64(lengths[local])
+		}
+	}
+	return dl
+}
+
+// score is the contribution of a term that occurs tf times (weighted) in a document of weighted length dl.
+func (p *plan) score(term *planTerm, tf, dl float64) float64 {
+	return term.weight * tf / (tf + p.base + p.slope*dl)
+}

@@ -1,0 +1,192 @@
+package keyword
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+)
+
+// MaxHits is the largest k of Search.
+const MaxHits = 100_000
+
+// Hit is a document found, with its BM25.
+type Hit struct {
+	No    uint32
+	Score float64
+}
+
+// Search returns the k documents with the highest scores among those that q finds and allow holds (nil: all), best
+// first and equal scores by number, and how many there are in total. A query without terms finds nothing.
+func (x *Index) Search(ctx context.Context, q Query, k int, allow *roaring.Bitmap) (hits []Hit, total int, err error) {
+	if k < 0 || k > MaxHits {
+		return nil, 0, fmt.Errorf("%w: k is %d, must be from 0 to %d", ErrQuery, k, MaxHits)
+	}
+	err = x.read(func(v *view) error {
+		p, err := x.newPlan(ctx, v, q)
+		if err != nil || len(p.terms) == 0 {
+			return err
+		}
+		w := windows.Get().(*window)
+		defer windows.Put(w)
+		top := topK{k: k}
+		for s := range v.segments {
+			n, err := p.searchSegment(ctx, s, allow, w, &top)
+			if err != nil {
+				return err
+			}
+			total += n
+		}
+		hits = top.sorted()
+		return nil
+	})
+	return hits, total, err
+}
+
+// windowSize is the number of documents whose scores are summed up together: their sums fit the first-level cache.
+const windowSize = 2048
+
+// window has the sums of documents base to base+windowSize of a segment.
+type window struct {
+	score   [windowSize]float64
+	tf      [windowSize]float64 // of one term, over its fields
+	matched [windowSize]uint8   // number of terms found
+	touched []uint16            // those with tf
+}
+
+var windows = sync.Pool{New: func() any { return &window{touched: make([]uint16, 0, windowSize)} }}
+
+// cursor walks through the postings of a term in a field.
+type cursor struct {
+	it     segment.PostingsIterator
+	doc    uint32
+	tf     uint64
+	done   bool
+	weight float64
+}
+
+func (c *cursor) next() error {
+	p, err := c.it.Next()
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		c.done = true
+		return nil
+	}
+	c.doc, c.tf = uint32(p.Number()), p.Frequency()
+	return nil
+}
+
+// searchSegment adds the documents of segment s to top and returns how many match.
+//
+//  1. Take the next window in which a term occurs.
+//  2. For each term in the order of the query, add its scores to the window's: so each sum has one order,
+//     and equals what Score gives, to the last bit.
+//  3. Count and keep the documents that match, are allowed and not deleted.
+func (p *plan) searchSegment(ctx context.Context, s int, allow *roaring.Bitmap, w *window, top *topK) (total int, err error) {
+	cursors, err := p.cursors(s)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		base, more := uint32(0), false
+		for _, term := range cursors {
+			for i := range term {
+				if !term[i].done && (!more || term[i].doc < base) {
+					base, more = term[i].doc, true
+				}
+			}
+		}
+		if !more {
+			return total, nil
+		}
+		base &^= windowSize - 1
+		for t, term := range cursors {
+			if err := p.addTerm(s, base, &p.terms[t], term, w); err != nil {
+				return 0, err
+			}
+		}
+		total += p.collect(s, base, allow, w, top)
+	}
+}
+
+// cursors returns for each term the cursors of its fields that have postings in segment s, each at its first.
+func (p *plan) cursors(s int) ([][]cursor, error) {
+	nf := len(p.fields)
+	all := make([]cursor, 0, len(p.terms)*nf)
+	terms := make([][]cursor, len(p.terms))
+	for t := range p.terms {
+		first := len(all)
+		for f := range p.fields {
+			pl := p.postings[s][t*nf+f]
+			if pl == nil {
+				continue
+			}
+			c := cursor{it: pl.Iterator(true, false, false, nil), weight: p.fields[f].Weight}
+			if err := c.next(); err != nil {
+				return nil, err
+			}
+			all = append(all, c)
+		}
+		terms[t] = all[first:]
+	}
+	return terms, nil
+}
+
+// addTerm adds a term's scores to the window that begins at base.
+func (p *plan) addTerm(s int, base uint32, term *planTerm, fields []cursor, w *window) error {
+	end := uint64(base) + windowSize
+	w.touched = w.touched[:0]
+	for i := range fields {
+		c := &fields[i]
+		for !c.done && uint64(c.doc) < end {
+			at := c.doc - base
+			if w.tf[at] == 0 {
+				w.touched = append(w.touched, uint16(at))
+			}
+			w.tf[at] += c.weight * float64(c.tf)
+			if err := c.next(); err != nil {
+				return err
+			}
+		}
+	}
+	for _, at := range w.touched {
+		w.score[at] += p.score(term, w.tf[at], p.length(s, base+uint32(at)))
+		w.matched[at]++
+		w.tf[at] = 0
+	}
+	return nil
+}
+
+// collect moves what matches from the window to top, clears the window and returns the number of matches.
+func (p *plan) collect(s int, base uint32, allow *roaring.Bitmap, w *window, top *topK) (total int) {
+	seg := p.view.segments[s]
+	need := uint8(1)
+	if p.operator == And {
+		need = uint8(len(p.terms)) // at most MaxTerms
+	}
+	for at, matched := range w.matched[:min(windowSize, len(seg.nos)-int(base))] {
+		if matched == 0 {
+			continue
+		}
+		score := w.score[at]
+		w.score[at], w.matched[at] = 0, 0
+		local := base + uint32(at)
+		if matched < need || seg.deleted != nil && seg.deleted.Contains(local) {
+			continue
+		}
+		no := seg.nos[local]
+		if allow != nil && !allow.Contains(no) {
+			continue
+		}
+		total++
+		top.add(Hit{no, score})
+	}
+	return total
+}

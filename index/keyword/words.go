@@ -1,0 +1,122 @@
+package keyword
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	"golang.org/x/text/unicode/norm"
+)
+
+// splitWords is a token filter that takes apart what the Unicode rules leave as one word although people search for
+// its parts: names of program code, hosts, paths, and sentences without a space between them.
+//
+//  1. A word with a letter in it is cut at everything that is not a letter, digit, mark or apostrophe:
+//     max_seq_length gives max, seq, length; end.Next gives end, Next. 3.14 and 1,000 stay whole.
+//  2. A part with capitals inside gives itself and its humps: parseHTTPHeader gives parseHTTPHeader, parse, HTTP, Header.
+//
+// It must stand before filters that change the length of terms, because it finds the parts' places in the text.
+type splitWords struct{}
+
+// Filter implements analysis.TokenFilter.
+func (splitWords) Filter(input analysis.TokenStream) analysis.TokenStream {
+	output := make(analysis.TokenStream, 0, len(input))
+	for _, t := range input {
+		if simpleWord(t.Term) {
+			output = append(output, t)
+			continue
+		}
+		output = splitToken(output, t)
+	}
+	return output
+}
+
+// simpleWord says, for most words quickly, that splitToken would keep the word.
+func simpleWord(word []byte) bool {
+	for i, c := range word {
+		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '\'' || i == 0 && 'A' <= c && c <= 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+// splitToken appends the parts of t to dst.
+func splitToken(dst analysis.TokenStream, t *analysis.Token) analysis.TokenStream {
+	if !bytes.ContainsFunc(t.Term, unicode.IsLetter) {
+		return append(dst, t)
+	}
+	start := 0
+	for i, size := 0, 0; i < len(t.Term); i += size {
+		var r rune
+		r, size = utf8.DecodeRune(t.Term[i:])
+		if r == '\'' || r == '\u2019' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+			continue
+		}
+		dst = splitHumps(dst, t, start, i)
+		start = i + size
+	}
+	return splitHumps(dst, t, start, len(t.Term))
+}
+
+// splitHumps appends the part [start, end) of t and, if there are several, its humps. A hump begins at a capital after a
+// small letter, and at the last of several capitals if small letters follow, more than the s of GPUs.
+func splitHumps(dst analysis.TokenStream, t *analysis.Token, start, end int) analysis.TokenStream {
+	if start >= end {
+		return dst
+	}
+	dst = append(dst, part(t, start, end))
+	word := string(t.Term[start:end])
+	from := 0
+	var before, last rune // the two characters before r, last nearer
+	lastAt := 0
+	for i, r := range word {
+		switch {
+		case unicode.IsUpper(r) && unicode.IsLower(last):
+			dst = append(dst, part(t, start+from, start+i))
+			from = i
+		case unicode.IsLower(r) && unicode.IsUpper(last) && unicode.IsUpper(before) && lastAt > from && i+1 < len(word):
+			dst = append(dst, part(t, start+from, start+lastAt))
+			from = lastAt
+		}
+		before, last, lastAt = last, r, i
+	}
+	if from > 0 {
+		dst = append(dst, part(t, start+from, end))
+	}
+	return dst
+}
+
+func part(t *analysis.Token, start, end int) *analysis.Token {
+	if start == 0 && end == len(t.Term) {
+		return t
+	}
+	return &analysis.Token{
+		Term:     append([]byte(nil), t.Term[start:end]...), // later filters change terms in place
+		Start:    t.Start + start,
+		End:      t.Start + end,
+		Position: t.Position,
+		Type:     t.Type,
+	}
+}
+
+// foldAccents is a token filter that leaves out accents: naïve and naive are one term.
+type foldAccents struct{}
+
+// Filter implements analysis.TokenFilter.
+func (foldAccents) Filter(input analysis.TokenStream) analysis.TokenStream {
+	for _, t := range input {
+		if !bytes.ContainsFunc(t.Term, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			continue
+		}
+		term := make([]byte, 0, len(t.Term))
+		for _, r := range string(norm.NFD.Bytes(t.Term)) {
+			if !unicode.Is(unicode.Mn, r) {
+				term = utf8.AppendRune(term, r)
+			}
+		}
+		t.Term = term
+	}
+	return input
+}
