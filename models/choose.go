@@ -1,0 +1,181 @@
+package models
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"searchd/encoder/safetensors"
+)
+
+// Bounds of the files that are not weights.
+const (
+	maxConfigBytes = 4 << 20  // of a JSON file
+	maxVocabBytes  = 64 << 20 // of tokenizer.json and of the index of shards
+	maxModules     = 32
+	maxShards      = 1000
+)
+
+// rootFiles are wanted from the root of a repository, moduleFiles from the folder of each module.
+var (
+	rootFiles   = []string{"modules.json", "config_sentence_transformers.json", CalibrationFile, "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}
+	moduleFiles = []string{
+		"config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+		"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_camembert_config.json",
+		"sentence_albert_config.json", "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json",
+	}
+)
+
+// moduleDir is the folder of a module and the last segment of its class.
+type moduleDir struct{ class, dir string }
+
+// parseModules reads modules.json for the folders in it; the encoder checks the rest when it loads the checkpoint.
+func parseModules(raw []byte) ([]moduleDir, error) {
+	var entries []struct {
+		Type string `json:"type"`
+		Path string `json:"path"`
+	}
+	if err := json.Unmarshal(raw, &entries); err != nil {
+		return nil, fmt.Errorf("%w: modules.json: %v", ErrLayout, err)
+	}
+	if len(entries) == 0 || len(entries) > maxModules {
+		return nil, fmt.Errorf("%w: modules.json: %d modules, want 1 to %d", ErrLayout, len(entries), maxModules)
+	}
+	modules := make([]moduleDir, len(entries))
+	for i, e := range entries {
+		dir := "."
+		if e.Path != "" {
+			dir = e.Path
+		}
+		if !localPath(dir) {
+			return nil, fmt.Errorf("%w: modules.json: module %d: path %q does not stay inside the repository", ErrRefused, i, clip(e.Path))
+		}
+		modules[i] = moduleDir{e.Type[strings.LastIndexByte(e.Type, '.')+1:], dir}
+	}
+	return modules, nil
+}
+
+// localPath reports whether a path of a hub is safe as a path on any system: relative, without "..", a backslash or a drive.
+func localPath(p string) bool {
+	return fs.ValidPath(p) && !strings.ContainsAny(p, "\\:\x00") && filepath.IsLocal(filepath.FromSlash(p))
+}
+
+// configs returns the small files that are wanted, of those that there are.
+func configs(files map[string]remoteFile, modules []moduleDir) ([]remoteFile, error) {
+	var names []string
+	names = append(names, rootFiles...)
+	for _, m := range modules {
+		for _, name := range moduleFiles {
+			names = append(names, path.Join(m.dir, name))
+		}
+	}
+	slices.Sort(names)
+	var out []remoteFile
+	for _, name := range slices.Compact(names) {
+		f, ok := files[name]
+		if !ok {
+			continue
+		}
+		if err := checkSize(f); err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	first := modules[0].dir
+	for _, need := range []string{path.Join(first, "config.json"), path.Join(first, "tokenizer.json")} {
+		if _, ok := files[need]; ok {
+			continue
+		}
+		if _, ok := files["tokenizer.json"]; ok && path.Base(need) == "tokenizer.json" {
+			continue
+		}
+		if modules[0].class == "StaticEmbedding" && path.Base(need) == "config.json" {
+			continue
+		}
+		return nil, fmt.Errorf("%w: it has no %s", ErrLayout, need)
+	}
+	return out, nil
+}
+
+// checkSize bounds a file that is not weights.
+func checkSize(f remoteFile) error {
+	limit := int64(maxConfigBytes)
+	if base := path.Base(f.path); base == "tokenizer.json" || base == safetensors.IndexName {
+		limit = maxVocabBytes
+	}
+	if f.size > limit {
+		return fmt.Errorf("%w: %s has %d bytes, allowed: %d", ErrTooLarge, f.path, f.size, limit)
+	}
+	return nil
+}
+
+// withWeights are the classes of modules that cannot do without weights.
+var withWeights = []string{"Transformer", "StaticEmbedding", "Dense", "LayerNorm"}
+
+// weights returns for each module its file of weights, or else the index of its shards.
+func weights(files map[string]remoteFile, modules []moduleDir) (single, indexes []remoteFile, err error) {
+	for _, m := range modules {
+		if f, ok := files[path.Join(m.dir, safetensors.SingleName)]; ok {
+			single = append(single, f)
+			continue
+		}
+		if f, ok := files[path.Join(m.dir, safetensors.IndexName)]; ok {
+			if err := checkSize(f); err != nil {
+				return nil, nil, err
+			}
+			indexes = append(indexes, f)
+			continue
+		}
+		if slices.Contains(withWeights, m.class) {
+			return nil, nil, missingWeights(files, m)
+		}
+	}
+	return single, indexes, nil
+}
+
+// missingWeights names what there is instead: pickled weights are common in old repositories, and reading them can run code.
+func missingWeights(files map[string]remoteFile, m moduleDir) error {
+	want := path.Join(m.dir, safetensors.SingleName)
+	for _, other := range []string{"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack"} {
+		if _, ok := files[path.Join(m.dir, other)]; ok {
+			return fmt.Errorf("%w: it has %s, but no %s, the only format that is read; another revision may have it (OWNER/NAME@refs/pr/N)",
+				ErrLayout, path.Join(m.dir, other), want)
+		}
+	}
+	return fmt.Errorf("%w: it has no %s", ErrLayout, want)
+}
+
+// shards returns the files that the index at name lists.
+func shards(files map[string]remoteFile, name string, raw []byte) ([]remoteFile, error) {
+	var index struct {
+		WeightMap map[string]string `json:"weight_map"`
+	}
+	if err := json.Unmarshal(raw, &index); err != nil {
+		return nil, fmt.Errorf("%w: %s: %v", ErrLayout, name, err)
+	}
+	seen := map[string]bool{}
+	var out []remoteFile
+	for _, shard := range index.WeightMap {
+		if seen[shard] {
+			continue
+		}
+		seen[shard] = true
+		if !localPath(shard) || strings.Contains(shard, "/") || !strings.HasSuffix(shard, ".safetensors") {
+			return nil, fmt.Errorf("%w: %s: weight_map names %q, want a .safetensors file in the same folder", ErrRefused, name, clip(shard))
+		}
+		f, ok := files[path.Join(path.Dir(name), shard)]
+		if !ok {
+			return nil, fmt.Errorf("%w: %s names %q, which is not there", ErrLayout, name, clip(shard))
+		}
+		out = append(out, f)
+	}
+	if len(out) == 0 || len(out) > maxShards {
+		return nil, fmt.Errorf("%w: %s: %d shards, want 1 to %d", ErrLayout, name, len(out), maxShards)
+	}
+	slices.SortFunc(out, func(a, b remoteFile) int { return strings.Compare(a.path, b.path) })
+	return out, nil
+}

@@ -1,0 +1,111 @@
+// Package models finds checkpoints: the embedded one, which needs no download, folders on disk, and those that were pulled from a hub.
+//
+// [Open] loads a checkpoint by name. [Pull] fetches one from the Hugging Face hub, or from a server that speaks its protocol, into the folder
+// that [CacheDir] names, where [Find] and Open find it by OWNER/NAME; [List] and [Remove] keep that folder. Nothing but Pull uses the network.
+//
+// What a hub says is not trusted. Connections are https, the addresses behind names are checked when they are connected to, each redirect is
+// checked against the hosts that are allowed, the token goes to the hub alone, paths stay inside one [os.Root], sizes are bounded before they
+// are believed, and each file must have the digest that the commit's list gives. That list itself is believed: to be sure which weights run,
+// name a commit (OWNER/NAME@COMMIT) and compare the digests in manifest.json with those that were published.
+package models
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"searchd/encoder"
+)
+
+//go:embed all:embedded
+var embedded embed.FS
+
+// Embedded is the name of the checkpoint inside the program; the empty name means it too.
+const Embedded = "embedded"
+
+// ErrNotFound is returned for a name that is neither [Embedded], a folder nor a pulled checkpoint, and for a repository that a hub does not have.
+var ErrNotFound = errors.New("checkpoint not found")
+
+// Checkpoint is a loaded encoder with its name and calibration.
+type Checkpoint struct {
+	*encoder.Model
+	Name        string
+	Calibration Calibration
+}
+
+// Calibration says what the cosines of a checkpoint mean to the fusion of hybrid search. It is read from searchd.json
+// in the checkpoint's folder; [DefaultCalibration] where there is none.
+type Calibration struct {
+	CosineFloor   float64 `json:"cosine_floor"`   // cosine of a query with an unrelated passage: scores 0
+	CosineCeiling float64 `json:"cosine_ceiling"` // cosine of a query with its best passage: scores 1
+	Alpha         float64 `json:"alpha"`          // default weight of the vector leg in hybrid search, 0..1
+}
+
+// DefaultCalibration holds for checkpoints without searchd.json: a wide range and even weights.
+var DefaultCalibration = Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5}
+
+// CalibrationFile is the name of the file in a checkpoint's folder.
+const CalibrationFile = "searchd.json"
+
+// Open loads a checkpoint by name, as [Find] does.
+func Open(name string, o encoder.Options) (*Checkpoint, error) {
+	fsys, label, err := Find(name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := encoder.Load(fsys, o)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", label, err)
+	}
+	c, err := readCalibration(fsys)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", label, err)
+	}
+	return &Checkpoint{Model: m, Name: label, Calibration: c}, nil
+}
+
+// Find returns the files of a checkpoint and the name to call it by: "" or "embedded", the path of a sentence-transformers folder, or the
+// OWNER/NAME[@REVISION] of one that was pulled. A folder goes before a pulled checkpoint of the same name.
+func Find(name string) (fsys fs.FS, label string, err error) {
+	if name == "" || name == Embedded {
+		sub, err := fs.Sub(embedded, "embedded")
+		return sub, Embedded, err
+	}
+	info, err := os.Stat(name)
+	if r, repoErr := ParseRepo(name); repoErr == nil && errors.Is(err, fs.ErrNotExist) {
+		return findPulled(r)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: %q is not a folder that can be read: %w", ErrNotFound, name, err)
+	}
+	if !info.IsDir() {
+		return nil, "", fmt.Errorf("%w: %q is a file, wanted the folder that holds config.json", ErrNotFound, name)
+	}
+	return os.DirFS(name), strings.TrimSuffix(filepath.Base(filepath.Clean(name)), string(filepath.Separator)), nil
+}
+
+func readCalibration(fsys fs.FS) (Calibration, error) {
+	b, err := fs.ReadFile(fsys, CalibrationFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return DefaultCalibration, nil
+	}
+	if err != nil {
+		return Calibration{}, err
+	}
+	c := DefaultCalibration
+	if err := json.Unmarshal(b, &c); err != nil {
+		return c, fmt.Errorf("%s: %w", CalibrationFile, err)
+	}
+	if !(c.CosineFloor >= -1 && c.CosineFloor < c.CosineCeiling && c.CosineCeiling <= 1) {
+		return c, fmt.Errorf("%s: cosine_floor %v, cosine_ceiling %v: allowed: -1 <= floor < ceiling <= 1", CalibrationFile, c.CosineFloor, c.CosineCeiling)
+	}
+	if !(c.Alpha >= 0 && c.Alpha <= 1) {
+		return c, fmt.Errorf("%s: alpha: got %v, allowed: 0 to 1", CalibrationFile, c.Alpha)
+	}
+	return c, nil
+}

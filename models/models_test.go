@@ -1,0 +1,86 @@
+package models
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"searchd/encoder"
+)
+
+func TestOpenEmbedded(t *testing.T) {
+	for _, name := range []string{"", Embedded} {
+		c, err := Open(name, encoder.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Name != Embedded || c.Dim() != 256 || c.MaxSeqLength() != 256 {
+			t.Errorf("Open(%q) = %s, %d dimensions, %d tokens", name, c.Name, c.Dim(), c.MaxSeqLength())
+		}
+		if c.Calibration == DefaultCalibration {
+			t.Error("the embedded checkpoint has no calibration of its own")
+		}
+		r, err := c.Encode(t.Context(), []string{"A cat sits on the mat.", "A kitten is on the rug.", "Interest rates rose."}, encoder.EncodeOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if near, far := dot(r.Vectors[0], r.Vectors[1]), dot(r.Vectors[0], r.Vectors[2]); near < far+0.1 {
+			t.Errorf("cosine of two sentences on cats %.3f, of a cat and money %.3f", near, far)
+		}
+	}
+}
+
+func dot(a, b []float32) (sum float64) {
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{filepath.Join(dir, "nothing"), file} {
+		if _, err := Open(name, encoder.Options{}); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), name) {
+			t.Errorf("Open(%q) = %v, want ErrNotFound with the name", name, err)
+		}
+	}
+	if _, err := Open(dir, encoder.Options{}); err == nil || !strings.Contains(err.Error(), "config.json") {
+		t.Errorf("an empty folder: %v, want an error that names config.json", err)
+	}
+}
+
+func TestCalibration(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		want       Calibration
+		err        string
+	}{
+		{"absent", "", DefaultCalibration, ""},
+		{"whole", `{"cosine_floor":0.1,"cosine_ceiling":0.8,"alpha":0.3}`, Calibration{0.1, 0.8, 0.3}, ""},
+		{"part", `{"alpha":0.3}`, Calibration{0, 1, 0.3}, ""},
+		{"no JSON", `{`, Calibration{}, "searchd.json"},
+		{"upside down", `{"cosine_floor":0.9,"cosine_ceiling":0.2}`, Calibration{}, "floor < ceiling"},
+		{"alpha", `{"alpha":2}`, Calibration{}, "alpha"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			fsys := fstest.MapFS{}
+			if tc.text != "" {
+				fsys[CalibrationFile] = &fstest.MapFile{Data: []byte(tc.text)}
+			}
+			got, err := readCalibration(fsys)
+			if tc.err == "" && (err != nil || got != tc.want) {
+				t.Errorf("got %+v, %v, want %+v", got, err, tc.want)
+			}
+			if tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+				t.Errorf("got %v, want an error with %q", err, tc.err)
+			}
+		})
+	}
+}

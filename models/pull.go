@@ -1,0 +1,284 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"searchd/encoder"
+)
+
+// DefaultMaxBytes bounds the files of a checkpoint together.
+const DefaultMaxBytes = 16 << 30
+
+// PullOptions says where from and where to. The zero value pulls from [DefaultHub], without a token, into the cache.
+type PullOptions struct {
+	Hub          string         // https://HOST[/PATH]; http for loopback hosts only
+	Into         string         // folder of the checkpoint; empty: in the cache, where [Find] looks
+	Token        string         // sent to the hub itself and to no other host
+	CDN          []string       // further hosts, with those below them, that the hub may redirect to
+	AllowPrivate bool           // the hub is in a private network (IPv4): connect to such addresses
+	MaxBytes     int64          // of all files together; 0: DefaultMaxBytes
+	Backoff      time.Duration  // first wait between attempts, doubled each time; 0: 1 s
+	Stall        time.Duration  // end a transfer over which nothing arrives for so long, and try again; 0: 1 min
+	Progress     func(Progress) // called often, from the goroutine of Pull; may be nil
+
+	transport func(*http.Transport) // changes the transport, for tests
+}
+
+// Progress is the state of a pull.
+type Progress struct {
+	Waiting     bool   // another process pulls the same checkpoint
+	Retry       error  // why something is tried again, after a wait
+	File        string // what is being fetched
+	Done, Total int64  // bytes of all files; Total is 0 until it is known
+}
+
+// Pull fetches the checkpoint named OWNER/NAME or OWNER/NAME@REVISION, and puts it in place when it is complete, checked against the digests
+// of the hub's list, and has been loaded once. Only what the encoder reads is fetched: JSON and safetensors, nothing that can hold code.
+// An interrupted pull goes on where it was when it is called again. If the wanted commit is in place already, nothing is fetched; for a
+// revision that is a full commit the hub is not even asked. Calls for the same place, also of other processes, wait for each other.
+//
+// Errors are ErrName, ErrNotFound, ErrAccess, ErrMismatch, ErrRefused, ErrTooLarge, ErrLayout, ErrHub, those of the encoder, of the network
+// and of the file system.
+func Pull(ctx context.Context, name string, o PullOptions) (*Pulled, error) {
+	r, err := ParseRepo(name)
+	if err != nil {
+		return nil, err
+	}
+	h, err := newHub(o)
+	if err != nil {
+		return nil, err
+	}
+	defer h.client.CloseIdleConnections()
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
+	}
+	h.retrying = func(err error) { o.Progress(Progress{Retry: err}) }
+	dest := o.Into
+	if dest == "" {
+		if dest, err = cachePath(r); err != nil {
+			return nil, err
+		}
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	stage, err := openStaging(ctx, dest, func() { o.Progress(Progress{Waiting: true}) })
+	if err != nil {
+		return nil, err
+	}
+	defer stage.close()
+	p := &pull{options: o, hub: h, repo: r, stage: stage, dir: filepath.Join(stage.parent.Name(), stage.base)}
+	got, err := p.run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("pull %s: %w", r, err)
+	}
+	return got, nil
+}
+
+// pull is one run of Pull.
+type pull struct {
+	options PullOptions
+	hub     *hub
+	repo    Repo
+	commit  string
+	stage   *staging
+	dir     string
+
+	files    map[string]remoteFile // of the commit
+	transfer *transfer
+	done     map[string]int64 // bytes here by path
+	total    int64
+	items    []ManifestItem
+}
+
+func (p *pull) run(ctx context.Context) (*Pulled, error) {
+	if err := p.stage.recover(); err != nil {
+		return nil, err
+	}
+	if err := p.stage.checkPlace(); err != nil {
+		return nil, err
+	}
+	if commitID.MatchString(p.repo.Revision) {
+		if got, err := p.inPlace(p.repo.Revision); got != nil || err != nil {
+			return got, err
+		}
+	}
+	var err error
+	if p.commit, err = p.hub.commit(ctx, p.repo); err != nil {
+		return nil, err
+	}
+	if got, err := p.inPlace(p.commit); got != nil || err != nil {
+		return got, err
+	}
+	if p.files, err = p.hub.tree(ctx, p.repo, p.commit); err != nil {
+		return nil, err
+	}
+	p.done = map[string]int64{}
+	p.transfer = &transfer{hub: p.hub, stage: p.stage, repo: p.repo, commit: p.commit, report: p.report}
+	if err := p.fetchAll(ctx); err != nil {
+		return nil, err
+	}
+	return p.finish()
+}
+
+// inPlace returns the checkpoint that is there, if it is that of the commit; it then goes by the revision that was asked for.
+func (p *pull) inPlace(commit string) (*Pulled, error) {
+	m, err := readManifest(p.dir)
+	if err != nil || m.Repo != p.repo.ID() || m.Commit != commit {
+		return nil, nil // what is there, whole or damaged, will be replaced
+	}
+	if !m.is(Repo{Revision: p.repo.revision()}) {
+		m.Revision = p.repo.revision()
+		err = p.stage.writeManifest(p.stage.base, *m)
+	}
+	return &Pulled{Manifest: *m, Dir: p.dir}, err
+}
+
+// fetchAll fetches modules.json, which names the folders, then the small files, then the weights: what is missing or not supported shows
+// before anything large is fetched.
+func (p *pull) fetchAll(ctx context.Context) error {
+	modules := []moduleDir{{"Transformer", "."}}
+	if f, ok := p.files["modules.json"]; ok {
+		raw, err := p.small(ctx, f)
+		if err != nil {
+			return err
+		}
+		if modules, err = parseModules(raw); err != nil {
+			return err
+		}
+	}
+	wanted, err := configs(p.files, modules)
+	if err != nil {
+		return err
+	}
+	heavy, indexes, err := weights(p.files, modules)
+	if err != nil {
+		return err
+	}
+	for _, index := range indexes {
+		raw, err := p.small(ctx, index)
+		if err != nil {
+			return err
+		}
+		more, err := shards(p.files, index.path, raw)
+		if err != nil {
+			return err
+		}
+		heavy = append(heavy, more...)
+	}
+	all := slices.Concat(wanted, indexes, heavy)
+	slices.SortFunc(all, func(a, b remoteFile) int { // .json before .safetensors
+		return cmp.Or(strings.Compare(path.Ext(a.path), path.Ext(b.path)), strings.Compare(a.path, b.path))
+	})
+	all = slices.CompactFunc(all, func(a, b remoteFile) bool { return a.path == b.path })
+	if err := p.admit(all); err != nil {
+		return err
+	}
+	for i, f := range all {
+		if path.Ext(f.path) == ".safetensors" && (i == 0 || path.Ext(all[i-1].path) != ".safetensors") {
+			if err := p.precheck(); err != nil {
+				return err
+			}
+		}
+		sum, err := p.transfer.fetch(ctx, f)
+		if err != nil {
+			return err
+		}
+		p.items = append(p.items, ManifestItem{f.path, f.size, sum})
+	}
+	return nil
+}
+
+// admit adds up the sizes before the weights are fetched.
+func (p *pull) admit(all []remoteFile) error {
+	for _, f := range all {
+		if p.total += f.size; f.size > p.options.MaxBytes || p.total > p.options.MaxBytes {
+			return fmt.Errorf("%w: the files have more than %d bytes", ErrTooLarge, p.options.MaxBytes)
+		}
+	}
+	return nil
+}
+
+// small fetches a file that says what else to fetch, and returns its content.
+func (p *pull) small(ctx context.Context, f remoteFile) ([]byte, error) {
+	if err := checkSize(f); err != nil {
+		return nil, err
+	}
+	if _, err := p.transfer.fetch(ctx, f); err != nil {
+		return nil, err
+	}
+	return p.stage.parent.ReadFile(p.stage.file(f))
+}
+
+// report adds up the progress of the files.
+func (p *pull) report(file string, here int64) {
+	p.done[file] = here
+	var sum int64
+	for _, n := range p.done {
+		sum += n
+	}
+	p.options.Progress(Progress{File: file, Done: sum, Total: p.total})
+}
+
+// precheck lets the encoder read the small files: an architecture that it does not know fails here. That weights are missing is no fault yet.
+func (p *pull) precheck() error {
+	_, err := p.load()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (p *pull) load() (*encoder.Model, error) {
+	root, err := p.stage.parent.OpenRoot(p.stage.tree())
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if _, err := readCalibration(root.FS()); err != nil {
+		return nil, err
+	}
+	return encoder.Load(root.FS(), encoder.Options{})
+}
+
+// finish loads the checkpoint once, writes the manifest and puts the folder in place.
+func (p *pull) finish() (*Pulled, error) {
+	keep := map[string]bool{}
+	for _, f := range p.items {
+		keep[f.Path] = true
+	}
+	if err := p.stage.prune(keep); err != nil {
+		return nil, err
+	}
+	model, err := p.load()
+	if err != nil {
+		return nil, fmt.Errorf("the files have arrived, but cannot be used: %w", err)
+	}
+	info := model.Info()
+	slices.SortFunc(p.items, func(a, b ManifestItem) int { return strings.Compare(a.Path, b.Path) })
+	m := Manifest{Repo: p.repo.ID(), Revision: p.repo.revision(), Commit: p.commit, Hub: p.hub.base.String(), Pulled: time.Now().UTC().Truncate(time.Second),
+		Family: info.Family, Dimension: info.Dim, Parameters: info.Parameters, Bytes: p.total, Files: p.items}
+	if err := p.stage.writeManifest(p.stage.tree(), m); err != nil {
+		return nil, err
+	}
+	if err := p.stage.place(); err != nil {
+		return nil, err
+	}
+	return &Pulled{Manifest: m, Dir: p.dir, New: true}, nil
+}
+
+// resolve is the URL of a file of a commit; slashes in its path stay.
+func (h *hub) resolve(r Repo, commit, file string) *url.URL {
+	return h.url(append([]string{r.Owner, r.Name, "resolve", commit}, strings.Split(file, "/")...)...)
+}

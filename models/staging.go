@@ -1,0 +1,214 @@
+package models
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+)
+
+// staging is the folder beside a checkpoint's place in which a pull gathers its files, and the lock on both. For a checkpoint NAME:
+//
+//	.NAME.lock          held while a pull, or a removal, is at work
+//	.NAME.pull/parts/   files on their way, each named by the digest that it will have
+//	.NAME.pull/tree/    files that are complete and checked; renamed to NAME at the end
+//	.NAME.old/          what was at NAME before, while it is being replaced
+//
+// Everything goes through parent, an [os.Root]: no path of a hub leaves it.
+type staging struct {
+	parent *os.Root
+	base   string
+	lock   *os.File
+}
+
+func (s *staging) dir() string      { return "." + s.base + ".pull" }
+func (s *staging) old() string      { return "." + s.base + ".old" }
+func (s *staging) lockName() string { return "." + s.base + ".lock" }
+func (s *staging) tree() string     { return path.Join(s.dir(), "tree") }
+
+// file is the place of a complete file, part that of one on its way.
+func (s *staging) file(f remoteFile) string { return path.Join(s.tree(), f.path) }
+func (s *staging) part(f remoteFile) string { return path.Join(s.dir(), "parts", f.digest()) }
+
+const lockPoll = 100 * time.Millisecond
+
+// openStaging opens the folder that dest lies in, made if it is missing, and takes the lock; waiting is called once if another holds it.
+func openStaging(ctx context.Context, dest string, waiting func()) (*staging, error) {
+	dest, err := filepath.Abs(dest)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Dir(dest) == dest {
+		return nil, fmt.Errorf("%s: want a folder below it", dest)
+	}
+	if err := os.MkdirAll(filepath.Dir(dest), 0o755); err != nil {
+		return nil, err
+	}
+	parent, err := os.OpenRoot(filepath.Dir(dest))
+	if err != nil {
+		return nil, err
+	}
+	s := &staging{parent: parent, base: filepath.Base(dest)}
+	for first := true; ; first = false {
+		taken, err := s.tryLock()
+		if taken {
+			return s, nil
+		}
+		if err == nil && first && waiting != nil {
+			waiting()
+		}
+		if err == nil {
+			err = sleep(ctx, lockPoll)
+		}
+		if err != nil {
+			parent.Close()
+			return nil, fmt.Errorf("lock %s: %w", filepath.Join(parent.Name(), s.lockName()), err)
+		}
+	}
+}
+
+func (s *staging) tryLock() (bool, error) {
+	f, err := s.parent.OpenFile(s.lockName(), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return false, err
+	}
+	return s.claim(f)
+}
+
+// claim locks the lock file f, and looks whether it still has its name: the holder before has removed it at the end, and another may hold a
+// new file of that name by now. It closes f unless it is taken.
+func (s *staging) claim(f *os.File) (bool, error) {
+	if ok, err := tryLock(f); !ok || err != nil {
+		f.Close()
+		return false, err
+	}
+	mine, err := f.Stat()
+	if err == nil {
+		var named fs.FileInfo
+		if named, err = s.parent.Lstat(s.lockName()); err == nil && os.SameFile(mine, named) {
+			s.lock = f
+			return true, nil
+		}
+	}
+	f.Close()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return false, err
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// close gives the lock back.
+func (s *staging) close() {
+	_ = s.parent.Remove(s.lockName()) // before the lock goes; on some systems an open file stays, which does no harm
+	s.lock.Close()
+	s.parent.Close()
+}
+
+// recover finishes what a crash during place has left.
+func (s *staging) recover() error {
+	if _, err := s.parent.Lstat(s.old()); err != nil {
+		return nil
+	}
+	if _, err := s.parent.Lstat(s.base); errors.Is(err, fs.ErrNotExist) {
+		return s.parent.Rename(s.old(), s.base)
+	}
+	return s.parent.RemoveAll(s.old())
+}
+
+// checkPlace refuses a place that holds something which no pull has made.
+func (s *staging) checkPlace() error {
+	info, err := s.parent.Lstat(s.base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	place := filepath.Join(s.parent.Name(), s.base)
+	if !info.IsDir() {
+		return fmt.Errorf("%s is there and is no folder", place)
+	}
+	if _, err := s.parent.Lstat(path.Join(s.base, ManifestFile)); err == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(place)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("%s holds files and no %s: it was not made by a pull and is left alone", place, ManifestFile)
+	}
+	return err
+}
+
+// prune removes from the tree what is not in keep: an interrupted pull of another commit may have left it.
+func (s *staging) prune(keep map[string]bool) error {
+	root, err := s.parent.OpenRoot(s.tree())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var extra []string
+	err = fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !keep[p] {
+			extra = append(extra, p)
+		}
+		return err
+	})
+	for _, p := range extra {
+		if err := root.Remove(p); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// place puts the tree where the checkpoint belongs. A reader finds the one before or the new one, whole, or for a moment none.
+func (s *staging) place() error {
+	if err := s.checkPlace(); err != nil {
+		return err
+	}
+	err := s.parent.Rename(s.base, s.old())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := s.parent.Rename(s.tree(), s.base); err != nil {
+		return errors.Join(err, s.recover())
+	}
+	if d, err := s.parent.Open("."); err == nil {
+		_ = d.Sync() // not all systems can sync a folder
+		d.Close()
+	}
+	return errors.Join(s.parent.RemoveAll(s.old()), s.parent.RemoveAll(s.dir()))
+}
+
+// writeManifest writes the manifest of the checkpoint in dir, whole or not at all.
+func (s *staging) writeManifest(dir string, m Manifest) error {
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	name := path.Join(dir, ManifestFile)
+	w, err := s.parent.Create(name + ".new")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	if err = errors.Join(err, w.Sync(), w.Close()); err != nil {
+		return err
+	}
+	return s.parent.Rename(name+".new", name)
+}

@@ -1,0 +1,204 @@
+// Package backend is the seam between the engine and what stores and finds: documents, passages and vectors in,
+// matches out. The engine cuts, encodes, fuses and explains; a backend keeps, filters and ranks one leg at a time.
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"searchd/index/filter"
+	"searchd/search/mapping"
+)
+
+// Errors of every backend, matched with errors.Is.
+var (
+	ErrCollectionNotFound = errors.New("collection not found")
+	ErrCollectionExists   = errors.New("collection exists")
+	ErrDocumentNotFound   = errors.New("document not found")
+	ErrReadOnly           = errors.New("data folder read-only")
+	ErrNoSpace            = errors.New("no space left")
+	ErrInvalid            = errors.New("invalid request")
+)
+
+// Config is what a backend must know of a collection. It is kept with the collection.
+type Config struct {
+	Dimension      int             `json:"dimension"`
+	Language       string          `json:"language"`
+	Mapping        mapping.Mapping `json:"mapping,omitempty"`
+	M              int             `json:"m,omitempty"`
+	EfConstruction int             `json:"ef_construction,omitempty"`
+	EfSearch       int             `json:"ef_search,omitempty"`
+	Quantize       string          `json:"quantize,omitempty"` // QuantizeNone, the default, or QuantizeInt8
+	Payload        json.RawMessage `json:"payload"`            // the engine's own, opaque here
+}
+
+// Values of Config.Quantize.
+const (
+	QuantizeNone = "none" // the vector index holds float32
+	QuantizeInt8 = "int8" // it holds a byte per component, and reads the best of a search from where the vectors are kept
+)
+
+// Collection describes a collection as it stands.
+type Collection struct {
+	Name      string
+	Config    Config
+	Documents int
+	Passages  int
+	Sequence  uint64
+}
+
+// Ref names a document for the length of one query. Refs are ordered and stable while the document lives.
+type Ref uint64
+
+// Passage is a window [Start, End) of a field's text, in bytes.
+type Passage struct {
+	Field      string
+	Start, End int
+}
+
+// Document is a stored document.
+type Document struct {
+	Ref      Ref
+	ID       string
+	Revision uint64
+	Hash     [32]byte
+	Fields   json.RawMessage
+	Passages []Passage
+}
+
+// Write puts or deletes one document.
+type Write struct {
+	ID         string
+	Delete     bool
+	Fields     json.RawMessage
+	Hash       [32]byte
+	Passages   []Passage
+	Vectors    [][]float32 // one per passage, unit length
+	IfRevision *uint64     // nil: whatever is there; 0: only if absent
+}
+
+// Status says what became of a [Write].
+type Status uint8
+
+// The statuses.
+const (
+	Created Status = iota + 1
+	Updated
+	Unchanged
+	Deleted
+	Missing  // nothing to delete
+	Conflict // IfRevision did not hold
+)
+
+// Outcome answers one [Write].
+type Outcome struct {
+	Status   Status
+	Revision uint64
+}
+
+// Selection is a set of documents that a filter chose; only its backend can read it.
+type Selection interface {
+	Len() int // documents in the set
+}
+
+// Words is a keyword query.
+type Words struct {
+	Text   string
+	Fields []FieldWeight // empty: all text fields with the weights they were indexed with
+	And    bool          // all terms must occur
+}
+
+// FieldWeight is a text field with its weight in one query.
+type FieldWeight struct {
+	Name   string
+	Weight float64
+}
+
+// Match is a document found by words.
+type Match struct {
+	Ref   Ref
+	Score float64
+}
+
+// WordMatches answers a keyword query.
+type WordMatches struct {
+	Matches []Match
+	Total   int     // documents that match, beyond k too
+	Ceiling float64 // a score that no document can exceed; terms that no document has count too
+}
+
+// PassageMatch is a passage found by vector.
+type PassageMatch struct {
+	Ref     Ref
+	Ordinal int // of the passage in its document
+	Cosine  float64
+}
+
+// TermScore is one term's share of a BM25 score.
+type TermScore struct {
+	Term  string
+	Field string
+	TF    int
+	DF    int
+	IDF   float64
+	Score float64
+}
+
+// Token is a term of an analysed text with its byte offsets [Start, End).
+type Token struct {
+	Term       string
+	Start, End int
+}
+
+// Problem is a fault that [Backend.Check] found.
+type Problem struct {
+	Where string // file, collection or key
+	What  string
+}
+
+// Backend stores and finds. All methods are safe for concurrent use; a write that returned is committed.
+type Backend interface {
+	Catalog
+	Documents
+	VectorFinder
+	WordFinder
+	Check(ctx context.Context, deep bool) ([]Problem, error)
+	io.Closer
+}
+
+// Catalog keeps collections.
+type Catalog interface {
+	Create(ctx context.Context, name string, c Config) error
+	Update(ctx context.Context, name string, c Config) error
+	Drop(ctx context.Context, name string) error
+	Collections(ctx context.Context) ([]Collection, error)
+	Collection(ctx context.Context, name string) (Collection, error)
+}
+
+// Documents keeps documents. Apply answers each write in order; all of a call are committed together or none.
+type Documents interface {
+	Apply(ctx context.Context, collection string, writes []Write) ([]Outcome, error)
+	Lookup(ctx context.Context, collection string, ids []string) ([]*Document, error) // nil where there is none
+	Fetch(ctx context.Context, collection string, refs []Ref) ([]*Document, error)    // nil where there is none any more
+	List(ctx context.Context, collection, cursor string, limit int) (docs []*Document, next string, err error)
+}
+
+// VectorFinder finds passages by vector.
+type VectorFinder interface {
+	// Nearest returns the k passages with the largest cosine, best first; sel nil means all.
+	Nearest(ctx context.Context, collection string, q []float32, k int, sel Selection) ([]PassageMatch, error)
+	// Cosines returns for each document the cosine of every passage, by ordinal; nil where the document is gone.
+	Cosines(ctx context.Context, collection string, q []float32, refs []Ref) ([][]float64, error)
+}
+
+// WordFinder finds documents by words and by filter.
+type WordFinder interface {
+	Select(ctx context.Context, collection string, e filter.Expr) (Selection, error)
+	// Words returns the k documents with the largest BM25, best first.
+	Words(ctx context.Context, collection string, q Words, k int, sel Selection) (WordMatches, error)
+	WordScores(ctx context.Context, collection string, q Words, refs []Ref) ([]float64, error)
+	WordTerms(ctx context.Context, collection string, q Words, ref Ref) ([]TermScore, error)
+	Analyze(ctx context.Context, collection, text string) ([]Token, error)
+}

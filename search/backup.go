@@ -1,0 +1,33 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"searchd/search/embedded"
+)
+
+// ErrNoBackup is returned by [Engine.Backup] over a backend that keeps backups of its own.
+var ErrNoBackup = errors.New("this backend makes its own backups")
+
+// Backup writes everything that [Restore] needs to w and returns the bytes written. Reads and writes go on meanwhile; the backup is the
+// state of one moment.
+func (e *Engine) Backup(ctx context.Context, w io.Writer) (int64, error) {
+	b, ok := e.backend.(interface {
+		Backup(context.Context, io.Writer) (int64, error)
+	})
+	if !ok {
+		return 0, ErrNoBackup
+	}
+	return b.Backup(ctx, w)
+}
+
+// Restore reads a backup into the data folder dir, which must not hold one yet. What arrives is verified before it is put in place.
+func Restore(ctx context.Context, r io.Reader, dir string) error {
+	return embedded.Restore(ctx, r, dir)
+}
+
+// SetAsideIndexes renames the derived indexes of a data folder that is not open, so that the next [Open] builds them anew from what is
+// stored. It returns where they went.
+func SetAsideIndexes(dir string) (to string, err error) { return embedded.SetAsideIndexes(dir) }

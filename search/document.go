@@ -1,0 +1,92 @@
+package search
+
+import (
+	"encoding/json"
+	"time"
+
+	"searchd/search/mapping"
+)
+
+// Document is what a client puts in: an id and a JSON object of fields.
+type Document struct {
+	ID         string          `json:"id"` // valid UTF-8, 1..512 bytes, no control characters; empty: the hash of the content
+	Fields     json.RawMessage `json:"fields"`
+	IfRevision *uint64         `json:"-"` // only if the stored revision is this one; 0: only if absent
+}
+
+// StoredDocument is what a client gets back.
+type StoredDocument struct {
+	ID       string          `json:"id"`
+	Revision uint64          `json:"revision"`
+	Fields   json.RawMessage `json:"document"`
+	Passages []PassageHit    `json:"passages,omitempty"`
+}
+
+// Status says what became of one document of an ingest.
+type Status string
+
+// The statuses.
+const (
+	Created   Status = "created"
+	Updated   Status = "updated"
+	Unchanged Status = "unchanged"
+	Deleted   Status = "deleted"
+	Failed    Status = "error"
+)
+
+// ItemResult answers one document of an ingest or one deletion, in the order of the request.
+type ItemResult struct {
+	ID       string
+	Status   Status
+	Revision uint64
+	Passages int
+	Err      error // not nil exactly when Status is Failed
+}
+
+// Settings are a collection's. The zero value is the documented default; what a PUT leaves out keeps its default.
+type Settings struct {
+	Language string          `json:"language,omitempty"` // of the keyword leg's analysis; default "en"
+	Fields   mapping.Mapping `json:"fields,omitempty"`   // empty: dynamic, see [FieldSettings]
+	Passages PassageSettings `json:"passages,omitzero"`
+	Index    IndexSettings   `json:"index,omitzero"`
+}
+
+// FieldSettings says what a field is: text (searched by words and by meaning), filter (exact values only) or stored (neither).
+// Without an entry a field is dynamic: title, name, heading, headline, subject, text, body, content, abstract, summary,
+// description, question and answer are text; where a document has none of these, all its strings are. Every string of at most 256
+// bytes, number, boolean and list of these can be filtered on.
+type FieldSettings = mapping.Field
+
+// PassageSettings say how texts are cut.
+type PassageSettings struct {
+	MaxTokens int  `json:"max_tokens,omitempty"` // per passage, special tokens included; default and cap: what the checkpoint takes
+	NoTitle   bool `json:"no_title,omitempty"`   // true: the title is not put in front of each passage before it is encoded
+}
+
+// IndexSettings tune the vector index.
+type IndexSettings struct {
+	M              int    `json:"m,omitempty"`               // links per node and layer, default 16
+	EfConstruction int    `json:"ef_construction,omitempty"` // default 200
+	EfSearch       int    `json:"ef_search,omitempty"`       // default: chosen for recall 0.98
+	Quantize       string `json:"quantize,omitempty"`        // none (default): float32 in memory; int8: a byte per dimension, the best scored again in float32
+}
+
+// CollectionInfo describes a collection.
+type CollectionInfo struct {
+	Name      string    `json:"name"`
+	Settings  Settings  `json:"settings"`
+	Model     ModelInfo `json:"model"`
+	Documents int       `json:"documents"`
+	Passages  int       `json:"passages"`
+	Sequence  uint64    `json:"sequence"`
+	Created   time.Time `json:"created"`
+}
+
+// ModelInfo identifies the checkpoint that made a collection's vectors.
+type ModelInfo struct {
+	Name      string `json:"name"`
+	SHA256    string `json:"sha256"`
+	Dimension int    `json:"dimension"`
+	Pooling   string `json:"pooling"`
+	MaxTokens int    `json:"max_tokens"`
+}

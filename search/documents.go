@@ -1,0 +1,113 @@
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"searchd/search/backend"
+)
+
+// maxList is the most documents of one page of a listing.
+const maxList = 1000
+
+// Document returns a document with its passages. It returns [ErrDocumentNotFound] if there is none of this id.
+func (e *Engine) Document(ctx context.Context, collection, id string) (*StoredDocument, error) {
+	c, r, err := e.open(ctx, collection)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckID(id); err != nil {
+		return nil, err
+	}
+	docs, err := e.backend.Lookup(ctx, c.Name, []string{id})
+	if err != nil {
+		return nil, translate(err)
+	}
+	if docs[0] == nil {
+		return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, id, collection)
+	}
+	return stored(docs[0], r)
+}
+
+// Documents lists documents in the order of their first arrival. cursor is empty at first and then what next was; next is empty at the end.
+func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit int) (docs []StoredDocument, next string, err error) {
+	c, r, err := e.open(ctx, collection)
+	if err != nil {
+		return nil, "", err
+	}
+	if limit < 1 || limit > maxList {
+		return nil, "", &FieldError{"limit", limit, fmt.Sprintf("1 to %d", maxList)}
+	}
+	list, next, err := e.backend.List(ctx, c.Name, cursor, limit)
+	if err != nil {
+		return nil, "", translate(err)
+	}
+	docs = make([]StoredDocument, len(list))
+	for i, d := range list {
+		s, err := stored(d, r)
+		if err != nil {
+			return nil, "", err
+		}
+		docs[i] = *s
+	}
+	return docs, next, nil
+}
+
+// DeleteDocuments deletes documents by id and answers each in order; one that is not there has the error [ErrDocumentNotFound].
+func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []string) ([]ItemResult, error) {
+	c, _, err := e.open(ctx, collection)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]ItemResult, 0, len(ids))
+	for len(ids) > 0 {
+		n := min(len(ids), commitPassages)
+		writes := make([]backend.Write, n)
+		for i, id := range ids[:n] {
+			if err := CheckID(id); err != nil {
+				return results, err
+			}
+			writes[i] = backend.Write{ID: id, Delete: true}
+		}
+		outcomes, err := e.backend.Apply(ctx, c.Name, writes)
+		if err != nil {
+			return results, translate(err)
+		}
+		for i, o := range outcomes {
+			results = append(results, itemResult(writes[i], o))
+		}
+		ids = ids[n:]
+	}
+	return results, nil
+}
+
+// DeleteDocument deletes one document. With ifRevision it does so only while the document has this revision; otherwise the result has
+// the error [ErrConflict], or [ErrDocumentNotFound] where there is none.
+func (e *Engine) DeleteDocument(ctx context.Context, collection, id string, ifRevision *uint64) (ItemResult, error) {
+	c, _, err := e.open(ctx, collection)
+	if err != nil {
+		return ItemResult{}, err
+	}
+	if err := CheckID(id); err != nil {
+		return ItemResult{}, err
+	}
+	w := backend.Write{ID: id, Delete: true, IfRevision: ifRevision}
+	outcomes, err := e.backend.Apply(ctx, c.Name, []backend.Write{w})
+	if err != nil {
+		return ItemResult{}, translate(err)
+	}
+	return itemResult(w, outcomes[0]), nil
+}
+
+// stored returns a document with the texts of its passages.
+func stored(d *backend.Document, r record) (*StoredDocument, error) {
+	parts, err := r.Settings.Fields.Split(d.Fields)
+	if err != nil {
+		return nil, fmt.Errorf("stored document %s: %w", d.ID, err)
+	}
+	s := &StoredDocument{ID: d.ID, Revision: d.Revision, Fields: d.Fields, Passages: make([]PassageHit, len(d.Passages))}
+	for i, p := range d.Passages {
+		s.Passages[i] = passageHit(parts, p)
+	}
+	return s, nil
+}

@@ -1,0 +1,50 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"searchd/store"
+)
+
+// Backup writes the store as it is now; reads and writes go on. The derived indexes are not in it: they are made again from the store.
+func (b *Backend) Backup(ctx context.Context, w io.Writer) (int64, error) {
+	n, err := b.store.Backup(ctx, w)
+	return n, translate(err)
+}
+
+// Restore reads a backup into a folder that holds no store yet.
+func Restore(ctx context.Context, r io.Reader, dir string) error {
+	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{}))
+}
+
+// SetAsideIndexes renames the derived indexes of a data folder that no process uses, so that the next opening builds them anew.
+// It returns where they went; empty where there were none. Older ones that were set aside in this way are removed.
+func SetAsideIndexes(dir string) (to string, err error) {
+	s, err := store.Open(dir, store.Options{MustExist: true})
+	if err != nil {
+		return "", translate(err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	from := filepath.Join(dir, indexFolder)
+	old, err := filepath.Glob(from + setAsideMark + "*")
+	if err != nil {
+		return "", err
+	}
+	for _, o := range old {
+		if err := os.RemoveAll(o); err != nil {
+			return "", err
+		}
+	}
+	to = from + setAsideMark + time.Now().UTC().Format("20060102T150405")
+	if err := os.Rename(from, to); errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	return to, nil
+}

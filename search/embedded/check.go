@@ -1,0 +1,175 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+
+	"searchd/search/backend"
+	"searchd/store"
+)
+
+// maxProblems is how many faults of one kind are listed one by one.
+const maxProblems = 20
+
+// Check compares what is stored with what is indexed. With deep, every stored byte is read against its checksum, every vector of
+// the graph is compared with the stored one, and every document's text is analysed again and its lengths compared with those of the
+// keyword index. It holds up writers of one collection at a time.
+func (b *Backend) Check(ctx context.Context, deep bool) ([]backend.Problem, error) {
+	found, err := b.store.Check(ctx, deep)
+	if err != nil {
+		return nil, err
+	}
+	var out []backend.Problem
+	for _, p := range found {
+		if !p.Harmless {
+			out = append(out, backend.Problem{Where: "store", What: p.String()})
+		}
+	}
+	b.mu.RLock()
+	names := make([]string, 0, len(b.mu.byName))
+	for name := range b.mu.byName {
+		names = append(names, name)
+	}
+	b.mu.RUnlock()
+	sort.Strings(names)
+	for _, name := range names {
+		c, release, err := b.collection(name)
+		if err != nil {
+			continue // dropped since
+		}
+		r := report{where: "collection " + name}
+		err = c.check(ctx, deep, &r)
+		release()
+		if err != nil {
+			return out, err
+		}
+		out = append(out, r.problems...)
+	}
+	return out, nil
+}
+
+// report collects the problems of one collection.
+type report struct {
+	where    string
+	problems []backend.Problem
+	missing  int
+}
+
+func (r *report) add(format string, args ...any) {
+	r.problems = append(r.problems, backend.Problem{Where: r.where, What: fmt.Sprintf(format, args...)})
+}
+
+// check compares one collection's derived indexes with the store.
+func (c *collection) check(ctx context.Context, deep bool, r *report) error {
+	c.write.Lock()
+	defer c.write.Unlock()
+	documents, live := c.slots.counts()
+	if c.write.behind {
+		r.add("a derived index failed to apply a commit; opening the data folder again brings it up to date")
+	}
+	if c.rebuild.words.Load() {
+		n, err := c.words.Count()
+		if err != nil {
+			return err
+		}
+		r.add("keyword index is being rebuilt in the background: it holds %d documents of %d", n, documents)
+	} else if err := c.checkCounts(documents, r); err != nil {
+		return err
+	}
+	if c.rebuild.graph.Load() != nil {
+		r.add("vector index is being rebuilt in the background: it holds %d passages of %d, the others are found by a scan", c.graph.Len(), live)
+	} else if n := c.graph.Len(); n != live {
+		r.add("vector index holds %d passages, the store %d", n, live)
+	}
+	c.graph.Repair()
+	for _, p := range c.graph.Check() {
+		r.add("vector index: %s", p)
+	}
+	if !deep {
+		return nil
+	}
+	if !c.rebuild.words.Load() {
+		if err := c.checkWords(ctx, r); err != nil {
+			return err
+		}
+	}
+	return c.checkVectors(ctx, r)
+}
+
+// checkVectors compares the vectors of the graph, or, where it has codes only, which slots it holds, with the stored ones.
+func (c *collection) checkVectors(ctx context.Context, r *report) error {
+	if c.rebuild.graph.Load() != nil {
+		return nil
+	}
+	return c.store.Vectors(ctx, c.id, 0, func(slot uint32, v []float32) error {
+		got, ok := v, c.graph.Contains(slot)
+		if c.source == nil {
+			got, ok = c.graph.Vector(slot)
+		}
+		if !ok || !slices.Equal(got, v) {
+			if r.missing++; r.missing <= maxProblems {
+				r.add("vector index: slot %d is missing or differs from the store", slot)
+			}
+		}
+		return nil
+	})
+}
+
+// checkCounts compares what the keyword index has applied and holds with the store.
+func (c *collection) checkCounts(documents int, r *report) error {
+	if got, want := c.words.Seq(), c.seq.Load(); got != want {
+		r.add("keyword index has applied sequence %d of %d", got, want)
+	}
+	if n, err := c.words.Count(); err != nil {
+		return err
+	} else if int(n) != documents {
+		r.add("keyword index holds %d documents, the store %d", n, documents)
+	}
+	return nil
+}
+
+// checkWords compares the documents of the keyword index, and how many terms each of their fields has, with the stored ones.
+func (c *collection) checkWords(ctx context.Context, r *report) error {
+	indexed := map[uint32]map[string]int{}
+	err := c.words.Lengths(ctx, func(no uint32, terms map[string]int) error {
+		indexed[no] = maps.Clone(terms)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	wrong := 0
+	differs := func(no uint32, what string) {
+		if wrong++; wrong <= maxProblems {
+			r.add("keyword index: document number %d %s", no, what)
+		}
+	}
+	err = c.store.Documents(ctx, c.id, 0, func(d store.Document) error {
+		terms, ok := indexed[d.No]
+		delete(indexed, d.No)
+		e, err := c.entry(d.No, d.Fields)
+		if err != nil {
+			return err
+		}
+		want := map[string]int{}
+		for _, f := range e.Text {
+			if n := len(c.words.Analyze(f.Text)); n > 0 {
+				want[f.Name] += n
+			}
+		}
+		switch {
+		case !ok:
+			differs(d.No, "is missing")
+		case !maps.Equal(terms, want):
+			differs(d.No, fmt.Sprintf("has terms %v, its text %v", terms, want))
+		}
+		return nil
+	})
+	for no := range indexed {
+		differs(no, "is in no store")
+	}
+	return err
+}

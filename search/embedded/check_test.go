@@ -1,0 +1,99 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"searchd/index/keyword"
+	"searchd/search/backend"
+)
+
+// open returns a backend with three documents in a collection named docs.
+func openThree(t *testing.T) (*Backend, *collection) {
+	t.Helper()
+	b, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	var writes []backend.Write
+	for i, text := range []string{"one", "two words", "three more words"} {
+		writes = append(writes, backend.Write{ID: text, Fields: json.RawMessage(`{"text":"` + text + `"}`), Hash: [32]byte{byte(i + 1)},
+			Passages: []backend.Passage{{Field: "text", End: len(text)}}, Vectors: [][]float32{{1, 0}}})
+	}
+	if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
+		t.Fatal(err)
+	}
+	return b, b.mu.byName["docs"]
+}
+
+// TestCheckFindsDifferences makes each kind of difference and wants it named.
+func TestCheckFindsDifferences(t *testing.T) {
+	ctx := context.Background()
+	for _, tc := range []struct {
+		name   string
+		damage func(c *collection) error
+		want   string
+	}{
+		{"none", func(*collection) error { return nil }, ""},
+		{"vector missing", func(c *collection) error { c.graph.Delete(1); return nil }, "slot 1 is missing"},
+		{"vector too much", func(c *collection) error { return c.graph.Add(77, []float32{0, 1}) }, "holds 4 passages, the store 3"},
+		{"words missing", func(c *collection) error {
+			return c.words.Apply(ctx, []keyword.Entry{{No: 2, Delete: true}}, c.seq.Load())
+		}, "document number 2 is missing"},
+		{"words too much", func(c *collection) error {
+			return c.words.Apply(ctx, []keyword.Entry{{No: 9, Text: []keyword.Field{{Name: "text", Text: "x"}}}}, c.seq.Load())
+		}, "document number 9 is in no store"},
+		{"other words", func(c *collection) error {
+			return c.words.Apply(ctx, []keyword.Entry{{No: 1, Text: []keyword.Field{{Name: "text", Text: "red blue green"}}}}, c.seq.Load())
+		}, "document number 1 has terms"},
+		{"behind", func(c *collection) error { c.seq.Add(1); return nil }, "has applied sequence"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b, c := openThree(t)
+			if err := tc.damage(c); err != nil {
+				t.Fatal(err)
+			}
+			problems, err := b.Check(ctx, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all strings.Builder
+			for _, p := range problems {
+				all.WriteString(p.Where + ": " + p.What + "\n")
+			}
+			if tc.want == "" && all.Len() > 0 || !strings.Contains(all.String(), tc.want) {
+				t.Errorf("Check found %q, want %q", all.String(), tc.want)
+			}
+		})
+	}
+}
+
+func TestSlotTable(t *testing.T) {
+	var s slotTable
+	s.put(3, 10, 2)
+	s.put(4, 12, 1)
+	if no, ord, ok := s.document(11); !ok || no != 3 || ord != 1 {
+		t.Errorf("document(11) = %d, %d, %t", no, ord, ok)
+	}
+	s.free(3, []uint32{10, 11}) // updated: old slots go, new ones come
+	s.put(3, 20, 3)
+	if _, _, ok := s.document(10); ok {
+		t.Error("a freed slot still has a document")
+	}
+	if docs, slots := s.counts(); docs != 2 || slots != 4 {
+		t.Errorf("counts = %d, %d, want 2, 4", docs, slots)
+	}
+	s.free(4, []uint32{12})
+	if docs, slots := s.counts(); docs != 1 || slots != 3 {
+		t.Errorf("counts = %d, %d, want 1, 3", docs, slots)
+	}
+	if r := s.slots(4); r.n != 0 {
+		t.Errorf("slots of a deleted document: %+v", r)
+	}
+}

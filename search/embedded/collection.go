@@ -1,0 +1,171 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"searchd/index/hnsw"
+	"searchd/index/keyword"
+	"searchd/search/backend"
+	"searchd/store"
+)
+
+// Names in a collection's folder.
+const (
+	graphFile    = "graph.hnsw"
+	wordsFolder  = "keyword"
+	setAsideMark = ".set-aside-"
+)
+
+// snapshotEvery is how many slots may be written before the graph is saved again: the most that an opening after a kill has to replay.
+const snapshotEvery = 20000
+
+// collection is one collection with its derived indexes.
+type collection struct {
+	id     uint32
+	name   string
+	config backend.Config
+	dir    string
+	store  *store.Store
+	notice func(text string)
+	slots  slotTable
+	source hnsw.Source // of a graph of codes; nil: the graph holds the vectors
+	graph  *hnsw.Graph
+	words  *keyword.Index
+
+	// use is held for reading by every call that works on the indexes, so that close waits for them.
+	use sync.RWMutex
+
+	// write orders writers: it is held from the commit until the derived indexes have applied it, so that they apply in the order of the log.
+	write struct {
+		sync.Mutex
+		unsaved int  // slots written since the graph was saved
+		behind  bool // a derived index failed to apply a commit; it catches up at the next opening
+	}
+	seq atomic.Uint64 // last sequence number committed
+
+	rebuildFrom int // see Options
+	rebuild     rebuild
+	probed      probed
+}
+
+// openCollection opens the derived indexes of a collection and replays what they have missed.
+func (b *Backend) openCollection(ctx context.Context, sc store.Collection) (*collection, error) {
+	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, rebuildFrom: b.rebuildFrom}
+	if err := json.Unmarshal(sc.Settings, &c.config); err != nil {
+		return nil, fmt.Errorf("settings: %w", err)
+	}
+	if c.config.Quantize == backend.QuantizeInt8 {
+		c.source = stored{c.store, c.id}
+	}
+	c.dir = filepath.Join(b.dir, indexFolder, fmt.Sprintf("%08x", sc.ID))
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := c.loadSlots(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.openGraph(ctx); err != nil {
+		return nil, fmt.Errorf("vector index: %w", err)
+	}
+	if err := c.openWords(ctx); err != nil {
+		c.graph.Close()
+		return nil, fmt.Errorf("keyword index: %w", err)
+	}
+	c.begin()
+	return c, nil
+}
+
+// loadSlots reads the slots of every document, and the last sequence number, from the store.
+func (c *collection) loadSlots(ctx context.Context) error {
+	return c.store.View(ctx, c.id, func(tx *store.Tx) error {
+		c.seq.Store(tx.Seq())
+		return tx.Documents(0, func(d store.Document) error {
+			if n := len(d.Passages); n > 0 {
+				c.slots.put(d.No, d.Passages[0].Slot, uint32(n))
+			}
+			return nil
+		})
+	})
+}
+
+func (c *collection) counts() (documents, passages int, seq uint64) {
+	documents, passages = c.slots.counts()
+	return documents, passages, c.seq.Load()
+}
+
+// tell gives notice of something that an operator wants to know.
+func (c *collection) tell(format string, args ...any) {
+	c.notice(fmt.Sprintf("collection %s: ", c.name) + fmt.Sprintf(format, args...))
+}
+
+// setAside renames what cannot be used, so that a person can look at it, and keeps only the newest such copy.
+func (c *collection) setAside(name string, why error) error {
+	path := filepath.Join(c.dir, name)
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	old, _ := filepath.Glob(path + setAsideMark + "*")
+	for _, o := range old {
+		os.RemoveAll(o)
+	}
+	to := path + setAsideMark + time.Now().UTC().Format("20060102T150405")
+	c.tell("%s cannot be used, is kept as %s and rebuilt from the store: %v", path, to, why)
+	return os.Rename(path, to)
+}
+
+// saveGraph writes the graph's snapshot, after which the log below it is no longer needed by the graph. The caller holds c.write.
+func (c *collection) saveGraph(ctx context.Context) error {
+	err := c.graph.WriteSnapshot(filepath.Join(c.dir, graphFile), hnsw.Meta{Seq: c.seq.Load(), StoreID: c.store.ID()})
+	if err != nil {
+		return fmt.Errorf("saving the vector index: %w", err)
+	}
+	c.write.unsaved = 0
+	if err := c.words.Sync(ctx); err != nil {
+		return fmt.Errorf("saving the keyword index: %w", err)
+	}
+	if c.rebuild.words.Load() {
+		return nil // a keyword index that is being filled begins again after a crash, but needs what has been written since
+	}
+	return c.store.TrimChanges(ctx, c.id, min(c.seq.Load(), c.words.Seq()))
+}
+
+// close stops what runs in the background and saves what makes the next opening fast.
+func (c *collection) close() error {
+	c.end()
+	c.graph.Close()
+	c.use.Lock()
+	defer c.use.Unlock()
+	c.write.Lock()
+	defer c.write.Unlock()
+	var errs []error
+	if c.savable() {
+		errs = append(errs, c.saveGraph(context.Background()))
+	}
+	return errors.Join(append(errs, c.words.Close())...)
+}
+
+// savable reports whether the graph has something to save and lacks nothing. The caller holds c.write.
+func (c *collection) savable() bool {
+	return c.write.unsaved > 0 && !c.write.behind && c.rebuild.graph.Load() == nil
+}
+
+// discard closes without saving.
+func (c *collection) discard() {
+	c.end()
+	c.graph.Close()
+	c.use.Lock()
+	defer c.use.Unlock()
+	c.write.Lock()
+	defer c.write.Unlock()
+	if err := c.words.Close(); err != nil {
+		c.tell("closing a dropped keyword index: %v", err)
+	}
+}

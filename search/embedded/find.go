@@ -1,0 +1,125 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"searchd/index/filter"
+	"searchd/index/keyword"
+	"searchd/search/backend"
+)
+
+// selection is a filtered set of documents; the set of their slots is made when the vector leg first asks for it.
+type selection struct {
+	documents *roaring.Bitmap
+	slots     *roaring.Bitmap
+}
+
+func (s *selection) Len() int { return int(s.documents.GetCardinality()) }
+
+// Select returns the documents that pass a filter.
+func (b *Backend) Select(ctx context.Context, name string, e filter.Expr) (backend.Selection, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	docs, err := c.words.Filter(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return &selection{documents: docs, slots: c.slots.of(docs)}, nil
+}
+
+// bitmaps returns the sets of a selection; nil sets for none.
+func bitmaps(s backend.Selection) (documents, slots *roaring.Bitmap) {
+	if s == nil {
+		return nil, nil
+	}
+	own := s.(*selection)
+	return own.documents, own.slots
+}
+
+// query is a keyword query as the index takes it.
+func (c *collection) query(q backend.Words) keyword.Query {
+	k := keyword.Query{Text: q.Text}
+	if q.And {
+		k.Operator = keyword.And
+	}
+	if len(q.Fields) == 0 {
+		k.Weights = c.config.Mapping.Weights()
+	}
+	for _, f := range q.Fields {
+		k.Fields = append(k.Fields, keyword.FieldWeight{Name: f.Name, Weight: f.Weight})
+	}
+	return k
+}
+
+// Words returns the k documents with the largest BM25.
+func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int, sel backend.Selection) (backend.WordMatches, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return backend.WordMatches{}, err
+	}
+	defer release()
+	allow, _ := bitmaps(sel)
+	hits, total, err := c.words.Search(ctx, c.query(q), k, allow)
+	if err != nil {
+		return backend.WordMatches{}, err
+	}
+	out := backend.WordMatches{Matches: make([]backend.Match, len(hits)), Total: total}
+	for i, h := range hits {
+		out.Matches[i] = backend.Match{Ref: refOf(h.No), Score: h.Score}
+	}
+	out.Ceiling, err = c.words.Ceiling(ctx, c.query(q))
+	return out, err
+}
+
+// WordScores returns the BM25 of given documents.
+func (b *Backend) WordScores(ctx context.Context, name string, q backend.Words, refs []backend.Ref) ([]float64, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	nos := make([]uint32, len(refs))
+	for i, ref := range refs {
+		nos[i] = uint32(ref)
+	}
+	return c.words.Score(ctx, c.query(q), nos)
+}
+
+// WordTerms returns each term's share of a document's BM25.
+func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, ref backend.Ref) ([]backend.TermScore, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	terms, err := c.words.Explain(ctx, c.query(q), uint32(ref))
+	if err != nil {
+		return nil, fmt.Errorf("explaining document number %d: %w", ref, err)
+	}
+	out := make([]backend.TermScore, len(terms))
+	for i, t := range terms {
+		out[i] = backend.TermScore{Term: t.Term, Field: t.Field, TF: t.TF, DF: t.DF, IDF: t.IDF, Score: t.Score}
+	}
+	return out, nil
+}
+
+// Analyze returns the terms of a text as the keyword index sees them.
+func (b *Backend) Analyze(_ context.Context, name, text string) ([]backend.Token, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	tokens := c.words.Analyze(text)
+	out := make([]backend.Token, len(tokens))
+	for i, t := range tokens {
+		out[i] = backend.Token(t)
+	}
+	return out, nil
+}

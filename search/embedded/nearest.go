@@ -1,0 +1,232 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"searchd/index/hnsw"
+	"searchd/internal/simd"
+	"searchd/search/backend"
+	"searchd/store"
+)
+
+// Nearest returns the k passages nearest to q.
+func (b *Backend) Nearest(ctx context.Context, name string, q []float32, k int, sel backend.Selection) ([]backend.PassageMatch, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	_, allow := bitmaps(sel)
+	found, err := c.nearest(ctx, q, k, allow)
+	if err != nil {
+		return nil, err
+	}
+	slots := make([]uint32, len(found))
+	cosines := make([]float64, len(found))
+	for i, n := range found {
+		slots[i], cosines[i] = n.ID, 1-float64(n.Distance)
+	}
+	// To the last bit what Cosines gives.
+	if err := c.vectors(ctx, slots, func(i int, v []float32) { cosines[i] = float64(simd.Dot(q, v)) }); err != nil {
+		return nil, err
+	}
+	out := make([]backend.PassageMatch, 0, len(found))
+	for i, slot := range slots {
+		if no, ordinal, ok := c.slots.document(slot); ok {
+			out = append(out, backend.PassageMatch{Ref: refOf(no), Ordinal: ordinal, Cosine: cosines[i]})
+		}
+	}
+	return out, nil
+}
+
+// Cosines returns the cosine of q with every passage of each document.
+func (b *Backend) Cosines(ctx context.Context, name string, q []float32, refs []backend.Ref) ([][]float64, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var slots []uint32
+	var document []int // by place in slots
+	want := make([]int, len(refs))
+	for i, ref := range refs {
+		r := c.slots.slots(uint32(ref))
+		want[i] = int(r.n)
+		for s := r.first; s < r.first+r.n; s++ {
+			slots, document = append(slots, s), append(document, i)
+		}
+	}
+	cosines, there := make([]float64, len(slots)), make([]bool, len(slots))
+	err = c.vectors(ctx, slots, func(i int, v []float32) { cosines[i], there[i] = float64(simd.Dot(q, v)), true })
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float64, len(refs))
+	for i, d := range document {
+		if there[i] {
+			out[d] = append(out[d], cosines[i])
+		}
+	}
+	for i := range out {
+		if len(out[i]) < want[i] {
+			out[i] = nil
+		}
+	}
+	return out, ctx.Err()
+}
+
+// vectors calls each with the vector of every slot that has one: from the graph where it holds them, else from the store.
+func (c *collection) vectors(ctx context.Context, slots []uint32, each func(i int, v []float32)) error {
+	if len(slots) == 0 {
+		return nil
+	}
+	if c.source != nil {
+		return c.source.Read(ctx, slots, each)
+	}
+	var missing []uint32
+	var places []int
+	for i, s := range slots {
+		if v, ok := c.graph.Vector(s); ok {
+			each(i, v)
+		} else if c.rebuild.graph.Load() != nil {
+			missing, places = append(missing, s), append(places, i)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return stored{c.store, c.id}.Read(ctx, missing, func(i int, v []float32) { each(places[i], v) })
+}
+
+// nearest returns the k slots nearest to q: those of the graph and, while it is being filled, those that it lacks.
+func (c *collection) nearest(ctx context.Context, q []float32, k int, allow *roaring.Bitmap) ([]hnsw.Neighbor, error) {
+	s := c.rebuild.graph.Load()
+	if s == nil {
+		return c.indexed(ctx, q, k, allow)
+	}
+	from := s.from.Load() // before the search: what moves over meanwhile is found twice rather than not at all
+	found, err := c.indexed(ctx, q, k, allow)
+	if err != nil {
+		return nil, err
+	}
+	top := leaders{k: k, found: found}
+	unit := unitLength(q)
+	measure := func(slot uint32, v []float32) {
+		if _, _, ok := c.slots.document(slot); ok {
+			top.offer(hnsw.Neighbor{ID: slot, Distance: 1 - simd.Dot(unit, v)})
+		}
+	}
+	if err := c.scanStored(ctx, from, s.until, allow, measure); err != nil {
+		return nil, err
+	}
+	return top.result(), nil
+}
+
+// indexed returns the k slots of the graph nearest to q that have a document. The graph may hold others for a moment: what
+// was deleted since, or while it was being added.
+func (c *collection) indexed(ctx context.Context, q []float32, k int, allow *roaring.Bitmap) ([]hnsw.Neighbor, error) {
+	for want := k; ; want *= 2 {
+		found, err := c.graph.Search(ctx, q, want, 0, allow)
+		if err != nil {
+			return nil, err
+		}
+		all := len(found) < want || want > hnsw.MaxK/2
+		found = slices.DeleteFunc(found, func(n hnsw.Neighbor) bool {
+			_, _, ok := c.slots.document(n.ID)
+			return !ok
+		})
+		if len(found) >= k || all {
+			return found[:min(k, len(found))], nil
+		}
+	}
+}
+
+// readShare is the share of a range, as a divisor, below which slots are looked up one by one instead of scanned past.
+const readShare = 8
+
+// scanStored calls measure for the stored vectors of the slots from from to until that allow, where not nil, holds.
+func (c *collection) scanStored(ctx context.Context, from, until uint32, allow *roaring.Bitmap, measure func(slot uint32, v []float32)) error {
+	if from >= until {
+		return nil
+	}
+	if allow != nil {
+		part := roaring.New()
+		part.AddRange(uint64(from), uint64(until))
+		part.And(allow)
+		if part.GetCardinality() < uint64(until-from)/readShare {
+			slots := part.ToArray()
+			return stored{c.store, c.id}.Read(ctx, slots, func(i int, v []float32) { measure(slots[i], v) })
+		}
+	}
+	return c.store.Vectors(ctx, c.id, from, func(slot uint32, v []float32) error {
+		if slot >= until {
+			return store.ErrStop
+		}
+		if allow == nil || allow.Contains(slot) {
+			measure(slot, v)
+		}
+		return nil
+	})
+}
+
+// leaders keeps the k nearest of what is offered, and some more.
+type leaders struct {
+	k     int
+	found []hnsw.Neighbor
+	bound float32 // what is farther is not among the k; valid once full
+	full  bool
+}
+
+func (l *leaders) offer(n hnsw.Neighbor) {
+	if l.full && n.Distance > l.bound {
+		return
+	}
+	if l.found = append(l.found, n); len(l.found) >= 2*l.k+64 {
+		l.cut()
+	}
+}
+
+// cut sorts, nearest first, and drops what came twice or is too far.
+func (l *leaders) cut() {
+	slices.SortFunc(l.found, func(a, b hnsw.Neighbor) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.ID, b.ID))
+	})
+	seen := make(map[uint32]bool, l.k)
+	kept := l.found[:0]
+	for _, n := range l.found {
+		if len(kept) < l.k && !seen[n.ID] {
+			seen[n.ID] = true
+			kept = append(kept, n)
+		}
+	}
+	l.found = kept
+	if l.full = len(kept) == l.k; l.full {
+		l.bound = kept[l.k-1].Distance
+	}
+}
+
+func (l *leaders) result() []hnsw.Neighbor {
+	l.cut()
+	return l.found
+}
+
+// unitLength returns q scaled to length 1; q itself where it has that length.
+func unitLength(q []float32) []float32 {
+	var sum float64
+	for _, x := range q {
+		sum += float64(x) * float64(x)
+	}
+	if math.Abs(sum-1) <= 1e-6 {
+		return q
+	}
+	out, scale := make([]float32, len(q)), 1/math.Sqrt(sum)
+	for i, x := range q {
+		out[i] = float32(float64(x) * scale)
+	}
+	return out
+}

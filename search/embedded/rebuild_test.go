@@ -1,0 +1,356 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"searchd/search/backend"
+)
+
+// library is a data folder with documents in a collection named docs, and a copy of what is in it.
+type library struct {
+	dir    string
+	r      *rand.Rand
+	next   int
+	vector map[string][]float32 // by document
+}
+
+const libraryDim = 16
+
+func newLibrary(t *testing.T, quantize string, documents int) *library {
+	t.Helper()
+	l := &library{dir: t.TempDir(), r: rand.New(rand.NewPCG(1, 2)), vector: map[string][]float32{}}
+	b, err := Open(l.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := backend.Config{Dimension: libraryDim, Language: "en", Quantize: quantize, Payload: json.RawMessage("{}")}
+	if err := b.Create(t.Context(), "docs", config); err != nil {
+		t.Fatal(err)
+	}
+	l.add(t, b, documents)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (l *library) unit() []float32 {
+	v := make([]float32, libraryDim)
+	var sum float64
+	for i := range v {
+		v[i] = float32(l.r.NormFloat64())
+		sum += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+func (l *library) add(t *testing.T, b *Backend, n int) {
+	t.Helper()
+	var writes []backend.Write
+	for range n {
+		id := fmt.Sprintf("d%d", l.next)
+		l.next++
+		writes = append(writes, l.write(id))
+	}
+	l.apply(t, b, writes)
+}
+
+func (l *library) write(id string) backend.Write {
+	v := l.unit()
+	l.vector[id] = v
+	return backend.Write{ID: id, Fields: json.RawMessage(`{"text":"word"}`), Hash: [32]byte{byte(l.r.IntN(256)), byte(l.r.IntN(256)), byte(l.r.IntN(256))},
+		Passages: []backend.Passage{{Field: "text", End: 4}}, Vectors: [][]float32{v}}
+}
+
+func (l *library) apply(t *testing.T, b *Backend, writes []backend.Write) {
+	t.Helper()
+	for len(writes) > 0 {
+		n := min(500, len(writes))
+		if _, err := b.Apply(t.Context(), "docs", writes[:n]); err != nil {
+			t.Fatal(err)
+		}
+		writes = writes[n:]
+	}
+}
+
+// churn updates, deletes and adds some documents.
+func (l *library) churn(t *testing.T, b *Backend) {
+	t.Helper()
+	var writes []backend.Write
+	for i := range 10 {
+		id := fmt.Sprintf("d%d", l.r.IntN(l.next))
+		if i%2 == 0 {
+			delete(l.vector, id)
+			writes = append(writes, backend.Write{ID: id, Delete: true})
+		} else {
+			writes = append(writes, l.write(id))
+		}
+	}
+	l.apply(t, b, writes)
+	l.add(t, b, 5)
+}
+
+// exact searches and wants what a scan of the copy finds.
+func (l *library) exact(t *testing.T, b *Backend, when string) {
+	t.Helper()
+	q := l.unit()
+	found, err := b.Nearest(t.Context(), "docs", q, 10, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []float64
+	for _, v := range l.vector {
+		var dot float64
+		for i := range v {
+			dot += float64(v[i]) * float64(q[i])
+		}
+		want = append(want, dot)
+	}
+	slices.Sort(want)
+	slices.Reverse(want)
+	for i, m := range found {
+		if math.Abs(m.Cosine-want[i]) > 1e-5 {
+			t.Fatalf("%s: result %d has cosine %v, want %v", when, i, m.Cosine, want[i])
+		}
+	}
+	if len(found) != 10 {
+		t.Fatalf("%s: %d results", when, len(found))
+	}
+	refs := []backend.Ref{found[0].Ref, found[9].Ref}
+	cosines, err := b.Cosines(t.Context(), "docs", q, refs)
+	if err != nil || len(cosines[0]) != 1 || cosines[0][0] != found[0].Cosine || cosines[1][0] != found[9].Cosine {
+		t.Fatalf("%s: Cosines gives %v, %v, Nearest %v and %v", when, cosines, err, found[0].Cosine, found[9].Cosine)
+	}
+}
+
+// lose removes derived indexes.
+func (l *library) lose(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		paths, err := filepath.Glob(filepath.Join(l.dir, indexFolder, "*", name))
+		if err != nil || len(paths) != 1 {
+			t.Fatalf("%s: %v, %v", name, paths, err)
+		}
+		if err := os.RemoveAll(paths[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// notices collects what an operator is told.
+type notices struct {
+	sync.Mutex
+	text strings.Builder
+}
+
+func (n *notices) tell(s string) {
+	n.Lock()
+	defer n.Unlock()
+	n.text.WriteString(s + "\n")
+}
+
+func (n *notices) has(t *testing.T, want ...string) {
+	t.Helper()
+	n.Lock()
+	defer n.Unlock()
+	for _, w := range want {
+		if !strings.Contains(n.text.String(), w) {
+			t.Errorf("told %q, want %q in it", n.text.String(), w)
+		}
+	}
+}
+
+func sound(t *testing.T, b *Backend) {
+	t.Helper()
+	problems, err := b.Check(t.Context(), true)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("Check: %v, %v", problems, err)
+	}
+}
+
+// TestRebuildWhileServing loses both indexes, and wants exact answers, writes and, in the end, whole indexes.
+func TestRebuildWhileServing(t *testing.T) {
+	for _, quantize := range []string{backend.QuantizeNone, backend.QuantizeInt8} {
+		t.Run(quantize, func(t *testing.T) {
+			l := newLibrary(t, quantize, 2500)
+			l.lose(t, graphFile, wordsFolder)
+			var told notices
+			b, err := Open(l.dir, Options{RebuildFrom: 1000, Notice: told.tell})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			c := b.mu.byName["docs"]
+			during, checked := 0, false
+			for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+				busy := c.rebuild.graph.Load() != nil || c.rebuild.words.Load()
+				l.exact(t, b, "while the graph is built")
+				l.churn(t, b)
+				if !busy {
+					break
+				}
+				if during++; !checked {
+					problems, err := b.Check(t.Context(), false)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, p := range problems {
+						checked = checked || strings.Contains(p.What, "is being rebuilt")
+					}
+				}
+			}
+			if during == 0 || !checked {
+				t.Errorf("%d rounds during the rebuild, told by Check: %t", during, checked)
+			}
+			c.rebuild.wait.Wait()
+			l.exact(t, b, "after")
+			told.has(t, "building the vector index in the background", "the vector index is built", "building the keyword index", "the keyword index is built")
+			sound(t, b)
+			s, err := b.IndexStats(t.Context(), "docs")
+			if err != nil || s.Passages != len(l.vector) || s.Graph.Live != s.Passages || s.GraphRebuild || s.KeywordRebuild || s.Probe.Recall < 0.9 || s.ProbedAt.IsZero() {
+				t.Errorf("IndexStats: %+v, %v", s, err)
+			}
+			if resident := s.Graph.Memory.Vectors > 0; resident != (quantize == backend.QuantizeNone) {
+				t.Errorf("%d bytes of vectors in memory", s.Graph.Memory.Vectors)
+			}
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if b, err = Open(l.dir, Options{Notice: func(s string) { t.Errorf("after a clean end: %s", s) }}); err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			l.exact(t, b, "opened again")
+			sound(t, b)
+		})
+	}
+}
+
+// TestCloseDuringRebuild closes at once and opens again: nothing is lost, and nothing half built is taken for whole.
+func TestCloseDuringRebuild(t *testing.T) {
+	l := newLibrary(t, "", 3000)
+	for round := range 4 {
+		if round == 0 {
+			l.lose(t, graphFile, wordsFolder)
+		}
+		b, err := Open(l.dir, Options{RebuildFrom: 500})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.exact(t, b, "just opened")
+		l.churn(t, b)
+		start := time.Now()
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("round %d: closed in %v", round, time.Since(start))
+	}
+	b, err := Open(l.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	l.exact(t, b, "at last")
+	sound(t, b)
+}
+
+// TestLongReplay opens with a snapshot from long ago.
+func TestLongReplay(t *testing.T) {
+	l := newLibrary(t, "", 200)
+	old, err := filepath.Glob(filepath.Join(l.dir, indexFolder, "*", graphFile))
+	if err != nil || len(old) != 1 {
+		t.Fatal(old, err)
+	}
+	snapshot, err := os.ReadFile(old[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(l.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.add(t, b, 2500)
+	l.churn(t, b)
+	b.mu.byName["docs"].write.Lock()
+	b.mu.byName["docs"].write.behind = true // as after a kill: nothing is saved, the log stays
+	b.mu.byName["docs"].write.Unlock()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(old[0], snapshot, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var told notices
+	if b, err = Open(l.dir, Options{RebuildFrom: 1000, Notice: told.tell}); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	l.exact(t, b, "replaying")
+	l.churn(t, b)
+	b.mu.byName["docs"].rebuild.wait.Wait()
+	l.exact(t, b, "replayed")
+	told.has(t, "building the vector index in the background")
+	sound(t, b)
+}
+
+func TestQuantizeOfACollection(t *testing.T) {
+	l := newLibrary(t, "", 300)
+	b, err := Open(l.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	ctx := context.Background()
+	info, err := b.Collection(ctx, "docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info.Config.Quantize = "int4"
+	if err := b.Update(ctx, "docs", info.Config); !errors.Is(err, backend.ErrInvalid) {
+		t.Errorf("quantize int4: %v", err)
+	}
+	l.exact(t, b, "after a refused update")
+	info.Config.Quantize = backend.QuantizeInt8
+	if err := b.Update(ctx, "docs", info.Config); err != nil {
+		t.Fatal(err)
+	}
+	l.exact(t, b, "with codes")
+	sound(t, b)
+	if n := b.mu.byName["docs"].graph.Memory().Vectors; n != 0 {
+		t.Errorf("%d bytes of vectors in memory", n)
+	}
+}
+
+// TestGhosts leaves in the graph what has no document any more, as a delete does for a moment: it must crowd out nothing.
+func TestGhosts(t *testing.T) {
+	l := newLibrary(t, "", 300)
+	b, err := Open(l.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	c := b.mu.byName["docs"]
+	for i := range uint32(200) {
+		if err := c.graph.Add(10000+i, l.unit()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 10 {
+		l.exact(t, b, "with ghosts")
+	}
+}

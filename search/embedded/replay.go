@@ -1,0 +1,226 @@
+package embedded
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"searchd/index/hnsw"
+	"searchd/index/keyword"
+	"searchd/search/backend"
+	"searchd/store"
+)
+
+// replayDocuments is how many documents are added to the keyword index at a time.
+const replayDocuments = 1000
+
+// graphOptions are the collection's settings as the graph takes them.
+func (c *collection) graphOptions() hnsw.Options {
+	o := hnsw.Options{
+		Dim: c.config.Dimension, Metric: hnsw.Cosine,
+		M: c.config.M, EfConstruction: c.config.EfConstruction, EfSearch: c.config.EfSearch,
+	}
+	if c.source != nil {
+		o.Quantize, o.Source = hnsw.QuantizeInt8, c.source
+	}
+	return o
+}
+
+// openGraph loads the graph's snapshot and applies the changes since, or builds the graph anew from the stored vectors.
+func (c *collection) openGraph(ctx context.Context) error {
+	g, meta, err := hnsw.ReadSnapshot(filepath.Join(c.dir, graphFile), c.graphOptions())
+	switch {
+	case err == nil && meta.StoreID == c.store.ID():
+		c.graph = g
+		err = c.replayGraph(ctx, meta.Seq)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, store.ErrTrimmed) && !errors.Is(err, store.ErrAhead) {
+			return err
+		}
+	case err == nil:
+		err = errors.New("it belongs to another store")
+	}
+	if err := c.setAside(graphFile, err); err != nil {
+		return err
+	}
+	return c.rebuildGraph(ctx)
+}
+
+// replayGraph applies the changes after seq.
+func (c *collection) replayGraph(ctx context.Context, seq uint64) error {
+	var added []uint32
+	err := c.store.Changes(ctx, c.id, seq, func(ch store.Change) error {
+		for _, s := range ch.OldSlots {
+			c.graph.Delete(s)
+		}
+		added = append(added, ch.NewSlots...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.write.unsaved = len(added)
+	if len(added) == 0 {
+		return nil
+	}
+	return c.lack(ctx, slices.Min(added), len(added))
+}
+
+// lack notes that the graph lacks slots from from on. Where they are many, they are left to the background.
+func (c *collection) lack(ctx context.Context, from uint32, n int) error {
+	s := &span{until: c.slots.end()}
+	s.from.Store(from)
+	if n > c.rebuildFrom {
+		c.rebuild.graph.Store(s)
+		return nil
+	}
+	return c.addSpan(ctx, s, 0)
+}
+
+// rebuildGraph builds the graph from all stored vectors.
+func (c *collection) rebuildGraph(ctx context.Context) error {
+	if c.graph != nil {
+		c.graph.Close()
+	}
+	g, err := hnsw.New(c.graphOptions())
+	if err != nil {
+		return err
+	}
+	c.graph = g
+	_, live := c.slots.counts()
+	c.write.unsaved = live
+	if live > 0 && live <= c.rebuildFrom {
+		c.tell("building the vector index from the store: %d passages", live)
+	}
+	return c.lack(ctx, 0, live)
+}
+
+// wordOptions are the collection's settings as the keyword index takes them.
+func (c *collection) wordOptions() keyword.Options {
+	id := c.store.ID()
+	return keyword.Options{Language: c.config.Language, Identity: hex.EncodeToString(id[:])}
+}
+
+// openWords opens the keyword index and applies the changes since, or builds it anew from the stored documents.
+func (c *collection) openWords(ctx context.Context) error {
+	dir := filepath.Join(c.dir, wordsFolder)
+	x, err := keyword.Open(dir, c.wordOptions())
+	if err == nil {
+		c.words = x
+		if documents, _ := c.slots.counts(); x.Seq() == 0 && documents > c.rebuildFrom {
+			c.rebuild.words.Store(true) // a rebuild was interrupted, or has never begun
+			return c.restartWords()
+		}
+		if err = c.replayWords(ctx, x.Seq()); err == nil {
+			return nil
+		}
+		if closeErr := x.Close(); closeErr != nil {
+			c.tell("closing a keyword index that cannot be used: %v", closeErr)
+		}
+		if !errors.Is(err, store.ErrTrimmed) && !errors.Is(err, store.ErrAhead) {
+			return err
+		}
+	} else if !errors.Is(err, keyword.ErrDamaged) && !errors.Is(err, keyword.ErrMismatch) && !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	if err := c.setAside(wordsFolder, err); err != nil {
+		return err
+	}
+	if c.words, err = keyword.Open(dir, c.wordOptions()); err != nil {
+		return err
+	}
+	return c.rebuildWords(ctx)
+}
+
+// replayWords applies the changes after seq: what a document is now, whatever it was in between.
+func (c *collection) replayWords(ctx context.Context, seq uint64) error {
+	var entries []keyword.Entry
+	flush := func(upTo uint64) error {
+		err := c.words.Apply(ctx, entries, upTo)
+		entries = nil
+		return err
+	}
+	last := seq
+	err := c.store.Changes(ctx, c.id, seq, func(ch store.Change) error {
+		e, err := c.storedEntry(ctx, ch.No)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, e)
+		if last = ch.Seq; len(entries) == replayDocuments {
+			return flush(last)
+		}
+		return nil
+	})
+	if err != nil || last == seq {
+		return err
+	}
+	return flush(last)
+}
+
+// rebuildWords builds the keyword index from all stored documents.
+func (c *collection) rebuildWords(ctx context.Context) error {
+	documents, _ := c.slots.counts()
+	if documents > c.rebuildFrom {
+		c.rebuild.words.Store(true)
+		return nil
+	}
+	if documents > 0 {
+		c.tell("building the keyword index from the store: %d documents", documents)
+	}
+	var entries []keyword.Entry
+	err := c.store.Documents(ctx, c.id, 0, func(d store.Document) error {
+		e, err := c.entry(d.No, d.Fields)
+		if err != nil {
+			return err
+		}
+		if entries = append(entries, e); len(entries) == replayDocuments {
+			// Sequence 0 until the end: an interrupted rebuild starts again.
+			err = c.words.Apply(ctx, entries, 0)
+			entries = nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.words.Apply(ctx, entries, c.seq.Load())
+}
+
+// entry is a stored document as the keyword index takes it.
+func (c *collection) entry(no uint32, fields []byte) (keyword.Entry, error) {
+	parts, err := c.config.Mapping.Split(fields)
+	if err != nil {
+		return keyword.Entry{}, err
+	}
+	e := keyword.Entry{No: no, Values: parts.Values, Text: make([]keyword.Field, len(parts.Text))}
+	for i, f := range parts.Text {
+		e.Text[i] = keyword.Field{Name: f.Name, Text: f.Text}
+	}
+	return e, nil
+}
+
+// storedEntry is the document of a number as it stands now; a deletion where there is none.
+func (c *collection) storedEntry(ctx context.Context, no uint32) (e keyword.Entry, err error) {
+	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
+		d, err := tx.DocumentByNo(no)
+		if errors.Is(err, store.ErrNotFound) {
+			e = keyword.Entry{No: no, Delete: true}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		e, err = c.entry(no, d.Fields)
+		return err
+	})
+	return e, err
+}
+
+// refOf returns the ref of a document number.
+func refOf(no uint32) backend.Ref { return backend.Ref(no) }

@@ -1,0 +1,67 @@
+package embedded
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"searchd/index/hnsw"
+)
+
+// IndexStats are the gauges of a collection's derived indexes.
+type IndexStats struct {
+	Documents      int
+	Passages       int
+	Graph          hnsw.Stats
+	Probe          hnsw.Probe // as of ProbedAt
+	ProbedAt       time.Time  // zero: never
+	GraphRebuild   bool       // passages are missing in the graph and found by a scan
+	KeywordRebuild bool       // documents are missing in the keyword index
+	KeywordBytes   int64      // on disk
+}
+
+// A probe of the graph costs scans: there is one a minute at most, and it takes no more than a hundredth of the time.
+const (
+	probeSamples  = 20
+	probeInterval = time.Minute
+	probeShare    = 100
+)
+
+// probed is the last probe of a graph.
+type probed struct {
+	sync.Mutex // held while probing
+	probe      hnsw.Probe
+	at         time.Time
+	next       time.Time
+}
+
+// IndexStats returns the gauges of a collection. It may take as long as some searches.
+func (b *Backend) IndexStats(ctx context.Context, name string) (IndexStats, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return IndexStats{}, err
+	}
+	defer release()
+	s := IndexStats{
+		Graph:          c.graph.Stats(),
+		GraphRebuild:   c.rebuild.graph.Load() != nil,
+		KeywordRebuild: c.rebuild.words.Load(),
+	}
+	s.Documents, s.Passages = c.slots.counts()
+	if s.KeywordBytes, err = c.words.Size(); err != nil {
+		return s, err
+	}
+	p := &c.probed
+	p.Lock()
+	defer p.Unlock()
+	if now := time.Now(); !now.Before(p.next) {
+		probe, err := c.graph.Probe(ctx, probeSamples)
+		if err != nil {
+			return s, err
+		}
+		p.probe, p.at = probe, now
+		p.next = now.Add(max(probeInterval, probeShare*time.Since(now)))
+	}
+	s.Probe, s.ProbedAt = p.probe, p.at
+	return s, nil
+}

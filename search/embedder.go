@@ -1,0 +1,159 @@
+package search
+
+import (
+	"container/list"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"searchd/encoder"
+	"searchd/models"
+)
+
+// Embedder turns texts into vectors. Implementations are safe for concurrent use.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error)
+	CountTokens(text string) int // special tokens not included
+	Model() ModelInfo
+	Calibration() models.Calibration
+}
+
+// EmbedOptions say how texts are encoded.
+type EmbedOptions struct {
+	Query      bool   // with the checkpoint's prompt for queries; otherwise with the one for documents
+	Prompt     string // instead: the name of one of the checkpoint's prompts, PromptDefault or PromptNone
+	Dimensions int    // the first so many dimensions, normalised again; 0: all
+}
+
+// Values of EmbedOptions.Prompt besides the names of prompts.
+const (
+	PromptDefault = "@default"         // the checkpoint's default prompt, or none
+	PromptNone    = encoder.PromptNone // no prompt
+)
+
+// prompt returns the name by which the encoder knows the prompt.
+func (o EmbedOptions) prompt() string {
+	switch {
+	case o.Prompt == PromptDefault:
+		return ""
+	case o.Prompt != "":
+		return o.Prompt
+	case o.Query:
+		return encoder.PromptQuery
+	}
+	return encoder.PromptDocument
+}
+
+// Embeddings are the vectors of some texts, in their order.
+type Embeddings struct {
+	Vectors   [][]float32
+	Tokens    int    // ids encoded, special tokens included
+	Counts    []int  // of each text; nil where the Embedder does not say
+	Truncated []bool // texts longer than the checkpoint takes
+	Model     ModelInfo
+
+	Queue     time.Duration // waited for others; of a large request, summed over its parts
+	Inference time.Duration // encoded
+}
+
+// checkpointEmbedder is the Embedder over a loaded checkpoint.
+type checkpointEmbedder struct{ checkpoint *models.Checkpoint }
+
+// NewEmbedder returns the Embedder that runs a checkpoint.
+func NewEmbedder(c *models.Checkpoint) Embedder { return checkpointEmbedder{c} }
+
+func (e checkpointEmbedder) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
+	r, err := e.checkpoint.Encode(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt(), Dimensions: o.Dimensions, KeepIDs: true})
+	if err != nil {
+		return nil, err
+	}
+	return e.embeddings(r), nil
+}
+
+func (e checkpointEmbedder) embeddings(r *encoder.Result) *Embeddings {
+	out := &Embeddings{Vectors: r.Vectors, Tokens: r.Tokens, Counts: make([]int, len(r.IDs)), Truncated: r.Truncated, Model: e.Model()}
+	for i, ids := range r.IDs {
+		out.Counts[i] = len(ids)
+	}
+	return out
+}
+
+func (e checkpointEmbedder) CountTokens(text string) int { return e.checkpoint.Tokenizer().Count(text) }
+
+func (e checkpointEmbedder) Calibration() models.Calibration { return e.checkpoint.Calibration }
+
+func (e checkpointEmbedder) Model() ModelInfo {
+	i := e.checkpoint.Info()
+	return ModelInfo{Name: e.checkpoint.Name, SHA256: hex.EncodeToString(i.SHA256[:]), Dimension: e.checkpoint.Dim(), Pooling: strings.Join(i.Pooling, "+"), MaxTokens: e.checkpoint.MaxSeqLength()}
+}
+
+// normalize scales v to unit length in place. It reports false for a vector without a direction: zero, NaN or infinite.
+func normalize(v []float32) bool {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if !(sum > 0) || math.IsInf(sum, 0) {
+		return false
+	}
+	scale := float32(1 / math.Sqrt(sum))
+	for i := range v {
+		v[i] *= scale
+	}
+	return true
+}
+
+// queryCache keeps the vectors of recent queries, least recently used dropped first.
+type queryCache struct {
+	mu struct {
+		sync.Mutex
+		order *list.List // of *cachedQuery, most recent first
+		byKey map[string]*list.Element
+	}
+	size int
+}
+
+type cachedQuery struct {
+	text   string
+	vector []float32
+}
+
+func newQueryCache(size int) *queryCache {
+	c := &queryCache{size: size}
+	c.mu.order, c.mu.byKey = list.New(), map[string]*list.Element{}
+	return c
+}
+
+// vector returns the unit vector of a query, which the caller must not change.
+func (c *queryCache) vector(ctx context.Context, e *collector, text string) ([]float32, error) {
+	c.mu.Lock()
+	if el := c.mu.byKey[text]; el != nil {
+		c.mu.order.MoveToFront(el)
+		c.mu.Unlock()
+		return el.Value.(*cachedQuery).vector, nil
+	}
+	c.mu.Unlock()
+	r, err := e.query(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	v := r.Vectors[0]
+	if !normalize(v) {
+		return nil, fmt.Errorf("the checkpoint gives no direction to the query %s", quoteShort(text))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.byKey[text] == nil {
+		c.mu.byKey[text] = c.mu.order.PushFront(&cachedQuery{text, v})
+	}
+	if c.mu.order.Len() > c.size {
+		last := c.mu.order.Back()
+		c.mu.order.Remove(last)
+		delete(c.mu.byKey, last.Value.(*cachedQuery).text)
+	}
+	return v, nil
+}

@@ -1,0 +1,232 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"searchd/encoder"
+)
+
+// SparseEncoder gives sparse vectors, as a SPLADE checkpoint does.
+type SparseEncoder interface {
+	EncodeSparse(ctx context.Context, texts []string, o encoder.EncodeOptions) (*encoder.SparseResult, error)
+}
+
+// EncoderInfo says what the engine's checkpoints can do, besides vectors.
+type EncoderInfo struct {
+	Family     string            `json:"family"`
+	Layers     int               `json:"layers"`
+	Heads      int               `json:"heads"`
+	Hidden     int               `json:"hidden"`
+	Vocabulary int               `json:"vocabulary"`
+	Precision  string            `json:"precision"` // f32, int8
+	Normalize  bool              `json:"normalize"` // whether vectors leave the checkpoint with unit length
+	Prompts    map[string]string `json:"prompts,omitempty"`
+	Default    string            `json:"default_prompt,omitempty"`
+	Sparse     bool              `json:"sparse"`
+	Reranker   *RerankerInfo     `json:"reranker,omitempty"`
+}
+
+// Encoder describes what the engine's checkpoints can do. Of an [Embedder] that is no checkpoint it knows little.
+func (e *Engine) Encoder() EncoderInfo {
+	i := EncoderInfo{Precision: encoder.Float32.String(), Sparse: e.sparse != nil}
+	if c, ok := e.embedder.(checkpointEmbedder); ok {
+		m := c.checkpoint.Info()
+		i.Family, i.Layers, i.Heads, i.Hidden, i.Vocabulary = m.Family, m.Layers, m.Heads, m.Hidden, m.Vocab
+		i.Precision, i.Normalize, i.Prompts, i.Default = m.Precision.String(), m.Normalize, maps.Clone(m.Prompts), m.Default
+	}
+	if e.reranker != nil {
+		r := e.reranker.Model()
+		i.Reranker = &r
+	}
+	return i
+}
+
+// Embed encodes texts with the engine's checkpoint, together with those of other requests where that saves time. Any number of texts
+// may be given. It returns [ErrBusy] where too much is waiting already.
+func (e *Engine) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
+	if err := e.checkDimensions(o); err != nil {
+		return nil, err
+	}
+	r, err := e.collector.Embed(ctx, texts, o)
+	return r, refused(err)
+}
+
+func (e *Engine) checkDimensions(o EmbedOptions) error {
+	if d := e.embedder.Model().Dimension; o.Dimensions < 0 || o.Dimensions > d {
+		return &FieldError{"dimensions", o.Dimensions, fmt.Sprintf("1 to %d", d)}
+	}
+	return nil
+}
+
+// EmbedIDs encodes texts that are tokens already, special tokens included, as [Engine.Tokenize] gives them. Of o only Dimensions counts.
+func (e *Engine) EmbedIDs(ctx context.Context, ids [][]int32, o EmbedOptions) (*Embeddings, error) {
+	if err := e.checkDimensions(o); err != nil {
+		return nil, err
+	}
+	c, err := e.checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	r, err := c.checkpoint.EncodeIDs(ctx, ids, encoder.EncodeOptions{Dimensions: o.Dimensions, KeepIDs: true})
+	if err != nil {
+		return nil, refused(err)
+	}
+	out := c.embeddings(r)
+	out.Inference = time.Since(began)
+	return out, nil
+}
+
+// TokenVectors are the vectors of the tokens of some texts, before pooling.
+type TokenVectors struct {
+	Vectors   [][][]float32 // [n][L][H]
+	Tokens    int
+	Truncated []bool
+}
+
+// EmbedTokens returns the vector of each token of each text. It returns [ErrUnsupported] where the checkpoint has no layers.
+func (e *Engine) EmbedTokens(ctx context.Context, texts []string, ids [][]int32, o EmbedOptions) (*TokenVectors, error) {
+	c, err := e.checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	var r *encoder.TokenStates
+	if ids != nil {
+		r, err = c.checkpoint.EncodeTokensIDs(ctx, ids)
+	} else {
+		r, err = c.checkpoint.EncodeTokens(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt()})
+	}
+	if err != nil {
+		return nil, refused(err)
+	}
+	out := &TokenVectors{Vectors: make([][][]float32, len(r.States)), Tokens: r.Tokens, Truncated: r.Truncated}
+	h := c.checkpoint.Info().Hidden
+	for i, states := range r.States {
+		for row := range slices.Chunk(states, h) {
+			out.Vectors[i] = append(out.Vectors[i], row)
+		}
+	}
+	return out, nil
+}
+
+// EmbedSparse returns sparse vectors. It returns [ErrUnsupported] without a checkpoint that gives them.
+func (e *Engine) EmbedSparse(ctx context.Context, texts []string, o EmbedOptions) (*encoder.SparseResult, error) {
+	if e.sparse == nil {
+		return nil, fmt.Errorf("%w: the server has no checkpoint that gives sparse vectors; start it with --sparse-model and a SPLADE checkpoint", ErrUnsupported)
+	}
+	r, err := e.sparse.EncodeSparse(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt()})
+	return r, refused(err)
+}
+
+// Token is a token of a text.
+type Token struct {
+	ID      int32
+	Token   string // as the vocabulary writes it
+	Start   int    // byte offsets [Start, End) into the text
+	End     int
+	Special bool // put there by the checkpoint's template; Start and End are 0
+}
+
+// Tokenization is a text as the checkpoint reads it.
+type Tokenization struct {
+	Text   string // with its prompt; what the offsets refer to
+	Tokens []Token
+}
+
+// Tokenize cuts texts into tokens, however long they are, with or without the special tokens around them.
+func (e *Engine) Tokenize(ctx context.Context, texts []string, special bool, o EmbedOptions) ([]Tokenization, error) {
+	c, err := e.checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	prompt, err := c.promptText(o)
+	if err != nil {
+		return nil, err
+	}
+	t := c.checkpoint.Tokenizer()
+	out := make([]Tokenization, len(texts))
+	for i, text := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out[i].Text = prompt + text
+		encoding := t.EncodeBare(out[i].Text)
+		if special {
+			encoding = t.Encode(out[i].Text, 0)
+		}
+		out[i].Tokens = make([]Token, len(encoding.IDs))
+		for j, id := range encoding.IDs {
+			word, _ := t.Token(id)
+			span := encoding.Spans[j]
+			out[i].Tokens[j] = Token{id, word, span.Start, span.End, special && span.Start == span.End}
+		}
+	}
+	return out, nil
+}
+
+// Decode returns the texts of lists of token ids.
+func (e *Engine) Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([]string, error) {
+	c, err := e.checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(ids))
+	for i, list := range ids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out[i] = c.checkpoint.Tokenizer().Decode(list, skipSpecial)
+	}
+	return out, nil
+}
+
+// promptText returns the text that o puts before each text.
+func (e checkpointEmbedder) promptText(o EmbedOptions) (string, error) {
+	i := e.checkpoint.Info()
+	switch name := o.prompt(); name {
+	case encoder.PromptNone:
+		return "", nil
+	case "":
+		return i.Prompts[i.Default], nil
+	case encoder.PromptQuery, encoder.PromptDocument:
+		for _, try := range map[string][]string{encoder.PromptQuery: {"query"}, encoder.PromptDocument: {"document", "passage", "corpus"}}[name] {
+			if text, ok := i.Prompts[try]; ok {
+				return text, nil
+			}
+		}
+		return i.Prompts[i.Default], nil
+	default:
+		text, ok := i.Prompts[name]
+		if !ok {
+			return "", refused(fmt.Errorf("%w: %q", encoder.ErrPrompt, name))
+		}
+		return text, nil
+	}
+}
+
+// checkpoint returns the engine's checkpoint, which tests and backends may have replaced by another [Embedder].
+func (e *Engine) checkpoint() (checkpointEmbedder, error) {
+	c, ok := e.embedder.(checkpointEmbedder)
+	if !ok {
+		return c, fmt.Errorf("%w: the embedder is no checkpoint, and has neither tokens nor layers", ErrUnsupported)
+	}
+	return c, nil
+}
+
+// refused gives the encoder's errors about a request the engine's names.
+func refused(err error) error {
+	for _, pair := range [...]struct{ from, to error }{
+		{encoder.ErrPrompt, ErrInvalid}, {encoder.ErrTokenID, ErrInvalid}, {encoder.ErrDimensions, ErrInvalid},
+		{encoder.ErrInspect, ErrUnsupported}, {encoder.ErrNotDense, ErrUnsupported}, {encoder.ErrNotSparse, ErrUnsupported}, {encoder.ErrNoHead, ErrUnsupported},
+	} {
+		if errors.Is(err, pair.from) {
+			return translated{err, pair.to}
+		}
+	}
+	return err
+}

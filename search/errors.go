@@ -1,0 +1,48 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors that callers tell apart with [errors.Is]. The text of a returned error names the thing that it is about.
+var (
+	ErrInvalid            = errors.New("invalid request")       // a field's value is not allowed; see [FieldError]
+	ErrCollectionNotFound = errors.New("collection not found")  //
+	ErrCollectionExists   = errors.New("collection exists")     //
+	ErrDocumentNotFound   = errors.New("document not found")    //
+	ErrConflict           = errors.New("revision conflict")     // the document's revision is not the expected one
+	ErrModelMismatch      = errors.New("model mismatch")        // the collection was built with another checkpoint
+	ErrReadOnly           = errors.New("data folder read-only") // after a failed commit; reopen to go on
+	ErrNoSpace            = errors.New("no space left")         // the disk or the configured size is full; reads go on
+	ErrClosed             = errors.New("engine closed")         //
+	ErrBusy               = errors.New("too much is waiting to be encoded")
+	ErrUnsupported        = errors.New("not supported here") // the checkpoints that the engine was given cannot do it
+)
+
+// FieldError says which field of a request is wrong, its value, and what is allowed. It matches [ErrInvalid].
+type FieldError struct {
+	Field   string // as the client wrote it, e.g. "limit" or "settings.fields.title.type"
+	Value   any    // what was given; shortened when printed
+	Allowed string // what is allowed, e.g. "1 to 1000"
+}
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%s: got %s, allowed: %s", e.Field, quoteShort(e.Value), e.Allowed)
+}
+
+// Is makes errors.Is(err, ErrInvalid) true.
+func (e *FieldError) Is(target error) bool { return target == ErrInvalid }
+
+func quoteShort(v any) string {
+	s := fmt.Sprintf("%v", v)
+	if t, ok := v.(string); ok {
+		s = fmt.Sprintf("%q", t)
+	}
+	const limit = 120
+	if len(s) > limit {
+		r := []rune(s)
+		s = string(r[:min(len(r), limit)]) + "…"
+	}
+	return s
+}

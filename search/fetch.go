@@ -1,0 +1,134 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"searchd/search/backend"
+	"searchd/search/mapping"
+)
+
+// fetch turns the page's candidates into hits. A document that was deleted since it was found is left out.
+func (s *search) fetch(ctx context.Context) error {
+	from := min(s.plan.Offset, len(s.candidates))
+	s.page = s.candidates[from:min(from+s.plan.limit, len(s.candidates))]
+	s.hits = make([]Hit, 0, len(s.page))
+	refs := make([]backend.Ref, len(s.page))
+	for i, c := range s.page {
+		refs[i] = c.ref
+	}
+	docs, err := s.engine.backend.Fetch(ctx, s.collection, refs)
+	if err != nil {
+		return err
+	}
+	cosines := make([][]float64, len(refs))
+	if s.vector != nil {
+		if cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, refs); err != nil {
+			return err
+		}
+	}
+	m, err := s.marker(ctx)
+	if err != nil {
+		return err
+	}
+	for i, d := range docs {
+		if d == nil {
+			continue
+		}
+		h, err := s.hit(ctx, s.page[i], d, cosines[i], m)
+		if err != nil {
+			return err
+		}
+		s.hits = append(s.hits, h)
+	}
+	return nil
+}
+
+// hit makes one hit.
+func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosines []float64, m *marker) (Hit, error) {
+	h := Hit{ID: d.ID, Score: c.score, Document: d.Fields, Passages: []PassageHit{}}
+	parts, err := s.record.Settings.Fields.Split(d.Fields)
+	if err != nil {
+		return h, err
+	}
+	var texts []PassageHit
+	for _, p := range d.Passages {
+		texts = append(texts, passageHit(parts, p))
+	}
+	for _, i := range bestPassages(texts, cosines, m, s.plan.Passages) {
+		p := texts[i]
+		if len(cosines) == len(texts) {
+			p.Score = &cosines[i]
+		}
+		if m != nil {
+			p.Marked = m.mark(p.Text)
+		}
+		h.Passages = append(h.Passages, p)
+	}
+	if m != nil {
+		for _, f := range parts.Text {
+			if snippets := m.snippets(f.Text); len(snippets) > 0 {
+				if h.Highlights == nil {
+					h.Highlights = map[string][]string{}
+				}
+				h.Highlights[f.Name] = snippets
+			}
+		}
+	}
+	if s.plan.Explain {
+		if h.Explain, err = s.explain(ctx, c); err != nil {
+			return h, err
+		}
+	}
+	return h, nil
+}
+
+// passageHit returns a passage with its text.
+func passageHit(parts mapping.Parts, p backend.Passage) PassageHit {
+	h := PassageHit{Field: p.Field, Start: p.Start, End: p.End}
+	if f, ok := parts.Field(p.Field); ok && 0 <= p.Start && p.Start <= p.End && p.End <= len(f.Text) {
+		h.Text = f.Text[p.Start:p.End]
+	}
+	return h
+}
+
+// bestPassages returns the positions of the n best passages, best first: by cosine where the query was encoded,
+// else by how many of the query's terms they hold; equal ones in the order of the text.
+func bestPassages(texts []PassageHit, cosines []float64, m *marker, n int) []int {
+	order := make([]int, len(texts))
+	value := make([]float64, len(texts))
+	for i := range texts {
+		order[i] = i
+		if len(cosines) == len(texts) {
+			value[i] = cosines[i]
+		} else if m != nil && len(texts) > 1 {
+			value[i] = m.weight(texts[i].Text)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value[b], value[a]) })
+	return order[:min(n, len(order))]
+}
+
+// explain says how a candidate's score came about.
+func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
+	e := &Explain{}
+	if s.plan.Mode != Semantic {
+		terms, err := s.engine.backend.WordTerms(ctx, s.collection, s.plan.words, c.ref)
+		if err != nil {
+			return nil, err
+		}
+		e.Keyword = &KeywordExplain{Rank: c.words.rank, Score: c.words.score, Ceiling: s.wordCeiling, Norm: c.words.norm, Terms: make([]TermExplain, len(terms))}
+		for i, t := range terms {
+			e.Keyword.Terms[i] = TermExplain(t)
+		}
+	}
+	if s.plan.Mode != Keyword && c.vector.known {
+		e.Vector = &VectorExplain{Rank: c.vector.rank, Cosine: c.vector.score, Norm: c.vector.norm}
+	}
+	if s.plan.Mode == Hybrid {
+		e.Fusion = &FusionExplain{Method: s.plan.Fusion, Alpha: s.plan.alpha, Window: s.plan.Window}
+	}
+	e.Rerank = c.rerank
+	return e, nil
+}

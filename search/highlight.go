@@ -1,0 +1,158 @@
+package search
+
+import (
+	"context"
+	"html"
+	"strings"
+	"unicode"
+
+	"searchd/search/backend"
+)
+
+// Bounds of highlighting.
+const (
+	snippetBytes     = 240       // of one snippet, roughly
+	snippetsPerField = 2         //
+	analysedBytes    = 128 << 10 // of one field; what comes after is not searched for marks
+)
+
+// marker finds the query's terms in texts.
+type marker struct {
+	analyze func(text string) []backend.Token
+	terms   map[string]bool
+}
+
+// marker returns nil where nothing is to be marked.
+func (s *search) marker(ctx context.Context) (*marker, error) {
+	if !s.plan.highlight {
+		return nil, nil
+	}
+	return s.newMarker(ctx)
+}
+
+func (s *search) newMarker(ctx context.Context) (*marker, error) {
+	tokens, err := s.engine.backend.Analyze(ctx, s.collection, s.plan.Q)
+	if err != nil {
+		return nil, err
+	}
+	m := &marker{terms: make(map[string]bool, len(tokens))}
+	for _, t := range tokens {
+		m.terms[t.Term] = true
+	}
+	m.analyze = func(text string) []backend.Token {
+		tokens, err := s.engine.backend.Analyze(ctx, s.collection, text[:runeEnd(text, min(len(text), analysedBytes))])
+		if err != nil {
+			return nil // marks are an ornament: a hit without them is still right
+		}
+		return tokens
+	}
+	return m, nil
+}
+
+// matches returns the tokens of text that are among the query's terms, in order and without overlap.
+func (m *marker) matches(text string) []backend.Token {
+	var out []backend.Token
+	end := 0
+	for _, t := range m.analyze(text) {
+		if m.terms[t.Term] && t.Start >= end && t.End <= len(text) {
+			out = append(out, t)
+			end = t.End
+		}
+	}
+	return out
+}
+
+// weight is how well a text covers the query's terms: different terms count, repeats a little.
+func (m *marker) weight(text string) float64 {
+	seen := map[string]bool{}
+	matches := m.matches(text)
+	for _, t := range matches {
+		seen[t.Term] = true
+	}
+	return float64(len(seen)) + float64(len(matches))/1e4
+}
+
+// mark returns text HTML-escaped with the query's words in <mark>…</mark>.
+func (m *marker) mark(text string) string { return markup(text, span{0, len(text)}, m.matches(text)) }
+
+// snippets returns the places of text with most of the query's terms, marked, in the order of the text.
+func (m *marker) snippets(text string) []string {
+	matches := m.matches(text)
+	var out []string
+	for len(matches) > 0 && len(out) < snippetsPerField {
+		window, n := densest(matches)
+		s := widen(text, window)
+		out = append(out, markup(text, s, matches))
+		rest := matches[n:]
+		for len(rest) > 0 && rest[0].Start < s.end {
+			rest = rest[1:]
+		}
+		matches = rest
+	}
+	return out
+}
+
+// densest returns the window of at most snippetBytes with most different terms, the first of equals, and the index of its first match.
+func densest(matches []backend.Token) (span, int) {
+	best, bestTerms, at := span{}, 0, 0
+	for i := range matches {
+		terms := map[string]bool{}
+		w := span{matches[i].Start, matches[i].End}
+		for _, t := range matches[i:min(len(matches), i+64)] {
+			if t.End-w.start > snippetBytes {
+				break
+			}
+			terms[t.Term] = true
+			w.end = t.End
+		}
+		if len(terms) > bestTerms {
+			best, bestTerms, at = w, len(terms), i
+		}
+	}
+	return best, at
+}
+
+// widen grows a window to about snippetBytes, to the ends of words.
+func widen(text string, w span) span {
+	room := max(snippetBytes-(w.end-w.start), 0)
+	start, end := max(0, w.start-room/3), min(len(text), w.end+room-room/3)
+	if start > 0 {
+		if i := strings.IndexFunc(text[start:w.start], unicode.IsSpace); i >= 0 {
+			start += i
+		} else {
+			start = w.start
+		}
+	}
+	if end < len(text) {
+		if i := strings.LastIndexFunc(text[w.end:end], unicode.IsSpace); i >= 0 {
+			end = w.end + i
+		} else {
+			end = w.end
+		}
+	}
+	return trim(text, span{start, end})
+}
+
+// markup returns text[s.start:s.end] HTML-escaped with the matches inside it marked, and an ellipsis where it was cut.
+func markup(text string, s span, matches []backend.Token) string {
+	var b strings.Builder
+	if s.start > 0 {
+		b.WriteString("… ")
+	}
+	at := s.start
+	for _, t := range matches {
+		if t.Start < at || t.End > s.end {
+			continue
+		}
+		b.WriteString(html.EscapeString(text[at:t.Start]))
+		b.WriteString("<mark>")
+		b.WriteString(html.EscapeString(text[t.Start:t.End]))
+		b.WriteString("</mark>")
+		at = t.End
+	}
+	b.WriteString(html.EscapeString(text[at:s.end]))
+	if s.end < len(text) {
+		b.WriteString(" …")
+	}
+	return b.String()
+}

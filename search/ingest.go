@@ -1,0 +1,308 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"searchd/search/backend"
+	"searchd/search/mapping"
+)
+
+// Bounds of what one commit holds, so that memory does not grow with the size of a request.
+const (
+	commitPassages = 1024
+	commitBytes    = 16 << 20
+	maxIDBytes     = 512
+)
+
+// Ingest puts documents into a collection: each is checked, skipped if the stored one is equal, cut into passages, encoded,
+// committed and indexed. It answers each document in order; an error is returned only where the rest could not be tried,
+// together with the results of what was committed before. A result other than [Failed] is durable.
+func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document) ([]ItemResult, error) {
+	c, r, err := e.open(ctx, collection)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.sameModel(collection, r); err != nil {
+		return nil, err
+	}
+	in := &ingest{engine: e, collection: c, record: r, seen: map[string]bool{}}
+	results := make([]ItemResult, len(docs))
+	committed := make(chan error, 1) // what became of the commit under way
+	committed <- nil
+	done := 0 // documents whose commit has ended
+	for at := 0; at < len(docs); {
+		n := in.take(docs[at:])
+		part := results[at : at+n]
+		items, err := in.prepare(ctx, docs[at:at+n], part) // while the commit before goes on
+		if before := <-committed; before != nil {
+			return results[:done], translate(before)
+		}
+		if done = at; err != nil {
+			return results[:done], translate(err)
+		}
+		go func() { committed <- in.apply(ctx, items, part) }()
+		at += n
+	}
+	if err := <-committed; err != nil {
+		return results[:done], translate(err)
+	}
+	return results, nil
+}
+
+// ingest is one call of [Engine.Ingest].
+type ingest struct {
+	engine     *Engine
+	collection backend.Collection
+	record     record
+	seen       map[string]bool // ids written by this call: their stored hash is no longer what Lookup said
+}
+
+// item is a document on its way through.
+type item struct {
+	write backend.Write
+	parts mapping.Parts
+	texts []string // to be encoded, one per passage
+	done  bool     // nothing left to do: failed or unchanged
+}
+
+// take returns how many of the documents make up the next commit, at least one.
+func (in *ingest) take(docs []Document) int {
+	size := 0
+	for i, d := range docs {
+		size += len(d.Fields)
+		if i > 0 && (size > commitBytes || i >= commitPassages) {
+			return i
+		}
+	}
+	return len(docs)
+}
+
+// prepare takes the documents of one commit through the pipeline until they can be written. It answers those that need not be.
+func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemResult) ([]item, error) {
+	items := make([]item, len(docs))
+	for i := range docs {
+		results[i].ID = docs[i].ID
+		if err := in.check(&items[i], docs[i]); err != nil {
+			items[i].done = true
+			results[i].Status, results[i].Err = Failed, err
+			continue
+		}
+		results[i].ID = items[i].write.ID
+	}
+	if err := in.skipUnchanged(ctx, items, results); err != nil {
+		return nil, err
+	}
+	for i := range items {
+		if items[i].done {
+			continue
+		}
+		if in.cut(&items[i]); len(items[i].texts) == 0 {
+			items[i].done = true
+			results[i].Status, results[i].Err = Failed, &FieldError{"document", items[i].write.ID, "at least one text field that is not empty"}
+		}
+	}
+	return items, in.encode(ctx, items)
+}
+
+// check reads one document: id, JSON, fields, hash.
+func (in *ingest) check(it *item, d Document) error {
+	parts, err := in.record.Settings.Fields.Split(d.Fields)
+	if err != nil {
+		return &FieldError{"document", d.ID, strings.TrimPrefix(err.Error(), mapping.ErrDocument.Error()+": ")}
+	}
+	canonical, err := canonicalJSON(d.Fields)
+	if err != nil {
+		return &FieldError{"document", d.ID, err.Error()}
+	}
+	it.parts = parts
+	it.write = backend.Write{ID: d.ID, Fields: canonical, Hash: sha256.Sum256(canonical), IfRevision: d.IfRevision}
+	if d.ID == "" {
+		it.write.ID = hex.EncodeToString(it.write.Hash[:16])
+	}
+	return CheckID(it.write.ID)
+}
+
+// CheckID refuses ids that are not 1 to 512 bytes of UTF-8 without control characters.
+func CheckID(id string) error {
+	if id == "" || len(id) > maxIDBytes || !utf8.ValidString(id) || strings.IndexFunc(id, unicode.IsControl) >= 0 {
+		return &FieldError{"id", id, fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", maxIDBytes)}
+	}
+	return nil
+}
+
+// canonicalJSON returns the object with sorted keys and no white space: equal objects give equal bytes. Numbers keep their text.
+func canonicalJSON(raw []byte) ([]byte, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v map[string]any
+	if err := dec.Decode(&v); err != nil {
+		return nil, fmt.Errorf("a JSON object: %v", err)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// skipUnchanged marks the documents whose stored content is the same.
+func (in *ingest) skipUnchanged(ctx context.Context, items []item, results []ItemResult) error {
+	var ids []string
+	var at []int
+	for i := range items {
+		if id := items[i].write.ID; !items[i].done {
+			if !in.seen[id] {
+				ids, at = append(ids, id), append(at, i)
+			}
+			in.seen[id] = true
+		}
+	}
+	stored, err := in.engine.backend.Lookup(ctx, in.collection.Name, ids)
+	if err != nil {
+		return err
+	}
+	for j, d := range stored {
+		i := at[j]
+		if w := &items[i].write; d != nil && d.Hash == w.Hash && (w.IfRevision == nil || *w.IfRevision == d.Revision) {
+			items[i].done = true
+			results[i] = ItemResult{ID: d.ID, Status: Unchanged, Revision: d.Revision, Passages: len(d.Passages)}
+		}
+	}
+	return nil
+}
+
+// cut sets the passages of a document and the texts that stand for them: the title, where there is one, and the passage.
+func (in *ingest) cut(it *item) {
+	s := in.record.Settings.Passages
+	budget := in.record.Model.MaxTokens
+	if s.MaxTokens > 0 {
+		budget = min(budget, s.MaxTokens)
+	}
+	budget -= specialTokens
+	count := in.engine.embedder.CountTokens
+	title := strings.TrimSpace(it.parts.Title)
+	if s.NoTitle {
+		title = ""
+	}
+	if title != "" {
+		title = firstTokens(title, budget/3, count)
+		budget -= count(title)
+	}
+	for _, f := range it.parts.Text {
+		if mapping.IsTitle(f.Name) && len(it.parts.Text) > 1 && !s.NoTitle {
+			continue // it stands in front of every passage
+		}
+		prefix := title
+		if mapping.IsTitle(f.Name) {
+			prefix = ""
+		}
+		for _, sp := range (cutter{max(budget, 1), count}).cut(f.Text) {
+			text := f.Text[sp.start:sp.end]
+			if prefix != "" && !strings.HasPrefix(text, prefix) {
+				text = prefix + "\n" + text
+			}
+			it.texts = append(it.texts, text)
+			it.write.Passages = append(it.write.Passages, backend.Passage{Field: f.Name, Start: sp.start, End: sp.end})
+		}
+	}
+}
+
+// specialTokens is what a checkpoint adds to a text at most: one in front, one behind, and one for safety's sake.
+const specialTokens = 3
+
+// firstTokens returns the longest prefix of text, cut at a word, that has at most n tokens.
+func firstTokens(text string, n int, count func(string) int) string {
+	if count(text) <= n {
+		return text
+	}
+	end, _ := cutter{max(n, 1), count}.fit(text)
+	return strings.TrimSpace(text[:end])
+}
+
+// encode sets the vectors of all passages, in one call of the embedder.
+func (in *ingest) encode(ctx context.Context, items []item) error {
+	var texts []string
+	for i := range items {
+		if !items[i].done {
+			texts = append(texts, items[i].texts...)
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	select {
+	case in.engine.ingests <- struct{}{}:
+		defer func() { <-in.engine.ingests }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	r, err := in.engine.embedder.Embed(ctx, texts, EmbedOptions{})
+	if err != nil {
+		return fmt.Errorf("encoding %d passages: %w", len(texts), err)
+	}
+	vectors := r.Vectors
+	for i := range items {
+		if it := &items[i]; !it.done {
+			it.write.Vectors, vectors = vectors[:len(it.texts)], vectors[len(it.texts):]
+			for j, v := range it.write.Vectors {
+				if !normalize(v) {
+					return fmt.Errorf("document %s: the checkpoint gives no direction to passage %d", it.write.ID, j)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// apply commits what is left and writes the results.
+func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult) error {
+	var writes []backend.Write
+	var at []int
+	for i := range items {
+		if !items[i].done {
+			writes, at = append(writes, items[i].write), append(at, i)
+		}
+	}
+	if len(writes) == 0 {
+		return nil
+	}
+	outcomes, err := in.engine.backend.Apply(ctx, in.collection.Name, writes)
+	if err != nil {
+		return err
+	}
+	for j, o := range outcomes {
+		results[at[j]] = itemResult(writes[j], o)
+	}
+	return nil
+}
+
+func itemResult(w backend.Write, o backend.Outcome) ItemResult {
+	r := ItemResult{ID: w.ID, Revision: o.Revision, Passages: len(w.Passages)}
+	switch o.Status {
+	case backend.Created:
+		r.Status = Created
+	case backend.Updated:
+		r.Status = Updated
+	case backend.Unchanged:
+		r.Status = Unchanged
+	case backend.Deleted:
+		r.Status = Deleted
+	case backend.Missing:
+		r.Status, r.Err = Failed, fmt.Errorf("%w: %s", ErrDocumentNotFound, w.ID)
+	case backend.Conflict:
+		r.Status, r.Err = Failed, fmt.Errorf("%w: document %s has revision %d", ErrConflict, w.ID, o.Revision)
+	default:
+		r.Status, r.Err = Failed, fmt.Errorf("document %s: unknown status %d", w.ID, o.Status)
+	}
+	return r
+}

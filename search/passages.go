@@ -1,0 +1,209 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/sentences"
+)
+
+// span is a window [start, end) of a text, in bytes.
+type span struct{ start, end int }
+
+// cutter cuts texts into passages that fit a token budget.
+//
+// The rules, in order:
+//  1. A heading starts a passage, unless the passage so far has nothing but headings.
+//  2. Units (sentences; lines in text without sentences) are packed until the next one does not fit.
+//  3. A paragraph that fits whole is not torn apart when the passage before it is at least half full.
+//  4. A unit longer than the budget is cut at words, a word longer than the budget at runes.
+//
+// Passages do not overlap, hold no white space at their ends, and together hold every word of the text.
+type cutter struct {
+	budget int                   // tokens per passage, special tokens not included; at least 1
+	count  func(text string) int // tokens of a text, special tokens not included
+}
+
+// unit is a piece of text that is kept whole where it fits.
+type unit struct {
+	span
+	tokens    int
+	paragraph int  // number of its paragraph
+	heading   bool // a Markdown heading line
+}
+
+// cut returns the passages of text, first to last. A text of white space has none.
+func (c cutter) cut(text string) []span {
+	units := c.units(text)
+	left := make([]int, len(units)) // tokens from each unit to the end of its paragraph
+	for i := len(units) - 1; i >= 0; i-- {
+		left[i] = units[i].tokens
+		if i+1 < len(units) && units[i+1].paragraph == units[i].paragraph {
+			left[i] += left[i+1]
+		}
+	}
+	var out []span
+	first, used := 0, 0
+	for i, u := range units {
+		starts := i > first && units[i-1].paragraph != u.paragraph
+		switch {
+		case i == first:
+		case u.heading && !units[i-1].heading,
+			used+u.tokens > c.budget,
+			starts && used*2 >= c.budget && used+left[i] > c.budget && left[i] <= c.budget:
+			out = append(out, span{units[first].start, units[i-1].end})
+			first, used = i, 0
+		}
+		used += u.tokens
+	}
+	if first < len(units) {
+		out = append(out, span{units[first].start, units[len(units)-1].end})
+	}
+	return out
+}
+
+// units cuts text into pieces of at most budget tokens, in order.
+func (c cutter) units(text string) []unit {
+	var out []unit
+	paragraph := 0
+	for start := 0; start < len(text); {
+		end, next := paragraphEnd(text, start)
+		for _, line := range headingSplit(text, start, end) {
+			for it, at := sentences.FromString(text[line.start:line.end]), line.start; it.Next(); {
+				s := trim(text, span{at, at + len(it.Value())})
+				at += len(it.Value())
+				if s.start < s.end {
+					out = c.appendUnit(out, text, s, paragraph, isHeading(text[line.start:line.end]))
+				}
+			}
+		}
+		start = next
+		paragraph++
+	}
+	return out
+}
+
+// appendUnit adds s, cut at words where it is too long.
+func (c cutter) appendUnit(out []unit, text string, s span, paragraph int, heading bool) []unit {
+	if n := c.count(text[s.start:s.end]); n <= c.budget {
+		return append(out, unit{s, n, paragraph, heading})
+	}
+	for s.start < s.end {
+		end, n := c.fit(text[s.start:s.end])
+		piece := trim(text, span{s.start, s.start + end})
+		if piece.start < piece.end {
+			out = append(out, unit{piece, n, paragraph, false})
+		}
+		s = trim(text, span{s.start + end, s.end})
+	}
+	return out
+}
+
+// fit returns the length of the longest prefix of text that fits the budget and ends at a word, or, where the first word does not fit, at a rune.
+// It doubles and then halves its step, so that it counts O(budget·log budget) bytes, not the whole of a long text.
+func (c cutter) fit(text string) (end, tokens int) {
+	good, goodTokens := 0, 0
+	for step := 4 * c.budget; step > 0; {
+		e := wordEnd(text, good+step)
+		if e > good {
+			if n := c.count(text[:e]); n <= c.budget {
+				good, goodTokens = e, n
+				if e == len(text) {
+					break
+				}
+				continue
+			}
+		}
+		step /= 2
+	}
+	if good > 0 {
+		return good, goodTokens
+	}
+	lo, hi := 1, min(len(text), 64*c.budget) // a single word: no prefix of fewer tokens than runes is longer
+	for lo < hi {
+		mid := (lo + hi + 1) / 2
+		if c.count(text[:runeEnd(text, mid)]) <= c.budget {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	end = runeEnd(text, lo)
+	return end, min(c.count(text[:end]), c.budget)
+}
+
+// wordEnd returns the last end of a word at or before limit; 0 where there is none.
+func wordEnd(text string, limit int) int {
+	if limit >= len(text) {
+		return len(text)
+	}
+	i := strings.LastIndexFunc(text[:runeEnd(text, limit)], unicode.IsSpace)
+	return max(i, 0)
+}
+
+// runeEnd returns the smallest rune boundary at or after i.
+func runeEnd(text string, i int) int {
+	for i < len(text) && !utf8.RuneStart(text[i]) {
+		i++
+	}
+	return min(i, len(text))
+}
+
+// paragraphEnd returns where the paragraph at start ends and where the next begins: at a line of white space.
+func paragraphEnd(text string, start int) (end, next int) {
+	for at := start; ; {
+		i := strings.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return len(text), len(text)
+		}
+		at += i + 1
+		j := strings.IndexByte(text[at:], '\n')
+		line := text[at:]
+		if j >= 0 {
+			line = text[at : at+j]
+		}
+		if strings.TrimSpace(line) == "" {
+			return at, min(at+len(line)+1, len(text))
+		}
+	}
+}
+
+// headingSplit cuts the heading lines out of a paragraph, so that each stands alone.
+func headingSplit(text string, start, end int) []span {
+	var out []span
+	from := start
+	for at := start; at < end; {
+		stop := end
+		if i := strings.IndexByte(text[at:end], '\n'); i >= 0 {
+			stop = at + i + 1
+		}
+		if isHeading(text[at:stop]) {
+			if from < at {
+				out = append(out, span{from, at})
+			}
+			out = append(out, span{at, stop})
+			from = stop
+		}
+		at = stop
+	}
+	if from < end {
+		out = append(out, span{from, end})
+	}
+	return out
+}
+
+// isHeading reports whether a line is a Markdown heading: one to six '#' and a space.
+func isHeading(line string) bool {
+	rest := strings.TrimLeft(line, "#")
+	n := len(line) - len(rest)
+	return n >= 1 && n <= 6 && strings.HasPrefix(rest, " ") && !strings.Contains(strings.TrimRight(line, "\r\n"), "\n")
+}
+
+// trim takes white space off both ends of s.
+func trim(text string, s span) span {
+	t := strings.TrimLeftFunc(text[s.start:s.end], unicode.IsSpace)
+	s.start = s.end - len(t)
+	s.end = s.start + len(strings.TrimRightFunc(t, unicode.IsSpace))
+	return s
+}

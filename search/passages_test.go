@@ -1,0 +1,80 @@
+package search
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// words counts white space separated words, and each 10 bytes of a long one, as a tokenizer does.
+func words(s string) int {
+	n := 0
+	for _, w := range strings.Fields(s) {
+		n += 1 + (len(w)-1)/10
+	}
+	return n
+}
+
+func TestCut(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		budget     int
+		want       []string
+	}{
+		{"empty", " \n\t ", 10, nil},
+		{"fits", "One two. Three four.", 10, []string{"One two. Three four."}},
+		{"at sentences", "One two three. Four five six. Seven.", 5, []string{"One two three.", "Four five six. Seven."}},
+		{"paragraph kept whole", "A b c d e f.\n\nG h i. J k l.", 10, []string{"A b c d e f.", "G h i. J k l."}},
+		{"heading starts", "# One\ntext of one.\n\n# Two\ntext of two.", 50, []string{"# One\ntext of one.", "# Two\ntext of two."}},
+		{"headings together", "# One\n\n## Two\ntext.", 50, []string{"# One\n\n## Two\ntext."}},
+		{"long sentence", "a b c d e f g", 3, []string{"a b c", "d e f", "g"}},
+		{"long word", "abcdefghijklmnopqrstuvwxyz", 1, []string{"abcdefghij", "klmnopqrst", "uvwxyz"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			for _, s := range (cutter{tc.budget, words}).cut(tc.text) {
+				got = append(got, tc.text[s.start:s.end])
+			}
+			if strings.Join(got, "|") != strings.Join(tc.want, "|") {
+				t.Errorf("cut(%q) = %q, want %q", tc.text, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestCutKeepsEveryWord checks the promises of cutter on random texts.
+func TestCutKeepsEveryWord(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.StringMatching(`[a-zé]{1,40}[ .!?\n#]{1,3}`), 0, 60).Draw(rt, "pieces"), "")
+		c := cutter{rapid.IntRange(1, 20).Draw(rt, "budget"), words}
+		var joined strings.Builder
+		at := 0
+		for _, s := range c.cut(text) {
+			p := text[s.start:s.end]
+			if s.start < at || strings.TrimSpace(p) != p || p == "" || !utf8.ValidString(p) {
+				rt.Fatalf("span %v of %q overlaps, is padded or tears a rune", s, text)
+			}
+			if n := words(p); n > c.budget {
+				rt.Fatalf("%q has %d tokens, budget %d", p, n, c.budget)
+			}
+			joined.WriteString(p)
+			at = s.end
+		}
+		squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
+		if squeeze(joined.String()) != squeeze(text) {
+			rt.Fatalf("passages of %q lose text: %q", text, joined.String())
+		}
+	})
+}
+
+func TestCutIsLinear(t *testing.T) {
+	counted := 0
+	c := cutter{100, func(s string) int { counted += len(s); return words(s) }}
+	text := strings.Repeat("x", 200_000) + strings.Repeat(" word", 200_000)
+	c.cut(text)
+	if counted > 40*len(text) {
+		t.Errorf("counted %d bytes for a text of %d", counted, len(text))
+	}
+}

@@ -1,0 +1,143 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"searchd/index/filter"
+	"searchd/search/backend"
+)
+
+// plan is a checked query with every default filled in.
+type plan struct {
+	Query
+	limit     int
+	alpha     float64
+	highlight bool
+	words     backend.Words
+	filter    filter.Expr // nil: no filter
+}
+
+// newPlan checks a query and fills in its defaults. It names every wrong field at once.
+func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
+	p := &plan{Query: q, limit: DefaultLimit, alpha: defaultAlpha, highlight: true}
+	var wrong fieldErrors
+	if strings.TrimSpace(q.Q) == "" || !utf8.ValidString(q.Q) || len(q.Q) > MaxQueryBytes {
+		wrong.add("q", q.Q, fmt.Sprintf("1 to %d bytes of UTF-8 that are not all white space", MaxQueryBytes))
+	}
+	switch p.Mode {
+	case "":
+		p.Mode = Hybrid
+	case Hybrid, Semantic, Keyword:
+	default:
+		wrong.add("mode", string(q.Mode), "hybrid, semantic, keyword")
+	}
+	switch p.Fusion {
+	case "":
+		p.Fusion = Relative
+	case Relative, RRF:
+	default:
+		wrong.add("fusion", string(q.Fusion), "relative, rrf")
+	}
+	if q.Alpha != nil {
+		if p.alpha = *q.Alpha; !(p.alpha >= 0 && p.alpha <= 1) {
+			wrong.add("alpha", *q.Alpha, "0 (keyword only) to 1 (vector only)")
+		}
+	}
+	if p.Window == 0 {
+		p.Window = DefaultWindow
+	}
+	if p.Window < 1 || p.Window > MaxWindow {
+		wrong.add("window", q.Window, fmt.Sprintf("1 to %d", MaxWindow))
+	}
+	p.checkPage(&wrong)
+	p.checkRerank(&wrong, canRerank)
+	if !(q.MinSimilarity >= -1 && q.MinSimilarity <= 1) {
+		wrong.add("min_similarity", q.MinSimilarity, "-1 to 1")
+	}
+	if q.Passages < 0 || q.Passages > MaxPassages {
+		wrong.add("passages", q.Passages, fmt.Sprintf("0 to %d; 0 means the default, 1", MaxPassages))
+	}
+	if p.Passages == 0 {
+		p.Passages = 1
+	}
+	if q.Highlight != nil {
+		p.highlight = *q.Highlight
+	}
+	p.checkWords(&wrong)
+	if q.Filter != "" {
+		e, err := filter.Parse(q.Filter)
+		if err != nil {
+			wrong.add("filter", q.Filter, err.Error())
+		}
+		p.filter = e
+	}
+	return p, wrong.err()
+}
+
+// checkPage checks limit and offset against the window.
+func (p *plan) checkPage(wrong *fieldErrors) {
+	if p.Limit != nil {
+		if p.limit = *p.Limit; p.limit < 1 || p.limit > MaxLimit {
+			wrong.add("limit", p.limit, fmt.Sprintf("1 to %d", MaxLimit))
+			return
+		}
+	}
+	if p.Offset < 0 || p.Offset > MaxWindow {
+		wrong.add("offset", p.Offset, fmt.Sprintf("0 to %d", MaxWindow))
+		return
+	}
+	if n := p.Offset + p.limit; n > p.Window {
+		wrong.add("limit", p.limit, fmt.Sprintf("offset+limit at most the window, here %d; ask for a larger window (at most %d) to see result %d", p.Window, MaxWindow, n))
+	}
+}
+
+// checkRerank checks re-ranking and its window.
+func (p *plan) checkRerank(wrong *fieldErrors, can bool) {
+	if p.RerankWindow == 0 {
+		p.RerankWindow = DefaultRerankWindow
+	}
+	switch n := p.Offset + p.limit; {
+	case p.Rerank && !can:
+		wrong.add("rerank", true, "false: this server has no re-ranker; start it with --reranker and a cross-encoder")
+	case p.RerankWindow < 1 || p.RerankWindow > MaxRerankWindow:
+		wrong.add("rerank_window", p.RerankWindow, fmt.Sprintf("1 to %d", MaxRerankWindow))
+	case p.Rerank && n > p.RerankWindow:
+		wrong.add("limit", p.limit, fmt.Sprintf("with rerank, offset+limit at most rerank_window, here %d; ask for a larger one (at most %d) to see result %d", p.RerankWindow, MaxRerankWindow, n))
+	}
+}
+
+// checkWords reads operator and fields.
+func (p *plan) checkWords(wrong *fieldErrors) {
+	p.words = backend.Words{Text: p.Q}
+	switch p.Operator {
+	case "", "or":
+	case "and":
+		p.words.And = true
+	default:
+		wrong.add("operator", p.Operator, "or, and")
+	}
+	if len(p.Fields) > 32 {
+		wrong.add("fields", len(p.Fields), "at most 32 fields")
+		return
+	}
+	for _, f := range p.Fields {
+		name, weight, ok := strings.Cut(f, "^")
+		w := 1.0
+		if ok {
+			var err error
+			if w, err = strconv.ParseFloat(weight, 64); err != nil || !(w > 0 && w <= 100) || math.IsInf(w, 0) {
+				wrong.add("fields", f, "name or name^weight, the weight above 0 and at most 100")
+				continue
+			}
+		}
+		if name == "" {
+			wrong.add("fields", f, "name or name^weight")
+			continue
+		}
+		p.words.Fields = append(p.words.Fields, backend.FieldWeight{Name: name, Weight: w})
+	}
+}

@@ -1,0 +1,145 @@
+package search
+
+import (
+	"encoding/json"
+)
+
+// Mode says which legs of the search run.
+type Mode string
+
+// The modes. The empty Mode is Hybrid.
+const (
+	Hybrid   Mode = "hybrid"   // both legs, fused
+	Semantic Mode = "semantic" // nearest passages only
+	Keyword  Mode = "keyword"  // BM25 only
+)
+
+// Fusion says how the two legs of a hybrid search become one score.
+type Fusion string
+
+// The fusions. The empty Fusion is Relative.
+const (
+	Relative Fusion = "relative" // alpha·cosine' + (1-alpha)·bm25', both in [0,1]
+	RRF      Fusion = "rrf"      // reciprocal rank fusion, k = 60
+)
+
+// Limits of a [Query].
+const (
+	DefaultLimit  = 10
+	MaxLimit      = 1000
+	DefaultWindow = 200
+	MaxWindow     = 10000
+	MaxQueryBytes = 32 << 10
+	MaxPassages   = 100
+
+	DefaultRerankWindow = 30
+	MaxRerankWindow     = 200
+)
+
+// Query asks a collection. The zero value of each field means its default.
+type Query struct {
+	Q             string   `json:"q"`                        // what the user typed; never parsed as a query language
+	Mode          Mode     `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
+	Alpha         *float64 `json:"alpha,omitempty"`          // weight of the vector leg, 0..1; nil: the checkpoint's default
+	Fusion        Fusion   `json:"fusion,omitempty"`         // relative (default), rrf
+	Window        int      `json:"window,omitempty"`         // documents per leg that take part, 1..10000; default 200. Pages are stable within it
+	Filter        string   `json:"filter,omitempty"`         // e.g. lang = 'en' AND year >= 2020
+	Fields        []string `json:"fields,omitempty"`         // text fields of the keyword leg with weights: "title^2"; default: all
+	Operator      string   `json:"operator,omitempty"`       // or (default), and: how many of the terms must occur
+	Limit         *int     `json:"limit,omitempty"`          // hits per page, 1..1000; default 10
+	Offset        int      `json:"offset,omitempty"`         // hits to pass over; offset+limit <= window
+	Passages      int      `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
+	MinSimilarity float64  `json:"min_similarity,omitempty"` // hits of the vector leg with a smaller cosine are left out, -1..1
+	Highlight     *bool    `json:"highlight,omitempty"`      // mark the query's words in the fields; default true
+	Explain       bool     `json:"explain,omitempty"`        // say how each score came about
+	Rerank        bool     `json:"rerank,omitempty"`         // put the best hits into the order of the cross-encoder that the server was given
+	RerankWindow  int      `json:"rerank_window,omitempty"`  // how many, 1..200; default 30. With rerank, offset+limit <= rerank_window
+}
+
+// Response is the answer to a [Query].
+type Response struct {
+	Hits      []Hit              `json:"hits"`
+	Total     Total              `json:"total"`
+	TookMS    float64            `json:"took_ms"`
+	TimingsMS map[string]float64 `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, rerank where asked, fetch
+	Degraded  bool               `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
+	Reason    string             `json:"degraded_reason,omitempty"`
+	RequestID string             `json:"request_id,omitempty"` // set by the server
+}
+
+// Total counts matches. Value counts the documents that the legs named by Of found.
+type Total struct {
+	Value    int    `json:"value"`
+	Relation string `json:"relation"` // "eq", or "gte" where the window cut the count
+	Of       string `json:"of"`       // "keyword", "vector" or "union"
+}
+
+// Hit is one document of an answer.
+type Hit struct {
+	ID         string              `json:"id"`
+	Score      float64             `json:"score"` // larger is better; in [0,1] for hybrid relative and semantic; with rerank the cross-encoder's
+	Document   json.RawMessage     `json:"document"`
+	Passages   []PassageHit        `json:"passages"`
+	Highlights map[string][]string `json:"highlights,omitempty"` // HTML-escaped snippets, the query's words in <mark>…</mark>
+	Explain    *Explain            `json:"explain,omitempty"`
+}
+
+// PassageHit is a passage of a hit's document.
+type PassageHit struct {
+	Field  string   `json:"field"`
+	Start  int      `json:"start"` // byte offsets [Start, End) into the field's text
+	End    int      `json:"end"`
+	Text   string   `json:"text"`
+	Marked string   `json:"marked,omitempty"` // the text HTML-escaped, the query's words in <mark>…</mark>; absent where highlight is false
+	Score  *float64 `json:"score,omitempty"`  // cosine with the query; absent when the query was not encoded
+}
+
+// Explain says how a score came about. A leg that did not run is nil.
+type Explain struct {
+	Keyword *KeywordExplain `json:"keyword,omitempty"`
+	Vector  *VectorExplain  `json:"vector,omitempty"`
+	Fusion  *FusionExplain  `json:"fusion,omitempty"`
+	Rerank  *RerankExplain  `json:"rerank,omitempty"`
+}
+
+// RerankExplain says what the cross-encoder made of a hit.
+type RerankExplain struct {
+	Logit       float64 `json:"logit"`        // raw output for the query and the best passage
+	Relevance   float64 `json:"relevance"`    // the logit as the checkpoint wants it shown: its sigmoid, or itself
+	RankBefore  int     `json:"rank_before"`  // from 1
+	ScoreBefore float64 `json:"score_before"` // of the fusion
+	Window      int     `json:"window"`       // hits that were re-ranked
+}
+
+// KeywordExplain is the keyword leg of an [Explain].
+type KeywordExplain struct {
+	Rank    int           `json:"rank"`    // from 1; 0 where the document was not among the leg's window and its score was filled in
+	Score   float64       `json:"score"`   // BM25
+	Ceiling float64       `json:"ceiling"` // a BM25 that no document can exceed for this query
+	Norm    float64       `json:"norm"`    // in [0,1], see fusion
+	Terms   []TermExplain `json:"terms"`
+}
+
+// TermExplain is one query term's share of a BM25 score.
+type TermExplain struct {
+	Term  string  `json:"term"`
+	Field string  `json:"field,omitempty"`
+	TF    int     `json:"tf"`
+	DF    int     `json:"df"`
+	IDF   float64 `json:"idf"`
+	Score float64 `json:"score"`
+}
+
+// VectorExplain is the vector leg of an [Explain].
+type VectorExplain struct {
+	Rank   int     `json:"rank"`   // from 1; 0 where the score was filled in
+	Cosine float64 `json:"cosine"` // of the best passage
+	Norm   float64 `json:"norm"`   // in [0,1], by the checkpoint's calibration
+}
+
+// FusionExplain says how the legs were joined.
+type FusionExplain struct {
+	Method Fusion  `json:"method"`
+	Alpha  float64 `json:"alpha"`
+	Window int     `json:"window"`
+}

@@ -1,0 +1,239 @@
+package search
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"searchd/search/backend"
+)
+
+// Search answers a query. It returns a [FieldError] for what is not allowed, [ErrCollectionNotFound], and [ErrModelMismatch] where
+// the collection's vectors come from another checkpoint.
+func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Response, error) {
+	start := time.Now()
+	c, r, err := e.open(ctx, collection)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPlan(q, e.embedder.Calibration().Alpha, e.reranker != nil)
+	if err != nil {
+		return nil, err
+	}
+	if p.Mode != Keyword {
+		if err := e.sameModel(collection, r); err != nil {
+			return nil, err
+		}
+	}
+	s := &search{engine: e, collection: c.Name, record: r, plan: p, timings: map[string]float64{}}
+	for _, step := range []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"embed", s.embed},   // 1 the query's vector, with the checkpoint's prompt
+		{"filter", s.filter}, // 2 the documents that may be found
+		{"find", s.find},     // 3 both legs side by side, best passage per document
+		{"fill", s.fill},     // 4 the missing leg of each candidate
+		{"fuse", s.fuse},     // 5 one score, one order
+		{"rerank", s.rerank}, // 6 the first of them in the order of a cross-encoder, if asked
+		{"fetch", s.fetch},   // 7 one page: documents, passages, marks, explanations
+	} {
+		if step.name == "rerank" && !p.Rerank {
+			continue // no timing for what was not asked for
+		}
+		began := time.Now()
+		if err := step.run(ctx); err != nil {
+			return nil, translate(err)
+		}
+		s.time(step.name, began)
+	}
+	return &Response{
+		Hits: s.hits, Total: s.total, TookMS: milliseconds(start), TimingsMS: s.timings,
+		Degraded: s.degraded != "", Reason: s.degraded,
+	}, nil
+}
+
+// search is one query on its way through the pipeline.
+type search struct {
+	engine     *Engine
+	collection string
+	record     record
+	plan       *plan
+
+	vector      []float32         // of the query; nil without the vector leg
+	selection   backend.Selection // nil: all documents
+	candidates  []candidate
+	byRef       map[backend.Ref]int // position in candidates, until they are ranked
+	wordTotal   int                 // documents that match by words, beyond the window too
+	wordCeiling float64             // a BM25 that no document can exceed
+	nearFull    bool                // the vector leg filled its window: there may be more
+	page        []candidate
+	hits        []Hit
+	total       Total
+	degraded    string
+
+	timing  sync.Mutex
+	timings map[string]float64
+}
+
+func (s *search) time(name string, began time.Time) {
+	s.timing.Lock()
+	s.timings[name] = milliseconds(began)
+	s.timing.Unlock()
+}
+
+func milliseconds(since time.Time) float64 {
+	return math.Round(float64(time.Since(since).Nanoseconds())/1e3) / 1e3
+}
+
+// embed encodes the query. A hybrid search whose query cannot be encoded goes on with words alone and says so.
+func (s *search) embed(ctx context.Context) error {
+	if s.plan.Mode == Keyword {
+		return nil
+	}
+	v, err := s.engine.queries.vector(ctx, s.engine.collector, s.plan.Q)
+	if err != nil {
+		if s.plan.Mode == Hybrid && ctx.Err() == nil {
+			s.plan.Mode, s.degraded = Keyword, "the query could not be encoded: keyword results only"
+			return nil
+		}
+		return err
+	}
+	s.vector = v
+	return nil
+}
+
+func (s *search) filter(ctx context.Context) (err error) {
+	if s.plan.filter != nil {
+		s.selection, err = s.engine.backend.Select(ctx, s.collection, s.plan.filter)
+	}
+	return err
+}
+
+// find runs the legs that the mode asks for, at the same time.
+func (s *search) find(ctx context.Context) error {
+	var words backend.WordMatches
+	var near []backend.PassageMatch
+	var wordsErr, nearErr error
+	var wg sync.WaitGroup
+	if s.plan.Mode != Semantic {
+		wg.Go(func() {
+			defer s.time("keyword", time.Now())
+			words, wordsErr = s.engine.backend.Words(ctx, s.collection, s.plan.words, s.plan.Window, s.selection)
+		})
+	}
+	if s.plan.Mode != Keyword {
+		wg.Go(func() {
+			defer s.time("vector", time.Now())
+			near, nearErr = s.nearest(ctx)
+		})
+	}
+	wg.Wait()
+	if wordsErr != nil {
+		return wordsErr
+	}
+	if nearErr != nil {
+		return nearErr
+	}
+	s.wordTotal, s.wordCeiling = words.Total, words.Ceiling
+	s.byRef = make(map[backend.Ref]int, len(words.Matches)+len(near))
+	for i, m := range words.Matches {
+		s.candidate(m.Ref).words = leg{rank: i + 1, score: m.Score, known: true}
+	}
+	for i, m := range near {
+		s.candidate(m.Ref).vector = leg{rank: i + 1, score: m.Cosine, known: true}
+	}
+	return nil
+}
+
+func (s *search) candidate(ref backend.Ref) *candidate {
+	i, ok := s.byRef[ref]
+	if !ok {
+		i = len(s.candidates)
+		s.byRef[ref] = i
+		s.candidates = append(s.candidates, candidate{ref: ref})
+	}
+	return &s.candidates[i]
+}
+
+// nearest returns the best passage of each of the window's nearest documents. A document may own many of the nearest passages,
+// so it asks for more until the window is full or there are none left.
+func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
+	for k := s.plan.Window + s.plan.Window/2; ; k *= 2 {
+		found, err := s.engine.backend.Nearest(ctx, s.collection, s.vector, k, s.selection)
+		if err != nil {
+			return nil, err
+		}
+		seen := make(map[backend.Ref]bool, s.plan.Window)
+		best := make([]backend.PassageMatch, 0, s.plan.Window)
+		for _, m := range found {
+			if !seen[m.Ref] && m.Cosine >= s.plan.MinSimilarity && len(best) < s.plan.Window {
+				seen[m.Ref] = true
+				best = append(best, m)
+			}
+		}
+		cut := len(found) > 0 && found[len(found)-1].Cosine < s.plan.MinSimilarity
+		s.nearFull = len(best) == s.plan.Window
+		if s.nearFull || len(found) < k || cut || k > 64*MaxWindow {
+			return best, nil
+		}
+	}
+}
+
+// fill gives each candidate of a hybrid search the score of the leg that did not find it.
+func (s *search) fill(ctx context.Context) error {
+	if s.plan.Mode != Hybrid {
+		return nil
+	}
+	var noWords, noVector []backend.Ref
+	for _, c := range s.candidates {
+		if !c.words.known {
+			noWords = append(noWords, c.ref)
+		}
+		if !c.vector.known {
+			noVector = append(noVector, c.ref)
+		}
+	}
+	scores, err := s.engine.backend.WordScores(ctx, s.collection, s.plan.words, noWords)
+	if err != nil {
+		return err
+	}
+	for i, ref := range noWords {
+		s.candidate(ref).words = leg{score: scores[i], known: true}
+	}
+	cosines, err := s.engine.backend.Cosines(ctx, s.collection, s.vector, noVector)
+	if err != nil {
+		return err
+	}
+	for i, ref := range noVector {
+		if len(cosines[i]) > 0 {
+			s.candidate(ref).vector = leg{score: slices.Max(cosines[i]), known: true}
+		}
+	}
+	return nil
+}
+
+// fuse ranks the candidates and counts them.
+func (s *search) fuse(context.Context) error {
+	p := s.plan
+	fuser{p.Mode, p.Fusion, p.alpha, s.wordCeiling, s.engine.embedder.Calibration()}.rank(s.candidates)
+	switch p.Mode {
+	case Keyword:
+		s.total = Total{s.wordTotal, "eq", "keyword"}
+	case Semantic:
+		s.total = Total{len(s.candidates), "eq", "vector"}
+	default:
+		s.total = Total{s.wordTotal, "eq", "union"}
+		for i := range s.candidates {
+			if s.candidates[i].words.score == 0 {
+				s.total.Value++
+			}
+		}
+	}
+	if s.nearFull {
+		s.total.Relation = "gte"
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package search
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"searchd/index/keyword"
+	"searchd/search/backend"
+)
+
+// Bounds of settings.
+const (
+	minPassageTokens  = 16
+	minM, maxM        = 4, 64
+	minEf, maxEf      = 8, 4096
+	maxCollectionName = 64
+)
+
+var collectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+// checkCollectionName refuses names that are not 1 to 64 letters, digits, '-' and '_', beginning with a letter or digit.
+func checkCollectionName(name string) error {
+	if !collectionName.MatchString(name) {
+		return &FieldError{"name", name, fmt.Sprintf("1 to %d letters, digits, '-' and '_', beginning with a letter or digit", maxCollectionName)}
+	}
+	return nil
+}
+
+// Validate names every wrong setting at once. maxTokens is what the checkpoint takes.
+func (s Settings) Validate(maxTokens int) error {
+	var wrong fieldErrors
+	if known := keyword.Languages(); s.Language != "" && !slices.Contains(known, s.Language) {
+		wrong.add("language", s.Language, "one of "+strings.Join(known, ", "))
+	}
+	for _, f := range s.Fields.Faults() {
+		wrong.add(f.Field, f.Value, f.Allowed)
+	}
+	if n := s.Passages.MaxTokens; n != 0 && (n < minPassageTokens || n > maxTokens) {
+		wrong.add("passages.max_tokens", n, fmt.Sprintf("%d to %d", minPassageTokens, maxTokens))
+	}
+	if n := s.Index.M; n != 0 && (n < minM || n > maxM) {
+		wrong.add("index.m", n, fmt.Sprintf("%d to %d", minM, maxM))
+	}
+	if n := s.Index.EfConstruction; n != 0 && (n < minEf || n > maxEf) {
+		wrong.add("index.ef_construction", n, fmt.Sprintf("%d to %d", minEf, maxEf))
+	}
+	if n := s.Index.EfSearch; n != 0 && (n < minEf || n > maxEf) {
+		wrong.add("index.ef_search", n, fmt.Sprintf("%d to %d", minEf, maxEf))
+	}
+	switch q := s.Index.Quantize; q {
+	case "", backend.QuantizeNone, backend.QuantizeInt8:
+	default:
+		wrong.add("index.quantize", q, backend.QuantizeNone+", "+backend.QuantizeInt8)
+	}
+	return wrong.err()
+}
+
+// fieldErrors collects the wrong fields of a request.
+type fieldErrors []*FieldError
+
+func (e *fieldErrors) add(field string, value any, allowed string) {
+	*e = append(*e, &FieldError{field, value, allowed})
+}
+
+// err returns nil, the one error, or all of them joined.
+func (e fieldErrors) err() error {
+	switch len(e) {
+	case 0:
+		return nil
+	case 1:
+		return e[0]
+	}
+	return e
+}
+
+func (e fieldErrors) Error() string {
+	parts := make([]string, len(e))
+	for i, f := range e {
+		parts[i] = f.Error()
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Unwrap lets errors.As and errors.Is reach each of them.
+func (e fieldErrors) Unwrap() []error {
+	out := make([]error, len(e))
+	for i, f := range e {
+		out[i] = f
+	}
+	return out
+}
+
+// record is what the engine keeps with a collection.
+type record struct {
+	Settings Settings  `json:"settings"`
+	Model    ModelInfo `json:"model"`
+	Created  time.Time `json:"created"`
+}
+
+// config returns what the backend must know of the collection.
+func (r record) config() (backend.Config, error) {
+	payload, err := json.Marshal(r)
+	if err != nil {
+		return backend.Config{}, err
+	}
+	s := r.Settings
+	language := s.Language
+	if language == "" {
+		language = "en"
+	}
+	return backend.Config{
+		Dimension: r.Model.Dimension, Language: language, Mapping: s.Fields,
+		M: s.Index.M, EfConstruction: s.Index.EfConstruction, EfSearch: s.Index.EfSearch, Quantize: s.Index.Quantize,
+		Payload: payload,
+	}, nil
+}
+
+func readRecord(c backend.Config) (record, error) {
+	var r record
+	if err := json.Unmarshal(c.Payload, &r); err != nil {
+		return r, fmt.Errorf("settings of the collection: %w", err)
+	}
+	return r, nil
+}
+
+// sameIndex reports whether two settings need the same stored passages and indexes, so that one can replace the other in place.
+func sameIndex(a, b Settings) bool {
+	a.Index.EfSearch, b.Index.EfSearch = 0, 0
+	a.Index.Quantize, b.Index.Quantize = "", "" // the graph is built anew in the background
+	if len(a.Fields) == 0 {
+		a.Fields = nil
+	}
+	if len(b.Fields) == 0 {
+		b.Fields = nil
+	}
+	if a.Language == "" {
+		a.Language = "en"
+	}
+	if b.Language == "" {
+		b.Language = "en"
+	}
+	return reflect.DeepEqual(a, b)
+}
