@@ -1,0 +1,30 @@
+// Package extract turns files, folders and streams into documents: an id, fields and a text that can be searched.
+//
+// [Walk] reads files and folders, [Reader] one stream; [Files] finds what Walk would read and leaves the reading, in any order, to its
+// caller. All hand each document to emit as soon as it is known and each thing that could not be read to fail, so that one bad line costs
+// one document and never the run.
+//
+//	stats, err := extract.Walk(ctx, []string{"notes", "catalogue.csv.gz"}, extract.Options{},
+//		func(d extract.Document) error { return index(d) },
+//		func(e extract.ItemError) error { log.Print(e); return nil })
+//
+// # Formats
+//
+// Record formats give one document per record and are streamed: JSON lines, a JSON array or a run of JSON objects, CSV and TSV.
+// Whole-file formats give one document per file: Markdown, HTML, plain text and, with [Options].PDF, PDF. Each may be gzip-compressed.
+//
+// # Fields
+//
+// The values in [Document.Fields] are those of encoding/json (string, float64, bool, nil, []any, map[string]any), with one addition: a
+// whole number beyond 2^53 is kept digit by digit as json.Number.
+//
+// A record keeps its fields as they are, without the one that holds its id. A whole-file document has title, text, path, modified
+// (RFC 3339, where the source has a time), what its front matter says (Markdown), and lang and description (HTML). A text that begins with
+// its title as a heading, or as a first line before a blank one, holds it no more: the title stands in its own field.
+//
+// # Trust
+//
+// Input is untrusted. Each line, record, file and decompressed stream has a limit, parsers have a time budget, folders are read without
+// following symbolic links, and only regular files are opened. Memory is bounded by MaxLine for record formats and by a small multiple of
+// MaxFile for whole-file formats, whatever the input.
+package extract

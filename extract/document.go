@@ -1,0 +1,91 @@
+package extract
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Document is one searchable thing found in the input.
+type Document struct {
+	ID     string         // the record's own id, a content hash, or the path of a whole file below its root
+	Fields map[string]any // see the package comment for the types of values
+	Source string         // path of the file, or the name given to Reader
+	Line   int            // 1-based line where the record begins; 0 for whole files
+}
+
+// ItemError is one item of the input that could not be read, or, with Warning, that was read with a reservation.
+type ItemError struct {
+	Path    string
+	Line    int // 1-based; 0 if it concerns the whole file
+	Reason  string
+	Warning bool // the item was read, but not quite as it stands in the file
+}
+
+// Error returns "path:line: reason".
+func (e ItemError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Path)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	b.WriteString(": ")
+	if e.Warning {
+		b.WriteString("warning: ")
+	}
+	b.WriteString(e.Reason)
+	return b.String()
+}
+
+// Stats counts what a Walk has seen.
+type Stats struct {
+	Files     int   // files opened and read
+	Folders   int   // folders listed
+	Documents int   // documents that emit accepted
+	Skipped   int   // hidden, junk, of unknown type, or symbolic links that were not followed
+	Errors    int   // items handed to fail
+	Warnings  int   // warnings handed to fail
+	Bytes     int64 // bytes read from disk or stdin, before decompression
+}
+
+// hasText reports whether one of the named fields, or any field if none is named, holds a letter, a digit or a symbol.
+func hasText(fields map[string]any, names []string) bool {
+	if len(names) == 0 {
+		for _, v := range fields {
+			if valueHasText(v) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, name := range names {
+		if valueHasText(fields[name]) {
+			return true
+		}
+	}
+	return false
+}
+
+func valueHasText(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.IndexFunc(v, isTextRune) >= 0
+	case []any:
+		for _, e := range v {
+			if valueHasText(e) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, e := range v {
+			if valueHasText(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isTextRune(r rune) bool {
+	return r != unicode.ReplacementChar && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsSymbol(r))
+}

@@ -1,0 +1,146 @@
+package extract
+
+import (
+	"context"
+	"crypto/sha256"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// File is a file that [Files] has found.
+type File struct {
+	Path string      // as it was reached; "stdin" for standard input
+	Root string      // absolute path of the folder below which ID is a path; empty for standard input
+	ID   string      // path below Root with forward slashes, the id of a whole-file document; empty for standard input
+	Info fs.FileInfo // nil for standard input
+
+	o     Options
+	stdin bool
+	quiet bool   // content of no known format is skipped, not an error
+	rival string // the path that has brought this id before; empty: none
+}
+
+// Taken reports whether another path of the same call of [Files] has brought a file of the same id. Read refuses it.
+func (f File) Taken() bool { return f.rival != "" }
+
+// Result is what the reading of one file came to.
+type Result struct {
+	Stats
+	Format Format      // Auto where neither content nor name tell
+	Info   fs.FileInfo // of the file as it was opened; nil where it could not be opened, and for standard input
+	Sum    []byte      // SHA-256 of the bytes in the file; nil where it was not read to its end
+	Err    error       // of the disk or the network while the file was read; it has been handed to fail, too
+	Moved  bool        // the file changed while it was read
+}
+
+// Read reads the documents of a file, as [Reader] does. Files of one call of [Files] may be read at the same time.
+func (f File) Read(ctx context.Context, emit func(Document) error, fail func(ItemError) error) (Result, error) {
+	f.o.Progress = nil
+	var stats Stats
+	res, err := f.read(ctx, &stats, emit, fail)
+	res.Stats = stats
+	return res, err
+}
+
+// Sum returns the SHA-256 of the bytes in the file and what it was when it was opened.
+func (f File) Sum(ctx context.Context) ([]byte, fs.FileInfo, error) {
+	in, info, err := f.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer in.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, stoppable{in, ctx.Err}); err != nil {
+		return nil, nil, err
+	}
+	return h.Sum(nil), info, nil
+}
+
+// open opens the file, which may have been replaced since it was looked at.
+func (f File) open() (*os.File, fs.FileInfo, error) {
+	in, err := openRegular(f.Path)
+	if err != nil {
+		return nil, nil, cause(err)
+	}
+	info, err := in.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = notRegular{info.Mode()}
+	}
+	if err != nil {
+		in.Close()
+		return nil, nil, cause(err)
+	}
+	return in, info, nil
+}
+
+type notRegular struct{ mode fs.FileMode }
+
+func (e notRegular) Error() string { return fileKind(e.mode) + ", not a regular file" }
+
+// read reads the file and counts into stats.
+func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error, fail func(ItemError) error) (res Result, err error) {
+	x := &source{ended: ctx.Err, o: f.o, format: f.o.Format, name: f.Path, id: f.ID, quiet: f.quiet, emit: emit, fail: fail, stats: stats}
+	if f.o.PDF != nil {
+		x.readPDF = func(b []byte) (PDFText, error) { return f.o.PDF(ctx, b) }
+	}
+	if f.stdin {
+		stats.Files++
+		err = x.read(f.o.Stdin)
+		return Result{Format: x.format}, err
+	}
+	if f.Taken() {
+		x.emit = f.refuse(x, emit)
+	}
+	in, info, err := f.open()
+	if err != nil {
+		return res, x.errorf(0, "%v", err)
+	}
+	defer in.Close()
+	x.info = info
+	sum := &sumReader{r: in, h: sha256.New()}
+	stats.Files++
+	skipped, before := stats.Skipped, stats.Bytes
+	err = x.read(sum)
+	if stats.Skipped > skipped {
+		stats.Files--
+	}
+	if res.Format = x.format; res.Format == Auto {
+		res.Format = formatByExt[extension(f.Path)]
+	}
+	res.Info, res.Err = info, sum.err
+	if stats.Bytes-before == info.Size() {
+		res.Sum = sum.h.Sum(nil)
+	}
+	after, statErr := in.Stat()
+	res.Moved = statErr != nil || after.Size() != info.Size() || !after.ModTime().Equal(info.ModTime())
+	return res, err
+}
+
+// sumReader hashes what passes and keeps the error that ended it.
+type sumReader struct {
+	r   io.Reader
+	h   hash.Hash
+	err error
+}
+
+func (s *sumReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.h.Write(p[:n]) // never fails
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// refuse returns emit, which reports whole-file documents instead: their id is taken.
+func (f File) refuse(x *source, emit func(Document) error) func(Document) error {
+	return func(d Document) error {
+		if d.Line > 0 {
+			return emit(d)
+		}
+		x.stats.Documents-- // document counts it again
+		return x.errorf(0, "its id %q belongs to a file below %s already; give the folder above both", f.ID, f.rival)
+	}
+}

@@ -1,0 +1,151 @@
+package extract
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// Format is the way in which a file holds its documents.
+type Format uint8
+
+const (
+	Auto     Format = iota // recognise by name, then by content
+	JSONL                  // JSON objects, one per line; also a JSON array of objects or a run of objects over several lines
+	CSV                    // comma-, semicolon-, tab- or bar-separated, with a header row
+	Markdown               // CommonMark with front matter and tables
+	HTML                   // any age of HTML
+	Text                   // plain text
+	PDF                    // portable documents with a text layer; needs Options.PDF
+)
+
+var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf"}
+
+// formatNouns are the formats' names for the eyes of people.
+var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF"}
+
+// String returns the name that ParseFormat takes.
+func (f Format) String() string {
+	if int(f) < len(formatNames) {
+		return formatNames[f]
+	}
+	return fmt.Sprintf("Format(%d)", uint8(f))
+}
+
+// ParseFormat returns the format of that name: auto, jsonl, csv, md, html, txt or pdf, or one of their usual synonyms.
+func ParseFormat(s string) (Format, error) {
+	switch strings.ToLower(s) {
+	case "", "auto":
+		return Auto, nil
+	case "jsonl", "ndjson", "json":
+		return JSONL, nil
+	case "csv", "tsv":
+		return CSV, nil
+	case "md", "markdown":
+		return Markdown, nil
+	case "html", "htm":
+		return HTML, nil
+	case "txt", "text":
+		return Text, nil
+	case "pdf":
+		return PDF, nil
+	}
+	return Auto, fmt.Errorf("extract: unknown format %q; allowed are %s", s, strings.Join(formatNames[:], ", "))
+}
+
+var formatByExt = map[string]Format{
+	".jsonl": JSONL, ".ndjson": JSONL, ".json": JSONL,
+	".csv": CSV, ".tsv": CSV, ".tab": CSV,
+	".md": Markdown, ".markdown": Markdown, ".mdown": Markdown, ".mkd": Markdown,
+	".html": HTML, ".htm": HTML, ".xhtml": HTML,
+	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".org": Text,
+	".pdf": PDF,
+}
+
+// Detect recognises a format by the extension of name, without a trailing .gz, and, where name has no extension, by head, the first bytes
+// of the (decompressed) content. It reports false for an extension that it does not know and for content that is not text.
+func Detect(name string, head []byte) (Format, bool) {
+	ext := extension(name)
+	if f, ok := formatByExt[ext]; ok {
+		return f, true
+	}
+	if bytes.HasPrefix(head, []byte("%PDF-")) {
+		return PDF, true
+	}
+	if ext != "" {
+		return Auto, false
+	}
+	return detectContent(head)
+}
+
+// extension returns the lower-case extension of name, looking through .gz. A name such as ".profile" has none.
+func extension(name string) string {
+	base := strings.ToLower(filepath.Base(name))
+	base = strings.TrimSuffix(base, ".gz")
+	ext := filepath.Ext(base)
+	if ext == base {
+		return ""
+	}
+	return ext
+}
+
+func detectContent(head []byte) (Format, bool) {
+	head = bytes.TrimPrefix(head, []byte(bomUTF8))
+	trimmed := bytes.TrimLeft(head, " \t\r\n")
+	switch {
+	case len(trimmed) == 0, !isText(head):
+		return Auto, false
+	case trimmed[0] == '{' && startsJSON(trimmed, "\"}"), trimmed[0] == '[' && startsJSON(trimmed, "{]"):
+		return JSONL, true
+	case startsHTML(trimmed):
+		return HTML, true
+	case bytes.HasPrefix(head, []byte("---\n")), bytes.HasPrefix(head, []byte("---\r\n")), bytes.HasPrefix(head, []byte("# ")):
+		return Markdown, true
+	}
+	return Text, true
+}
+
+// startsJSON reports whether the first byte after the opening bracket and white space is one of next.
+func startsJSON(s []byte, next string) bool {
+	rest := bytes.TrimLeft(s[1:], " \t\r\n")
+	return len(rest) > 0 && strings.IndexByte(next, rest[0]) >= 0
+}
+
+func startsHTML(s []byte) bool {
+	s = bytes.ToLower(s[:min(len(s), 512)])
+	for bytes.HasPrefix(s, []byte("<!--")) {
+		_, after, ok := bytes.Cut(s, []byte("-->"))
+		if !ok {
+			return false
+		}
+		s = bytes.TrimLeft(after, " \t\r\n")
+	}
+	if bytes.HasPrefix(s, []byte("<?xml")) {
+		return bytes.Contains(s, []byte("<html"))
+	}
+	for _, tag := range []string{"<!doctype html", "<html", "<head", "<body"} {
+		if bytes.HasPrefix(s, []byte(tag)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isText reports whether head holds no NUL and few other control characters. Bytes that are not UTF-8 are allowed: old files use other
+// character sets.
+func isText(head []byte) bool {
+	control := 0
+	for i := 0; i < len(head); {
+		r, n := utf8.DecodeRune(head[i:])
+		i += n
+		switch {
+		case r == 0:
+			return false
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' && r != 0x1b:
+			control++
+		}
+	}
+	return control*20 <= len(head)
+}

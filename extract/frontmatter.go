@@ -1,0 +1,220 @@
+package extract
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxFrontMatter is the size in bytes beyond which a text that begins with a rule has no front matter.
+const maxFrontMatter = 64 << 10
+
+// badLine is a line of front matter that is passed over.
+type badLine struct {
+	line   int
+	reason string
+}
+
+// frontMatter takes the lines between two lines of "---" off the front of s. Line ends are LF.
+//
+// It reads the part of YAML that people write there: "key: value" with plain, quoted and [a, b] values, lists of "- item" lines, and text
+// blocks after | and >. Comments are dropped. Nested maps and all else come back in bad. If there is no front matter, body is s.
+func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
+	rest, ok := strings.CutPrefix(s, "---\n")
+	if !ok {
+		return nil, s, nil
+	}
+	head, body, ok := cutRule(rest)
+	if !ok {
+		return nil, s, nil
+	}
+	fields = make(map[string]any)
+	lines := strings.Split(head, "\n")
+	for i := 0; i < len(lines); i++ {
+		line := i + 2 // the first line of the file is the rule
+		l := lines[i]
+		if trimmed := strings.TrimSpace(l); trimmed == "" || trimmed[0] == '#' {
+			continue
+		}
+		key, value, ok := cutKey(l)
+		switch {
+		case !ok:
+			bad = append(bad, badLine{line, fmt.Sprintf("want \"key: value\", got %.60q", l)})
+			continue
+		case reserved[key]:
+			bad = append(bad, badLine{line, fmt.Sprintf("key %q is reserved for what the file itself says", key)})
+			continue
+		}
+		if _, twice := fields[key]; twice {
+			bad = append(bad, badLine{line, fmt.Sprintf("key %q stands twice; the first one counts", key)})
+			continue
+		}
+		var v any
+		switch block := indented(lines[i+1:]); {
+		case value == "" && len(block) > 0:
+			var reason string
+			if v, reason = listItems(block); reason != "" {
+				bad = append(bad, badLine{line, fmt.Sprintf("key %q: %s", key, reason)})
+			}
+			i += len(block)
+		case value != "" && (value[0] == '|' || value[0] == '>') && len(value) <= 2:
+			v = textBlock(block, value[0] == '>')
+			i += len(block)
+		case key == "title":
+			v = unquote(value)
+		default:
+			v = scalar(value)
+		}
+		if v != nil && v != "" {
+			fields[key] = v
+		}
+	}
+	return fields, body, bad
+}
+
+// cutRule cuts s at the first line that is "---" or "...".
+func cutRule(s string) (head, body string, ok bool) {
+	for pos := 0; pos < min(len(s), maxFrontMatter); {
+		end := strings.IndexByte(s[pos:], '\n')
+		l := s[pos:]
+		next := len(s)
+		if end >= 0 {
+			l, next = s[pos:pos+end], pos+end+1
+		}
+		if l = strings.TrimRight(l, " \t"); l == "---" || l == "..." {
+			return s[:pos], s[next:], true
+		}
+		pos = next
+	}
+	return "", "", false
+}
+
+// cutKey cuts "key: value" in two. Keys stand at the margin and hold neither quotes nor brackets.
+func cutKey(l string) (key, value string, ok bool) {
+	key, value, ok = strings.Cut(l, ":")
+	if !ok || key == "" || key[0] == ' ' || key[0] == '\t' || key[0] == '-' || strings.ContainsAny(key, "\"'[]{}") {
+		return "", "", false
+	}
+	if value != "" && value[0] != ' ' && value[0] != '\t' {
+		return "", "", false
+	}
+	return strings.TrimSpace(key), strings.TrimSpace(value), true
+}
+
+// indented returns the lines at the front that belong to the key before them: indented ones, list items and blank ones between those.
+func indented(lines []string) []string {
+	n := 0
+	for i, l := range lines {
+		trimmed := strings.TrimSpace(l)
+		if trimmed == "" {
+			continue
+		}
+		if l[0] != ' ' && l[0] != '\t' && trimmed != "-" && !strings.HasPrefix(l, "- ") {
+			break
+		}
+		n = i + 1
+	}
+	return lines[:n]
+}
+
+func listItems(block []string) (any, string) {
+	var list []any
+	for _, l := range block {
+		l = strings.TrimSpace(l)
+		if l == "" || l[0] == '#' {
+			continue
+		}
+		item, ok := strings.CutPrefix(l, "- ")
+		if !ok {
+			return nil, fmt.Sprintf("want \"- item\", got %.60q; nested keys are not read", l)
+		}
+		if v := scalar(strings.TrimSpace(item)); v != nil && v != "" {
+			list = append(list, v)
+		}
+	}
+	if len(list) == 0 {
+		return nil, ""
+	}
+	return list, ""
+}
+
+// textBlock joins the lines of a block, with spaces if it is folded.
+func textBlock(block []string, folded bool) string {
+	sep := "\n"
+	if folded {
+		sep = " "
+	}
+	out := make([]string, len(block))
+	for i, l := range block {
+		out[i] = strings.TrimSpace(l)
+	}
+	return strings.TrimSpace(strings.Join(out, sep))
+}
+
+// scalar reads a value on one line: nil for null, a list for [a, b], else a bool, a number or a string.
+func scalar(s string) any {
+	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") && len(s) >= 2 {
+		list := []any{}
+		for _, item := range splitList(s[1 : len(s)-1]) {
+			if v := scalar(item); v != nil && v != "" {
+				list = append(list, v)
+			}
+		}
+		return list
+	}
+	plain := unquote(s)
+	if s == "" || s[0] == '"' || s[0] == '\'' {
+		return plain
+	}
+	if plain == "null" || plain == "~" {
+		return nil
+	}
+	return typed(plain)
+}
+
+// splitList cuts at the commas outside quotes. Lists in lists are not read as such.
+func splitList(s string) []string {
+	var out []string
+	quote, start := byte(0), 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case (c == '"' || c == '\'') && strings.TrimSpace(s[start:i]) == "":
+			quote = c
+		case c == ',':
+			out = append(out, strings.TrimSpace(s[start:i]))
+			start = i + 1
+		}
+	}
+	// A list in a list would make scalar recurse as deep as the input says; brackets are part of the text there.
+	out = append(out, strings.TrimSpace(s[start:]))
+	for i, item := range out {
+		out[i] = strings.Trim(item, "[]")
+	}
+	return out
+}
+
+// unquote takes off quotes, or, from an unquoted value, a comment.
+func unquote(s string) string {
+	if s == "" {
+		return s
+	}
+	switch s[0] {
+	case '\'':
+		if end := strings.LastIndexByte(s, '\''); end > 0 {
+			return strings.ReplaceAll(s[1:end], "''", "'")
+		}
+	case '"':
+		if end := strings.LastIndexByte(s, '"'); end > 0 {
+			return strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\n`, "\n", `\t`, "\t").Replace(s[1:end])
+		}
+	case '#':
+		return ""
+	}
+	if i := strings.Index(s, " #"); i >= 0 {
+		s = strings.TrimRight(s[:i], " \t")
+	}
+	return s
+}

@@ -1,0 +1,38 @@
+package extract
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func TestFrontMatter(t *testing.T) {
+	for _, tt := range []struct {
+		name, in, fields, body string
+		bad                    int
+	}{
+		{"none", "# Title\n", "null", "# Title\n", 0},
+		{"a rule only", "---\n\ntext\n", "null", "---\n\ntext\n", 0},
+		{"empty", "---\n---\nbody", "{}", "body", 0},
+		{"end of file", "---\na: b\n---", `{"a":"b"}`, "", 0},
+		{"dots", "---\na: b\n...\nbody", `{"a":"b"}`, "body", 0},
+		{"types", "---\nn: 1.5\nb: true\nd: 2024-05-01\nz: ~\ne:\nq: \"1.5\"\ns: 'it''s'\n---\n", `{"b":true,"d":"2024-05-01","n":1.5,"q":"1.5","s":"it's"}`, "", 0},
+		{"escapes", "---\nq: \"a \\\"b\\\" # c\"\n---\n", `{"q":"a \"b\" # c"}`, "", 0},
+		{"comment", "---\n# all\na: b # rest\nc: #x\nu: http://x.org/#y\n---\n", `{"a":"b","u":"http://x.org/#y"}`, "", 0},
+		{"lists", "---\na: [x, \"y, z\", 3, [n]]\nb:\n- p\n- 2\nc:\n  - q\nd: []\n---\n", `{"a":["x","y, z",3,"n"],"b":["p",2],"c":["q"],"d":[]}`, "", 0},
+		{"blocks", "---\na: |\n  one\n  two\nb: >-\n  three\n  four\n---\n", `{"a":"one\ntwo","b":"three four"}`, "", 0},
+		{"title is text", "---\ntitle: 1984\n---\n", `{"title":"1984"}`, "", 0},
+		{"bad lines", "---\nno colon\n\"q\": x\na:b\n- item\na: b\na: c\ntext: t\n---\n", `{"a":"b"}`, "", 6},
+		{"nested", "---\nm:\n  k: v\na: b\n---\n", `{"a":"b"}`, "", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			fields, body, bad := frontMatter(tt.in)
+			got, err := json.Marshal(fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != tt.fields || body != tt.body || len(bad) != tt.bad {
+				t.Errorf("frontMatter(%q) = %s, %q, %v\nwant %s, %q and %d bad lines", tt.in, got, body, bad, tt.fields, tt.body, tt.bad)
+			}
+		})
+	}
+}

@@ -1,0 +1,273 @@
+package extract
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+)
+
+func (x *source) html(b []byte) (content, error) {
+	s, err := x.decodeHTML(b)
+	if err != nil {
+		return content{}, err
+	}
+	var out textBuilder
+	w := htmlWriter{out: &out}
+	start := time.Now()
+	err = w.run(strings.NewReader(s), func() error {
+		if err := x.ended(); err != nil {
+			return err
+		}
+		return budgetSpent(start)
+	})
+	switch {
+	case errors.Is(err, errBudget):
+		if err := x.warnf(0, "HTML takes too long to parse (%v); the rest is left out", err); err != nil {
+			return content{}, err
+		}
+	case err != nil:
+		return content{}, err
+	}
+	c := content{title: w.title.String(), text: out.String(), fields: map[string]any{}}
+	if c.title == "" {
+		c.title = w.heading
+	}
+	for name, v := range map[string]string{"lang": w.lang, "description": w.description} {
+		if v != "" {
+			c.fields[name] = v
+		}
+	}
+	return c, nil
+}
+
+// decodeHTML returns b as UTF-8: decoded by its byte order mark, else by its meta element, else as other text is.
+func (x *source) decodeHTML(b []byte) (string, error) {
+	if x.marked {
+		return x.text(0, b)
+	}
+	enc, name := declaredCharset(b)
+	valid, multi := scanUTF8(b)
+	switch {
+	case name == "utf-8":
+		x.dec.strict = true
+		return x.text(0, b)
+	case enc == nil, enc == charmap.Windows1252 && valid && multi:
+		// Pages of UTF-8 often claim to be Latin-1; Latin-1 that is valid UTF-8 by chance is as good as unknown.
+		return x.text(0, b)
+	}
+	s, err := decodeAll(b, enc)
+	if err != nil {
+		return "", x.reject("cannot be decoded as %s: %v", name, err)
+	}
+	return s, nil
+}
+
+// declaredCharset returns the character set that a meta element in the first 1,024 bytes names; nil if none does.
+func declaredCharset(b []byte) (encoding.Encoding, string) {
+	// DetermineEncoding does not say whether it found a declaration or guessed. With ASCII and one character of UTF-8 its guess is UTF-8,
+	// without that character it is Windows-1252: what comes out both times has been declared.
+	head := bytes.Clone(b[:min(len(b), 1000)])
+	for i, c := range head {
+		if c >= 0x80 {
+			head[i] = '?'
+		}
+	}
+	enc, name, _ := charset.DetermineEncoding(head, "")
+	if _, other, _ := charset.DetermineEncoding(append(head, "\u00e9"...), ""); other != name {
+		return nil, ""
+	}
+	return enc, name
+}
+
+// htmlWriter writes the text of HTML, token by token. It builds no tree, so that neither depth nor size of the input can hurt it; unclosed and
+// misnested elements do not matter for text.
+type htmlWriter struct {
+	out         *textBuilder
+	title       textBuilder
+	heading     string // text of the first h1
+	lang        string
+	description string
+
+	inTitle bool
+	pre     int // depth of pre elements
+	h1      int // 1 + where the text of the first h1 begins in out; 0 before it and after it
+	skip    atom.Atom
+	depth   int // of elements of the kind of skip
+}
+
+// skipped elements hold nothing to read. All but nav are closed in practice; an unclosed nav ends where the content must begin.
+var skipped = map[atom.Atom]bool{
+	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Nav: true, atom.Svg: true, atom.Iframe: true,
+	atom.Canvas: true, atom.Select: true, atom.Datalist: true, atom.Textarea: true, atom.Noembed: true, atom.Noframes: true, atom.Object: true,
+}
+
+var blocks = map[atom.Atom]bool{
+	atom.P: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true, atom.H6: true, atom.Blockquote: true,
+	atom.Article: true, atom.Section: true, atom.Aside: true, atom.Main: true, atom.Header: true, atom.Footer: true, atom.Figure: true,
+	atom.Ul: true, atom.Ol: true, atom.Dl: true, atom.Menu: true, atom.Table: true, atom.Hr: true, atom.Pre: true, atom.Form: true,
+	atom.Fieldset: true, atom.Details: true, atom.Address: true, atom.Div: true, atom.Body: true, atom.Head: true, atom.Center: true,
+}
+
+var ownLine = map[atom.Atom]bool{
+	atom.Br: true, atom.Tr: true, atom.Dt: true, atom.Dd: true, atom.Caption: true, atom.Figcaption: true, atom.Summary: true,
+	atom.Legend: true, atom.Option: true, atom.Thead: true, atom.Tbody: true, atom.Tfoot: true,
+}
+
+// run reads r to its end. check, if not nil, is called now and then and ends the reading with its error.
+func (w *htmlWriter) run(r io.Reader, check func() error) error {
+	z := html.NewTokenizer(r)
+	for n := 0; ; n++ {
+		if n%1024 == 1023 && check != nil {
+			if err := check(); err != nil {
+				return err
+			}
+		}
+		switch kind := z.Next(); kind {
+		case html.ErrorToken:
+			if err := z.Err(); !errors.Is(err, io.EOF) {
+				return err
+			}
+			return nil
+		case html.TextToken:
+			w.text(z.Text())
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, attrs := z.TagName()
+			tag := atom.Lookup(name)
+			if w.opens(tag, kind == html.SelfClosingTagToken) && attrs {
+				w.attributes(tag, z)
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			w.closes(atom.Lookup(name))
+		}
+	}
+}
+
+func (w *htmlWriter) text(b []byte) {
+	switch {
+	case w.skip != 0:
+	case w.inTitle:
+		w.title.inline(string(b))
+	case w.pre > 0:
+		w.preformatted(newlines(string(b)))
+	default:
+		w.out.inline(string(b))
+	}
+}
+
+// preformatted writes a piece of a pre element line by line, as more pieces may follow on the same line.
+func (w *htmlWriter) preformatted(s string) {
+	for i, l := range strings.Split(s, "\n") {
+		if i > 0 {
+			// Blank lines inside pre are kept, up to one.
+			w.out.breaks = min(w.out.breaks+1, 2)
+		}
+		if strings.TrimSpace(l) != "" {
+			w.out.start()
+			w.out.b.WriteString(l)
+		}
+	}
+}
+
+// opens takes a start tag and reports whether its attributes matter.
+func (w *htmlWriter) opens(tag atom.Atom, selfClosing bool) bool {
+	switch {
+	case w.skip != 0:
+		if tag == w.skip && !selfClosing {
+			w.depth++
+		}
+		if w.skip != atom.Nav || tag != atom.Main && tag != atom.Article && tag != atom.H1 {
+			return false
+		}
+		w.skip = 0
+	case skipped[tag]:
+		if !selfClosing || tag != atom.Svg { // in HTML a slash means nothing, in SVG it closes
+			w.skip, w.depth = tag, 1
+		}
+		return false
+	}
+	switch tag {
+	case atom.Title:
+		w.inTitle = w.title.b.Len() == 0
+		return false
+	case atom.Li:
+		w.out.item("- ")
+	case atom.Td, atom.Th:
+		w.out.cell()
+	case atom.Pre:
+		w.pre++
+	case atom.H1:
+		if w.heading == "" {
+			w.h1 = w.out.b.Len() + 1
+		}
+	case atom.Html, atom.Meta, atom.Img:
+		return true
+	}
+	w.breaks(tag)
+	return false
+}
+
+func (w *htmlWriter) closes(tag atom.Atom) {
+	if w.skip != 0 {
+		if tag == w.skip {
+			w.depth--
+		}
+		if w.depth == 0 || tag == atom.Body {
+			w.skip = 0
+		}
+		return
+	}
+	switch tag {
+	case atom.Title:
+		w.inTitle = false
+	case atom.Pre:
+		w.pre = max(0, w.pre-1)
+	case atom.H1:
+		if w.h1 > 0 {
+			w.heading = strings.TrimSpace(w.out.String()[w.h1-1:])
+			w.h1 = 0
+		}
+	case atom.Li:
+		w.out.line()
+	}
+	w.breaks(tag)
+}
+
+func (w *htmlWriter) breaks(tag atom.Atom) {
+	switch {
+	case ownLine[tag]:
+		w.out.line()
+	case blocks[tag] && w.out.prefix == "":
+		w.out.block()
+	}
+}
+
+// attributes takes what html, meta and img elements say.
+func (w *htmlWriter) attributes(tag atom.Atom, z *html.Tokenizer) {
+	var name, value string
+	for more := true; more; {
+		var k, v []byte
+		k, v, more = z.TagAttr()
+		switch {
+		case tag == atom.Html && (string(k) == "lang" || string(k) == "xml:lang") && w.lang == "":
+			w.lang = strings.TrimSpace(string(v))
+		case tag == atom.Meta && (string(k) == "name" || string(k) == "property"):
+			name = string(bytes.ToLower(v))
+		case tag == atom.Meta && string(k) == "content":
+			value = string(v)
+		case tag == atom.Img && string(k) == "alt" && len(bytes.TrimSpace(v)) > 0:
+			w.out.inline(" " + string(v) + " ")
+		}
+	}
+	if tag == atom.Meta && (name == "description" || name == "og:description") && w.description == "" {
+		w.description = strings.Join(strings.Fields(value), " ")
+	}
+}

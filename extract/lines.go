@@ -1,0 +1,56 @@
+package extract
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// errNUL is what a stream of lines ends with when an over-long line holds NUL bytes: it is binary, perhaps a sparse file of any size.
+var errNUL = errors.New("binary data (NUL bytes)")
+
+// lineReader gives the lines of a stream, each at most limit bytes long. Longer ones are skipped and measured, not kept.
+type lineReader struct {
+	r     *bufio.Reader
+	limit int64
+	line  int // number of the line that next returned last, from 1
+	buf   []byte
+}
+
+// next returns the next line without its end, valid until the next call. A line longer than limit comes back as nil with its size.
+// At the end it returns io.EOF, or the error of the stream.
+func (l *lineReader) next() (line []byte, size int64, err error) {
+	l.buf = l.buf[:0]
+	for {
+		part, err := l.r.ReadSlice('\n')
+		size += int64(len(part))
+		if err == nil || errors.Is(err, io.EOF) {
+			part = bytes.TrimSuffix(part, []byte("\n"))
+		}
+		if size <= l.limit+2 { // two more for the line's end
+			l.buf = append(l.buf, part...)
+		} else if bytes.IndexByte(part, 0) >= 0 {
+			l.line++
+			return nil, size, errNUL
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (!errors.Is(err, io.EOF) || size == 0):
+			return nil, size, err
+		}
+		l.line++
+		if size > l.limit+2 {
+			return nil, size, nil
+		}
+		line = bytes.TrimSuffix(l.buf, []byte("\r"))
+		if int64(len(line)) > l.limit {
+			return nil, size, nil
+		}
+		if line == nil {
+			line = []byte{}
+		}
+		return line, size, nil
+	}
+}

@@ -1,0 +1,301 @@
+package extract
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	gext "github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
+	ghtml "github.com/yuin/goldmark/renderer/html"
+	gtext "github.com/yuin/goldmark/text"
+)
+
+// markdownParser is safe for concurrent use. The table extension is left out: it fills up each short row to the width of the header, so that
+// 64 KiB of input make a hundred million cells; paragraphs that are tables are recognised in markdownWriter.paragraph instead.
+var markdownParser = goldmark.New(goldmark.WithExtensions(gext.Strikethrough, gext.TaskList)).Parser()
+
+// markdownChunk is the size in bytes from which a text is parsed in sections. Several constructs take the parser quadratic time, 32 KiB of the
+// worst of them about half a second.
+const markdownChunk = 32 << 10
+
+func (x *source) markdown(b []byte) (content, error) {
+	s, err := x.text(0, b)
+	if err != nil {
+		return content{}, err
+	}
+	fields, body, bad := frontMatter(newlines(s))
+	for _, b := range bad {
+		if err := x.warnf(b.line, "front matter: %s", b.reason); err != nil {
+			return content{}, err
+		}
+	}
+	c := content{fields: fields}
+	if t, ok := fields["title"].(string); ok {
+		c.title = t
+	}
+	w := markdownWriter{}
+	start := time.Now()
+	for len(body) > 0 {
+		if err := x.ended(); err != nil {
+			return content{}, err
+		}
+		n := sectionEnd(body)
+		err := budgetSpent(start)
+		if err == nil {
+			err = w.parse(body[:n])
+		}
+		if err != nil {
+			if err := x.warnf(0, "Markdown is too contorted to parse (%v); the rest is kept as it stands", err); err != nil {
+				return content{}, err
+			}
+			w.out.block()
+			w.out.verbatim(body)
+			break
+		}
+		body = body[n:]
+	}
+	c.text = w.out.String()
+	if c.title == "" {
+		c.title = w.title
+	}
+	return c, nil
+}
+
+// sectionEnd returns where to cut the next piece off s: all of it if it is small; else before the last heading of its first 32 KiB that
+// stands outside a code fence, failing that after the last blank line that no indented line follows, failing that after the last line.
+func sectionEnd(s string) int {
+	if len(s) <= markdownChunk {
+		return len(s)
+	}
+	heading, blank, line := 0, 0, 0
+	fence := ""
+	wasBlank := false
+	for pos := 0; pos < markdownChunk; {
+		end := strings.IndexByte(s[pos:], '\n')
+		if end < 0 {
+			break
+		}
+		l := s[pos : pos+end]
+		trimmed := strings.TrimLeft(l, " ")
+		mark := trimmed[:min(3, len(trimmed))]
+		switch {
+		case fence != "":
+			if mark == fence {
+				fence = ""
+			}
+		case mark == "```" || mark == "~~~":
+			fence = mark
+		case pos > 0 && strings.HasPrefix(l, "#"):
+			heading = pos
+		case pos > 0 && wasBlank && l != "" && l[0] != ' ' && l[0] != '\t':
+			blank = pos
+		}
+		wasBlank = trimmed == ""
+		pos += end + 1
+		if pos <= markdownChunk {
+			line = pos
+		}
+	}
+	for _, cut := range []int{heading, blank, line} {
+		if cut > 0 {
+			return cut
+		}
+	}
+	cut := markdownChunk // one endless line: cut it between characters
+	for cut > markdownChunk-4 && s[cut]&0xc0 == 0x80 {
+		cut--
+	}
+	return cut
+}
+
+// markdownWriter writes the text of syntax trees.
+type markdownWriter struct {
+	out    textBuilder
+	title  string // text of the first heading
+	source []byte
+	rows   bool // inside a paragraph that is a table: line ends are kept
+}
+
+// parse writes the text of one section. A panic of the parser becomes an error.
+func (w *markdownWriter) parse(section string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("parser: %v", p)
+		}
+	}()
+	w.source = []byte(section)
+	return ast.Walk(markdownParser.Parse(gtext.NewReader(w.source)), w.visit)
+}
+
+func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if n.Type() == ast.TypeInline {
+		return w.inline(n, entering), nil
+	}
+	switch n := n.(type) {
+	case *ast.Heading:
+		w.out.block()
+		if !entering && w.title == "" {
+			t := markdownWriter{source: w.source}
+			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+				_ = ast.Walk(c, t.visit) // visit never fails
+			}
+			w.title = t.out.String()
+		}
+	case *ast.Paragraph:
+		w.paragraph(n, entering)
+	case *ast.TextBlock, *ast.List:
+		if _, nested := n.Parent().(*ast.ListItem); nested || !isList(n) {
+			w.out.line()
+		} else {
+			w.out.block()
+		}
+	case *ast.ListItem:
+		w.listItem(n, entering)
+	case *ast.CodeBlock, *ast.FencedCodeBlock:
+		w.out.block()
+		if entering {
+			w.out.verbatim(string(n.Lines().Value(w.source)))
+		}
+		return ast.WalkSkipChildren, nil
+	case *ast.HTMLBlock:
+		if entering {
+			raw := n.Lines().Value(w.source)
+			if n.HasClosure() {
+				raw = append(bytes.Clone(raw), n.ClosureLine.Value(w.source)...)
+			}
+			w.out.block()
+			h := htmlWriter{out: &w.out}
+			_ = h.run(bytes.NewReader(raw), nil) // without a check it cannot fail
+			w.out.block()
+		}
+		return ast.WalkSkipChildren, nil
+	default:
+		w.out.block()
+	}
+	return ast.WalkContinue, nil
+}
+
+func isList(n ast.Node) bool {
+	_, ok := n.(*ast.List)
+	return ok
+}
+
+func (w *markdownWriter) listItem(n *ast.ListItem, entering bool) {
+	if !entering {
+		w.out.line()
+		return
+	}
+	prefix := "- "
+	if list, ok := n.Parent().(*ast.List); ok && list.IsOrdered() {
+		number := list.Start
+		for p := n.PreviousSibling(); p != nil && number < list.Start+999; p = p.PreviousSibling() {
+			number++
+		}
+		prefix = fmt.Sprintf("%d. ", number)
+	}
+	w.out.item(prefix)
+}
+
+// tableRule is the second line of a table: | --- | :-: |
+var tableRule = regexp.MustCompile(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+
+// paragraph begins or ends a paragraph. If it is a table, its rows are kept as lines, without the rule and the outer bars.
+func (w *markdownWriter) paragraph(n *ast.Paragraph, entering bool) {
+	if entering {
+		if n.PreviousSibling() != nil || !isListItem(n.Parent()) {
+			w.out.block()
+		}
+		lines := n.Lines()
+		if lines.Len() < 2 {
+			return
+		}
+		first, second := lines.At(0), lines.At(1)
+		rule := bytes.TrimRight(second.Value(w.source), "\n")
+		w.rows = bytes.IndexByte(first.Value(w.source), '|') >= 0 && bytes.IndexByte(rule, '|') >= 0 && tableRule.Match(rule)
+		return
+	}
+	w.rows = false
+	w.out.block()
+}
+
+func isListItem(n ast.Node) bool {
+	_, ok := n.(*ast.ListItem)
+	return ok
+}
+
+func (w *markdownWriter) inline(n ast.Node, entering bool) ast.WalkStatus {
+	switch n := n.(type) {
+	case *ast.Text:
+		if entering {
+			w.text(n)
+		}
+	case *ast.String:
+		if entering {
+			w.out.inline(string(n.Value))
+		}
+	case *ast.AutoLink:
+		if entering {
+			w.out.inline(string(n.Label(w.source)))
+		}
+		return ast.WalkSkipChildren
+	case *ast.RawHTML:
+		if entering && isBreak(n.Segments.Value(w.source)) {
+			w.out.line()
+		}
+		return ast.WalkSkipChildren
+	case *east.TaskCheckBox:
+		if entering && n.IsChecked {
+			w.out.inline("[x] ")
+		} else if entering {
+			w.out.inline("[ ] ")
+		}
+	}
+	return ast.WalkContinue
+}
+
+func isBreak(tag []byte) bool { return len(tag) > 3 && strings.EqualFold(string(tag[:3]), "<br") }
+
+func (w *markdownWriter) text(n *ast.Text) {
+	raw := n.Segment.Value(w.source)
+	_, code := n.Parent().(*ast.CodeSpan)
+	s := string(raw)
+	if !n.IsRaw() && !code && bytes.ContainsAny(raw, `\&`) {
+		// Backslashes and entities are undone together, as CommonMark has it, by the writer of the HTML renderer.
+		var b bytes.Buffer
+		bw := bufio.NewWriter(&b)
+		ghtml.DefaultWriter.Write(bw, raw)
+		_ = bw.Flush() // a Buffer does not fail
+		s = html.UnescapeString(b.String())
+	}
+	if w.rows {
+		s = w.row(n, s)
+	}
+	w.out.inline(s)
+	switch {
+	case n.HardLineBreak(), n.SoftLineBreak() && w.rows:
+		w.out.line()
+	case n.SoftLineBreak():
+		w.out.inline(" ")
+	}
+}
+
+// row drops the outer bars of a table's row, and the rule altogether.
+func (w *markdownWriter) row(n *ast.Text, s string) string {
+	if tableRule.MatchString(s) && strings.IndexByte(s, '-') >= 0 {
+		return ""
+	}
+	if prev, ok := n.PreviousSibling().(*ast.Text); n.PreviousSibling() == nil || ok && prev.SoftLineBreak() {
+		s = strings.TrimPrefix(strings.TrimLeft(s, " \t"), "|")
+	}
+	if n.NextSibling() == nil || n.SoftLineBreak() {
+		s = strings.TrimSuffix(strings.TrimRight(s, " \t"), "|")
+	}
+	return s
+}

@@ -1,0 +1,93 @@
+package extract
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Options says how to read. The zero value holds the defaults named at each field.
+type Options struct {
+	// Format is used for files given by name and for stdin, whatever their name says. In folders it selects: files whose extension
+	// belongs to another format are skipped, and text files of unknown extension are read in this format. Auto recognises each file.
+	Format Format
+
+	MaxLine     int64 // bytes of one line or record; default 4 MiB
+	MaxFile     int64 // bytes of one whole-file document, decompressed; default 64 MiB
+	MaxUnpacked int64 // bytes that one gzip file may unpack to; default 16 GiB
+	MaxRatio    int   // unpacked bytes per packed byte of a gzip file, looked at beyond the first MiB; default 100
+
+	// IDField is the field of a record that holds its id. Default: _id, else id, else a hash of the content.
+	IDField string
+	// TextFields are the fields that hold text: at least one of them must not be empty, and CSV keeps them as strings. Default: any
+	// field that is a string counts.
+	TextFields []string
+	// Delimiter separates CSV fields, an ASCII character. Default: sniffed from the first lines; tab for .tsv and .tab.
+	Delimiter byte
+
+	// Root is the folder below which the ids of whole-file documents are paths, for reading single files of it again. Files and folders
+	// given to Walk must lie in it. Default: each folder that is given, and the folder of each file that is given.
+	Root string
+	// Progress, if not nil, is called with the counts so far after each document and each file.
+	Progress func(Stats)
+
+	// Exclude names files and folders that Walk passes over where it meets them in a folder.
+	Exclude []string
+	// PDF reads the text of a PDF, of which it is given all bytes; see package extract/pdf. Default: PDF is an error.
+	PDF func(ctx context.Context, b []byte) (PDFText, error)
+
+	FollowSymlinks bool      // read the targets of symbolic links found in folders; links given by name are always read
+	Hidden         bool      // read files and folders whose name begins with a dot, too
+	Stdin          io.Reader // what Walk reads for the path "-"; nil makes "-" an error
+}
+
+// PDFText is the text of a PDF.
+type PDFText struct {
+	Title   string
+	Text    string // pages apart by a blank line
+	Warning string // what could not be read; empty if all was
+}
+
+const (
+	defaultMaxLine     = 4 << 20
+	defaultMaxFile     = 64 << 20
+	defaultMaxUnpacked = 16 << 30
+	defaultMaxRatio    = 100
+)
+
+// parseBudget is the time that the Markdown and HTML parsers may take for one file. A variable so that tests can shorten it.
+var parseBudget = 10 * time.Second
+
+// withDefaults fills in what is zero and reports every value that cannot be used.
+func (o Options) withDefaults() (Options, error) {
+	for _, l := range []struct {
+		name  string
+		value *int64
+		def   int64
+	}{
+		{"MaxLine", &o.MaxLine, defaultMaxLine},
+		{"MaxFile", &o.MaxFile, defaultMaxFile},
+		{"MaxUnpacked", &o.MaxUnpacked, defaultMaxUnpacked},
+	} {
+		switch {
+		case *l.value == 0:
+			*l.value = l.def
+		case *l.value < 0 || *l.value > 1<<40:
+			return o, fmt.Errorf("extract: %s is %d; allowed are 1 to %d bytes, or 0 for the default of %d", l.name, *l.value, int64(1)<<40, l.def)
+		}
+	}
+	switch {
+	case o.MaxRatio == 0:
+		o.MaxRatio = defaultMaxRatio
+	case o.MaxRatio < 0:
+		return o, fmt.Errorf("extract: MaxRatio is %d; allowed are positive numbers, or 0 for the default of %d", o.MaxRatio, defaultMaxRatio)
+	}
+	if o.Format > PDF {
+		return o, fmt.Errorf("extract: unknown format %v", o.Format)
+	}
+	if d := o.Delimiter; d >= 0x80 || d == '"' || d == '\n' || d == '\r' {
+		return o, fmt.Errorf("extract: Delimiter is %q; allowed are ASCII characters other than the quote and line ends", d)
+	}
+	return o, nil
+}

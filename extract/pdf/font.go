@@ -1,0 +1,106 @@
+package pdf
+
+import (
+	parser "github.com/ledongthuc/pdf"
+)
+
+// font decodes and measures strings.
+type font struct {
+	encoding parser.TextEncoding
+	wide     bool // two bytes a character
+	widths   map[int]float64
+	missing  float64 // width of a character that widths does not have; widths are in thousandths of the size
+}
+
+// maxWidths is the number of characters that a font may measure.
+const maxWidths = 1 << 16
+
+// newFont never returns nil: a broken font is one that cannot measure.
+func newFont(v parser.Value) (f *font) {
+	f = &font{missing: 500, widths: map[int]float64{}}
+	defer func() {
+		if recover() != nil && f.encoding == nil {
+			f.encoding = plain{}
+		}
+	}()
+	pf := &parser.Font{V: v}
+	f.encoding = pf.Encoder()
+	if v.Key("Subtype").Name() == "Type0" {
+		f.wide = true
+		f.composite(v.Key("DescendantFonts").Index(0))
+		return f
+	}
+	first, w := int(v.Key("FirstChar").Int64()), v.Key("Widths")
+	for i := range min(w.Len(), maxWidths) {
+		f.widths[first+i] = w.Index(i).Float64()
+	}
+	return f
+}
+
+// composite takes the widths of a descendant font: c [w1 w2 ...] and c1 c2 w.
+func (f *font) composite(v parser.Value) {
+	f.missing = 1000
+	if dw := v.Key("DW"); !dw.IsNull() {
+		f.missing = dw.Float64()
+	}
+	w := v.Key("W")
+	for i := 0; i+1 < w.Len() && len(f.widths) < maxWidths; {
+		c := int(w.Index(i).Int64())
+		if list := w.Index(i + 1); list.Kind() == parser.Array {
+			for j := range min(list.Len(), maxWidths) {
+				f.widths[c+j] = list.Index(j).Float64()
+			}
+			i += 2
+			continue
+		}
+		if last := int(w.Index(i + 1).Int64()); last-c < maxWidths {
+			for ; c <= last; c++ {
+				f.widths[c] = w.Index(i + 2).Float64()
+			}
+		}
+		i += 3
+	}
+}
+
+// plain takes bytes for Latin-1.
+type plain struct{}
+
+func (plain) Decode(raw string) string {
+	out := make([]rune, len(raw))
+	for i := range len(raw) {
+		out[i] = rune(raw[i])
+	}
+	return string(out)
+}
+
+func (f *font) decode(raw string) (s string) {
+	defer func() {
+		if recover() != nil {
+			s = ""
+		}
+	}()
+	return f.encoding.Decode(raw)
+}
+
+// width returns how far a string goes, as a part of the size of the font, and how many characters and spaces are in it.
+func (f *font) width(raw string) (width float64, chars, spaces int) {
+	step := 1
+	if f.wide {
+		step = 2
+	}
+	for i := 0; i+step <= len(raw); i += step {
+		code := int(raw[i])
+		if f.wide {
+			code = code<<8 | int(raw[i+1])
+		} else if code == ' ' {
+			spaces++
+		}
+		w, ok := f.widths[code]
+		if !ok {
+			w = f.missing
+		}
+		width += w / 1000
+		chars++
+	}
+	return width, chars, spaces
+}

@@ -1,0 +1,196 @@
+package extract
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+// Reader reads the documents of one stream and hands each to emit as soon as it is complete.
+//
+// name stands for the stream in errors and in Document.Source; with forward slashes it is the id of a whole-file document, unless it is
+// empty or "-". f overrides o.Format; if both are Auto, the format is recognised by name and content. If r is an *os.File, its size and
+// time of change are used.
+//
+// What is wrong with the input goes to fail, and reading goes on where that makes sense: after a bad line with the next line. With a nil
+// fail the first error ends the reading; warnings are dropped. Reader itself returns an error only if o is not usable, ctx ends, or emit or
+// fail returns one. It does not close r, and cannot interrupt a blocked read of r when ctx ends.
+func Reader(ctx context.Context, r io.Reader, name string, f Format, o Options, emit func(Document) error, fail func(ItemError) error) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	if f == Auto {
+		f = o.Format
+	}
+	x := &source{ended: ctx.Err, o: o, format: f, name: name, emit: emit, fail: fail, stats: new(Stats)}
+	if o.PDF != nil {
+		x.readPDF = func(b []byte) (PDFText, error) { return o.PDF(ctx, b) }
+	}
+	switch name {
+	case "":
+		x.name = "stdin"
+	case "-":
+		x.name = "stdin"
+	default:
+		x.id = filepath.ToSlash(name)
+	}
+	if s, ok := r.(interface{ Stat() (fs.FileInfo, error) }); ok {
+		if info, err := s.Stat(); err == nil && info.Mode().IsRegular() {
+			x.info = info
+		}
+	}
+	return x.read(r)
+}
+
+// source is one stream on its way to documents.
+type source struct {
+	ended  func() error // why the caller's context has ended; nil while it has not
+	o      Options      // with defaults
+	format Format       // Auto until recognised
+	name   string
+	id     string      // of a whole-file document; empty for a hash of the content
+	info   fs.FileInfo // nil if unknown
+	quiet  bool        // content of no known format is skipped, not an error
+	packed bool        // the stream is gzip-compressed
+	marked bool        // the stream began with a byte order mark, so it is UTF-8 by now
+	dec    decoder
+	emit   func(Document) error
+	fail   func(ItemError) error
+	stats  *Stats
+
+	readPDF func([]byte) (PDFText, error) // nil: PDF is not read
+}
+
+// document hands d on.
+func (x *source) document(d Document) error {
+	if err := x.ended(); err != nil {
+		return err
+	}
+	d.Source = x.name
+	if err := x.emit(d); err != nil {
+		return err
+	}
+	x.stats.Documents++
+	x.progress()
+	return nil
+}
+
+func (x *source) progress() {
+	if x.o.Progress != nil {
+		x.o.Progress(*x.stats)
+	}
+}
+
+// errorf reports what is wrong at line (0: the whole file). Its own error, not nil, ends the reading.
+func (x *source) errorf(line int, format string, args ...any) error {
+	return x.report(ItemError{Path: x.name, Line: line, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (x *source) warnf(line int, format string, args ...any) error {
+	return x.report(ItemError{Path: x.name, Line: line, Reason: fmt.Sprintf(format, args...), Warning: true})
+}
+
+func (x *source) report(e ItemError) error {
+	// A stream that stops because the context has ended looks like a broken file; say what it is.
+	if err := x.ended(); err != nil {
+		return err
+	}
+	if e.Warning {
+		x.stats.Warnings++
+	} else {
+		x.stats.Errors++
+	}
+	switch {
+	case x.fail != nil:
+		return x.fail(e)
+	case e.Warning:
+		return nil
+	}
+	return e
+}
+
+// text makes valid UTF-8 of b and reports what it had to change.
+func (x *source) text(line int, b []byte) (string, error) {
+	s, warning := x.dec.text(b)
+	if warning != "" {
+		if err := x.warnf(line, "%s", warning); err != nil {
+			return "", err
+		}
+	}
+	return s, nil
+}
+
+// stoppable reads from r until the caller's context has ended.
+type stoppable struct {
+	r     io.Reader
+	ended func() error
+}
+
+func (s stoppable) Read(p []byte) (int, error) {
+	if err := s.ended(); err != nil {
+		return 0, err
+	}
+	return s.r.Read(p)
+}
+
+// read unpacks, decodes, recognises and parses.
+func (x *source) read(r io.Reader) error {
+	defer x.progress()
+	raw := &countReader{r: stoppable{r, x.ended}, total: &x.stats.Bytes}
+	br, packed, err := gunzip(bufio.NewReaderSize(raw, bufferSize), raw, x.o)
+	if err != nil {
+		return x.errorf(0, "%v", err)
+	}
+	x.packed = packed
+	br, x.marked = skipBOM(br)
+	if skip, err := x.recognise(br); skip || err != nil {
+		return err
+	}
+	switch x.format {
+	case JSONL:
+		return x.readJSON(br)
+	case CSV:
+		return x.readCSV(br)
+	case Markdown, HTML, Text, PDF:
+		return x.readWhole(br)
+	}
+	return fmt.Errorf("extract: no reader for format %v", x.format)
+}
+
+// recognise settles x.format. skip means that the stream is not to be read, for a reason that has been reported if it needed to be.
+func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
+	if x.format != Auto && !x.quiet {
+		return false, nil
+	}
+	// A full buffer would make a slow pipe wait for long; a few kilobytes are enough to recognise all formats.
+	_, readErr := br.Peek(4096)
+	head, _ := br.Peek(br.Buffered())
+	if readErr != nil && !errors.Is(readErr, io.EOF) {
+		return true, x.errorf(0, "cannot be read: %v", readErr)
+	}
+	if x.format != Auto { // quiet: a file of unknown extension in a folder
+		skip = !isText(head)
+	} else if f, ok := Detect(x.name, head); ok {
+		x.format = f
+	} else {
+		skip = true
+	}
+	switch {
+	case !skip:
+		return false, nil
+	case x.quiet:
+		x.stats.Skipped++
+		return true, nil
+	case len(strings.TrimSpace(string(head))) == 0:
+		return true, x.errorf(0, "no text: the input is empty")
+	case extension(x.name) != "":
+		return true, x.errorf(0, "unknown file type %q; say which format it is: jsonl, csv, md, html, txt or pdf", extension(x.name))
+	}
+	return true, x.errorf(0, "binary data of unknown format")
+}

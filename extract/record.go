@@ -1,0 +1,117 @@
+package extract
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// maxID is the longest id, in bytes.
+const maxID = 512
+
+// record emits the document of one record, or reports why it is none. It takes the id out of fields.
+func (x *source) record(line int, fields map[string]any) error {
+	id, err := takeID(fields, x.o.IDField)
+	if err != nil {
+		return x.errorf(line, "%v", err)
+	}
+	if !hasText(fields, x.o.TextFields) {
+		if len(x.o.TextFields) > 0 {
+			return x.errorf(line, "no text in the fields %s", strings.Join(x.o.TextFields, ", "))
+		}
+		return x.errorf(line, "no text: no field holds a word")
+	}
+	if id == "" {
+		id = contentID(fields)
+	}
+	return x.document(Document{ID: id, Fields: fields, Line: line})
+}
+
+// takeID removes the id from fields and returns it; empty if there is none and none was asked for by name.
+func takeID(fields map[string]any, name string) (string, error) {
+	asked := name != ""
+	if !asked {
+		name = "_id"
+		if fields[name] == nil {
+			name = "id"
+		}
+	}
+	var id string
+	switch v := fields[name].(type) {
+	case nil:
+		if asked {
+			return "", fmt.Errorf("record has no field %q for its id", name)
+		}
+		return "", nil
+	case string:
+		id = v
+	case float64:
+		id = strconv.FormatFloat(v, 'f', -1, 64)
+	case json.Number:
+		id = v.String()
+	default:
+		return "", fmt.Errorf("id field %q is %s; allowed are strings and numbers", name, jsonKind(v))
+	}
+	switch {
+	case strings.TrimSpace(id) == "":
+		return "", fmt.Errorf("id field %q is empty", name)
+	case len(id) > maxID:
+		return "", fmt.Errorf("id field %q has %d bytes; the limit is %d", name, len(id), maxID)
+	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }):
+		return "", fmt.Errorf("id field %q is %q; control characters and invalid UTF-8 are not allowed", name, id)
+	}
+	delete(fields, name)
+	return id, nil
+}
+
+// contentID returns the first 16 bytes, in hex, of the SHA-256 of fields as JSON with sorted keys.
+func contentID(fields map[string]any) string {
+	b, err := json.Marshal(fields)
+	if err != nil { // cannot happen: fields hold only what JSON can hold
+		panic("extract: " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}
+
+func jsonKind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case float64, json.Number:
+		return "a number"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}
+
+var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+
+// typed returns s as a bool or a number where s is written like one, else s itself. 007, +1, 1e5, NaN and numbers of more than 15 digits are
+// codes, versions and telephone numbers more often than quantities, and stay strings.
+func typed(s string) any {
+	switch s {
+	case "true", "TRUE", "True":
+		return true
+	case "false", "FALSE", "False":
+		return false
+	}
+	if !decimal.MatchString(s) || len(s) > 16 {
+		return s
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil { // cannot happen for a decimal
+		return s
+	}
+	return v
+}

@@ -1,0 +1,287 @@
+package extract
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxDepth is the number of folders inside one another that Walk enters.
+const maxDepth = 128
+
+// junk are folders and files that no one means to search.
+var junk = map[string]bool{
+	"node_modules": true, "__pycache__": true, "thumbs.db": true, "desktop.ini": true, "$recycle.bin": true, "system volume information": true,
+}
+
+// Walk reads files and folders in the order of paths, folders in the order of their names, and stdin for the path "-".
+//
+// The id of a whole-file document is its path below the folder that was given (or below o.Root), with forward slashes, or, of a file given by
+// name, its name.
+// Two files of one run with the same id are an error, the second one.
+//
+// In folders, names that begin with a dot, other programs' litter such as node_modules, files of unknown type, and symbolic links are
+// skipped. What is given by name is always read: a hidden file, the target of a link, a file of unknown type if o.Format says how. Only
+// regular files are opened; pipes, devices, sockets, and what cannot be read go to fail. See Reader for fail and the error returned.
+func Walk(ctx context.Context, paths []string, o Options, emit func(Document) error, fail func(ItemError) error) (Stats, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Stats{}, err
+	}
+	if len(paths) == 0 {
+		return Stats{}, errors.New("extract: no files or folders given")
+	}
+	w := newWalker(ctx, o, fail)
+	w.each = func(f File) error {
+		_, err := f.read(ctx, &w.stats, emit, fail)
+		return err
+	}
+	err = w.walk(paths)
+	return w.stats, err
+}
+
+// Files finds what Walk would read, in the same order, and hands it to each instead of reading it. Its counts are of folders, of what was
+// skipped by its name, and of what cannot be read for what it is.
+func Files(ctx context.Context, paths []string, o Options, each func(File) error, fail func(ItemError) error) (Stats, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Stats{}, err
+	}
+	if len(paths) == 0 {
+		return Stats{}, errors.New("extract: no files or folders given")
+	}
+	w := newWalker(ctx, o, fail)
+	w.each = each
+	err = w.walk(paths)
+	return w.stats, err
+}
+
+type walker struct {
+	ended   func() error // as in source
+	o       Options
+	each    func(File) error
+	fail    func(ItemError) error
+	stats   Stats
+	base    string              // absolute path of the folder below which ids are paths, of the path that is being read
+	owner   map[[16]byte]string // with several paths: hash of the id of each whole file -> the path that brought it
+	given   string              // the path that is being read
+	exclude []os.FileInfo       // of o.Exclude
+	visited map[string]bool     // with FollowSymlinks: real paths of the folders entered
+}
+
+func newWalker(ctx context.Context, o Options, fail func(ItemError) error) *walker {
+	w := &walker{ended: ctx.Err, o: o, fail: fail}
+	for _, path := range o.Exclude {
+		if info, err := os.Stat(path); err == nil { // what is not there needs no leaving out
+			w.exclude = append(w.exclude, info)
+		}
+	}
+	return w
+}
+
+func (w *walker) walk(paths []string) error {
+	if len(paths) > 1 {
+		w.owner = make(map[[16]byte]string) // a single path cannot bring an id twice
+	}
+	for _, path := range paths {
+		w.given = path
+		if err := w.start(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) errorf(path, format string, args ...any) error {
+	x := source{ended: w.ended, name: path, fail: w.fail, stats: &w.stats}
+	return x.errorf(0, format, args...)
+}
+
+// start reads what was given by name.
+func (w *walker) start(path string) error {
+	if path == "-" {
+		if w.o.Stdin == nil {
+			return w.errorf("stdin", "there is no standard input to read here")
+		}
+		return w.each(File{Path: "stdin", o: w.o, stdin: true})
+	}
+	if path == "" {
+		return w.errorf(`""`, "the path is empty")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return w.errorf(path, "%v", cause(err))
+	}
+	rel, err := w.below(path, info.IsDir())
+	switch {
+	case err != nil:
+		return w.errorf(path, "%v", err)
+	case info.IsDir():
+		return w.folder(path, rel, 0)
+	}
+	return w.file(path, rel, info, false)
+}
+
+// below sets w.base and returns the path of what was given by name below it, with forward slashes; empty for the root itself.
+func (w *walker) below(path string, isDir bool) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case w.o.Root == "" && isDir:
+		w.base = abs
+		return "", nil
+	case w.o.Root == "":
+		w.base = filepath.Dir(abs)
+		return filepath.Base(path), nil
+	}
+	if w.base, err = filepath.Abs(w.o.Root); err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(w.base, abs)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("is not in the root folder %s", w.o.Root)
+	}
+	if rel == "." {
+		rel = ""
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// cause strips the path from an error of package os: ItemError names it already.
+func cause(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+// folder reads the folder at path; rel is its path below the root, empty for the root itself.
+func (w *walker) folder(path, rel string, depth int) error {
+	if err := w.ended(); err != nil {
+		return err
+	}
+	if depth > maxDepth {
+		return w.errorf(path, "folders are nested deeper than the limit of %d", maxDepth)
+	}
+	if w.o.FollowSymlinks {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return w.errorf(path, "%v", cause(err))
+		}
+		if real, err = filepath.Abs(real); err != nil {
+			return w.errorf(path, "%v", cause(err))
+		}
+		if w.visited[real] {
+			return w.errorf(path, "folder has been read already, by another path or a loop of symbolic links: %s", real)
+		}
+		if w.visited == nil {
+			w.visited = make(map[string]bool)
+		}
+		w.visited[real] = true
+	}
+	entries, err := os.ReadDir(path) // sorted by name; with an error it still holds what could be read
+	if err != nil {
+		if err := w.errorf(path, "folder cannot be listed: %v", cause(err)); err != nil {
+			return err
+		}
+	}
+	w.stats.Folders++
+	for _, e := range entries {
+		if err := w.entry(filepath.Join(path, e.Name()), rel, e, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ignores reports whether files and folders of that name, without a path, are passed over in folders: hidden ones, backups of editors, other
+// programs' litter.
+func (o Options) Ignores(name string) bool {
+	return strings.HasPrefix(name, ".") && !o.Hidden || name == ".git" || junk[strings.ToLower(name)] || strings.HasSuffix(name, "~")
+}
+
+// entry reads one entry of a folder.
+func (w *walker) entry(path, rel string, e fs.DirEntry, depth int) error {
+	name := e.Name()
+	if w.o.Ignores(name) || e.Type()&fs.ModeSymlink != 0 && !w.o.FollowSymlinks {
+		w.stats.Skipped++
+		return nil
+	}
+	if rel != "" {
+		name = rel + "/" + name
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return w.errorf(path, "%v", cause(err))
+	case w.excluded(info):
+		w.stats.Skipped++
+		return nil
+	case info.IsDir():
+		return w.folder(path, name, depth+1)
+	}
+	return w.file(path, name, info, true)
+}
+
+func (w *walker) excluded(info fs.FileInfo) bool {
+	for _, e := range w.exclude {
+		if os.SameFile(e, info) {
+			return true
+		}
+	}
+	return false
+}
+
+// file hands one file on; id is that of its document if it is a whole-file one. In a folder files of unknown type are skipped.
+func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
+	if err := w.ended(); err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return w.errorf(path, "%s, not a regular file", fileKind(info.Mode()))
+	}
+	f := File{Path: path, Root: w.base, ID: filepath.ToSlash(id), Info: info, o: w.o}
+	known, isKnown := formatByExt[extension(path)]
+	if inFolder {
+		noExt := extension(path) == ""
+		switch {
+		case isKnown && w.o.Format != Auto && known != w.o.Format, !isKnown && !noExt && w.o.Format == Auto:
+			w.stats.Skipped++
+			return nil
+		}
+		f.quiet = !isKnown
+	}
+	if w.o.Format != Auto {
+		known = w.o.Format
+	}
+	if w.owner != nil && known != JSONL && known != CSV {
+		sum := sha256.Sum256([]byte(f.ID))
+		key := [16]byte(sum[:16])
+		if f.rival = w.owner[key]; f.rival == "" {
+			w.owner[key] = w.given
+		}
+	}
+	return w.each(f)
+}
+
+func fileKind(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	case m.IsDir():
+		return "a folder"
+	}
+	return fmt.Sprintf("a special file (%v)", m.Type())
+}

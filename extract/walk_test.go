@@ -1,0 +1,230 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tree writes files below a new folder and returns it. A name that ends in a slash is a folder.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, body := range files {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		dir := filepath.Dir(path)
+		if strings.HasSuffix(name, "/") {
+			dir = path
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if dir == path {
+			continue
+		}
+		if err := os.WriteFile(path, []byte(body), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// walk runs Walk and returns ids, errors with root written as ROOT, and the counts.
+func walk(t *testing.T, root string, paths []string, o Options) (ids, fails []string, s Stats) {
+	t.Helper()
+	s, err := Walk(context.Background(), paths, o,
+		func(d Document) error { ids = append(ids, d.ID); return nil },
+		func(e ItemError) error {
+			fails = append(fails, strings.ReplaceAll(e.Error(), root, "ROOT"))
+			return nil
+		})
+	if err != nil {
+		t.Fatalf("Walk(%v): %v", paths, err)
+	}
+	if s.Documents != len(ids) || s.Errors+s.Warnings != len(fails) {
+		t.Errorf("Walk counts %d documents, %d errors and %d warnings; it handed over %d and %d", s.Documents, s.Errors, s.Warnings, len(ids), len(fails))
+	}
+	return ids, fails, s
+}
+
+func TestWalk(t *testing.T) {
+	root := tree(t, map[string]string{
+		"b.md": "# B", "a/deep/c.txt": "deep text", "a.csv": "id,text\n9,row\n", "z.html": "<p>z",
+		".hidden.md": "no", ".git/x.md": "no", "node_modules/x.md": "no", "old.md~": "no", "prog.go": "package no", "photo.jpg": "\xff\xd8\x00",
+		"README": "plain words", "core": "\x7fELF\x00\x00", "x.pdf": "%PDF-1.7",
+	})
+	for _, tt := range []struct {
+		name    string
+		paths   []string
+		o       Options
+		ids     string
+		fails   string
+		skipped int
+	}{
+		{"folder", []string{""}, Options{}, "README a/deep/c.txt 9 b.md z.html",
+			"ROOT/x.pdf: PDF is not read here; convert it to text first, for example with pdftotext", 7},
+		{"hidden too", []string{""}, Options{Hidden: true, Format: Markdown}, ".hidden.md prog.go README b.md",
+			"", 9},
+		{"one format", []string{""}, Options{Format: CSV}, "9", "ROOT/README: row", 9},
+		{"by name", []string{"b.md", ".hidden.md", "a"}, Options{}, "b.md .hidden.md deep/c.txt", "", 0},
+		{"unknown by name", []string{"prog.go", "core"}, Options{},
+			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt or pdf|ROOT/core: binary data of unknown format`, 0},
+		{"format by name", []string{"prog.go"}, Options{Format: Text}, "prog.go", "", 0},
+		{"no such file", []string{"nowhere", ""}, Options{Format: HTML}, "", "ROOT/nowhere: no such file or directory", 0},
+		{"same id twice", []string{"a/deep", "a/deep/c.txt"}, Options{},
+			"c.txt", `ROOT/a/deep/c.txt: its id "c.txt" belongs to a file below ROOT/a/deep already; give the folder above both`, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var paths []string
+			for _, p := range tt.paths {
+				paths = append(paths, filepath.Join(root, p))
+			}
+			ids, fails, s := walk(t, root, paths, tt.o)
+			if tt.name == "hidden too" || tt.name == "one format" || tt.name == "no such file" {
+				// Text files of unknown extension are read in the given format; which of them succeed is beside the point.
+				if len(fails) > 3 {
+					t.Errorf("fails = %q", fails)
+				}
+				if tt.name == "one format" && !contains(ids, "9") || tt.name == "hidden too" && (!contains(ids, ".hidden.md") || contains(ids, "z.html")) {
+					t.Errorf("ids = %q", ids)
+				}
+				return
+			}
+			if got := strings.Join(ids, " "); got != tt.ids {
+				t.Errorf("ids = %s, want %s", got, tt.ids)
+			}
+			if got := strings.Join(fails, "|"); got != tt.fails {
+				t.Errorf("fails = %s\nwant %s", got, tt.fails)
+			}
+			if s.Skipped != tt.skipped {
+				t.Errorf("skipped %d, want %d", s.Skipped, tt.skipped)
+			}
+		})
+	}
+}
+
+// With a root, reading one file again gives it the id that reading the folder gave it.
+func TestWalkRoot(t *testing.T) {
+	root := tree(t, map[string]string{"a/b/c.md": "# C", "a/d.txt": "words"})
+	want := "a/b/c.md a/d.txt"
+	for _, paths := range [][]string{{"a"}, {"a/b", "a/d.txt"}, {""}, {"a/b/c.md", "a/d.txt"}, {"a/../a"}} {
+		given := make([]string, len(paths))
+		for i, p := range paths {
+			given[i] = root + "/" + p
+		}
+		if ids, fails, _ := walk(t, root, given, Options{Root: root}); strings.Join(ids, " ") != want || len(fails) > 0 {
+			t.Errorf("Walk(%v) = %v, %v, want %s", paths, ids, fails, want)
+		}
+	}
+	_, fails, _ := walk(t, root, []string{root + "/a/d.txt"}, Options{Root: root + "/a/b"})
+	if fmt.Sprint(fails) != "[ROOT/a/d.txt: is not in the root folder ROOT/a/b]" {
+		t.Errorf("outside the root: %v", fails)
+	}
+}
+
+func TestWalkProgress(t *testing.T) {
+	root := tree(t, map[string]string{"a.jsonl": "{\"text\":\"x\"}\n{\"text\":\"y\"}\n", "b.txt": "words"})
+	var last Stats
+	calls := 0
+	_, _, s := walk(t, root, []string{root}, Options{Progress: func(s Stats) {
+		if s.Documents < last.Documents || s.Bytes < last.Bytes {
+			t.Errorf("progress goes back from %+v to %+v", last, s)
+		}
+		last = s
+		calls++
+	}})
+	if calls != 5 || last != s || s.Bytes != 31 {
+		t.Errorf("%d calls, the last with %+v, want 5 with %+v", calls, last, s)
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, e := range list {
+		if e == s {
+			return true
+		}
+	}
+	return false
+}
+
+func TestWalkStdin(t *testing.T) {
+	o := Options{Stdin: strings.NewReader(`{"id":"s","text":"from a pipe"}`)}
+	ids, fails, _ := walk(t, "\x00", []string{"-"}, o)
+	if fmt.Sprint(ids, fails) != "[s] []" {
+		t.Errorf("got %v, %v", ids, fails)
+	}
+	_, fails, _ = walk(t, "\x00", []string{"-", ""}, Options{})
+	if fmt.Sprint(fails) != `[stdin: there is no standard input to read here "": the path is empty]` {
+		t.Errorf("without stdin: %v", fails)
+	}
+}
+
+func TestWalkStops(t *testing.T) {
+	root := tree(t, map[string]string{"a.txt": "one", "b.txt": "two", "c.jsonl": "bad\n{\"text\":\"x\"}\n"})
+	stop := errors.New("stop")
+	n := 0
+	_, err := Walk(context.Background(), []string{root}, Options{}, func(Document) error { n++; return stop }, nil)
+	if !errors.Is(err, stop) || n != 1 {
+		t.Errorf("emit's error: Walk = %v after %d documents, want %v after 1", err, n, stop)
+	}
+	_, err = Walk(context.Background(), []string{root}, Options{}, func(Document) error { return nil }, func(ItemError) error { return stop })
+	if !errors.Is(err, stop) {
+		t.Errorf("fail's error: Walk = %v, want %v", err, stop)
+	}
+	var item ItemError
+	_, err = Walk(context.Background(), []string{root}, Options{}, func(Document) error { return nil }, nil)
+	if !errors.As(err, &item) || item.Line != 1 {
+		t.Errorf("nil fail: Walk = %v, want the first item error", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s, err := Walk(ctx, []string{root}, Options{}, func(Document) error { cancel(); return nil }, func(e ItemError) error { return e })
+	if !errors.Is(err, context.Canceled) || s.Documents != 1 {
+		t.Errorf("cancelled: Walk = %+v, %v", s, err)
+	}
+	if _, err = Walk(context.Background(), nil, Options{}, nil, nil); err == nil {
+		t.Error("Walk without paths: no error")
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for name, o := range map[string]Options{
+		"MaxLine": {MaxLine: -1}, "MaxFile": {MaxFile: 1 << 50}, "MaxUnpacked": {MaxUnpacked: -5}, "MaxRatio": {MaxRatio: -1},
+		"Delimiter": {Delimiter: '\n'}, "Format": {Format: 99},
+	} {
+		err := Reader(context.Background(), strings.NewReader(""), "x", Text, o, nil, nil)
+		if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(name)) {
+			t.Errorf("%s: error %v does not name it", name, err)
+		}
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for f := Auto; f <= PDF; f++ {
+		if got, err := ParseFormat(f.String()); err != nil || got != f {
+			t.Errorf("ParseFormat(%q) = %v, %v", f.String(), got, err)
+		}
+	}
+	if _, err := ParseFormat("docx"); err == nil || !strings.Contains(err.Error(), "jsonl") {
+		t.Errorf("ParseFormat(docx): %v", err)
+	}
+	for _, tt := range []struct {
+		name, head string
+		want       Format
+		ok         bool
+	}{
+		{"a.JSONL", "", JSONL, true}, {"a.csv.gz", "", CSV, true}, {"dir.md/a.txt", "# x", Text, true}, {"a.htm", "", HTML, true},
+		{"a.exe", "text", Auto, false}, {"a.docx", "PK\x03\x04", Auto, false}, {"a.bin", "%PDF-1.4", PDF, true},
+		{"-", "{\"a\":1}", JSONL, true}, {"-", " [ {", JSONL, true}, {"-", "[1] Footnote", Text, true}, {"-", "{braces} in prose", Text, true},
+		{"-", "<!DOCTYPE HTML>", HTML, true}, {"-", "<?xml version='1.0'?><html>", HTML, true}, {"-", "<!-- c --><html>", HTML, true},
+		{"-", "<?xml version='1.0'?><rss>", Text, true}, {"-", "---\na: b\n---\n", Markdown, true}, {"-", "# Title\n", Markdown, true},
+		{"README", "words", Text, true}, {"-", "\x00\x01", Auto, false}, {"-", "", Auto, false}, {"-", "caf\xe9", Text, true}, {".profile", "words", Text, true},
+	} {
+		if got, ok := Detect(tt.name, []byte(tt.head)); got != tt.want || ok != tt.ok {
+			t.Errorf("Detect(%q, %q) = %v, %v, want %v, %v", tt.name, tt.head, got, ok, tt.want, tt.ok)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package extract
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// errBudget is the cause of the context of a parser that takes too long.
+var errBudget = errors.New("time budget spent")
+
+// errReported ends the reading of a file about which everything has been said.
+var errReported = errors.New("reported")
+
+// reject reports why the file is given up.
+func (x *source) reject(format string, args ...any) error {
+	if err := x.errorf(0, format, args...); err != nil {
+		return err
+	}
+	return errReported
+}
+
+// content is what a parser finds in a whole file.
+type content struct {
+	title  string
+	text   string
+	fields map[string]any // what else the file says about itself
+}
+
+// reserved fields of whole-file documents come from the file, never from its front matter.
+var reserved = map[string]bool{"text": true, "path": true, "modified": true}
+
+// readWhole reads a file that is one document.
+func (x *source) readWhole(br *bufio.Reader) error {
+	if x.info != nil && !x.packed && x.info.Size() > x.o.MaxFile {
+		return x.errorf(0, "file of %d bytes is larger than the limit of %d for %s", x.info.Size(), x.o.MaxFile, formatNouns[x.format])
+	}
+	b, err := io.ReadAll(io.LimitReader(br, x.o.MaxFile+1))
+	switch {
+	case err != nil:
+		return x.errorf(0, "cannot be read: %v", err)
+	case int64(len(b)) > x.o.MaxFile:
+		return x.errorf(0, "file is larger than the limit of %d bytes for %s", x.o.MaxFile, formatNouns[x.format])
+	}
+	if bytes.HasPrefix(b, []byte("%PDF-")) && x.format != PDF {
+		return x.errorf(0, "a PDF under the name of %s; call it .pdf, or say --format pdf", formatNouns[x.format])
+	}
+	if i := bytes.IndexByte(b, 0); i >= 0 && x.format != PDF {
+		return x.errorf(1+bytes.Count(b[:i], []byte("\n")), "%v, not %s", errNUL, formatNouns[x.format])
+	}
+	var c content
+	switch x.format {
+	case PDF:
+		c, err = x.pdf(b)
+	case Markdown:
+		c, err = x.markdown(b)
+	case HTML:
+		c, err = x.html(b)
+	default:
+		c, err = x.plainText(b)
+	}
+	switch {
+	case errors.Is(err, errReported):
+		return nil
+	case err != nil:
+		return err
+	}
+	return x.whole(c, len(b))
+}
+
+// whole emits the document of a whole file of size bytes.
+func (x *source) whole(c content, size int) error {
+	fields := c.fields
+	if fields == nil {
+		fields = make(map[string]any, 4)
+	}
+	fields["text"] = withoutTitle(c.text, c.title)
+	if c.title != "" {
+		fields["title"] = c.title
+	}
+	if !valueHasText(c.text) && !valueHasText(c.title) {
+		return x.errorf(0, "no text in %s of %s", formatNouns[x.format], plural(size, "byte"))
+	}
+	id := x.id
+	if id == "" {
+		id = contentID(fields)
+	}
+	if c.title == "" {
+		fields["title"] = stem(x.name)
+	}
+	fields["path"] = filepath.ToSlash(x.name)
+	if x.id != "" {
+		fields["path"] = x.id
+	}
+	if x.info != nil {
+		fields["modified"] = x.info.ModTime().UTC().Format(time.RFC3339)
+	}
+	return x.document(Document{ID: id, Fields: fields})
+}
+
+// withoutTitle takes the title off the front of text, where it stands as a block of its own: it is a field already, and would be searched
+// and shown twice. A text that is nothing but its title is kept.
+func withoutTitle(text, title string) string {
+	rest, ok := strings.CutPrefix(text, title+"\n\n")
+	if rest = strings.TrimLeft(rest, "\n"); !ok || title == "" || !valueHasText(rest) {
+		return text
+	}
+	return rest
+}
+
+// pdf reads the text of a PDF.
+func (x *source) pdf(b []byte) (content, error) {
+	if x.readPDF == nil {
+		return content{}, x.reject("PDF is not read here; convert it to text first, for example with pdftotext")
+	}
+	t, err := x.readPDF(b)
+	if err != nil {
+		return content{}, x.reject("%v", err)
+	}
+	if t.Warning != "" {
+		if err := x.warnf(0, "%s", t.Warning); err != nil {
+			return content{}, err
+		}
+	}
+	if t.Title == "" {
+		t.Title = titleLine(t.Text)
+	}
+	return content{title: t.Title, text: t.Text}, nil
+}
+
+// stem returns the last element of name without its extensions.
+func stem(name string) string {
+	base := path.Base(filepath.ToSlash(name))
+	if len(base) > 3 && strings.EqualFold(base[len(base)-3:], ".gz") {
+		base = base[:len(base)-3]
+	}
+	if ext := path.Ext(base); ext != base {
+		base = strings.TrimSuffix(base, ext)
+	}
+	return base
+}
+
+// maxTitle is the length in bytes beyond which a first line is taken for text rather than for a title.
+const maxTitle = 120
+
+func (x *source) plainText(b []byte) (content, error) {
+	s, err := x.text(0, b)
+	if err != nil {
+		return content{}, err
+	}
+	if !isText([]byte(s[:min(len(s), bufferSize)])) {
+		return content{}, x.reject("binary data, not text")
+	}
+	s = newlines(s)
+	return content{title: titleLine(s), text: strings.TrimRight(s, " \t\n")}, nil
+}
+
+// titleLine returns the first line that is not blank, or nothing if that is too long for a title.
+func titleLine(s string) string {
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" && len(line) <= maxTitle {
+			return line
+		} else if line != "" {
+			break
+		}
+	}
+	return ""
+}
+
+// budgetSpent reports whether parsing since start has taken too long, as an error for the reader of the warning.
+func budgetSpent(start time.Time) error {
+	if d := time.Since(start); d > parseBudget {
+		return fmt.Errorf("%w after %v", errBudget, d.Round(time.Millisecond))
+	}
+	return nil
+}
