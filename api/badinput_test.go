@@ -1,0 +1,275 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// hookOnce runs f at the first call of a method.
+func hookOnce(method string, f func()) func(context.Context, string) error {
+	done := false
+	return func(_ context.Context, m string) error {
+		if m == method && !done {
+			done = true
+			f()
+		}
+		return nil
+	}
+}
+
+func TestBadSearchBodies(t *testing.T) {
+	f := newFixture(t, Options{MaxBody: 4096})
+	deep := strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100)
+	for _, tt := range []struct {
+		name, body    string
+		status        int
+		code, pointer string
+	}{
+		{"unknown member", `{"q":"x","limt":3}`, 400, "invalid_request", "/limt"},
+		{"repeated member", `{"q":"x","q":"y"}`, 400, "malformed_request", "/q"},
+		{"trailing data", `{"q":"x"} {"q":"y"}`, 400, "malformed_request", ""},
+		{"trailing garbage", `{"q":"x"}x`, 400, "malformed_request", ""},
+		{"cut off", `{"q":"x"`, 400, "malformed_request", ""},
+		{"empty", ` `, 400, "malformed_request", ""},
+		{"not JSON", `q=x`, 400, "malformed_request", ""},
+		{"array", `[]`, 400, "malformed_request", ""},
+		{"null q", `{"q":null}`, 400, "invalid_request", "/q"},
+		{"no q", `{}`, 400, "invalid_request", "/q"},
+		{"wrong type", `{"q":5}`, 400, "invalid_request", "/q"},
+		{"q is an object", `{"q":{"match":{}}}`, 400, "invalid_request", "/q"},
+		{"limit 0", `{"q":"x","limit":0}`, 400, "invalid_request", "/limit"},
+		{"limit -1", `{"q":"x","limit":-1}`, 400, "invalid_request", "/limit"},
+		{"limit 1e9", `{"q":"x","limit":1e9}`, 400, "invalid_request", "/limit"},
+		{"limit 1000000000", `{"q":"x","limit":1000000000}`, 400, "invalid_request", "/limit"},
+		{"limit 2^63", `{"q":"x","limit":9223372036854775808}`, 400, "invalid_request", "/limit"},
+		{"limit as text", `{"q":"x","limit":"10"}`, 400, "invalid_request", "/limit"},
+		{"limit 1.5", `{"q":"x","limit":1.5}`, 400, "invalid_request", "/limit"},
+		{"offset -1", `{"q":"x","offset":-1}`, 400, "invalid_request", "/offset"},
+		{"alpha 2", `{"q":"x","alpha":2}`, 400, "invalid_request", "/alpha"},
+		{"alpha NaN", `{"q":"x","alpha":NaN}`, 400, "malformed_request", ""},
+		{"alpha 1e400", `{"q":"x","alpha":1e400}`, 400, "invalid_request", "/alpha"},
+		{"mode", `{"q":"x","mode":"fuzzy"}`, 400, "invalid_request", "/mode"},
+		{"deep", deep, 400, "malformed_request", ""},
+		{"deep arrays", strings.Repeat("[", 3000), 400, "malformed_request", ""},
+		{"brackets in a string are no depth", `{"q":"` + strings.Repeat(`[\"`, 200) + `"}`, 200, "", ""},
+		{"not UTF-8", "{\"q\":\"\xff\"}", 400, "malformed_request", ""},
+		{"too large", `{"q":"` + strings.Repeat("x", 5000) + `"}`, 413, "too_large", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := f.do("POST", "/v1/collections/docs/search", tt.body)
+			a.t = t
+			if tt.status == 200 {
+				a.want(200, nil)
+				return
+			}
+			p := a.problem(tt.status, tt.code, tt.pointer)
+			if p.Detail == "" {
+				t.Errorf("no detail: %s", a.Body)
+			}
+		})
+	}
+}
+
+func TestBadSearchParameters(t *testing.T) {
+	f := newFixture(t, Options{})
+	for _, tt := range []struct{ query, pointer string }{
+		{"", "/q"}, {"q=", "/q"}, {"q=x&limit=0", "/limit"}, {"q=x&limit=1e9", "/limit"}, {"q=x&limit=1.5", "/limit"}, {"q=x&limit=", "/limit"},
+		{"q=x&limit=99999999999999999999", "/limit"}, {"q=x&alpha=NaN", "/alpha"}, {"q=x&alpha=Inf", "/alpha"}, {"q=x&alpha=high", "/alpha"},
+		{"q=x&explain=maybe", "/explain"}, {"q=x&q=y", "/q"}, {"q=x&unknown=1", "/unknown"}, {"q=%ff", "/q"},
+	} {
+		a := f.do("GET", "/v1/collections/docs/search?"+tt.query, "")
+		a.problem(400, "invalid_request", tt.pointer)
+	}
+	f.do("GET", "/v1/collections/docs/search?q=%zz", "").problem(400, "malformed_request", "")
+	f.do("GET", "/v1/collections/docs/search?q=a;b", "").problem(400, "malformed_request", "")
+}
+
+func TestBadPaths(t *testing.T) {
+	f := newFixture(t, Options{})
+	long := strings.Repeat("x", 513)
+	for _, tt := range []struct {
+		method, path  string
+		status        int
+		code, pointer string
+	}{
+		{"GET", "/v1/collections/docs/documents/%00", 400, "invalid_request", "/id"},
+		{"GET", "/v1/collections/docs/documents/a%0ab", 400, "invalid_request", "/id"},
+		{"GET", "/v1/collections/docs/documents/%ff", 400, "invalid_request", "/id"},
+		{"GET", "/v1/collections/docs/documents/%E2%80%AE", 400, "invalid_request", "/id"}, // right-to-left override
+		{"GET", "/v1/collections/docs/documents/", 400, "invalid_request", "/id"},
+		{"GET", "/v1/collections/docs/documents/" + long, 400, "invalid_request", "/id"},
+		{"GET", "/v1/collections/docs/documents/..%2f..%2fetc%2fpasswd", 404, "document_not_found", ""},
+		{"GET", "/v1/collections/%00", 400, "invalid_request", "/collection"},
+		{"GET", "/v1/collections/..%2f..%2fetc", 400, "invalid_request", "/collection"},
+		{"GET", "/v1/collections/%2e%2e", 400, "invalid_request", "/collection"},
+		{"GET", "/v1/collections/a%5cb", 400, "invalid_request", "/collection"},
+		{"GET", "/v1/collections/" + long, 400, "invalid_request", "/collection"},
+		{"GET", "/v1/collections/../../etc/passwd", 404, "route_not_found", ""},
+		{"GET", "/nothing", 404, "route_not_found", ""},
+		{"GET", "/v1", 404, "route_not_found", ""},
+		{"GET", "/v1/collections/docs/nothing", 404, "route_not_found", ""},
+		{"TRACE", "/v1/collections", 405, "method_not_allowed", ""},
+		{"BREW", "/v1/collections", 405, "method_not_allowed", ""},
+		{"DELETE", "/v1/collections", 405, "method_not_allowed", ""},
+		{"POST", "/livez", 405, "method_not_allowed", ""},
+		{"PUT", "/v1/collections/docs/search", 405, "method_not_allowed", ""},
+	} {
+		a := f.do(tt.method, tt.path, "")
+		if a.Code != tt.status {
+			t.Errorf("%s %s: status %d, want %d", tt.method, tt.path, a.Code, tt.status)
+			continue
+		}
+		a.problem(tt.status, tt.code, tt.pointer)
+		if tt.status == 405 && a.Header().Get("Allow") == "" {
+			t.Errorf("%s %s: 405 without Allow", tt.method, tt.path)
+		}
+	}
+}
+
+func TestMediaTypes(t *testing.T) {
+	f := newFixture(t, Options{})
+	for _, tt := range []struct {
+		method, path, media string
+		status              int
+	}{
+		{"POST", "/v1/collections/docs/search", "text/plain", 415},
+		{"POST", "/v1/collections/docs/search", "", 415},
+		{"POST", "/v1/collections/docs/search", "application/x-www-form-urlencoded", 415},
+		{"POST", "/v1/collections/docs/search", "application/json; charset=utf-8", 400},
+		{"POST", "/v1/collections/docs/search", "Application/JSON", 400},
+		{"POST", "/v1/collections", "text/html", 415},
+		{"PUT", "/v1/collections/docs/documents/a1", "text/html", 415},
+		{"PATCH", "/v1/collections/docs/documents/a1", "text/html", 415},
+		{"POST", "/v1/collections/docs/documents/import", "multipart/form-data", 415},
+	} {
+		a := f.do(tt.method, tt.path, `{"x":`, "Content-Type", tt.media)
+		if a.Code != tt.status {
+			t.Errorf("%s %s as %q: status %d, want %d", tt.method, tt.path, tt.media, a.Code, tt.status)
+		}
+	}
+	var e struct{ Error struct{ Code string } }
+	f.do("POST", "/v1/embeddings", `{}`, "Content-Type", "text/plain").want(415, &e)
+	if e.Error.Code != "unsupported_media_type" {
+		t.Errorf("embeddings as text: %+v", e)
+	}
+}
+
+func gzipped(s string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, s)
+	w.Close()
+	return b.String()
+}
+
+func zstded(s string) string {
+	w, _ := zstd.NewWriter(nil)
+	return string(w.EncodeAll([]byte(s), nil))
+}
+
+func TestCompressedBodies(t *testing.T) {
+	f := newFixture(t, Options{MaxBody: 4096, MaxImport: 1 << 20})
+	const find, imp = "/v1/collections/docs/search", "/v1/collections/docs/documents/import"
+	query, bomb := `{"q":"pancakes"}`, `{"q":"`+strings.Repeat("x", 100<<10)+`"}`
+	large := strings.Repeat(`{"id":"a","title":"same again"}`+"\n", 50_000)
+	for _, tt := range []struct {
+		name, path, encoding, body, media string
+		status                            int
+	}{
+		{"gzip", find, "gzip", gzipped(query), "application/json", 200},
+		{"zstd", find, "zstd", zstded(query), "application/json", 200},
+		{"identity", find, "identity", query, "application/json", 200},
+		{"gzip bomb", find, "gzip", gzipped(bomb), "application/json", 413},
+		{"zstd bomb", find, "zstd", zstded(bomb), "application/json", 413},
+		{"not gzip", find, "gzip", query, "application/json", 400},
+		{"cut gzip", find, "gzip", gzipped(query)[:20], "application/json", 400},
+		{"not zstd", find, "zstd", query, "application/json", 400},
+		{"unknown", find, "br", query, "application/json", 415},
+		{"two", find, "gzip, gzip", gzipped(gzipped(query)), "application/json", 415},
+		{"import", imp, "gzip", gzipped(`{"id":"z1","title":"x"}`), "application/x-ndjson", 200},
+		{"import zstd", imp, "zstd", zstded(`[{"id":"z2","title":"x"}]`), "application/json", 200},
+		{"import bomb", imp, "gzip", gzipped(large), "application/x-ndjson", 200}, // the header is out; the last line tells
+	} {
+		a := f.do("POST", tt.path, tt.body, "Content-Encoding", tt.encoding, "Content-Type", tt.media)
+		if a.Code != tt.status {
+			t.Errorf("%s: status %d, want %d: %s", tt.name, a.Code, tt.status, a.Body)
+		}
+		if tt.name == "import bomb" {
+			lines := strings.Split(strings.TrimSpace(a.Body.String()), "\n")
+			if last := lines[len(lines)-1]; !strings.Contains(last, `"too_large"`) || !strings.Contains(last, "import stopped") {
+				t.Errorf("import bomb: last line %s", last)
+			}
+		}
+	}
+	if got := f.server.inFlight.Load(); got != 0 {
+		t.Errorf("%d bytes of bodies are still counted as in memory", got)
+	}
+}
+
+func TestChunkedBodyOverTheLimit(t *testing.T) {
+	f := newFixture(t, Options{MaxBody: 4096})
+	r := f.request("POST", "/v1/collections/docs/search", io.MultiReader(strings.NewReader(`{"q":"`), strings.NewReader(strings.Repeat("x", 5000)), strings.NewReader(`"}`)))
+	if r.ContentLength != -1 {
+		t.Fatal("the body should have no known length")
+	}
+	f.send(r).problem(413, "too_large", "")
+}
+
+func TestBodiesInMemoryAreBounded(t *testing.T) {
+	f := newFixture(t, Options{MaxInFlight: 64 << 10})
+	a := f.do("POST", "/v1/collections/docs/documents", `{"text":"`+strings.Repeat("x", 100<<10)+`"}`)
+	a.problem(503, "overloaded", "")
+	f.do("POST", "/v1/collections/docs/documents", `{"text":"small"}`).want(201, nil)
+	if got := f.server.inFlight.Load(); got != 0 {
+		t.Errorf("%d bytes are still counted", got)
+	}
+}
+
+// A sender of half a body must not take a slot from those who have sent theirs.
+func TestSlowBodyHoldsNoSlot(t *testing.T) {
+	f := newFixture(t, Options{SearchSlots: 1})
+	addr, _ := f.serve()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /v1/collections/docs/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"q\":")
+	for f.server.inFlight.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	res, err := http.Get("http://" + addr + "/v1/collections/docs/search?q=pancakes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != 200 {
+		t.Errorf("status %d, want 200", res.StatusCode)
+	}
+}
+
+func TestStalledImportIsCutOff(t *testing.T) {
+	f := newFixture(t, Options{IdleBody: 50 * time.Millisecond})
+	addr, _ := f.serve()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /v1/collections/docs/documents/import HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: 1000\r\n\r\n{\"id\":\"s1\",\"title\":\"x\"}\n")
+	conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	got, _ := io.ReadAll(conn)
+	if !bytes.Contains(got, []byte(`"s1"`)) || !bytes.Contains(got, []byte("body_too_slow")) {
+		t.Errorf("answer: %s", got)
+	}
+}

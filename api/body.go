@@ -1,0 +1,173 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// wholeBody is a request's body in memory, decompressed.
+type wholeBody struct {
+	*bytes.Reader
+	data []byte
+}
+
+// Close implements io.Closer.
+func (*wholeBody) Close() error { return nil }
+
+// readWhole reads the body of r into memory before the request takes a slot, so that a slow sender holds none. All bodies
+// in memory together are bounded; the caller calls done when this one is not needed any more.
+func (s *Server) readWhole(w http.ResponseWriter, r *http.Request, limit int64) (b *wholeBody, done func(), err error) {
+	src, err := openBody(w, r, limit, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer src.close()
+	buf := make([]byte, 0, max(512, min(r.ContentLength+1, 64<<10)))
+	charged := int64(0)
+	done = func() { s.inFlight.Add(-charged) }
+	for {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, cap(buf))
+		}
+		if more := int64(cap(buf)) - charged; more > 0 {
+			charged += more
+			if s.inFlight.Add(more) > s.o.MaxInFlight {
+				done()
+				return nil, nil, &requestError{kind: errOverloaded, detail: "body: too many bytes of other requests are in memory, send it again later"}
+			}
+		}
+		n, err := src.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case err == io.EOF:
+			return &wholeBody{bytes.NewReader(buf), buf}, done, nil
+		case err != nil:
+			done()
+			return nil, nil, err
+		}
+	}
+}
+
+// body is a request's body with its limits: bytes on the wire, bytes after decompression (the limit sees both, so that a
+// small compressed body cannot become a large one), and how long the sender may stand still.
+type body struct {
+	src   io.Reader // decompressed
+	left  int64     // bytes that may still come
+	limit int64
+	close func()
+}
+
+// openBody prepares the body of r. w and r are those of the running handler.
+func openBody(w http.ResponseWriter, r *http.Request, limit int64, idle time.Duration) (*body, error) {
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	wire := &patientReader{src: http.MaxBytesReader(w, r.Body, limit), rc: http.NewResponseController(w), idle: idle}
+	b := &body{src: wire, left: limit, limit: limit, close: func() {}}
+	switch enc := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); enc {
+	case "", "identity":
+	case "gzip":
+		z, err := gzip.NewReader(wire)
+		if err != nil {
+			return nil, bodyError(err, limit)
+		}
+		b.src = z
+	case "zstd":
+		z, err := zstd.NewReader(wire, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(8<<20), zstd.WithDecoderMaxMemory(64<<20))
+		if err != nil {
+			return nil, bodyError(err, limit)
+		}
+		b.src, b.close = z, z.Close
+	default:
+		return nil, &requestError{kind: errMediaType, detail: fmt.Sprintf("Content-Encoding: got %q, allowed: gzip, zstd, identity", short(enc))}
+	}
+	return b, nil
+}
+
+// Read implements io.Reader; its errors are the client's to read.
+func (b *body) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, tooLarge(b.limit)
+	}
+	// One byte more than is allowed tells a body of exactly the limit from a longer one.
+	p = p[:min(int64(len(p)), b.left+1)]
+	n, err := b.src.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return n - 1, tooLarge(b.limit)
+	}
+	if err != nil && err != io.EOF {
+		err = bodyError(err, b.limit)
+	}
+	return n, err
+}
+
+func tooLarge(limit int64) error {
+	return &requestError{kind: errTooLarge, detail: fmt.Sprintf("body: longer than the %d bytes that are allowed here", limit)}
+}
+
+func bodyError(err error, limit int64) error {
+	var re *requestError
+	var mb *http.MaxBytesError
+	switch {
+	case errors.As(err, &re):
+		return err
+	case errors.As(err, &mb):
+		return tooLarge(limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &requestError{kind: errBodyTimeout, detail: "body: stood still for too long"}
+	}
+	return &requestError{kind: errMalformed, detail: "body: " + err.Error()}
+}
+
+// patientReader gives each read of a body the time idle, and lifts the deadline at the end: one that passed while the
+// handler works would cancel the request's context.
+type patientReader struct {
+	src  io.Reader
+	rc   *http.ResponseController
+	idle time.Duration // 0: the server's deadline for the whole body stays
+}
+
+func (p *patientReader) Read(b []byte) (int, error) {
+	if p.idle > 0 {
+		p.rc.SetReadDeadline(time.Now().Add(p.idle)) // a recorder of tests has no deadlines
+	}
+	n, err := p.src.Read(b)
+	if err == io.EOF {
+		p.rc.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// mediaType returns the request's media type in lower case, without parameters; it must be one of allowed.
+func mediaType(r *http.Request, allowed ...string) (string, error) {
+	h := r.Header.Get("Content-Type")
+	t, _, err := mime.ParseMediaType(h)
+	if err == nil {
+		for _, a := range allowed {
+			if t == a {
+				return t, nil
+			}
+		}
+	}
+	return "", &requestError{kind: errMediaType, detail: fmt.Sprintf("Content-Type: got %q, allowed: %s", short(h), strings.Join(allowed, ", "))}
+}
+
+func short(s string) string {
+	const limit = 80
+	if len(s) > limit {
+		return s[:limit] + "…"
+	}
+	return s
+}

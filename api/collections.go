@@ -1,0 +1,162 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"searchd/search"
+)
+
+// collectionBody is what POST, PUT and PATCH of a collection take.
+type collectionBody struct {
+	Name     string          `json:"name"`
+	Settings search.Settings `json:"settings"`
+}
+
+type collectionList struct {
+	Collections []search.CollectionInfo `json:"collections"`
+}
+
+func (s *Server) listCollections(w http.ResponseWriter, r *http.Request) error {
+	if err := queryParams(r).err(); err != nil {
+		return err
+	}
+	infos, err := s.o.Engine.Collections(r.Context())
+	if err != nil {
+		return err
+	}
+	if infos == nil {
+		infos = []search.CollectionInfo{}
+	}
+	return writeJSON(w, http.StatusOK, collectionList{infos})
+}
+
+func (s *Server) createCollection(w http.ResponseWriter, r *http.Request) error {
+	var b collectionBody
+	if err := decodeBody(r, false, &b); err != nil {
+		return err
+	}
+	if err := checkName("name", b.Name, 128); err != nil {
+		return err
+	}
+	info, err := s.o.Engine.CreateCollection(r.Context(), b.Name, b.Settings)
+	if err != nil {
+		return inSettings(err)
+	}
+	w.Header().Set("Location", "/v1/collections/"+url.PathEscape(info.Name))
+	return writeJSON(w, http.StatusCreated, info)
+}
+
+func (s *Server) collection(w http.ResponseWriter, r *http.Request) error {
+	name, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	info, err := s.o.Engine.Collection(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, info)
+}
+
+// putCollection creates the collection or brings its settings to those of the body; saying the same twice changes nothing.
+func (s *Server) putCollection(w http.ResponseWriter, r *http.Request) error {
+	name, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	b := collectionBody{Name: name}
+	if err := decodeBody(r, true, &b); err != nil {
+		return err
+	}
+	if b.Name != name {
+		return &search.FieldError{Field: "name", Value: b.Name, Allowed: "the name of the path, or none"}
+	}
+	return s.ensure(w, r, name, b.Settings)
+}
+
+// patchCollection merges the body's settings (RFC 7396) into the stored ones.
+func (s *Server) patchCollection(w http.ResponseWriter, r *http.Request) error {
+	name, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	patch, err := bodyOf(r, false, "application/json", "application/merge-patch+json")
+	if err != nil {
+		return err
+	}
+	if err := checkText(patch); err != nil {
+		return err
+	}
+	if err := checkMembers(patch); err != nil {
+		return err
+	}
+	info, err := s.o.Engine.Collection(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	stored, err := json.Marshal(collectionBody{Name: name, Settings: info.Settings})
+	if err != nil {
+		return err
+	}
+	merged, err := mergePatch(stored, patch)
+	if err != nil {
+		return err
+	}
+	var b collectionBody
+	if err := decodeStrict(merged, &b); err != nil {
+		return err
+	}
+	if b.Name != name {
+		return &search.FieldError{Field: "name", Value: b.Name, Allowed: "the name of the path; a collection cannot be renamed"}
+	}
+	return s.ensure(w, r, name, b.Settings)
+}
+
+func (s *Server) ensure(w http.ResponseWriter, r *http.Request, name string, settings search.Settings) error {
+	info, created, err := s.o.Engine.EnsureCollection(r.Context(), name, settings)
+	if err != nil {
+		return inSettings(err)
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+		w.Header().Set("Location", "/v1/collections/"+url.PathEscape(info.Name))
+	}
+	return writeJSON(w, status, info)
+}
+
+// inSettings makes an error about a member of the settings name it as the body does: "language" is "settings.language".
+func inSettings(err error) error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		errs := many.Unwrap()
+		for i, e := range errs {
+			errs[i] = inSettings(e)
+		}
+		return errors.Join(errs...)
+	}
+	var fe *search.FieldError
+	if !errors.As(err, &fe) {
+		return err
+	}
+	switch top, _, _ := strings.Cut(fe.Field, "."); top {
+	case "language", "fields", "passages", "index":
+		return &search.FieldError{Field: "settings." + fe.Field, Value: fe.Value, Allowed: fe.Allowed}
+	}
+	return err
+}
+
+func (s *Server) dropCollection(w http.ResponseWriter, r *http.Request) error {
+	name, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	if err := s.o.Engine.DropCollection(r.Context(), name); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

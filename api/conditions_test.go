@@ -1,0 +1,87 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"searchd/search"
+)
+
+// A write between the check of If-Match and the deletion makes the deletion fail.
+func TestDeleteIsAtomic(t *testing.T) {
+	f := newFixture(t, Options{})
+	const path = "/v1/collections/docs/documents/a1"
+	tag := f.do("GET", path, "").want(200, nil).Header().Get("ETag")
+	f.engine.Hook = func(ctx context.Context, method string) error {
+		if method == "DeleteDocument" {
+			f.engine.Hook = nil
+			f.do("PUT", path, `{"title":"written meanwhile"}`).want(200, nil)
+		}
+		return nil
+	}
+	f.do("DELETE", path, "", "If-Match", tag).problem(412, "revision_conflict", "")
+	f.do("GET", path, "").want(200, nil)
+	f.engine.Hook = func(ctx context.Context, method string) error {
+		if method == "DeleteDocument" {
+			f.engine.Hook = nil
+			f.do("DELETE", path, "").want(204, nil)
+		}
+		return nil
+	}
+	f.do("DELETE", path, "", "If-Match", "*").problem(412, "revision_conflict", "")
+	f.do("DELETE", "/v1/collections/docs/documents/export", "", "If-None-Match", "*").problem(400, "malformed_request", "")
+}
+
+// BEIR's corpus.jsonl goes in as it is.
+func TestUnderscoreID(t *testing.T) {
+	for _, tt := range []struct{ body, id, fields string }{
+		{`{"_id":"d1","title":"T","text":"x","metadata":{}}`, "d1", `{"title":"T","text":"x","metadata":{}}`},
+		{`{"_id":7,"text":"x"}`, "7", `{"text":"x"}`},
+		{`{"_id":"d1","id":"other","text":"x"}`, "d1", `{"id":"other","text":"x"}`},
+		{`{"_id":null,"id":"a","text":"x"}`, "a", `{"_id":null,"text":"x"}`},
+	} {
+		d, err := parseDocument([]byte(tt.body))
+		if err != nil || d.ID != tt.id || string(d.Fields) != tt.fields {
+			t.Errorf("%s: id %q, fields %s, %v, want %q, %s", tt.body, d.ID, d.Fields, err, tt.id, tt.fields)
+		}
+	}
+	f := newFixture(t, Options{})
+	f.do("POST", "/v1/collections/docs/documents", `{"_id":true,"text":"x"}`).problem(400, "invalid_request", "/_id")
+	got := summary(importLines(t, f.do("POST", importPath, `{"_id":"4983","title":"T","text":"x","metadata":{}}`+"\n", "Content-Type", "application/x-ndjson")))
+	if got != "1:4983:created" {
+		t.Errorf("import: %s", got)
+	}
+	var doc search.StoredDocument
+	f.do("GET", "/v1/collections/docs/documents/4983", "").want(200, &doc)
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(doc.Fields, &fields); err != nil || fields["_id"] != nil {
+		t.Errorf("stored %s, want no _id", doc.Fields)
+	}
+}
+
+// Every wrong setting is named by its own place.
+func TestWrongSettingsAreNamed(t *testing.T) {
+	e, err := search.Open(t.TempDir(), search.Options{Model: "../encoder/testdata/bert-mean"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, err := New(Options{Engine: e, Logger: discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t, server: s}
+	p := f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"a":{"type":"blob"},"b":{"type":"text","weight":-1}},"language":"xx"}}`).problem(400, "invalid_request", "/settings/language")
+	var pointers []string
+	for _, i := range p.Errors {
+		pointers = append(pointers, i.Pointer)
+	}
+	if want := []string{"/settings/language", "/settings/fields/a/type", "/settings/fields/b/weight"}; !slices.Equal(pointers, want) {
+		t.Errorf("pointers %v, want %v", pointers, want)
+	}
+	if d := p.Errors[1].Detail; d != `got "blob", allowed: text, filter, stored` {
+		t.Errorf("detail %q", d)
+	}
+}

@@ -1,0 +1,349 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"searchd/search"
+)
+
+// maxItems bounds the documents and ids of one request that is answered as a whole; an import has no such bound.
+const maxItems = 1000
+
+// itemAnswer tells what became of one document.
+type itemAnswer struct {
+	Line     int            `json:"line,omitempty"` // from 1; of an import
+	ID       string         `json:"id,omitempty"`
+	Status   search.Status  `json:"status"`
+	Revision uint64         `json:"revision,omitempty"`
+	Passages int            `json:"passages,omitempty"`
+	Error    *itemAnswerErr `json:"error,omitempty"`
+	Stopped  bool           `json:"stopped,omitempty"` // this line answers no document but ends an import early
+}
+
+type itemAnswerErr struct {
+	Code   string        `json:"code"`
+	Detail string        `json:"detail"`
+	Errors []problemItem `json:"errors,omitempty"`
+}
+
+// answerItem puts one result of the engine into its answer.
+func (s *Server) answerItem(line int, res search.ItemResult) itemAnswer {
+	a := itemAnswer{Line: line, ID: res.ID, Status: res.Status, Revision: res.Revision, Passages: res.Passages}
+	if res.Err != nil {
+		a.Status = search.Failed
+		a.Error = s.answerItemError(res.ID, res.Err)
+	}
+	return a
+}
+
+func (s *Server) answerItemError(id string, err error) *itemAnswerErr {
+	f := classify(err)
+	if f.status >= 500 && f.retry == "" {
+		s.log.Error("document failed", "id", id, "code", f.code, "error", err)
+	}
+	return &itemAnswerErr{Code: f.code, Detail: cmp.Or(f.detail(err), f.title), Errors: problemItems(err)}
+}
+
+type documentList struct {
+	Documents []search.StoredDocument `json:"documents"`
+	Next      string                  `json:"next,omitempty"` // the cursor of the next page; absent on the last
+}
+
+func (s *Server) listDocuments(w http.ResponseWriter, r *http.Request) error {
+	c, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	p := queryParams(r)
+	cursor, _ := p.text("cursor")
+	limit, given := p.integer("limit")
+	if !given {
+		limit = 100
+	}
+	if err := p.err(); err != nil {
+		return err
+	}
+	if limit < 1 || limit > maxItems {
+		return &search.FieldError{Field: "limit", Value: limit, Allowed: fmt.Sprintf("1 to %d", maxItems)}
+	}
+	docs, next, err := s.o.Engine.Documents(r.Context(), c, cursor, limit)
+	if err != nil {
+		return err
+	}
+	if docs == nil {
+		docs = []search.StoredDocument{}
+	}
+	return writeJSON(w, http.StatusOK, documentList{docs, next})
+}
+
+type itemList struct {
+	Results []itemAnswer `json:"results"` // in the order of the request
+	Failed  int          `json:"failed"`
+}
+
+// postDocuments takes one document, answered like PUT, or an array of at most maxItems, answered item by item.
+func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
+	c, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	data, err := bodyOf(r, false, "application/json")
+	if err != nil {
+		return err
+	}
+	if err := checkText(data); err != nil {
+		return err
+	}
+	if bytes.TrimSpace(data)[0] != '[' {
+		doc, err := parseDocument(data)
+		if err != nil {
+			return err
+		}
+		return s.writeDocument(w, r, c, doc)
+	}
+	var list itemList
+	docs, at, err := s.parseArray(data, &list)
+	if err != nil {
+		return err
+	}
+	results, err := s.o.Engine.Ingest(r.Context(), c, docs)
+	if err != nil {
+		return err
+	}
+	for i, res := range results {
+		list.Results[at[i]] = s.answerItem(0, res)
+	}
+	for _, a := range list.Results {
+		if a.Error != nil {
+			list.Failed++
+		}
+	}
+	return writeJSON(w, http.StatusOK, list)
+}
+
+// parseArray reads the documents of an array. A bad one gets its error in list and is left out of docs; at[i] is the
+// place of docs[i] in the array.
+func (s *Server) parseArray(data []byte, list *itemList) (docs []search.Document, at []int, err error) {
+	items := newArrayItems(bytes.NewReader(data), s.o.MaxItem)
+	for items.next() {
+		if len(list.Results) == maxItems {
+			return nil, nil, &requestError{kind: errTooLarge, detail: fmt.Sprintf("body: more than %d documents; import takes any number", maxItems)}
+		}
+		doc, err := items.document()
+		if err != nil {
+			list.Results = append(list.Results, itemAnswer{ID: doc.ID, Status: search.Failed, Error: s.answerItemError(doc.ID, err)})
+			continue
+		}
+		at = append(at, len(list.Results))
+		list.Results = append(list.Results, itemAnswer{})
+		docs = append(docs, doc)
+	}
+	return docs, at, items.err
+}
+
+// writeDocument ingests one document and answers 201 or 200 with its revision as ETag.
+func (s *Server) writeDocument(w http.ResponseWriter, r *http.Request, collection string, doc search.Document) error {
+	results, err := s.o.Engine.Ingest(r.Context(), collection, []search.Document{doc})
+	if err != nil {
+		return err
+	}
+	res := results[0]
+	if res.Err != nil {
+		return res.Err
+	}
+	w.Header().Set("ETag", etag(res.Revision))
+	status := http.StatusOK
+	if res.Status == search.Created {
+		status = http.StatusCreated
+		w.Header().Set("Location", "/v1/collections/"+url.PathEscape(collection)+"/documents/"+url.PathEscape(res.ID))
+	}
+	return writeJSON(w, status, s.answerItem(0, res))
+}
+
+func (s *Server) document(w http.ResponseWriter, r *http.Request) error {
+	c, id, err := names(r)
+	if err != nil {
+		return err
+	}
+	doc, err := s.o.Engine.Document(r.Context(), c, id)
+	if err != nil {
+		return err
+	}
+	tag := etag(doc.Revision)
+	w.Header().Set("ETag", tag)
+	if listed(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return writeJSON(w, http.StatusOK, doc)
+}
+
+func (s *Server) putDocument(w http.ResponseWriter, r *http.Request) error {
+	c, id, err := names(r)
+	if err != nil {
+		return err
+	}
+	data, err := bodyOf(r, false, "application/json")
+	if err != nil {
+		return err
+	}
+	doc, err := parseFields(data, id)
+	if err != nil {
+		return err
+	}
+	if doc.IfRevision, err = s.precondition(r, c, id); err != nil {
+		return err
+	}
+	return s.writeDocument(w, r, c, doc)
+}
+
+// patchDocument merges the body into the stored fields. Between reading and writing another write may come; then, without
+// a condition of the client's, the merge is done again on what that one left.
+func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
+	c, id, err := names(r)
+	if err != nil {
+		return err
+	}
+	patch, err := bodyOf(r, false, "application/json", "application/merge-patch+json")
+	if err != nil {
+		return err
+	}
+	change, err := parseFields(patch, id)
+	if err != nil {
+		return err
+	}
+	want, err := s.precondition(r, c, id)
+	if err != nil {
+		return err
+	}
+	const attempts = 8
+	for try := 1; ; try++ {
+		doc, err := s.o.Engine.Document(r.Context(), c, id)
+		if err != nil {
+			return err
+		}
+		merged, err := mergePatch(doc.Fields, change.Fields)
+		if err != nil {
+			return err
+		}
+		at := &doc.Revision
+		if want != nil {
+			at = want
+		}
+		err = s.writeDocument(w, r, c, search.Document{ID: id, Fields: merged, IfRevision: at})
+		if want == nil && try < attempts && errors.Is(err, search.ErrConflict) {
+			continue
+		}
+		return err
+	}
+}
+
+func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {
+	c, id, err := names(r)
+	if err != nil {
+		return err
+	}
+	if r.Header.Get("If-None-Match") != "" {
+		return &requestError{kind: errMalformed, detail: "If-None-Match: given, allowed with DELETE: If-Match alone"}
+	}
+	at, err := s.precondition(r, c, id)
+	if err != nil {
+		return err
+	}
+	res, err := s.o.Engine.DeleteDocument(r.Context(), c, id, at)
+	if err != nil {
+		return err
+	}
+	if at != nil && errors.Is(res.Err, search.ErrDocumentNotFound) {
+		return fmt.Errorf("%w: If-Match is given, and document %q was deleted meanwhile", search.ErrConflict, id)
+	}
+	if res.Err != nil {
+		return res.Err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// deleteDocuments deletes the documents whose ids the body lists.
+func (s *Server) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
+	c, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	var b struct {
+		IDs []string `json:"ids"`
+	}
+	if err := decodeBody(r, false, &b); err != nil {
+		return err
+	}
+	if len(b.IDs) == 0 || len(b.IDs) > maxItems {
+		return &search.FieldError{Field: "ids", Value: len(b.IDs), Allowed: fmt.Sprintf("1 to %d ids", maxItems)}
+	}
+	for i, id := range b.IDs {
+		if err := checkName(fmt.Sprintf("ids[%d]", i), id, 512); err != nil {
+			return err
+		}
+	}
+	results, err := s.o.Engine.DeleteDocuments(r.Context(), c, b.IDs)
+	if err != nil {
+		return err
+	}
+	list := itemList{Results: make([]itemAnswer, 0, len(results))}
+	for _, res := range results {
+		a := s.answerItem(0, res)
+		if a.Error != nil {
+			list.Failed++
+		}
+		list.Results = append(list.Results, a)
+	}
+	return writeJSON(w, http.StatusOK, list)
+}
+
+func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
+
+// listed says whether a header of entity tags names tag, by the weak comparison of If-None-Match.
+func listed(header, tag string) bool {
+	for t := range strings.SplitSeq(header, ",") {
+		t = strings.TrimSpace(t)
+		if t == "*" || strings.TrimPrefix(t, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// precondition turns If-Match and If-None-Match of a write into the revision that the document must have: nil for any,
+// 0 for none. A list, or *, is decided against the stored document.
+func (s *Server) precondition(r *http.Request, collection, id string) (*uint64, error) {
+	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
+	switch {
+	case match == "" && none == "":
+		return nil, nil
+	case match != "" && none != "":
+		return nil, &requestError{kind: errMalformed, detail: "If-Match and If-None-Match: both given, allowed: one of them"}
+	case none != "" && strings.TrimSpace(none) != "*":
+		return nil, &requestError{kind: errMalformed, detail: fmt.Sprintf("If-None-Match: got %q, allowed with a write: *", short(none))}
+	case none != "":
+		return new(uint64), nil
+	}
+	doc, err := s.o.Engine.Document(r.Context(), collection, id)
+	if errors.Is(err, search.ErrDocumentNotFound) {
+		return nil, fmt.Errorf("%w: If-Match is given, and there is no document %q", search.ErrConflict, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for t := range strings.SplitSeq(match, ",") {
+		if t = strings.TrimSpace(t); t == "*" || t == etag(doc.Revision) {
+			return &doc.Revision, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: If-Match is %s, the document is at %s", search.ErrConflict, short(match), etag(doc.Revision))
+}

@@ -1,0 +1,181 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"searchd/search"
+)
+
+// embeddingRequest is that of OpenAI's POST /v1/embeddings, with input_type and further formats as additions. There is one model; the
+// answer names it, whatever model the request names, for many clients cannot be told another name than one of OpenAI's.
+type embeddingRequest struct {
+	Input      textInput `json:"input"`
+	Model      string    `json:"model"`
+	Dimensions *int      `json:"dimensions"`
+	User       string    `json:"user"`       // not used
+	InputType  string    `json:"input_type"` // document (default), query: with the checkpoint's query prompt
+	outputFormat
+}
+
+type embeddingList struct {
+	Object string          `json:"object"`
+	Data   []embeddingItem `json:"data"`
+	Model  string          `json:"model"`
+	Usage  embeddingUsage  `json:"usage"`
+}
+
+type embeddingItem struct {
+	Object    string `json:"object"`
+	Index     int    `json:"index"`
+	Embedding any    `json:"embedding"`                 // numbers, base64 as a string, or an object of them by type
+	Format    string `json:"encoding_format,omitempty"` // "base64" where it is that
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+type embeddingUsage struct {
+	PromptTokens int `json:"prompt_tokens"`
+	TotalTokens  int `json:"total_tokens"`
+	Truncated    int `json:"truncated,omitempty"` // inputs whose end did not fit into the checkpoint
+}
+
+func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) error {
+	var q embeddingRequest
+	if err := decodeBody(r, false, &q); err != nil {
+		return err
+	}
+	in, err := q.Input.read("input", s.o.MaxEmbedTexts, s.o.Engine.Encoder().Vocabulary)
+	if err != nil {
+		return err
+	}
+	if q.InputType != "" && q.InputType != "document" && q.InputType != "query" {
+		return &search.FieldError{Field: "input_type", Value: q.InputType, Allowed: "document, query"}
+	}
+	o := search.EmbedOptions{Query: q.InputType == "query"}
+	width, err := s.dimensions(q.Dimensions)
+	if err != nil {
+		return err
+	}
+	if q.Dimensions != nil {
+		o.Dimensions = width
+	}
+	types, err := q.check(width)
+	if err != nil {
+		return err
+	}
+	e, err := s.embed(w, r, in, o)
+	if err != nil {
+		return err
+	}
+	list := embeddingList{Object: "list", Data: make([]embeddingItem, len(e.Vectors)), Model: e.Model.Name,
+		Usage: embeddingUsage{e.Tokens, e.Tokens, count(e.Truncated)}}
+	for i, v := range e.Vectors {
+		item := embeddingItem{Object: "embedding", Index: i, Embedding: q.write(v, types), Truncated: i < len(e.Truncated) && e.Truncated[i]}
+		if q.Format == "base64" {
+			item.Format = q.Format
+		}
+		list.Data[i] = item
+	}
+	return writeJSON(w, http.StatusOK, list)
+}
+
+// dimensions returns how long the vectors are going to be.
+func (s *Server) dimensions(asked *int) (int, error) {
+	n := s.o.Engine.Model().Dimension
+	if asked == nil {
+		return n, nil
+	}
+	if *asked < 1 || *asked > n {
+		return 0, &search.FieldError{Field: "dimensions", Value: *asked, Allowed: fmt.Sprintf("1 to %d", n)}
+	}
+	return *asked, nil
+}
+
+// embed encodes texts or tokens and says in the answer's header what it took.
+func (s *Server) embed(w http.ResponseWriter, r *http.Request, in inputs, o search.EmbedOptions) (*search.Embeddings, error) {
+	began := time.Now()
+	var e *search.Embeddings
+	var err error
+	if in.ids != nil {
+		e, err = s.o.Engine.EmbedIDs(r.Context(), in.ids, o)
+	} else {
+		e, err = s.o.Engine.Embed(r.Context(), in.texts, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.metrics.observeEmbedding(in.len(), e.Tokens)
+	tell(w, cost{total: time.Since(began), queue: e.Queue, inference: e.Inference, characters: in.characters(), tokens: e.Tokens, truncated: count(e.Truncated)})
+	return e, nil
+}
+
+// cost is what a request took, answered in the headers of text-embeddings-inference.
+type cost struct {
+	total, queue, inference       time.Duration
+	characters, tokens, truncated int
+}
+
+func tell(w http.ResponseWriter, c cost) {
+	h := w.Header()
+	h.Set("X-Compute-Type", "cpu")
+	for name, n := range map[string]int64{
+		"X-Compute-Time": c.total.Milliseconds(), "X-Total-Time": c.total.Milliseconds(), "X-Queue-Time": c.queue.Milliseconds(), "X-Inference-Time": c.inference.Milliseconds(),
+		"X-Compute-Characters": int64(c.characters), "X-Compute-Tokens": int64(c.tokens), "X-Truncated-Inputs": int64(c.truncated),
+	} {
+		h.Set(name, strconv.FormatInt(n, 10))
+	}
+}
+
+func count(marks []bool) (n int) {
+	for _, m := range marks {
+		if m {
+			n++
+		}
+	}
+	return n
+}
+
+type modelList struct {
+	Object string      `json:"object"`
+	Data   []modelItem `json:"data"`
+}
+
+type modelItem struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
+	m := s.o.Engine.Model()
+	return writeJSON(w, http.StatusOK, modelList{"list", []modelItem{{m.Name, "model", s.started.Unix(), "searchd"}}})
+}
+
+// writeOpenAIError answers a problem in the shape that OpenAI's clients read.
+func writeOpenAIError(w http.ResponseWriter, p problem) {
+	typ := "invalid_request_error"
+	switch {
+	case p.Status == http.StatusTooManyRequests || p.Code == "overloaded":
+		typ = "rate_limit_error"
+	case p.Status >= 500:
+		typ = "server_error"
+	}
+	var body struct {
+		Error struct {
+			Message string  `json:"message"`
+			Type    string  `json:"type"`
+			Param   *string `json:"param"`
+			Code    string  `json:"code"`
+		} `json:"error"`
+	}
+	body.Error.Message, body.Error.Type, body.Error.Code = p.message(), typ, p.Code
+	if len(p.Errors) > 0 {
+		param := strings.TrimPrefix(p.Errors[0].Pointer, "/")
+		body.Error.Param = &param
+	}
+	writeJSON(w, p.Status, body)
+}

@@ -1,0 +1,58 @@
+package api
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"searchd/search"
+)
+
+var _ Engine = (*search.Engine)(nil)
+
+// TestOverTheEngine takes the road of a new user through the API, over the engine itself with the embedded checkpoint.
+func TestOverTheEngine(t *testing.T) {
+	e, err := search.Open(t.TempDir(), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, err := New(Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t, server: s}
+	f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"lang":{"type":"filter"}}}}`).want(201, nil)
+	f.do("PUT", "/v1/collections/bad%20name", "").problem(400, "invalid_request", "/name")
+	f.do("PUT", "/v1/collections/other", `{"settings":{"language":"xx"}}`).problem(400, "invalid_request", "/settings/language")
+	lines := `{"id":"a/1","title":"Pancakes","text":"How to flip pancakes in a pan. Use <butter> & love.","lang":"en"}
+{"id":"b","title":"Automobiles","text":"The engine of a car needs oil.","lang":"it's"}
+{"id":"c","title":5}
+`
+	got := summary(importLines(t, f.do("POST", importPath, lines, "Content-Type", "application/x-ndjson")))
+	if want := "1:a/1:created 2:b:created 3:c:error:invalid_request"; got != want {
+		t.Errorf("import: %s, want %s", got, want)
+	}
+	var res search.Response
+	f.do("POST", "/v1/collections/docs/search", `{"q":"motor vehicle","explain":true}`).want(200, &res)
+	if len(res.Hits) == 0 || res.Hits[0].ID != "b" || res.Hits[0].Explain.Vector == nil {
+		t.Errorf("by meaning: %+v", res.Hits)
+	}
+	a := f.do("GET", "/v1/collections/docs/search?q=flip+pancakes&mode=keyword&filter=lang+%3D+'en'", "").want(200, &res)
+	if len(res.Hits) != 1 || res.Hits[0].ID != "a/1" || !strings.Contains(a.Body.String(), "<butter>") {
+		t.Errorf("by words: %s", a.Body)
+	}
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","limit":0}`).problem(400, "invalid_request", "/limit")
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","filter":"lang ="}`).problem(400, "invalid_request", "/filter")
+	tag := f.do("GET", "/v1/collections/docs/documents/a/1", "").want(200, nil).Header().Get("ETag")
+	f.do("PATCH", "/v1/collections/docs/documents/a/1", `{"lang":"de"}`, "If-Match", tag).want(200, nil)
+	f.do("PATCH", "/v1/collections/docs/documents/a/1", `{"lang":"fr"}`, "If-Match", tag).problem(412, "revision_conflict", "")
+	f.do("PUT", "/v1/collections/docs/documents/a/1", `{"text":"x"}`, "If-None-Match", "*").problem(412, "revision_conflict", "")
+	f.do("DELETE", "/v1/collections/docs/documents/a/1", "").want(204, nil)
+	f.do("DELETE", "/v1/collections/docs/documents/a/1", "").problem(404, "document_not_found", "")
+	f.do("POST", "/v1/embeddings", `{"input":["x","y"],"dimensions":16,"input_type":"query"}`).want(200, nil)
+	if n := len(importLines(t, f.do("GET", "/v1/collections/docs/documents/export", ""))); n != 1 {
+		t.Errorf("export has %d lines, want 1", n)
+	}
+	f.do("DELETE", "/v1/collections/docs", "").want(204, nil)
+}

@@ -1,0 +1,216 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"searchd/search"
+
+	"github.com/labstack/echo/v4"
+)
+
+// The errors of the HTTP side. Those of the engine are in package search.
+var (
+	errMalformed     = errors.New("malformed request")
+	errTooLarge      = errors.New("request too large")
+	errMediaType     = errors.New("unsupported media type")
+	errNoRoute       = errors.New("no such route")
+	errMethod        = errors.New("method not allowed")
+	errHost          = errors.New("host not allowed")
+	errOrigin        = errors.New("cross-origin request refused")
+	errOverloaded    = errors.New("overloaded")
+	errTooManyWrites = errors.New("too many writes")
+	errNotReady      = errors.New("not ready")
+	errBodyTimeout   = errors.New("request body too slow")
+)
+
+// failure is how one kind of error is answered.
+type failure struct {
+	is     error
+	status int
+	code   string
+	title  string
+	retry  string // Retry-After, in seconds
+}
+
+// failures is the one place that maps an error to a status and a stable code. The first match counts.
+var failures = []failure{
+	{search.ErrCollectionNotFound, 404, "collection_not_found", "Collection not found", ""},
+	{search.ErrDocumentNotFound, 404, "document_not_found", "Document not found", ""},
+	{search.ErrCollectionExists, 409, "collection_exists", "Collection exists", ""},
+	{search.ErrModelMismatch, 409, "model_mismatch", "Collection was built with another checkpoint", ""},
+	{search.ErrConflict, 412, "revision_conflict", "Revision is not the expected one", ""},
+	{search.ErrInvalid, 400, "invalid_request", "Invalid request", ""},
+	{search.ErrUnsupported, 422, "not_supported", "Not supported by the server's checkpoints", ""},
+	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
+	{search.ErrReadOnly, 503, "read_only", "Data folder is read-only", ""},
+	{search.ErrNoSpace, 507, "no_space", "No space left", ""},
+	{search.ErrClosed, 503, "shutting_down", "Server is shutting down", "5"},
+	{errMalformed, 400, "malformed_request", "Malformed request", ""},
+	{errTooLarge, 413, "too_large", "Request too large", ""},
+	{errMediaType, 415, "unsupported_media_type", "Unsupported media type", ""},
+	{errNoRoute, 404, "route_not_found", "No such route", ""},
+	{errMethod, 405, "method_not_allowed", "Method not allowed", ""},
+	{errHost, 403, "host_not_allowed", "Host not allowed", ""},
+	{errOrigin, 403, "cross_origin", "Cross-origin request refused", ""},
+	{errTooManyWrites, 429, "too_many_writes", "Too many writes at once", "1"},
+	{errOverloaded, 503, "overloaded", "Too many requests at once", "1"},
+	{errNotReady, 503, "not_ready", "Not ready", "1"},
+	{errBodyTimeout, 408, "body_too_slow", "Request body arrived too slowly", ""},
+	{context.DeadlineExceeded, 503, "deadline_exceeded", "Request took too long", "1"},
+	{context.Canceled, 503, "canceled", "Request was canceled", "1"},
+}
+
+var internalFailure = failure{nil, 500, "internal", "Internal error", ""}
+
+func classify(err error) failure {
+	for _, f := range failures {
+		if errors.Is(err, f.is) {
+			return f
+		}
+	}
+	var he *echo.HTTPError
+	if errors.As(err, &he) {
+		switch he.Code {
+		case http.StatusNotFound:
+			return classify(errNoRoute)
+		case http.StatusMethodNotAllowed:
+			return classify(errMethod)
+		}
+	}
+	return internalFailure
+}
+
+// requestError is an error about what the client sent, with words for the client.
+type requestError struct {
+	kind    error
+	detail  string
+	pointer string // JSON pointer of the wrong value, empty when the request as a whole is meant
+}
+
+func (e *requestError) Error() string { return e.detail }
+func (e *requestError) Unwrap() error { return e.kind }
+
+// problem is the body of an error answer (RFC 9457).
+type problem struct {
+	Type      string        `json:"type"`
+	Title     string        `json:"title"`
+	Status    int           `json:"status"`
+	Detail    string        `json:"detail,omitempty"`
+	Instance  string        `json:"instance,omitempty"`
+	Code      string        `json:"code"`
+	RequestID string        `json:"request_id,omitempty"`
+	Errors    []problemItem `json:"errors,omitempty"`
+}
+
+// message is what an error body with a single text says.
+func (p problem) message() string { return cmp.Or(p.Detail, p.Title) }
+
+// problemItem names one wrong value of a request.
+type problemItem struct {
+	Pointer string `json:"pointer"` // RFC 6901; of a query parameter, of the member of the same name
+	Detail  string `json:"detail"`
+}
+
+// detail is what the client is told of err. What a failure of the server was caused by stays in the log: it may name files.
+func (f failure) detail(err error) string {
+	var re *requestError
+	switch {
+	case f.status < 500, errors.As(err, &re), errors.Is(err, errNotReady):
+		return err.Error()
+	case f.is == context.DeadlineExceeded:
+		return "took longer than the server allows"
+	case f.is != nil:
+		return f.is.Error()
+	}
+	return ""
+}
+
+// describe turns an error into a problem.
+func describe(err error, r *http.Request) (problem, failure) {
+	f := classify(err)
+	p := problem{Type: "urn:searchd:problem:" + f.code, Title: f.title, Status: f.status, Code: f.code,
+		Detail:   f.detail(err),
+		Instance: r.URL.EscapedPath(), RequestID: requestID(r.Context())}
+	p.Errors = problemItems(err)
+	return p, f
+}
+
+func problemItems(err error) []problemItem {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var items []problemItem
+		for _, e := range many.Unwrap() {
+			items = append(items, problemItems(e)...)
+		}
+		return items
+	}
+	var fe *search.FieldError
+	if errors.As(err, &fe) {
+		_, detail, _ := strings.Cut(fe.Error(), ": ")
+		return []problemItem{{Pointer: pointerOf(fe.Field), Detail: detail}}
+	}
+	var re *requestError
+	if errors.As(err, &re) && re.pointer != "" {
+		return []problemItem{{Pointer: re.pointer, Detail: re.detail}}
+	}
+	return nil
+}
+
+// pointerOf turns a dotted field name, with indexes in brackets, into a JSON pointer.
+func pointerOf(field string) string {
+	var b strings.Builder
+	for part := range strings.FieldsFuncSeq(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+		b.WriteByte('/')
+		b.WriteString(pointerEscape.Replace(part))
+	}
+	return b.String()
+}
+
+var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// writeError answers err. An answer that has already begun cannot be taken back; then the error is logged alone.
+func (s *Server) writeError(err error, c echo.Context) {
+	r, w := c.Request(), c.Response()
+	p, f := describe(err, r)
+	if f.status >= 500 && f.retry == "" || w.Committed {
+		s.log.Error("request failed", "method", r.Method, "route", c.Path(), "code", f.code, "error", err, "request_id", p.RequestID)
+	}
+	if w.Committed {
+		return
+	}
+	if f.retry != "" {
+		w.Header().Set("Retry-After", f.retry)
+	}
+	switch path := c.Path(); {
+	case path == "/v1/embeddings", path == "/v1/models":
+		writeOpenAIError(w, p)
+		return
+	case teiPaths[path]:
+		writeTEIError(w, p)
+		return
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	if r.Method != http.MethodHead {
+		json.NewEncoder(w).Encode(p)
+	}
+}
+
+// writeJSON answers v with a status.
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // the media type and nosniff keep it from being taken for HTML
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(b.Bytes()) // an error means that the client has gone
+	return nil
+}

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"searchd/search"
+)
+
+// exportDocuments streams all documents of a collection as NDJSON, page by page; each page is a snapshot of its own.
+// Its lines can be imported as they are.
+func (s *Server) exportDocuments(w http.ResponseWriter, r *http.Request) error {
+	c, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	if err := queryParams(r).err(); err != nil {
+		return err
+	}
+	rc := http.NewResponseController(w)
+	cursor, page := "", 200
+	for first := true; ; first = false {
+		docs, next, err := s.o.Engine.Documents(r.Context(), c, cursor, page)
+		if err != nil {
+			if !first {
+				panic(http.ErrAbortHandler) // a cut connection cannot be taken for the end of the documents
+			}
+			return err
+		}
+		if first {
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			w.WriteHeader(http.StatusOK)
+		}
+		rc.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout))
+		if err := writeLines(w, docs); err != nil {
+			return err
+		}
+		rc.Flush()
+		if next == "" {
+			return nil
+		}
+		cursor = next
+	}
+}
+
+// exportLine leaves out the passages, which an import makes again.
+type exportLine struct {
+	ID       string          `json:"id"`
+	Revision uint64          `json:"revision"`
+	Document json.RawMessage `json:"document"`
+}
+
+func writeLines(w http.ResponseWriter, docs []search.StoredDocument) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for _, d := range docs {
+		if err := enc.Encode(exportLine{d.ID, d.Revision, d.Fields}); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,96 @@
+package api
+
+import (
+	_ "embed"
+	"fmt"
+	"net/http"
+	"runtime"
+
+	"searchd/search"
+)
+
+type health struct {
+	Status string `json:"status"` // ok, or what keeps the server from answering
+}
+
+// livez says that the process runs; nothing else, for a server that is busy or waits for a disk must not be restarted.
+func (s *Server) livez(w http.ResponseWriter, r *http.Request) error {
+	return writeJSON(w, http.StatusOK, health{"ok"})
+}
+
+// readyz says whether requests should be sent here.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
+	if s.draining.Load() {
+		return fmt.Errorf("%w: shutting down", errNotReady)
+	}
+	if err := s.o.Engine.Ready(); err != nil {
+		return fmt.Errorf("%w: %w", errNotReady, err)
+	}
+	return writeJSON(w, http.StatusOK, health{"ok"})
+}
+
+// info describes the server. The first group has the names that clients of text-embeddings-inference read.
+type info struct {
+	ModelID             string  `json:"model_id"`
+	ModelSHA            string  `json:"model_sha"`
+	ModelDType          string  `json:"model_dtype"` // float32, int8
+	ServedModelName     string  `json:"served_model_name"`
+	ModelType           any     `json:"model_type"`
+	MaxConcurrent       int     `json:"max_concurrent_requests"`
+	MaxInputLength      int     `json:"max_input_length"`
+	MaxBatchTokens      int     `json:"max_batch_tokens"`
+	MaxBatchRequests    *int    `json:"max_batch_requests"`
+	MaxClientBatchSize  int     `json:"max_client_batch_size"`
+	AutoTruncate        bool    `json:"auto_truncate"`
+	TokenizationWorkers int     `json:"tokenization_workers"`
+	Version             string  `json:"version"`
+	SHA                 *string `json:"sha"`
+	DockerLabel         *string `json:"docker_label"`
+
+	Name    string             `json:"name"`
+	Model   search.ModelInfo   `json:"model"`
+	Encoder search.EncoderInfo `json:"encoder"`
+	Limits  infoLimits         `json:"limits"`
+}
+
+type infoLimits struct {
+	Body            int64   `json:"body_bytes"`
+	Documents       int64   `json:"documents_bytes"`
+	Import          int64   `json:"import_bytes"`
+	Document        int     `json:"document_bytes"`
+	Items           int     `json:"items"`
+	RerankTexts     int     `json:"rerank_texts"`
+	TokenTexts      int     `json:"token_texts"`
+	AttentionTokens int     `json:"attention_tokens"`
+	Query           int     `json:"query_bytes"`
+	Hits            int     `json:"hits"`
+	Window          int     `json:"window"`
+	SearchSeconds   float64 `json:"search_seconds"`
+}
+
+func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
+	m, e := s.o.Engine.Model(), s.o.Engine.Encoder()
+	dtype := "float32"
+	if e.Precision == "int8" {
+		dtype = e.Precision
+	}
+	return writeJSON(w, http.StatusOK, info{
+		ModelID: m.Name, ModelSHA: m.SHA256, ModelDType: dtype, ServedModelName: m.Name,
+		ModelType:      map[string]any{"embedding": map[string]string{"pooling": m.Pooling}},
+		MaxInputLength: m.MaxTokens, MaxBatchTokens: search.MaxBatchTokens, MaxClientBatchSize: s.o.MaxEmbedTexts,
+		MaxConcurrent: s.o.EmbedSlots, AutoTruncate: true, TokenizationWorkers: runtime.GOMAXPROCS(0),
+		Version: s.o.Version, SHA: s.o.revision(), Name: "searchd", Model: m, Encoder: e,
+		Limits: infoLimits{Body: s.o.MaxBody, Documents: s.o.MaxDocuments, Import: s.o.MaxImport, Document: s.o.MaxItem,
+			Items: maxItems, RerankTexts: maxRerankTexts, TokenTexts: maxTokenTexts, AttentionTokens: search.MaxAttentionTokens, Query: search.MaxQueryBytes, Hits: search.MaxLimit, Window: search.MaxWindow,
+			SearchSeconds: s.o.SearchTimeout.Seconds()},
+	})
+}
+
+//go:embed openapi.yaml
+var openAPI []byte
+
+func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Content-Type", "application/yaml")
+	_, err := w.Write(openAPI)
+	return err
+}

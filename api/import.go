@@ -1,0 +1,208 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"searchd/search"
+)
+
+// An import is ingested in batches of this many documents or bytes, whichever comes first.
+const (
+	importBatchDocs  = 128
+	importBatchBytes = 2 << 20
+)
+
+// importDocuments streams documents in and one answer per document out, each as soon as its batch is committed.
+// The body is NDJSON or a JSON array, plain or compressed with gzip or zstd; memory does not grow with its length.
+//
+// When something ends the stream early, the last line of the answer is an error with "stopped": true, and names the line
+// from which on nothing was answered. Ingesting is idempotent by id, so sending all of it again is safe.
+func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
+	c, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	media, err := mediaType(r, "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "text/plain", "application/json")
+	if err != nil {
+		return err
+	}
+	if err := s.imports.enter(r.Context()); err != nil {
+		return err
+	}
+	defer s.imports.leave()
+	if _, err := s.o.Engine.Collection(r.Context(), c); err != nil {
+		return err
+	}
+	b, err := openBody(w, r, s.o.MaxImport, s.o.IdleBody)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	it := newLineItems(b, s.o.MaxItem)
+	if media == "application/json" {
+		it = newArrayItems(b, s.o.MaxItem)
+	}
+	http.NewResponseController(w).EnableFullDuplex() // answers go out while the body comes in
+	// With both under way net/http cannot always tell where a body that failed would have ended; what follows on the
+	// connection must not be read as a request.
+	w.Header().Set("Connection", "close")
+	im := &importer{s: s, collection: c, items: it, out: newLineWriter(w, s.o.WriteTimeout)}
+	defer im.out.finish()
+	if err := im.run(r.Context()); err != nil || im.out.begun {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson") // an empty body has the empty answer
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// importer is one import in progress.
+type importer struct {
+	s          *Server
+	collection string
+	items      *items
+	out        *lineWriter
+
+	docs    []search.Document
+	answers []itemAnswer // of the batch, in the order of the body; those of docs are filled in by flush
+	at      []int        // answers[at[i]] is that of docs[i]
+	bytes   int
+}
+
+func (im *importer) run(ctx context.Context) error {
+	for im.items.next() {
+		doc, err := im.items.document()
+		a := itemAnswer{Line: im.items.n, ID: doc.ID}
+		if err != nil {
+			a.Status, a.Error = search.Failed, im.s.answerItemError(doc.ID, err)
+		} else {
+			im.at = append(im.at, len(im.answers))
+			im.docs = append(im.docs, doc)
+		}
+		im.answers = append(im.answers, a)
+		if im.bytes += len(im.items.buf); len(im.answers) >= importBatchDocs || im.bytes >= importBatchBytes {
+			if err := im.flush(ctx); err != nil {
+				return im.abort(err)
+			}
+		}
+	}
+	if im.items.err != nil {
+		ctx = context.WithoutCancel(ctx) // a body that fails ends ctx; what came before it is kept
+	}
+	if err := im.flush(ctx); err != nil {
+		return im.abort(err)
+	}
+	if im.items.err != nil {
+		return im.abort(im.items.err)
+	}
+	return nil
+}
+
+// flush ingests the batch and writes its answers.
+func (im *importer) flush(ctx context.Context) error {
+	if len(im.docs) > 0 {
+		if err := im.s.writes.enterEventually(ctx); err != nil {
+			return err
+		}
+		batch, cancel := context.WithTimeout(ctx, im.s.o.WriteTimeout)
+		results, err := im.s.o.Engine.Ingest(batch, im.collection, im.docs)
+		cancel()
+		im.s.writes.leave()
+		if err != nil {
+			return err
+		}
+		for i, res := range results {
+			im.answers[im.at[i]] = im.s.answerItem(im.answers[im.at[i]].Line, res)
+		}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for _, a := range im.answers {
+		if err := enc.Encode(a); err != nil {
+			return err
+		}
+	}
+	clear(im.docs)
+	im.docs, im.at, im.answers, im.bytes = im.docs[:0], im.at[:0], im.answers[:0], 0
+	return im.out.write(ctx, b.Bytes())
+}
+
+// abort ends the answer with a line that says why; an error before the first line is answered as a problem instead.
+func (im *importer) abort(err error) error {
+	if !im.out.begun {
+		return err
+	}
+	first := im.items.n
+	if len(im.answers) > 0 {
+		first = im.answers[0].Line
+	}
+	e := im.s.answerItemError("", err)
+	e.Detail = fmt.Sprintf("import stopped, nothing is known of line %d and later: %s", first, e.Detail)
+	b, _ := json.Marshal(itemAnswer{Line: first, Status: search.Failed, Error: e, Stopped: true})
+	return im.out.write(context.Background(), append(b, '\n'))
+}
+
+// lineWriter sends an answer's lines from a goroutine of its own, so that a client which sends all its documents before
+// it reads the first answer does not stand still against a server that waits for it: up to lineBacklog pieces wait here.
+type lineWriter struct {
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	idle   time.Duration
+	pieces chan []byte
+	done   chan struct{}
+	begun  bool
+}
+
+const lineBacklog = 4096 // pieces of at most one batch each: about 40 MB
+
+func newLineWriter(w http.ResponseWriter, idle time.Duration) *lineWriter {
+	return &lineWriter{w: w, rc: http.NewResponseController(w), idle: idle, pieces: make(chan []byte, lineBacklog), done: make(chan struct{})}
+}
+
+// write queues b; the first call sends the header.
+func (l *lineWriter) write(ctx context.Context, b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	if !l.begun {
+		l.begun = true
+		l.w.Header().Set("Content-Type", "application/x-ndjson")
+		l.w.WriteHeader(http.StatusOK)
+		go l.send()
+	}
+	select {
+	case l.pieces <- b:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.done:
+		return errors.New("client does not read the answer")
+	}
+}
+
+func (l *lineWriter) send() {
+	defer close(l.done)
+	for b := range l.pieces {
+		l.rc.SetWriteDeadline(time.Now().Add(l.idle))
+		if _, err := l.w.Write(b); err != nil {
+			return
+		}
+		if len(l.pieces) == 0 {
+			l.rc.Flush()
+		}
+	}
+}
+
+// finish waits until all is sent. It does nothing when nothing was written.
+func (l *lineWriter) finish() {
+	if l.begun {
+		close(l.pieces)
+		<-l.done
+	}
+}

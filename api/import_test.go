@@ -1,0 +1,246 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"searchd/search"
+)
+
+const importPath = "/v1/collections/docs/documents/import"
+
+func importLines(t *testing.T, a answer) []itemAnswer {
+	t.Helper()
+	a.want(200, nil)
+	var out []itemAnswer
+	for line := range strings.Lines(a.Body.String()) {
+		var i itemAnswer
+		if err := json.Unmarshal([]byte(line), &i); err != nil {
+			t.Fatalf("line %q: %v", line, err)
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+func summary(items []itemAnswer) string {
+	var parts []string
+	for _, i := range items {
+		s := fmt.Sprintf("%d:%s:%s", i.Line, i.ID, i.Status)
+		if i.Error != nil {
+			s += ":" + i.Error.Code
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, " ")
+}
+
+func TestImport(t *testing.T) {
+	same := `{"id":"a1","title":"Pancakes","text":"How to flip pancakes in the air."}`
+	long := `{"id":"long","text":"` + strings.Repeat("x", 3000) + `"}`
+	for _, tt := range []struct{ name, media, body, want string }{
+		{"lines", "application/x-ndjson", `{"id":"n1","title":"x"}` + "\n\n  " + same + "\r\n" + `{"id":"a1","title":"y"}`, "1:n1:created 3:a1:unchanged 4:a1:updated"},
+		{"byte order mark", "application/jsonl", "\ufeff" + `{"id":"n1","title":"x"}`, "1:n1:created"},
+		{"bad lines", "application/x-ndjson", "{\"id\":\"n1\"}\nnonsense\n[1]\n{\"id\":\"b\\u0000d\"}\n{\"id\":\"\"}\n{\"id\":\"n2\"} {}\n{\"a\":1,\"a\":2}\n{\"id\":\"n3\"}",
+			"1:n1:created 2::error:malformed_request 3::error:malformed_request 4:b\x00d:error:invalid_request 5::error:invalid_request 6::error:malformed_request 7::error:malformed_request 8:n3:created"},
+		{"long line", "application/x-ndjson", "{\"id\":\"n1\"}\n" + long + "\n{\"id\":\"n2\"}\n" + long, "1:n1:created 2::error:too_large 3:n2:created 4::error:too_large"},
+		{"deep line", "application/x-ndjson", strings.Repeat("[", 500) + "\n{\"id\":\"n1\"}", "1::error:malformed_request 2:n1:created"},
+		{"not UTF-8", "application/x-ndjson", "{\"id\":\"n1\",\"t\":\"\xff\"}\n{\"id\":\"n2\"}", "1::error:malformed_request 2:n2:created"},
+		{"empty", "application/x-ndjson", "", ""},
+		{"blank", "application/x-ndjson", "\n \n", ""},
+		{"array", "application/json", ` [ {"id":"n1","t":"],[\"}"} , ` + same + "\n,7,{\"id\":\"n2\"}]\n", "1:n1:created 2:a1:unchanged 3::error:malformed_request 4:n2:created"},
+		{"long element", "application/json", `[` + long + `,{"id":"n2"}]`, "1::error:too_large 2:n2:created"},
+		{"empty array", "application/json", ` [ ] `, ""},
+		{"array cut off", "application/json", `[{"id":"n1"},{"id":"n2"`, "1:n1:created 2::error:malformed_request"},
+		{"array with garbage behind", "application/json", `[{"id":"n1"}] 5`, "1:n1:created 1::error:malformed_request"},
+		{"array without commas", "application/json", `[{"id":"n1"} {"id":"n2"}]`, "1::error:malformed_request"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFixture(t, Options{MaxItem: 2000})
+			var body io.Reader = strings.NewReader(tt.body)
+			got := summary(importLines(t, f.send(f.request("POST", importPath, body, "Content-Type", tt.media))))
+			if got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestImportThatCannotBegin(t *testing.T) {
+	f := newFixture(t, Options{})
+	f.do("POST", "/v1/collections/none/documents/import", `{}`, "Content-Type", "application/x-ndjson").problem(404, "collection_not_found", "")
+	f.do("POST", importPath, `{"id":"n1"}`).problem(400, "malformed_request", "") // no array
+	f.engine.Hook = func(_ context.Context, m string) error {
+		if m == "Ingest" {
+			return search.ErrNoSpace
+		}
+		return nil
+	}
+	f.do("POST", importPath, `{"id":"n1"}`, "Content-Type", "application/x-ndjson").problem(507, "no_space", "")
+}
+
+func TestImportThatFailsMidway(t *testing.T) {
+	f := newFixture(t, Options{})
+	batches := 0
+	f.engine.Hook = func(_ context.Context, m string) error {
+		if m == "Ingest" {
+			if batches++; batches == 2 {
+				return fmt.Errorf("disk: %w", search.ErrNoSpace)
+			}
+		}
+		return nil
+	}
+	var b strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&b, "{\"id\":\"n%d\"}\n", i)
+	}
+	items := importLines(t, f.do("POST", importPath, b.String(), "Content-Type", "application/x-ndjson"))
+	last := items[len(items)-1]
+	if len(items) != importBatchDocs+1 || last.Line != importBatchDocs+1 || last.Error == nil || last.Error.Code != "no_space" {
+		t.Errorf("%d answers, last %+v", len(items), last)
+	}
+}
+
+// An answer comes as soon as its batch is committed, while the client still sends.
+func TestImportAnswersWhileItReads(t *testing.T) {
+	f := newFixture(t, Options{})
+	addr, _ := f.serve()
+	pr, pw := io.Pipe()
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://"+addr+importPath, pr)
+	req.Header.Set("Content-Type", "application/x-ndjson")
+	go func() {
+		for i := range importBatchDocs {
+			fmt.Fprintf(pw, "{\"id\":\"n%d\"}\n", i)
+		}
+	}()
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	in := bufio.NewScanner(res.Body)
+	for i := range importBatchDocs {
+		if !in.Scan() {
+			t.Fatalf("answer %d: %v", i+1, in.Err())
+		}
+	}
+	fmt.Fprintf(pw, "{\"id\":\"late\"}\n")
+	pw.Close()
+	if !in.Scan() || !strings.Contains(in.Text(), `"late"`) {
+		t.Errorf("answer to the last document: %q", in.Text())
+	}
+}
+
+// A client that sends everything before it reads anything must not come to a standstill.
+func TestImportOfAClientThatReadsLate(t *testing.T) {
+	f := newFixture(t, Options{})
+	addr, _ := f.serve()
+	const n = 30_000
+	id := strings.Repeat("x", 400) // answers of 14 MB, more than sockets buffer
+	pr, pw := io.Pipe()
+	sent := make(chan error, 1)
+	go func() {
+		w := bufio.NewWriterSize(pw, 1<<20)
+		for i := range n {
+			fmt.Fprintf(w, "{\"id\":\"%s%d\"}\n", id, i)
+		}
+		err := w.Flush()
+		pw.Close()
+		sent <- err
+	}()
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://"+addr+importPath, pr)
+	req.Header.Set("Content-Type", "application/x-ndjson")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	select {
+	case err := <-sent:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(15 * time.Second):
+		t.Fatal("the server does not take the body while nobody reads its answers")
+	}
+	in, lines := bufio.NewScanner(res.Body), 0
+	for in.Scan() {
+		lines++
+	}
+	if lines != n {
+		t.Errorf("%d answers, want %d (%v)", lines, n, in.Err())
+	}
+}
+
+func TestTooManyImports(t *testing.T) {
+	f := newFixture(t, Options{WriteSlots: 1})
+	entered, release := f.hold("Ingest")
+	defer release()
+	done := make(chan int, 2)
+	for range 2 {
+		go func() {
+			done <- f.do("POST", importPath, `{"id":"n1"}`, "Content-Type", "application/x-ndjson").Code
+		}()
+	}
+	<-entered
+	for len(f.server.imports.slots) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	a := f.do("POST", importPath, `{"id":"n1"}`, "Content-Type", "application/x-ndjson")
+	a.problem(429, "too_many_writes", "")
+	if a.Header().Get("Retry-After") == "" {
+		t.Error("429 without Retry-After")
+	}
+	release()
+	for range 2 {
+		if got := <-done; got != 200 {
+			t.Errorf("import in progress: %d, want 200", got)
+		}
+	}
+}
+
+func FuzzParseDocument(f *testing.F) {
+	for _, s := range []string{`{"id":"a","title":"x"}`, `{"id":1,"document":{}}`, `{"fields":{"a":[1]},"revision":3}`, `{"a":{"b":null}}`, `[`, `{"id":"\ud800"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		doc, err := parseDocument(data)
+		if err != nil {
+			return
+		}
+		if !json.Valid(doc.Fields) || doc.Fields[0] != '{' {
+			t.Fatalf("parseDocument(%q): fields %q are no object", data, doc.Fields)
+		}
+		if _, err := mergePatch(doc.Fields, doc.Fields); err != nil {
+			t.Fatalf("mergePatch of %q: %v", doc.Fields, err)
+		}
+	})
+}
+
+func FuzzArrayItems(f *testing.F) {
+	for _, s := range []string{`[{"id":"a"},{"b":"]"}]`, `[]`, `[,]`, `[1 2]`, ` [ "\"" , [ ] ]`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var raw []json.RawMessage
+		valid := json.Unmarshal(data, &raw) == nil && raw != nil
+		it := newArrayItems(strings.NewReader(string(data)), 1<<20)
+		n := 0
+		for it.next() {
+			if valid && strings.TrimSpace(string(it.buf)) != strings.TrimSpace(string(raw[n])) {
+				t.Fatalf("element %d of %q is %q, want %q", n, data, it.buf, raw[n])
+			}
+			n++
+		}
+		if valid && (it.err != nil || n != len(raw)) {
+			t.Fatalf("%q: %d elements and %v, want %d", data, n, it.err, len(raw))
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+type requestIDKey struct{}
+
+// requestID returns the id of the request that ctx belongs to.
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+// identify gives each request an id, the client's where that is a plain word, and answers it in X-Request-ID.
+func identify(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		id := r.Header.Get("X-Request-ID")
+		if !plainWord(id) {
+			id = rand.Text()
+		}
+		c.Response().Header().Set("X-Request-ID", id)
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id)))
+		return next(c)
+	}
+}
+
+func plainWord(s string) bool {
+	for _, c := range []byte(s) {
+		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 128
+}
+
+// observe answers errors, writes one log line per request and counts it. Query strings and bodies are not logged.
+func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start := time.Now()
+		if err := next(c); err != nil {
+			s.writeError(err, c)
+		}
+		took, r, w := time.Since(start), c.Request(), c.Response()
+		level, route := slog.LevelInfo, c.Path()
+		if quietRoutes[route] {
+			level = slog.LevelDebug
+		}
+		method := r.Method
+		if !labelMethods[method] {
+			method = "OTHER" // what a client makes up is no label
+		}
+		s.metrics.observeRequest(method, route, w.Status, took)
+		s.log.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "route", route, "status", w.Status,
+			"bytes", w.Size, "ms", float64(took.Microseconds())/1000, "client", c.RealIP(), "request_id", requestID(r.Context()))
+		return nil
+	}
+}
+
+var labelMethods = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true}
+
+var quietRoutes = map[string]bool{"/livez": true, "/readyz": true, "/healthz": true, "/metrics": true}
+
+// recovery turns a panic into an error, which is logged and answered as 500.
+func recovery(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if e, ok := v.(error); ok && errors.Is(e, http.ErrAbortHandler) {
+				panic(v)
+			}
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}()
+		return next(c)
+	}
+}
+
+// guard refuses requests that a page of another site made a browser send, and sets the headers that keep browsers from
+// guessing, framing and leaking.
+func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'") // the page sets its own
+		h.Set("Cache-Control", "no-store")
+		r := c.Request()
+		if !s.hostAllowed(r.Host) {
+			return &requestError{kind: errHost, detail: fmt.Sprintf("Host: got %q, allowed: localhost, 127.0.0.1 and the configured names", short(r.Host))}
+		}
+		if err := s.origin.Check(r); err != nil {
+			return fmt.Errorf("%w: %w", errOrigin, err)
+		}
+		return next(c)
+	}
+}

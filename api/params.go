@@ -1,0 +1,148 @@
+package api
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"searchd/search"
+)
+
+// names reads the collection and, where the route has one, the document id from the path as it was sent:
+// /v1/collections/{collection}[/documents/{id...}]. Each is percent-decoded once.
+func names(r *http.Request) (collection, id string, err error) {
+	path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v1/collections/")
+	if !ok {
+		return "", "", errNoRoute
+	}
+	collection, rest, _ := strings.Cut(path, "/")
+	if collection, err = pathValue("collection", collection, 128); err != nil {
+		return "", "", err
+	}
+	if strings.ContainsAny(collection, `/\`) || collection == "." || collection == ".." {
+		return "", "", &search.FieldError{Field: "collection", Value: collection, Allowed: "a name without slashes"}
+	}
+	if raw, ok := strings.CutPrefix(rest, "documents/"); ok {
+		id, err = pathValue("id", raw, 512)
+	}
+	return collection, id, err
+}
+
+// collectionName reads the collection from the path.
+func collectionName(r *http.Request) (string, error) {
+	c, _, err := names(r)
+	return c, err
+}
+
+func pathValue(field, raw string, limit int) (string, error) {
+	v, err := url.PathUnescape(raw)
+	if err != nil {
+		return "", &search.FieldError{Field: field, Value: raw, Allowed: "percent-encoded UTF-8"}
+	}
+	return v, checkName(field, v, limit)
+}
+
+// checkName holds names and ids to valid UTF-8 of 1 to limit bytes without control characters.
+func checkName(field, v string, limit int) error {
+	bad := v == "" || len(v) > limit || !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool {
+		return unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r)
+	})
+	if bad {
+		return &search.FieldError{Field: field, Value: v, Allowed: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", limit)}
+	}
+	return nil
+}
+
+// params reads the query string of a GET. Its methods remember the first error, and err() tells it, or names a parameter
+// that nobody asked for.
+type params struct {
+	values url.Values
+	known  map[string]bool
+	first  error
+}
+
+func queryParams(r *http.Request) *params {
+	p := &params{known: map[string]bool{}}
+	p.values, p.first = url.ParseQuery(r.URL.RawQuery)
+	if p.first != nil {
+		p.first = &requestError{kind: errMalformed, detail: "query string: " + p.first.Error()}
+	}
+	return p
+}
+
+// text returns the parameter's value, and whether it was given.
+func (p *params) text(name string) (string, bool) {
+	p.known[name] = true
+	v, ok := p.values[name]
+	if !ok {
+		return "", false
+	}
+	if len(v) > 1 {
+		p.fail(name, strings.Join(v, ", "), "one value")
+	}
+	if !utf8.ValidString(v[0]) {
+		p.fail(name, v[0], "valid UTF-8")
+	}
+	return v[0], true
+}
+
+func (p *params) integer(name string) (int, bool) {
+	v, ok := p.text(name)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		p.fail(name, v, "an integer")
+	}
+	return n, true
+}
+
+func (p *params) number(name string) (float64, bool) {
+	v, ok := p.text(name)
+	if !ok {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		p.fail(name, v, "a number")
+	}
+	return f, true
+}
+
+func (p *params) boolean(name string) (bool, bool) {
+	v, ok := p.text(name)
+	switch {
+	case !ok:
+		return false, false
+	case v == "true" || v == "1" || v == "":
+		return true, true
+	case v == "false" || v == "0":
+		return false, true
+	}
+	p.fail(name, v, "true or false")
+	return false, true
+}
+
+func (p *params) fail(name, value, allowed string) {
+	if p.first == nil {
+		p.first = &search.FieldError{Field: name, Value: value, Allowed: allowed}
+	}
+}
+
+func (p *params) err() error {
+	if p.first != nil {
+		return p.first
+	}
+	for name := range p.values {
+		if !p.known[name] {
+			return &requestError{kind: search.ErrInvalid, pointer: pointerOf(name), detail: fmt.Sprintf("parameter %q: not known here", short(name))}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"searchd/search"
+)
+
+// outputFormat says how vectors are written. It is a part of the requests that answer vectors.
+//
+// The types are computed as quantize_embeddings of sentence-transformers does:
+//
+//	float    the vector
+//	ubinary  one bit per dimension, set where the component is above 0; the first dimension is the highest bit of the first byte
+//	binary   ubinary - 128, as a signed byte
+//	uint8    (x - min)/((max - min)/255), cut to an integer
+//	int8     (x - min)/((max - min)/255) - 128, cut to an integer
+//
+// Where sentence-transformers takes min and max of each dimension from a set of calibration vectors, here they are the members of ranges,
+// or else fixed: ∓6/√dimensions, at most 1, for every dimension, with the vector at unit length. In this range lie six standard deviations
+// of a component, so that next to nothing is clipped, and vectors of different requests can be compared. What lies outside is clipped.
+type outputFormat struct {
+	Format string      `json:"encoding_format"` // float (default): numbers; base64: of little-endian float32, or of the bytes
+	DType  string      `json:"output_dtype"`    // float (default), int8, uint8, binary, ubinary
+	Types  []string    `json:"embedding_types"` // instead: one or more of these; with more than one, each vector is an object of them
+	Ranges [][]float64 `json:"ranges"`          // [2][dimensions]: min and max of each dimension, for int8 and uint8
+}
+
+var outputTypes = []string{"float", "int8", "uint8", "binary", "ubinary"}
+
+// check returns the types that are asked for.
+func (o *outputFormat) check(dimensions int) ([]string, error) {
+	if o.Format != "" && o.Format != "float" && o.Format != "base64" {
+		return nil, &search.FieldError{Field: "encoding_format", Value: o.Format, Allowed: "float, base64"}
+	}
+	types := o.Types
+	switch {
+	case o.DType != "" && o.Types != nil:
+		return nil, &search.FieldError{Field: "embedding_types", Value: strings.Join(o.Types, ", "), Allowed: "either this or output_dtype"}
+	case o.DType != "" && !slices.Contains(outputTypes, o.DType):
+		return nil, &search.FieldError{Field: "output_dtype", Value: o.DType, Allowed: strings.Join(outputTypes, ", ")}
+	case o.DType != "":
+		types = []string{o.DType}
+	case o.Types == nil:
+		types = outputTypes[:1]
+	case len(o.Types) == 0 || len(o.Types) > len(outputTypes):
+		return nil, &search.FieldError{Field: "embedding_types", Value: len(o.Types), Allowed: fmt.Sprintf("1 to %d types", len(outputTypes))}
+	}
+	for i, t := range types {
+		if !slices.Contains(outputTypes, t) || slices.Contains(types[:i], t) {
+			return nil, &search.FieldError{Field: fmt.Sprintf("embedding_types[%d]", i), Value: t, Allowed: "each at most once of " + strings.Join(outputTypes, ", ")}
+		}
+	}
+	return types, o.checkRanges(dimensions)
+}
+
+func (o *outputFormat) checkRanges(dimensions int) error {
+	if o.Ranges == nil {
+		return nil
+	}
+	if len(o.Ranges) != 2 || len(o.Ranges[0]) != dimensions || len(o.Ranges[1]) != dimensions {
+		return &search.FieldError{Field: "ranges", Value: literal("another shape"), Allowed: fmt.Sprintf("two arrays of %d numbers, the least and the greatest of each dimension", dimensions)}
+	}
+	for i, least := range o.Ranges[0] {
+		if !(least < o.Ranges[1][i]) {
+			return &search.FieldError{Field: fmt.Sprintf("ranges[1][%d]", i), Value: o.Ranges[1][i], Allowed: fmt.Sprintf("more than ranges[0][%d], which is %v", i, least)}
+		}
+	}
+	return nil
+}
+
+// write returns what stands for v in the answer: of one type as it is, of several as an object.
+func (o *outputFormat) write(v []float32, types []string) any {
+	if len(types) == 1 {
+		return o.one(v, types[0])
+	}
+	out := make(map[string]any, len(types))
+	for _, t := range types {
+		out[t] = o.one(v, t)
+	}
+	return out
+}
+
+func (o *outputFormat) one(v []float32, typ string) any {
+	if typ == "float" {
+		if o.Format == "base64" {
+			return floatsBase64(v)
+		}
+		return v
+	}
+	var b []byte
+	switch typ {
+	case "binary", "ubinary":
+		b = packBits(v)
+	default:
+		b = o.quantize(v, typ == "int8")
+	}
+	if typ == "binary" {
+		for i := range b {
+			b[i] -= 128 // as signed bytes: the same bits as in ubinary - 128
+		}
+	}
+	if o.Format == "base64" {
+		return base64.StdEncoding.EncodeToString(b)
+	}
+	numbers := make([]int16, len(b)) // []byte would be written as base64
+	for i, x := range b {
+		if numbers[i] = int16(x); typ == "int8" || typ == "binary" {
+			numbers[i] = int16(int8(x))
+		}
+	}
+	return numbers
+}
+
+// packBits is numpy.packbits(v > 0).
+func packBits(v []float32) []byte {
+	b := make([]byte, (len(v)+7)/8)
+	for i, x := range v {
+		if x > 0 {
+			b[i/8] |= 0x80 >> (i % 8)
+		}
+	}
+	return b
+}
+
+// quantize returns a byte for each component, of two's complement where signed. Like numpy's astype it cuts towards zero.
+func (o *outputFormat) quantize(v []float32, signed bool) []byte {
+	v = unit(v)
+	r := min(1, 6/math.Sqrt(float64(len(v))))
+	shift, top := 0.0, 255.0
+	if signed {
+		shift, top = 128, 127
+	}
+	b := make([]byte, len(v))
+	for i, x := range v {
+		lo, hi := -r, r
+		if o.Ranges != nil {
+			lo, hi = o.Ranges[0][i], o.Ranges[1][i]
+		}
+		q := (float64(x)-lo)/((hi-lo)/255) - shift
+		b[i] = byte(int(math.Trunc(min(max(q, -shift), top))))
+	}
+	return b
+}
+
+// unit returns v at unit length; a vector without a direction as it is.
+func unit(v []float32) []float32 {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if !(sum > 0) || math.Abs(sum-1) < 1e-6 {
+		return v
+	}
+	out := make([]float32, len(v))
+	scale := 1 / math.Sqrt(sum)
+	for i, x := range v {
+		out[i] = float32(float64(x) * scale)
+	}
+	return out
+}
+
+func floatsBase64(v []float32) string {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return base64.StdEncoding.EncodeToString(b)
+}

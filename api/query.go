@@ -1,0 +1,75 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"searchd/search"
+)
+
+// postSearch answers the query of a JSON body.
+func (s *Server) postSearch(w http.ResponseWriter, r *http.Request) error {
+	c, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	var q search.Query
+	if err := decodeBody(r, false, &q); err != nil {
+		return err
+	}
+	return s.search(w, r, c, q)
+}
+
+// getSearch answers the query of a query string, whose parameters have the names of the body's members.
+func (s *Server) getSearch(w http.ResponseWriter, r *http.Request) error {
+	c, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	q, err := queryOf(queryParams(r))
+	if err != nil {
+		return err
+	}
+	return s.search(w, r, c, q)
+}
+
+func queryOf(p *params) (search.Query, error) {
+	var q search.Query
+	q.Q, _ = p.text("q")
+	mode, _ := p.text("mode")
+	fusion, _ := p.text("fusion")
+	q.Mode, q.Fusion = search.Mode(mode), search.Fusion(fusion)
+	q.Filter, _ = p.text("filter")
+	q.Operator, _ = p.text("operator")
+	if fields, ok := p.text("fields"); ok {
+		q.Fields = strings.Split(fields, ",")
+	}
+	if alpha, ok := p.number("alpha"); ok {
+		q.Alpha = &alpha
+	}
+	q.MinSimilarity, _ = p.number("min_similarity")
+	if limit, ok := p.integer("limit"); ok {
+		q.Limit = &limit
+	}
+	q.Offset, _ = p.integer("offset")
+	q.Passages, _ = p.integer("passages")
+	q.Window, _ = p.integer("window")
+	if highlight, ok := p.boolean("highlight"); ok {
+		q.Highlight = &highlight
+	}
+	q.Explain, _ = p.boolean("explain")
+	q.Rerank, _ = p.boolean("rerank")
+	q.RerankWindow, _ = p.integer("rerank_window")
+	return q, p.err()
+}
+
+func (s *Server) search(w http.ResponseWriter, r *http.Request, collection string, q search.Query) error {
+	res, err := s.o.Engine.Search(r.Context(), collection, q)
+	if err != nil {
+		return err
+	}
+	s.metrics.observeSearch(res)
+	answer := *res // the engine's may be shared with other requests
+	answer.RequestID = requestID(r.Context())
+	return writeJSON(w, http.StatusOK, answer)
+}

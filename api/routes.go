@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// handler answers one request, or returns the error that the caller answers.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// route is one line of the route table. Paths are those of the OpenAPI description, with {name} for a parameter; {id}
+// takes the rest of the path, slashes included.
+type route struct {
+	method string
+	path   string
+	handle handler
+	body   int64         // bytes that its body may have, read before the gate; 0: it has none, or reads it itself
+	gate   *gate         // nil: not bounded
+	within time.Duration // 0: none; the route streams and keeps its own time
+}
+
+// routes is the table of all routes. GET routes answer HEAD as well.
+func (s *Server) routes() []route {
+	const quick = 10 * time.Second
+	write, find, encode := s.o.WriteTimeout, s.o.SearchTimeout, s.o.EmbedTimeout
+	small, docs, item := s.o.MaxBody, s.o.MaxDocuments, int64(s.o.MaxItem)
+	return []route{
+		{"GET", "/v1/collections", s.listCollections, 0, nil, quick},
+		{"POST", "/v1/collections", s.createCollection, small, s.writes, write},
+		{"GET", "/v1/collections/{collection}", s.collection, 0, nil, quick},
+		{"PUT", "/v1/collections/{collection}", s.putCollection, small, s.writes, write},
+		{"PATCH", "/v1/collections/{collection}", s.patchCollection, small, s.writes, write},
+		{"DELETE", "/v1/collections/{collection}", s.dropCollection, 0, s.writes, write},
+
+		{"GET", "/v1/collections/{collection}/documents", s.listDocuments, 0, nil, quick},
+		{"POST", "/v1/collections/{collection}/documents", s.postDocuments, docs, s.writes, write},
+		{"POST", "/v1/collections/{collection}/documents/import", s.importDocuments, 0, nil, 0},
+		{"GET", "/v1/collections/{collection}/documents/export", s.exportDocuments, 0, nil, 0},
+		{"POST", "/v1/collections/{collection}/documents/delete", s.deleteDocuments, small, s.writes, write},
+		{"GET", "/v1/collections/{collection}/documents/{id}", s.document, 0, nil, quick},
+		{"PUT", "/v1/collections/{collection}/documents/{id}", s.putDocument, item, s.writes, write},
+		{"PATCH", "/v1/collections/{collection}/documents/{id}", s.patchDocument, item, s.writes, write},
+		{"DELETE", "/v1/collections/{collection}/documents/{id}", s.deleteDocument, 0, s.writes, write},
+
+		{"GET", "/v1/collections/{collection}/search", s.getSearch, 0, s.searches, find},
+		{"POST", "/v1/collections/{collection}/search", s.postSearch, small, s.searches, find},
+
+		{"POST", "/v1/embeddings", s.embeddings, docs, s.embeds, encode},
+		{"POST", "/v1/rerank", s.rerank, docs, s.embeds, encode},
+		{"POST", "/v2/rerank", s.rerank, docs, s.embeds, encode},
+		{"POST", "/v1/attention", s.attention, small, s.embeds, write},
+		{"GET", "/v1/models", s.models, 0, nil, quick},
+
+		{"POST", "/embed", s.teiEmbed, docs, s.embeds, encode},
+		{"POST", "/embed_all", s.teiEmbedAll, docs, s.embeds, write},
+		{"POST", "/embed_sparse", s.teiEmbedSparse, docs, s.embeds, encode},
+		{"POST", "/similarity", s.teiSimilarity, docs, s.embeds, encode},
+		{"POST", "/rerank", s.teiRerank, docs, s.embeds, encode},
+		{"POST", "/tokenize", s.teiTokenize, docs, s.embeds, write},
+		{"POST", "/decode", s.teiDecode, docs, s.embeds, write},
+
+		{"GET", "/livez", s.livez, 0, nil, quick},
+		{"GET", "/readyz", s.readyz, 0, nil, quick},
+		{"GET", "/healthz", s.readyz, 0, nil, quick},
+		{"GET", "/info", s.info, 0, nil, quick},
+		{"GET", "/metrics", s.metricsText, 0, nil, quick},
+		{"GET", "/openapi.yaml", s.openAPI, 0, nil, quick},
+		{"GET", "/", s.page, 0, nil, quick},
+		{"GET", "/ui/{file}", s.page, 0, nil, quick},
+	}
+}
+
+// writeGrace is how long an answer may take to be sent after its deadline.
+const writeGrace = 30 * time.Second
+
+// pathParam is a parameter of a path of the table, echoPath what echo writes for it.
+var (
+	pathParam = regexp.MustCompile(`\{\w+\}`)
+	echoPath  = map[string]string{"collection": ":collection", "id": "*", "file": "*"}
+)
+
+// router binds the table to echo.
+func (s *Server) router() http.Handler {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.IPExtractor = echo.ExtractIPDirect() // X-Forwarded-For is anybody's to write
+	e.HTTPErrorHandler = s.writeError
+	e.Use(identify, s.observe, recovery, s.guard)
+	for _, rt := range s.routes() {
+		path := expandPath(rt.path)
+		h := s.bind(rt)
+		e.Add(rt.method, path, h)
+		if rt.method == http.MethodGet {
+			e.Add(http.MethodHead, path, h)
+		}
+	}
+	return e
+}
+
+// bind runs a route's handler within its deadline and, where it has a gate, behind it.
+func (s *Server) bind(rt route) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r, w := c.Request(), c.Response()
+		rc := http.NewResponseController(w)
+		if r.Body == http.NoBody {
+			// The server's deadline for reading would otherwise cancel the context of a handler that streams for longer.
+			rc.SetReadDeadline(time.Time{})
+		}
+		ctx := r.Context()
+		if rt.within > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, rt.within)
+			defer cancel()
+			rc.SetWriteDeadline(time.Now().Add(rt.within + writeGrace)) // a recorder of tests has no deadlines
+		}
+		if rt.body > 0 && r.Body != http.NoBody {
+			whole, done, err := s.readWhole(w, r, rt.body)
+			if err != nil {
+				return err
+			}
+			defer done()
+			r.Body = whole
+		}
+		if rt.gate != nil {
+			if err := rt.gate.enter(ctx); err != nil {
+				return err
+			}
+			defer rt.gate.leave()
+		}
+		return rt.handle(w, r.WithContext(ctx))
+	}
+}
+
+func expandPath(path string) string {
+	return pathParam.ReplaceAllStringFunc(path, func(p string) string { return echoPath[p[1:len(p)-1]] })
+}

@@ -1,0 +1,268 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"searchd/encoder"
+	"searchd/search"
+
+	"golang.org/x/net/netutil"
+)
+
+// Searcher answers queries.
+type Searcher interface {
+	Search(ctx context.Context, collection string, q search.Query) (*search.Response, error)
+}
+
+// CollectionReader describes collections.
+type CollectionReader interface {
+	Collection(ctx context.Context, name string) (search.CollectionInfo, error)
+	Collections(ctx context.Context) ([]search.CollectionInfo, error)
+}
+
+// CollectionWriter makes, changes and drops collections.
+type CollectionWriter interface {
+	CreateCollection(ctx context.Context, name string, s search.Settings) (search.CollectionInfo, error)
+	EnsureCollection(ctx context.Context, name string, s search.Settings) (info search.CollectionInfo, created bool, err error)
+	DropCollection(ctx context.Context, name string) error
+}
+
+// Documents reads the documents of a collection, and writes them.
+type Documents interface {
+	Ingest(ctx context.Context, collection string, docs []search.Document) ([]search.ItemResult, error)
+	Document(ctx context.Context, collection, id string) (*search.StoredDocument, error)
+	Documents(ctx context.Context, collection, cursor string, limit int) (docs []search.StoredDocument, next string, err error)
+}
+
+// Deleter deletes the documents of a collection.
+type Deleter interface {
+	DeleteDocument(ctx context.Context, collection, id string, ifRevision *uint64) (search.ItemResult, error)
+	DeleteDocuments(ctx context.Context, collection string, ids []string) ([]search.ItemResult, error)
+}
+
+// Embedder turns texts, or their tokens, into vectors.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string, o search.EmbedOptions) (*search.Embeddings, error)
+	EmbedIDs(ctx context.Context, ids [][]int32, o search.EmbedOptions) (*search.Embeddings, error)
+	Model() search.ModelInfo
+	Encoder() search.EncoderInfo
+}
+
+// Heads are what else checkpoints give: vectors of tokens, sparse vectors, scores of pairs. What the engine has no checkpoint for is
+// [search.ErrUnsupported].
+type Heads interface {
+	EmbedTokens(ctx context.Context, texts []string, ids [][]int32, o search.EmbedOptions) (*search.TokenVectors, error)
+	EmbedSparse(ctx context.Context, texts []string, o search.EmbedOptions) (*encoder.SparseResult, error)
+	Rerank(ctx context.Context, query string, texts []string) (*search.Ranking, error)
+}
+
+// Inspector shows how the checkpoint reads a text.
+type Inspector interface {
+	Tokenize(ctx context.Context, texts []string, special bool, o search.EmbedOptions) ([]search.Tokenization, error)
+	Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([]string, error)
+	Attention(ctx context.Context, text string, o search.AttentionOptions) (*search.Attention, error)
+	Contributions(ctx context.Context, texts [2]string, o [2]search.EmbedOptions) (*search.Contribution, error)
+}
+
+// Engine is what a [Server] serves; [search.Engine] is one.
+type Engine interface {
+	Searcher
+	CollectionReader
+	CollectionWriter
+	Documents
+	Deleter
+	Embedder
+	Heads
+	Inspector
+	Ready() error // nil when searches can be answered, else the reason
+}
+
+// Options configure a [Server]. The zero value of each field but Engine means its default.
+type Options struct {
+	Engine       Engine
+	Logger       *slog.Logger // default: slog.Default()
+	Version      string       // shown by /info; default "dev"
+	Revision     string       // of the source, shown by /info; default: none
+	AllowedHosts []string     // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
+
+	SearchSlots int // searches at once; default 2 per core, 8 times as many wait up to 250 ms
+	WriteSlots  int // writing requests at once; default 1 per core, at least 2
+	EmbedSlots  int // embedding and re-ranking requests at once, which the engine gathers into batches; default 128, 4 times as many wait
+
+	SearchTimeout time.Duration // default 5 s
+	EmbedTimeout  time.Duration // of one embedding or re-ranking request, however large; default 10 min
+	WriteTimeout  time.Duration // of one write, and of one batch of an import; default 60 s
+	DrainTimeout  time.Duration // how long requests may finish after the context of Serve ended; default 20 s
+	IdleBody      time.Duration // how long a body may stand still; default 30 s
+
+	MaxBody       int64 // bytes of a query or of settings, default 1 MiB
+	MaxDocuments  int64 // bytes of a request with one or a few documents or texts, default 32 MiB
+	MaxImport     int64 // bytes of an import after decompression, default 4 GiB; memory does not grow with it
+	MaxInFlight   int64 // bytes of all bodies in memory at once, default 256 MiB
+	MaxItem       int   // bytes of one document, default 4 MiB
+	MaxConns      int   // open connections, default 512
+	MaxEmbedTexts int   // texts of one embedding request, default 16384
+}
+
+func (o Options) withDefaults() Options {
+	cores := runtime.GOMAXPROCS(0)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.Version = cmp.Or(o.Version, "dev")
+	o.SearchSlots = cmp.Or(o.SearchSlots, 2*cores)
+	o.WriteSlots = cmp.Or(o.WriteSlots, max(2, cores))
+	o.EmbedSlots = cmp.Or(o.EmbedSlots, 128)
+	o.SearchTimeout = cmp.Or(o.SearchTimeout, 5*time.Second)
+	o.EmbedTimeout = cmp.Or(o.EmbedTimeout, 10*time.Minute)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, time.Minute)
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, 20*time.Second)
+	o.IdleBody = cmp.Or(o.IdleBody, 30*time.Second)
+	o.MaxBody = cmp.Or(o.MaxBody, 1<<20)
+	o.MaxDocuments = cmp.Or(o.MaxDocuments, 32<<20)
+	o.MaxImport = cmp.Or(o.MaxImport, 4<<30)
+	o.MaxInFlight = cmp.Or(o.MaxInFlight, 256<<20)
+	o.MaxItem = cmp.Or(o.MaxItem, 4<<20)
+	o.MaxConns = cmp.Or(o.MaxConns, 512)
+	o.MaxEmbedTexts = cmp.Or(o.MaxEmbedTexts, 16384)
+	return o
+}
+
+// revision returns the source's revision, nil where it is not known.
+func (o Options) revision() *string {
+	if o.Revision == "" {
+		return nil
+	}
+	return &o.Revision
+}
+
+func (o Options) validate() error {
+	var errs []error
+	if o.Engine == nil {
+		errs = append(errs, errors.New("Engine: nil"))
+	}
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{
+		{"SearchSlots", int64(o.SearchSlots)}, {"WriteSlots", int64(o.WriteSlots)}, {"EmbedSlots", int64(o.EmbedSlots)},
+		{"SearchTimeout", int64(o.SearchTimeout)}, {"WriteTimeout", int64(o.WriteTimeout)}, {"EmbedTimeout", int64(o.EmbedTimeout)},
+		{"DrainTimeout", int64(o.DrainTimeout)}, {"IdleBody", int64(o.IdleBody)},
+		{"MaxBody", o.MaxBody}, {"MaxDocuments", o.MaxDocuments}, {"MaxImport", o.MaxImport},
+		{"MaxInFlight", o.MaxInFlight},
+		{"MaxItem", int64(o.MaxItem)}, {"MaxConns", int64(o.MaxConns)}, {"MaxEmbedTexts", int64(o.MaxEmbedTexts)},
+	} {
+		if n.value < 0 {
+			errs = append(errs, fmt.Errorf("%s: got %d, allowed: 0 (default) or more", n.name, n.value))
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("api: options: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// Server is the HTTP side of an engine. It is safe for concurrent use.
+type Server struct {
+	o        Options
+	log      *slog.Logger
+	handler  http.Handler
+	origin   *http.CrossOriginProtection
+	searches *gate
+	writes   *gate
+	embeds   *gate
+	imports  *gate
+	metrics  *metrics
+	started  time.Time
+	inFlight atomic.Int64 // bytes of bodies in memory
+	local    atomic.Bool  // bound to loopback: only its names are answered
+	draining atomic.Bool
+}
+
+// New returns a server for o.Engine, which stays the caller's to close after Serve has returned.
+func New(o Options) (*Server, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, log: o.Logger, origin: http.NewCrossOriginProtection(), started: time.Now()}
+	s.metrics = newMetrics()
+	s.searches = newGate("search", o.SearchSlots, 8*o.SearchSlots, 250*time.Millisecond, errOverloaded)
+	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
+	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
+	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
+	s.handler = s.router()
+	return s, nil
+}
+
+// Handler returns the server's handler, for tests and for servers of one's own. The Host check of a loopback listener
+// belongs to Serve.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Serve answers requests from l until ctx ends, then says 503 on /readyz, takes no new connections and lets the requests
+// in flight finish for up to DrainTimeout; it closes l and returns nil, or the error that stopped it.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+		s.local.Store(true)
+	}
+	srv := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       30 * time.Second, // of a body; a route with streams extends it as bytes arrive
+		WriteTimeout:      s.o.WriteTimeout + writeGrace,
+		IdleTimeout:       60 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(netutil.LimitListener(l, s.o.MaxConns)) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("api: serve %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.DrainTimeout)
+	defer cancel()
+	err := srv.Shutdown(drain)
+	if err != nil {
+		// The requests that are still running lose their connections, and with them their contexts.
+		s.log.Warn("requests cut off at shutdown", "after", s.o.DrainTimeout)
+		srv.Close()
+	}
+	<-failed
+	return nil
+}
+
+// hostAllowed says whether a Host header may be answered. A page of another site can make a browser send requests to a
+// loopback server under the site's own name (DNS rebinding); such a name is in no list.
+func (s *Server) hostAllowed(hostport string) bool {
+	if !s.local.Load() && len(s.o.AllowedHosts) == 0 {
+		return true
+	}
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+		return true
+	}
+	for _, h := range s.o.AllowedHosts {
+		if strings.EqualFold(h, host) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,339 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"searchd/search"
+)
+
+// The routes of text-embeddings-inference, for clients that speak to it. An unnamed prompt is the checkpoint's default one, as there.
+
+// maxTokenTexts bounds the texts of one request that is answered with a vector for each token.
+const maxTokenTexts = 64
+
+// teiTruncation is what its requests say of texts that are too long.
+type teiTruncation struct {
+	Truncate  *bool  `json:"truncate"`             // false: what would be cut is refused
+	Direction string `json:"truncation_direction"` // right
+}
+
+func (t teiTruncation) check() error {
+	if t.Direction != "" && !strings.EqualFold(t.Direction, "right") {
+		return &search.FieldError{Field: "truncation_direction", Value: t.Direction, Allowed: "Right"}
+	}
+	return nil
+}
+
+func (t teiTruncation) refuses() bool { return t.Truncate != nil && !*t.Truncate }
+
+// teiPrompt names one of the checkpoint's prompts.
+type teiPrompt struct {
+	Name *string `json:"prompt_name"`
+}
+
+// options returns the prompt as an option of the engine.
+func (s *Server) promptOf(p teiPrompt) (search.EmbedOptions, error) {
+	o := search.EmbedOptions{Prompt: search.PromptDefault}
+	if p.Name == nil {
+		return o, nil
+	}
+	prompts := s.o.Engine.Encoder().Prompts
+	if _, ok := prompts[*p.Name]; !ok {
+		return o, &search.FieldError{Field: "prompt_name", Value: *p.Name, Allowed: "the checkpoint's prompts: " + strings.Join(slices.Sorted(maps.Keys(prompts)), ", ")}
+	}
+	o.Prompt = *p.Name
+	return o, nil
+}
+
+// teiEmbedRequest is that of /embed, /embed_all and /embed_sparse.
+type teiEmbedRequest struct {
+	Inputs textInput `json:"inputs"`
+	teiTruncation
+	teiPrompt
+}
+
+// read checks a request and returns its inputs, at most max of them.
+func (s *Server) readTEI(q *teiEmbedRequest, max int) (in inputs, o search.EmbedOptions, err error) {
+	if err = q.check(); err != nil {
+		return in, o, err
+	}
+	if o, err = s.promptOf(q.teiPrompt); err != nil {
+		return in, o, err
+	}
+	in, err = q.Inputs.read("inputs", max, s.o.Engine.Encoder().Vocabulary)
+	return in, o, err
+}
+
+func (s *Server) teiEmbed(w http.ResponseWriter, r *http.Request) error {
+	var q struct {
+		teiEmbedRequest
+		Normalize  *bool `json:"normalize"` // false: the vectors as the checkpoint gives them
+		Dimensions *int  `json:"dimensions"`
+		outputFormat
+	}
+	if err := decodeBody(r, false, &q); err != nil {
+		return err
+	}
+	in, o, err := s.readTEI(&q.teiEmbedRequest, s.o.MaxEmbedTexts)
+	if err != nil {
+		return err
+	}
+	width, err := s.dimensions(q.Dimensions)
+	if err != nil {
+		return err
+	}
+	if q.Dimensions != nil {
+		o.Dimensions = width
+	}
+	types, err := q.outputFormat.check(width)
+	if err != nil {
+		return err
+	}
+	e, err := s.embed(w, r, in, o)
+	if err != nil {
+		return err
+	}
+	if q.refuses() {
+		if err := cutError("inputs", e.Truncated, e.Model.MaxTokens); err != nil {
+			return err
+		}
+	}
+	rows := make([]any, len(e.Vectors))
+	for i, v := range e.Vectors {
+		if q.Normalize == nil || *q.Normalize {
+			v = unit(v)
+		}
+		rows[i] = q.write(v, types)
+	}
+	return writeJSON(w, http.StatusOK, rows)
+}
+
+func (s *Server) teiEmbedAll(w http.ResponseWriter, r *http.Request) error {
+	var q teiEmbedRequest
+	if err := decodeBody(r, false, &q); err != nil {
+		return err
+	}
+	in, o, err := s.readTEI(&q, maxTokenTexts)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	v, err := s.o.Engine.EmbedTokens(r.Context(), in.texts, in.ids, o)
+	if err != nil {
+		return err
+	}
+	if q.refuses() {
+		if err := cutError("inputs", v.Truncated, s.o.Engine.Model().MaxTokens); err != nil {
+			return err
+		}
+	}
+	took := time.Since(began)
+	tell(w, cost{total: took, inference: took, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
+	return writeJSON(w, http.StatusOK, v.Vectors)
+}
+
+type teiSparseValue struct {
+	Index int32   `json:"index"`
+	Value float32 `json:"value"`
+}
+
+func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) error {
+	var q teiEmbedRequest
+	if err := decodeBody(r, false, &q); err != nil {
+		return err
+	}
+	in, o, err := s.readTEI(&q, s.o.MaxEmbedTexts)
+	if err != nil {
+		return err
+	}
+	if in.ids != nil {
+		return &search.FieldError{Field: "inputs", Value: literal("token ids"), Allowed: "texts; the sparse checkpoint may have another vocabulary"}
+	}
+	began := time.Now()
+	v, err := s.o.Engine.EmbedSparse(r.Context(), in.texts, o)
+	if err != nil {
+		return err
+	}
+	if q.refuses() {
+		if err := cutError("inputs", v.Truncated, s.o.Engine.Model().MaxTokens); err != nil {
+			return err
+		}
+	}
+	took := time.Since(began)
+	tell(w, cost{total: took, inference: took, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
+	rows := make([][]teiSparseValue, len(v.Vectors))
+	for i, weights := range v.Vectors {
+		rows[i] = make([]teiSparseValue, len(weights))
+		for j, x := range weights {
+			rows[i][j] = teiSparseValue{x.ID, x.Weight}
+		}
+	}
+	return writeJSON(w, http.StatusOK, rows)
+}
+
+func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) error {
+	var q struct {
+		Inputs struct {
+			Source    string   `json:"source_sentence"`
+			Sentences []string `json:"sentences"`
+		} `json:"inputs"`
+		Parameters struct {
+			teiTruncation
+			teiPrompt
+		} `json:"parameters"`
+	}
+	if err := decodeBody(r, false, &q); err != nil {
+		return err
+	}
+	if err := q.Parameters.check(); err != nil {
+		return err
+	}
+	o, err := s.promptOf(q.Parameters.teiPrompt)
+	if err != nil {
+		return err
+	}
+	if q.Inputs.Source == "" {
+		return &search.FieldError{Field: "inputs.source_sentence", Value: "", Allowed: "a string that is not empty"}
+	}
+	if n := len(q.Inputs.Sentences); n == 0 || n >= s.o.MaxEmbedTexts {
+		return &search.FieldError{Field: "inputs.sentences", Value: literal(fmt.Sprintf("%d items", n)), Allowed: fmt.Sprintf("1 to %d strings", s.o.MaxEmbedTexts-1)}
+	}
+	e, err := s.embed(w, r, inputs{texts: append([]string{q.Inputs.Source}, q.Inputs.Sentences...)}, o)
+	if err != nil {
+		return err
+	}
+	if q.Parameters.refuses() {
+		if err := cutError("inputs", e.Truncated, e.Model.MaxTokens); err != nil {
+			return err
+		}
+	}
+	source := unit(e.Vectors[0])
+	scores := make([]float32, len(q.Inputs.Sentences))
+	for i, v := range e.Vectors[1:] {
+		sum := 0.0
+		for j, x := range unit(v) {
+			sum += float64(x) * float64(source[j])
+		}
+		scores[i] = float32(sum)
+	}
+	return writeJSON(w, http.StatusOK, scores)
+}
+
+// teiToken counts start and stop in characters. It has neither where the token was put there by the checkpoint's template.
+type teiToken struct {
+	ID      int32  `json:"id"`
+	Text    string `json:"text"`
+	Special bool   `json:"special"`
+	Start   *int   `json:"start"`
+	Stop    *int   `json:"stop"`
+}
+
+func (s *Server) teiTokenize(w http.ResponseWriter, r *http.Request) error {
+	var q struct {
+		Inputs  textInput `json:"inputs"`
+		Special *bool     `json:"add_special_tokens"`
+		teiPrompt
+	}
+	if err := decodeBody(r, false, &q); err != nil {
+		return err
+	}
+	in, err := q.Inputs.read("inputs", s.o.MaxEmbedTexts, 0)
+	if err != nil {
+		return err
+	}
+	if in.ids != nil {
+		return &search.FieldError{Field: "inputs", Value: literal("token ids"), Allowed: "texts"}
+	}
+	o := search.EmbedOptions{Prompt: search.PromptNone}
+	if q.Name != nil {
+		if o, err = s.promptOf(q.teiPrompt); err != nil {
+			return err
+		}
+	}
+	texts, err := s.o.Engine.Tokenize(r.Context(), in.texts, q.Special == nil || *q.Special, o)
+	if err != nil {
+		return err
+	}
+	rows := make([][]teiToken, len(texts))
+	for i, t := range texts {
+		rows[i] = teiTokens(t)
+	}
+	return writeJSON(w, http.StatusOK, rows)
+}
+
+// teiTokens counts characters from token to token, for offsets grow; those of a token that begins earlier are counted anew.
+func teiTokens(t search.Tokenization) []teiToken {
+	out := make([]teiToken, len(t.Tokens))
+	at, chars := 0, 0
+	for i, tok := range t.Tokens {
+		out[i] = teiToken{ID: tok.ID, Text: tok.Token, Special: tok.Special}
+		if tok.Special {
+			continue
+		}
+		if tok.Start < at {
+			at, chars = 0, 0
+		}
+		chars += utf8.RuneCountInString(t.Text[at:tok.Start])
+		at = tok.Start
+		start, stop := chars, chars+utf8.RuneCountInString(t.Text[tok.Start:tok.End])
+		out[i].Text, out[i].Start, out[i].Stop = t.Text[tok.Start:tok.End], &start, &stop
+	}
+	return out
+}
+
+func (s *Server) teiDecode(w http.ResponseWriter, r *http.Request) error {
+	var q struct {
+		IDs  textInput `json:"ids"`
+		Skip *bool     `json:"skip_special_tokens"`
+	}
+	if err := decodeBody(r, false, &q); err != nil {
+		return err
+	}
+	in, err := q.IDs.read("ids", s.o.MaxEmbedTexts, s.o.Engine.Encoder().Vocabulary)
+	if err != nil {
+		return err
+	}
+	if in.ids == nil {
+		return &search.FieldError{Field: "ids", Value: literal("texts"), Allowed: "an array of token ids, or an array of such arrays"}
+	}
+	texts, err := s.o.Engine.Decode(r.Context(), in.ids, q.Skip == nil || *q.Skip)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, texts)
+}
+
+// teiPaths are the routes whose errors have the shape of text-embeddings-inference.
+var teiPaths = map[string]bool{"/embed": true, "/embed_all": true, "/embed_sparse": true, "/similarity": true, "/tokenize": true, "/decode": true, "/rerank": true}
+
+// writeTEIError answers a problem with the status, shape and words of text-embeddings-inference, and our code.
+func writeTEIError(w http.ResponseWriter, p problem) {
+	status, typ := p.Status, "Backend"
+	switch {
+	case p.Code == "overloaded":
+		status, typ = http.StatusTooManyRequests, "Overloaded"
+	case p.Code == "invalid_request" || p.Code == "malformed_request":
+		status, typ = http.StatusUnprocessableEntity, "Validation"
+	case p.Status < 500:
+		typ = "Validation"
+	case p.Code == "not_ready" || p.Code == "shutting_down":
+		typ = "Unhealthy"
+	}
+	body, _ := json.Marshal(teiError{p.message(), typ, p.Code}) // strings cannot fail
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(body, '\n'))
+}
+
+type teiError struct {
+	Error string `json:"error"`
+	Type  string `json:"error_type"` // Validation, Overloaded, Unhealthy, Backend
+	Code  string `json:"code"`
+}

@@ -1,0 +1,279 @@
+// Package client talks to the REST API of a searchd server.
+//
+//	c, err := client.New("http://127.0.0.1:8080", client.Options{})
+//	_, err = c.EnsureCollection(ctx, "notes", client.Settings{})
+//	sum, err := c.Import(ctx, "notes", docs, nil)
+//	res, err := c.Search(ctx, "notes", client.Query{Q: "how to flip pancakes"})
+//
+// A request that the server refuses because it is busy (429, 503) or that never reached it is sent again, after the time
+// that the server asks for, or after one that doubles with each attempt. Writes are idempotent by document id, so that
+// sending one again does no harm. Errors of the server are of type [*Error] and match [ErrNotFound] and its fellows.
+//
+// A Client is safe for concurrent use.
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options configure a [Client]. The zero value of each field means its default.
+type Options struct {
+	HTTP    *http.Client  // default: one of its own with a pool of connections and no overall timeout; contexts bound requests
+	Key     string        // sent as a bearer token; default: none
+	Retries int           // attempts after the first; default 8, negative: none
+	MinWait time.Duration // before the second attempt where the server names no time; default 250 ms, doubled each time
+	MaxWait time.Duration // default 30 s, also of what a server asks for
+
+	BatchDocuments int // documents of one import request; default 1000
+	BatchBytes     int // bytes of one import request; default 4 MiB
+}
+
+// Client is a client of one server.
+type Client struct {
+	o    Options
+	base *url.URL
+}
+
+// New returns a client of the server at base, e.g. "http://127.0.0.1:8080". It does not connect.
+func New(base string, o Options) (*Client, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("client: server %q: allowed: an http or https URL such as http://127.0.0.1:8080", base)
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/")
+	u.RawQuery, u.Fragment = "", ""
+	if o.HTTP == nil {
+		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
+	o.Retries = max(0, cmp.Or(o.Retries, 8))
+	o.MinWait = cmp.Or(o.MinWait, 250*time.Millisecond)
+	o.MaxWait = cmp.Or(o.MaxWait, 30*time.Second)
+	o.BatchDocuments = cmp.Or(o.BatchDocuments, 1000)
+	o.BatchBytes = cmp.Or(o.BatchBytes, 4<<20)
+	return &Client{o: o, base: u}, nil
+}
+
+// call is one request of the API.
+type call struct {
+	method string
+	path   string // escaped, from /
+	query  url.Values
+	media  string // of body; default application/json
+	body   []byte
+	header http.Header
+}
+
+// do sends c and decodes the answer into out, unless that is nil.
+func (c *Client) do(ctx context.Context, q call, out any) (http.Header, error) {
+	res, err := c.open(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if out == nil {
+		io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+		return res.Header, nil
+	}
+	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
+		return nil, fmt.Errorf("client: %s %s: answer: %w", q.method, q.path, err)
+	}
+	return res.Header, nil
+}
+
+// send marshals in and calls do.
+func (c *Client) send(ctx context.Context, q call, in, out any) (http.Header, error) {
+	var err error
+	if q.body, err = json.Marshal(in); err != nil {
+		return nil, fmt.Errorf("client: %s %s: %w", q.method, q.path, err)
+	}
+	return c.do(ctx, q, out)
+}
+
+// open sends q until it is answered or the attempts are used up, and returns an answer of status 2xx with its body open.
+func (c *Client) open(ctx context.Context, q call) (*http.Response, error) {
+	for attempt := 0; ; attempt++ {
+		res, err := c.once(ctx, q)
+		if err == nil {
+			return res, nil
+		}
+		wait, again := c.retryAfter(err, attempt)
+		if !again || ctx.Err() != nil {
+			return nil, err
+		}
+		if stopped := c.pause(ctx, wait); stopped != nil {
+			return nil, fmt.Errorf("client: %w while waiting to try again after: %w", stopped, err)
+		}
+	}
+}
+
+func (c *Client) pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// backOff returns the wait after so many attempts, with a random part: clients must not all come back at the same moment.
+func (c *Client) backOff(attempt int) time.Duration {
+	wait := min(c.o.MinWait<<min(attempt, 20), c.o.MaxWait)
+	return wait/2 + rand.N(wait/2+1)
+}
+
+func (c *Client) once(ctx context.Context, q call) (*http.Response, error) {
+	target := c.base.Scheme + "://" + c.base.Host + c.base.EscapedPath() + q.path
+	if len(q.query) > 0 {
+		target += "?" + q.query.Encode()
+	}
+	var body io.Reader
+	if q.body != nil {
+		body = bytes.NewReader(q.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, q.method, target, body)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	req.URL.User = c.base.User
+	for k, v := range q.header {
+		req.Header[k] = v
+	}
+	if q.body != nil {
+		req.Header.Set("Content-Type", cmp.Or(q.media, "application/json"))
+	}
+	if c.o.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.o.Key)
+	}
+	res, err := c.o.HTTP.Do(req)
+	if err != nil {
+		return nil, &transportError{err}
+	}
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	return nil, readError(res)
+}
+
+// transportError is a request that was not answered.
+type transportError struct{ err error }
+
+func (e *transportError) Error() string { return "client: " + e.err.Error() }
+func (e *transportError) Unwrap() error { return e.err }
+
+// retryAfter says whether err is worth another attempt, and when.
+func (c *Client) retryAfter(err error, attempt int) (time.Duration, bool) {
+	if attempt >= c.o.Retries {
+		return 0, false
+	}
+	wait := c.backOff(attempt)
+	var te *transportError
+	if errors.As(err, &te) {
+		return wait, true
+	}
+	var e *Error
+	if !errors.As(err, &e) || e.Status != http.StatusTooManyRequests && e.Status != http.StatusServiceUnavailable {
+		return 0, false
+	}
+	return min(max(wait, e.RetryAfter), c.o.MaxWait), true
+}
+
+// Error is an answer of the server that is not a success: its problem document (RFC 9457).
+type Error struct {
+	Status     int           `json:"status"`
+	Code       string        `json:"code"` // stable, e.g. "collection_not_found"
+	Title      string        `json:"title"`
+	Detail     string        `json:"detail"`
+	RequestID  string        `json:"request_id"`
+	Errors     []FieldError  `json:"errors"`
+	RetryAfter time.Duration `json:"-"` // 0: the server names no time
+}
+
+// FieldError names one wrong value of a request.
+type FieldError struct {
+	Pointer string `json:"pointer"` // JSON pointer into the request, e.g. "/limit"
+	Detail  string `json:"detail"`
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("server: %d %s: %s", e.Status, e.Code, cmp.Or(e.Detail, e.Title))
+	if e.Status >= 500 && e.RequestID != "" {
+		s += " (request " + e.RequestID + ")"
+	}
+	return s
+}
+
+// Kinds of errors, for [errors.Is].
+var (
+	ErrNotFound = errors.New("not found")
+	ErrExists   = errors.New("exists")
+	ErrConflict = errors.New("revision conflict")
+	ErrInvalid  = errors.New("invalid request")
+	ErrBusy     = errors.New("server busy")
+)
+
+// Is makes an Error match the kind of its status.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case ErrNotFound:
+		return e.Status == http.StatusNotFound
+	case ErrExists:
+		return e.Code == "collection_exists"
+	case ErrConflict:
+		return e.Status == http.StatusPreconditionFailed
+	case ErrInvalid:
+		return e.Status == http.StatusBadRequest
+	case ErrBusy:
+		return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable
+	}
+	return false
+}
+
+// readError reads an answer that is not a success. What is no problem document, a proxy's page say, is shortened.
+func readError(res *http.Response) *Error {
+	e := &Error{}
+	b, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	var openAI struct {
+		Error struct{ Message, Code string } `json:"error"`
+	}
+	var tei struct{ Error, Code string } // of the routes of text-embeddings-inference
+	switch {
+	case json.Unmarshal(b, &tei) == nil && tei.Error != "" && tei.Code != "":
+		e.Code, e.Detail = tei.Code, tei.Error
+	case json.Unmarshal(b, e) == nil && e.Code != "":
+	case json.Unmarshal(b, &openAI) == nil && openAI.Error.Message != "":
+		e.Code, e.Detail = openAI.Error.Code, openAI.Error.Message
+	default:
+		e = &Error{Code: "unknown", Detail: string(b[:min(len(b), 200)])}
+	}
+	e.Status = res.StatusCode
+	e.Title = cmp.Or(e.Title, http.StatusText(e.Status))
+	e.RequestID = cmp.Or(e.RequestID, res.Header.Get("X-Request-ID"))
+	e.RetryAfter = retryAfterHeader(res.Header.Get("Retry-After"))
+	return e
+}
+
+// retryAfterHeader reads Retry-After: seconds, or a date.
+func retryAfterHeader(v string) time.Duration {
+	if n, err := strconv.Atoi(v); err == nil && n >= 0 && n < 1<<20 {
+		return time.Duration(n) * time.Second
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}

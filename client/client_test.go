@@ -1,0 +1,345 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"searchd/api"
+	"searchd/api/apitest"
+	"searchd/client"
+)
+
+// server runs the API over an engine in memory; wrap, where not nil, stands before it.
+func server(t testing.TB, wrap func(http.Handler) http.Handler) (*client.Client, *apitest.Engine) {
+	t.Helper()
+	engine := &apitest.Engine{}
+	s, err := api.New(api.Options{Engine: engine, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := s.Handler()
+	if wrap != nil {
+		h = wrap(h)
+	}
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	c, err := client.New(srv.URL, client.Options{MinWait: time.Millisecond, MaxWait: 20 * time.Millisecond, BatchDocuments: 10, Retries: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, engine
+}
+
+func numbered(n int) iter.Seq2[client.Document, error] {
+	return func(yield func(client.Document, error) bool) {
+		for i := range n {
+			d := client.Document{ID: fmt.Sprintf("n%d", i), Fields: json.RawMessage(fmt.Sprintf(`{"title":"number %d"}`, i))}
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+func must[T any](t testing.TB) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func TestNewChecksTheURL(t *testing.T) {
+	for _, base := range []string{"", "localhost:8080", "ftp://x", "http://", "://"} {
+		if _, err := client.New(base, client.Options{}); err == nil {
+			t.Errorf("New(%q): no error", base)
+		}
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	c, _ := server(t, nil)
+	ctx := t.Context()
+	must[*client.Collection](t)(c.CreateCollection(ctx, "docs", client.Settings{Language: "en"}))
+	if _, err := c.CreateCollection(ctx, "docs", client.Settings{}); !errors.Is(err, client.ErrExists) {
+		t.Errorf("second CreateCollection = %v, want ErrExists", err)
+	}
+	info := must[*client.Collection](t)(c.PatchCollection(ctx, "docs", client.Settings{Fields: map[string]client.FieldSettings{"a": {Type: "text"}}}))
+	if info.Settings.Language != "en" || info.Settings.Fields["a"].Type != "text" {
+		t.Errorf("PatchCollection: %+v", info.Settings)
+	}
+	var last *client.Result
+	ids := []string{"a1", "notes/über uns.md", "export", "import", "delete", "..", "a%2Fb", "x?y#z"}
+	for _, id := range ids {
+		last = must[*client.Result](t)(c.PutDocument(ctx, "docs", id, map[string]string{"title": "pancakes " + id}, client.Condition{Absent: true}))
+		if last.ID != id || last.Status != client.Created {
+			t.Errorf("PutDocument(%q) = %+v", id, last)
+		}
+		if doc := must[*client.StoredDocument](t)(c.Document(ctx, "docs", id)); doc.ID != id {
+			t.Errorf("Document(%q).ID = %q", id, doc.ID)
+		}
+	}
+	if _, err := c.PutDocument(ctx, "docs", "a1", map[string]string{}, client.Condition{Revision: 999}); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("PutDocument at a wrong revision = %v, want ErrConflict", err)
+	}
+	must[*client.Result](t)(c.PatchDocument(ctx, "docs", "x?y#z", map[string]any{"title": nil, "year": 2024}, client.Condition{Revision: last.Revision}))
+	if doc := must[*client.StoredDocument](t)(c.Document(ctx, "docs", "x?y#z")); string(doc.Fields) != `{"year":2024}` {
+		t.Errorf("after PatchDocument: %s", doc.Fields)
+	}
+	res := must[*client.Response](t)(c.Search(ctx, "docs", client.Query{Q: "pancakes", Limit: 3, Mode: "keyword", Explain: true}))
+	if len(res.Hits) != 3 || res.Hits[0].Explain.Keyword == nil || res.RequestID == "" {
+		t.Errorf("Search: %+v", res)
+	}
+	for name, seq := range map[string]iter.Seq2[*client.StoredDocument, error]{"Documents": c.Documents(ctx, "docs"), "Export": c.Export(ctx, "docs")} {
+		n := 0
+		for _, err := range seq {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if n != len(ids) {
+			t.Errorf("%s: %d documents, want %d", name, n, len(ids))
+		}
+	}
+	results := must[[]client.Result](t)(c.DeleteDocuments(ctx, "docs", []string{"..", "none"}))
+	if results[0].Status != client.Deleted || results[1].Error == nil {
+		t.Errorf("DeleteDocuments: %+v", results)
+	}
+	if err := c.DeleteDocument(ctx, "docs", "..", client.Condition{}); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("DeleteDocument of a deleted one = %v, want ErrNotFound", err)
+	}
+	e := must[*client.Embeddings](t)(c.Embed(ctx, []string{"a cat", "a dog"}, client.EmbedOptions{Dimensions: 8}))
+	if len(e.Vectors) != 2 || len(e.Vectors[0]) != 8 || e.Model != "trigrams" || e.Tokens == 0 {
+		t.Errorf("Embed: %+v", e)
+	}
+	if err := c.Ready(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := c.DropCollection(ctx, "docs"); err != nil {
+		t.Error(err)
+	}
+	_, err := c.Search(ctx, "docs", client.Query{Q: "x"})
+	var ce *client.Error
+	if !errors.As(err, &ce) || ce.Code != "collection_not_found" || !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("Search in a dropped collection = %v", err)
+	}
+	if _, err = c.Embed(ctx, []string{""}, client.EmbedOptions{}); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "input") {
+		t.Errorf("Embed of an empty text = %v, want ErrInvalid naming input", err)
+	}
+}
+
+// refuse answers the first n requests of a kind with a status.
+func refuse(n int32, status int, retryAfter string, tried *atomic.Int32) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == "POST" && tried.Add(1) <= n {
+				io.Copy(io.Discard, r.Body)
+				w.Header().Set("Retry-After", retryAfter)
+				w.WriteHeader(status)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+func TestBusyServerIsAskedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		refused int32
+		status  int
+		tries   int32
+		kind    error
+	}{
+		{"429", 3, 429, 4, nil},
+		{"503", 3, 503, 4, nil},
+		{"for too long", 100, 503, 5, client.ErrBusy},
+		{"400 is final", 1, 400, 1, client.ErrInvalid},
+		{"500 is final", 1, 500, 1, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var tried atomic.Int32
+			c, _ := server(t, refuse(tt.refused, tt.status, "0", &tried))
+			must[*client.Collection](t)(c.EnsureCollection(t.Context(), "docs", client.Settings{}))
+			_, err := c.Search(t.Context(), "docs", client.Query{Q: "x"})
+			if tried.Load() != tt.tries || (err == nil) != (tt.tries > tt.refused) || tt.kind != nil && !errors.Is(err, tt.kind) {
+				t.Errorf("%d tries, error %v; want %d", tried.Load(), err, tt.tries)
+			}
+		})
+	}
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	var tried atomic.Int32
+	engine := &apitest.Engine{}
+	s, _ := api.New(api.Options{Engine: engine, Logger: slog.New(slog.DiscardHandler)})
+	srv := httptest.NewServer(refuse(1, 503, "1", &tried)(s.Handler()))
+	defer srv.Close()
+	c, _ := client.New(srv.URL, client.Options{MinWait: time.Millisecond})
+	start := time.Now()
+	if _, err := c.CreateCollection(t.Context(), "docs", client.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(start); d < time.Second {
+		t.Errorf("asked again after %v, the server said 1 s", d)
+	}
+	tried.Store(0)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.CreateCollection(ctx, "more", client.Settings{}); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, client.ErrBusy) {
+		t.Errorf("error %v, want the deadline and what was waited for", err)
+	}
+}
+
+func TestImport(t *testing.T) {
+	var tried atomic.Int32
+	c, _ := server(t, refuse(2, 429, "", &tried))
+	ctx := t.Context()
+	must[*client.Collection](t)(c.EnsureCollection(ctx, "docs", client.Settings{}))
+	next := 0
+	sum, err := c.Import(ctx, "docs", numbered(95), func(n int, r client.Result) error {
+		if n != next || r.ID != fmt.Sprintf("n%d", n) {
+			t.Errorf("result %d is number %d, %+v", next, n, r)
+		}
+		next++
+		return nil
+	})
+	if err != nil || sum.Created != 95 || next != 95 || tried.Load() != 12 {
+		t.Errorf("Import = %+v, %v; %d results, %d requests", sum, err, next, tried.Load())
+	}
+	if sum, err = c.Import(ctx, "docs", numbered(95), nil); err != nil || sum.Unchanged != 95 {
+		t.Errorf("the same again: %+v, %v", sum, err)
+	}
+	bad := func(yield func(client.Document, error) bool) {
+		_ = yield(client.Document{ID: "bad\x00", Fields: json.RawMessage(`{}`)}, nil) && yield(client.Document{ID: "good", Fields: json.RawMessage(`{}`)}, nil)
+	}
+	if sum, err = c.Import(ctx, "docs", bad, nil); err != nil || sum.Failed != 1 || sum.Created != 1 {
+		t.Errorf("with a bad document: %+v, %v", sum, err)
+	}
+	stop := errors.New("stop")
+	if _, err = c.Import(ctx, "docs", numbered(95), func(int, client.Result) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("Import = %v, want the callback's error", err)
+	}
+	if _, err = c.Import(ctx, "none", numbered(1), nil); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("Import into no collection = %v, want ErrNotFound", err)
+	}
+}
+
+// cutting cuts the first answers to imports off after n bytes.
+func cutting(times int32, n int) func(http.Handler) http.Handler {
+	var count atomic.Int32
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != "POST" || count.Add(1) > times {
+				next.ServeHTTP(w, r)
+				return
+			}
+			rec := httptest.NewRecorder()
+			next.ServeHTTP(rec, r)
+			w.Write(rec.Body.Bytes()[:min(n, rec.Body.Len())])
+			http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		})
+	}
+}
+
+func TestImportGoesOnAfterABrokenAnswer(t *testing.T) {
+	c, _ := server(t, cutting(3, 200))
+	ctx := t.Context()
+	must[*client.Collection](t)(c.EnsureCollection(ctx, "docs", client.Settings{}))
+	next := 0
+	sum, err := c.Import(ctx, "docs", numbered(10), func(n int, r client.Result) error {
+		if n != next {
+			t.Errorf("number %d, want %d", n, next)
+		}
+		next++
+		return nil
+	})
+	if err != nil || sum.Documents != 10 || sum.Failed != 0 {
+		t.Errorf("Import = %+v, %v", sum, err)
+	}
+	c, _ = server(t, cutting(1000, 0))
+	must[*client.Collection](t)(c.EnsureCollection(ctx, "docs", client.Settings{}))
+	if _, err := c.Import(ctx, "docs", numbered(10), nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("answers that never come: %v, want io.ErrUnexpectedEOF", err)
+	}
+}
+
+func TestImportHalvesWhatIsTooLarge(t *testing.T) {
+	c, _ := server(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			if bytes.Count(b, []byte("\n")) > 3 {
+				w.WriteHeader(413)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(b))
+			next.ServeHTTP(w, r)
+		})
+	})
+	must[*client.Collection](t)(c.EnsureCollection(t.Context(), "docs", client.Settings{}))
+	if sum, err := c.Import(t.Context(), "docs", numbered(25), nil); err != nil || sum.Created != 25 {
+		t.Errorf("Import = %+v, %v", sum, err)
+	}
+}
+
+func TestForeignErrorPages(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(502)
+		io.WriteString(w, "<html>"+strings.Repeat("bad gateway ", 1000))
+	}))
+	defer srv.Close()
+	c, _ := client.New(srv.URL, client.Options{})
+	_, err := c.Collections(t.Context())
+	if err == nil || len(err.Error()) > 400 || !strings.Contains(err.Error(), "502") {
+		t.Errorf("error of %d bytes: %v", len(err.Error()), err)
+	}
+}
+
+func Example() {
+	engine := &apitest.Engine{}
+	s, err := api.New(api.Options{Engine: engine, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		panic(err)
+	}
+	srv := httptest.NewServer(s.Handler())
+	defer srv.Close()
+
+	ctx := context.Background()
+	c, err := client.New(srv.URL, client.Options{})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := c.EnsureCollection(ctx, "notes", client.Settings{}); err != nil {
+		panic(err)
+	}
+	docs := func(yield func(client.Document, error) bool) {
+		_ = yield(client.Document{ID: "kitchen/pancakes.md", Fields: json.RawMessage(`{"title":"Pancakes","text":"Flip them when bubbles show."}`)}, nil) &&
+			yield(client.Document{ID: "garden/beans.md", Fields: json.RawMessage(`{"title":"Beans","text":"Sow them after the last frost."}`)}, nil)
+	}
+	sum, err := c.Import(ctx, "notes", docs, nil)
+	if err != nil {
+		panic(err)
+	}
+	res, err := c.Search(ctx, "notes", client.Query{Q: "when to flip pancakes", Mode: "keyword"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(sum.Created, "created; best:", res.Hits[0].ID)
+	// Output: 2 created; best: kitchen/pancakes.md
+}

@@ -1,0 +1,106 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Settings are a collection's; what is left out has the server's default.
+type Settings struct {
+	Language string                   `json:"language,omitempty"`
+	Fields   map[string]FieldSettings `json:"fields,omitempty"`
+	Passages *PassageSettings         `json:"passages,omitempty"`
+	Index    *IndexSettings           `json:"index,omitempty"`
+}
+
+// FieldSettings say what a field is: text (searched), filter (exact values only) or stored (neither).
+type FieldSettings struct {
+	Type   string  `json:"type"`
+	Weight float64 `json:"weight,omitempty"`
+}
+
+// PassageSettings say how texts are cut.
+type PassageSettings struct {
+	MaxTokens int  `json:"max_tokens,omitempty"`
+	NoTitle   bool `json:"no_title,omitempty"`
+}
+
+// IndexSettings tune the vector index.
+type IndexSettings struct {
+	M              int    `json:"m,omitempty"`
+	EfConstruction int    `json:"ef_construction,omitempty"`
+	EfSearch       int    `json:"ef_search,omitempty"`
+	Quantize       string `json:"quantize,omitempty"` // none, int8
+}
+
+// Collection describes a collection.
+type Collection struct {
+	Name      string    `json:"name"`
+	Settings  Settings  `json:"settings"`
+	Model     Model     `json:"model"`
+	Documents int       `json:"documents"`
+	Passages  int       `json:"passages"`
+	Sequence  uint64    `json:"sequence"`
+	Created   time.Time `json:"created"`
+}
+
+// Model identifies the checkpoint that made a collection's vectors.
+type Model struct {
+	Name      string `json:"name"`
+	SHA256    string `json:"sha256"`
+	Dimension int    `json:"dimension"`
+	Pooling   string `json:"pooling"`
+	MaxTokens int    `json:"max_tokens"`
+}
+
+type collectionBody struct {
+	Name     string   `json:"name"`
+	Settings Settings `json:"settings"`
+}
+
+func collectionPath(name string) string { return "/v1/collections/" + url.PathEscape(name) }
+
+// Collections lists the collections.
+func (c *Client) Collections(ctx context.Context) ([]Collection, error) {
+	var out struct {
+		Collections []Collection `json:"collections"`
+	}
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/collections"}, &out)
+	return out.Collections, err
+}
+
+// Collection describes one collection; ErrNotFound.
+func (c *Client) Collection(ctx context.Context, name string) (*Collection, error) {
+	out := &Collection{}
+	_, err := c.do(ctx, call{method: http.MethodGet, path: collectionPath(name)}, out)
+	return out, err
+}
+
+// CreateCollection makes a collection; ErrExists.
+func (c *Client) CreateCollection(ctx context.Context, name string, s Settings) (*Collection, error) {
+	out := &Collection{}
+	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/collections"}, collectionBody{name, s}, out)
+	return out, err
+}
+
+// EnsureCollection makes a collection, or brings the settings of one that is there to s.
+func (c *Client) EnsureCollection(ctx context.Context, name string, s Settings) (*Collection, error) {
+	out := &Collection{}
+	_, err := c.send(ctx, call{method: http.MethodPut, path: collectionPath(name)}, collectionBody{name, s}, out)
+	return out, err
+}
+
+// PatchCollection merges s into the settings of a collection; what s leaves out stays.
+func (c *Client) PatchCollection(ctx context.Context, name string, s Settings) (*Collection, error) {
+	out := &Collection{}
+	_, err := c.send(ctx, call{method: http.MethodPatch, path: collectionPath(name)}, collectionBody{name, s}, out)
+	return out, err
+}
+
+// DropCollection drops a collection with its documents; ErrNotFound.
+func (c *Client) DropCollection(ctx context.Context, name string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: collectionPath(name)}, nil)
+	return err
+}

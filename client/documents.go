@@ -1,0 +1,190 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Document is a document to be written: an id and a JSON object of fields. Without an id the server takes the hash of the
+// content.
+type Document struct {
+	ID     string          `json:"id,omitempty"`
+	Fields json.RawMessage `json:"document"`
+}
+
+// StoredDocument is a document as the server has it.
+type StoredDocument struct {
+	ID       string          `json:"id"`
+	Revision uint64          `json:"revision"`
+	Fields   json.RawMessage `json:"document"`
+	Passages []Passage       `json:"passages,omitempty"`
+}
+
+// The statuses of a [Result].
+const (
+	Created   = "created"
+	Updated   = "updated"
+	Unchanged = "unchanged"
+	Deleted   = "deleted"
+	Failed    = "error"
+)
+
+// Result says what became of one document.
+type Result struct {
+	ID       string       `json:"id"`
+	Status   string       `json:"status"`
+	Revision uint64       `json:"revision"`
+	Passages int          `json:"passages"`
+	Error    *ResultError `json:"error"` // not nil exactly when Status is Failed
+}
+
+// ResultError is the reason of a failed item.
+type ResultError struct {
+	Code   string       `json:"code"`
+	Detail string       `json:"detail"`
+	Errors []FieldError `json:"errors"`
+}
+
+func (e *ResultError) Error() string { return e.Code + ": " + e.Detail }
+
+// documentPath escapes slashes too. The words that are routes below documents/ get one letter escaped, which keeps them ids.
+func documentPath(collection, id string) string {
+	escaped := url.PathEscape(id)
+	switch id {
+	case "import", "export", "delete":
+		escaped = fmt.Sprintf("%%%02X", id[0]) + id[1:]
+	case ".", "..":
+		escaped = strings.ReplaceAll(id, ".", "%2E")
+	}
+	return collectionPath(collection) + "/documents/" + escaped
+}
+
+// A Condition makes a write depend on the stored revision. The zero value is none.
+type Condition struct {
+	Revision uint64 // only if the stored revision is this one
+	Absent   bool   // only if there is no such document
+}
+
+func (w Condition) header() http.Header {
+	h := http.Header{}
+	switch {
+	case w.Absent:
+		h.Set("If-None-Match", "*")
+	case w.Revision > 0:
+		h.Set("If-Match", `"`+strconv.FormatUint(w.Revision, 10)+`"`)
+	}
+	return h
+}
+
+// Document returns a document; ErrNotFound.
+func (c *Client) Document(ctx context.Context, collection, id string) (*StoredDocument, error) {
+	out := &StoredDocument{}
+	_, err := c.do(ctx, call{method: http.MethodGet, path: documentPath(collection, id)}, out)
+	return out, err
+}
+
+// PutDocument writes the document id with these fields, which marshal to a JSON object; ErrConflict.
+func (c *Client) PutDocument(ctx context.Context, collection, id string, fields any, w Condition) (*Result, error) {
+	out := &Result{}
+	body := struct {
+		Fields any `json:"document"`
+	}{fields}
+	_, err := c.send(ctx, call{method: http.MethodPut, path: documentPath(collection, id), header: w.header()}, body, out)
+	return out, err
+}
+
+// PatchDocument merges a patch (RFC 7396: null removes a member) into the fields of a document; ErrNotFound, ErrConflict.
+func (c *Client) PatchDocument(ctx context.Context, collection, id string, patch any, w Condition) (*Result, error) {
+	out := &Result{}
+	body := struct {
+		Patch any `json:"document"`
+	}{patch}
+	_, err := c.send(ctx, call{method: http.MethodPatch, path: documentPath(collection, id), header: w.header()}, body, out)
+	return out, err
+}
+
+// DeleteDocument deletes a document; ErrNotFound, ErrConflict.
+func (c *Client) DeleteDocument(ctx context.Context, collection, id string, w Condition) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: documentPath(collection, id), header: w.header()}, nil)
+	return err
+}
+
+// DeleteDocuments deletes documents, at most 1000 with one request; results are in the order of ids.
+func (c *Client) DeleteDocuments(ctx context.Context, collection string, ids []string) ([]Result, error) {
+	const page = 1000
+	var results []Result
+	for len(ids) > 0 {
+		n := min(page, len(ids))
+		var out struct {
+			Results []Result `json:"results"`
+		}
+		body := map[string][]string{"ids": ids[:n]}
+		if _, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/documents/delete"}, body, &out); err != nil {
+			return results, err
+		}
+		results = append(results, out.Results...)
+		ids = ids[n:]
+	}
+	return results, nil
+}
+
+// Documents goes through all documents of a collection, a page at a time. The first error ends it.
+func (c *Client) Documents(ctx context.Context, collection string) iter.Seq2[*StoredDocument, error] {
+	return func(yield func(*StoredDocument, error) bool) {
+		for cursor := ""; ; {
+			var out struct {
+				Documents []*StoredDocument `json:"documents"`
+				Next      string            `json:"next"`
+			}
+			q := url.Values{"limit": {"200"}}
+			if cursor != "" {
+				q.Set("cursor", cursor)
+			}
+			if _, err := c.do(ctx, call{method: http.MethodGet, path: collectionPath(collection) + "/documents", query: q}, &out); err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, d := range out.Documents {
+				if !yield(d, nil) {
+					return
+				}
+			}
+			if cursor = out.Next; cursor == "" {
+				return
+			}
+		}
+	}
+}
+
+// Export streams all documents of a collection. An error ends it; one comes too when the stream is cut off.
+func (c *Client) Export(ctx context.Context, collection string) iter.Seq2[*StoredDocument, error] {
+	return func(yield func(*StoredDocument, error) bool) {
+		res, err := c.open(ctx, call{method: http.MethodGet, path: collectionPath(collection) + "/documents/export"})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer res.Body.Close()
+		dec := json.NewDecoder(bufio.NewReaderSize(res.Body, 64<<10))
+		for {
+			d := &StoredDocument{}
+			if err := dec.Decode(d); err == io.EOF {
+				return
+			} else if err != nil {
+				yield(nil, fmt.Errorf("client: export of %s: %w", collection, err))
+				return
+			}
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"searchd/client"
+	"searchd/search"
+)
+
+func TestRerankAndItsFellows(t *testing.T) {
+	c, engine := server(t, nil)
+	ctx := t.Context()
+	ranked, err := c.Rerank(ctx, "flip pancakes", []string{"ships", "pancakes", "how to flip pancakes"}, client.RerankOptions{TopN: 2, Raw: true})
+	if err != nil || fmt.Sprint(ranked) != "[{2 1} {1 0}]" {
+		t.Errorf("Rerank = %v, %v", ranked, err)
+	}
+	tokens, err := c.Tokenize(ctx, []string{"how to"})
+	if err != nil || len(tokens[0]) != 4 || !tokens[0][0].Special || tokens[0][2].Text != "to" || *tokens[0][2].Start != 4 {
+		t.Fatalf("Tokenize = %+v, %v", tokens, err)
+	}
+	texts, err := c.Decode(ctx, [][]int32{{0, tokens[0][1].ID, 1}})
+	if err != nil || texts[0] != fmt.Sprint(tokens[0][1].ID) {
+		t.Errorf("Decode = %q, %v", texts, err)
+	}
+	sparse, err := c.EmbedSparse(ctx, []string{"one", "two two"})
+	if err != nil || len(sparse) != 2 || sparse[1][0].Value != 2 {
+		t.Errorf("EmbedSparse = %v, %v", sparse, err)
+	}
+	cosines, err := c.Similarity(ctx, "one", []string{"one", "xyz"})
+	if err != nil || len(cosines) != 2 || cosines[0] < 0.999 || cosines[1] > 0.5 {
+		t.Errorf("Similarity = %v, %v", cosines, err)
+	}
+	engine.Hook = func(context.Context, string) error { return fmt.Errorf("%w: no such head", search.ErrUnsupported) }
+	var e *client.Error
+	if _, err := c.Rerank(ctx, "q", []string{"x"}, client.RerankOptions{}); !errors.As(err, &e) || e.Code != "not_supported" || e.Status != 422 {
+		t.Errorf("Rerank without a re-ranker: %v", err)
+	}
+	e = nil
+	if _, err := c.EmbedSparse(ctx, []string{"x"}); !errors.As(err, &e) || e.Code != "not_supported" || e.Detail == "" {
+		t.Errorf("EmbedSparse without a checkpoint: %v", err)
+	}
+}
+
+func ExampleClient_Rerank() {
+	// In place of a server that was started with --reranker.
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `{"results":[{"index":1,"relevance_score":0.93},{"index":0,"relevance_score":0.02}]}`)
+	}))
+	defer srv.Close()
+	c, err := client.New(srv.URL, client.Options{})
+	if err != nil {
+		panic(err)
+	}
+	texts := []string{"Ships carry goods.", "Flip a pancake when bubbles form."}
+	ranked, err := c.Rerank(context.Background(), "how to flip pancakes", texts, client.RerankOptions{})
+	if err != nil {
+		panic(err)
+	}
+	for _, r := range ranked {
+		fmt.Println(r.Score, texts[r.Index])
+	}
+	// Output:
+	// 0.93 Flip a pancake when bubbles form.
+	// 0.02 Ships carry goods.
+}

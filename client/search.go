@@ -1,0 +1,201 @@
+package client
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"net/http"
+)
+
+// Query asks a collection. The zero value of each field but Q means the server's default.
+type Query struct {
+	Q             string   `json:"q"`
+	Mode          string   `json:"mode,omitempty"`   // hybrid (default), semantic, keyword
+	Alpha         *float64 `json:"alpha,omitempty"`  // weight of the vector leg, 0..1
+	Fusion        string   `json:"fusion,omitempty"` // relative (default), rrf
+	Window        int      `json:"window,omitempty"`
+	Filter        string   `json:"filter,omitempty"` // e.g. lang = 'en' AND year >= 2020
+	Fields        []string `json:"fields,omitempty"` // of the keyword leg, with weights: "title^2"
+	Operator      string   `json:"operator,omitempty"`
+	Limit         int      `json:"limit,omitempty"`
+	Offset        int      `json:"offset,omitempty"`
+	Passages      int      `json:"passages,omitempty"`
+	MinSimilarity float64  `json:"min_similarity,omitempty"`
+	Highlight     *bool    `json:"highlight,omitempty"`
+	Explain       bool     `json:"explain,omitempty"`
+	Rerank        bool     `json:"rerank,omitempty"`        // put the best hits into the order of the server's cross-encoder
+	RerankWindow  int      `json:"rerank_window,omitempty"` // how many; with Rerank, Offset+Limit is at most this
+}
+
+// Response is the answer to a [Query].
+type Response struct {
+	Hits      []Hit              `json:"hits"`
+	Total     Total              `json:"total"`
+	TookMS    float64            `json:"took_ms"`
+	TimingsMS map[string]float64 `json:"timings_ms"`
+	Degraded  bool               `json:"degraded"` // a leg could not run, and the answer is the other's
+	Reason    string             `json:"degraded_reason"`
+	RequestID string             `json:"request_id"`
+}
+
+// Total counts matches: those of the legs named by Of; Relation is "eq", or "gte" where the count was cut.
+type Total struct {
+	Value    int    `json:"value"`
+	Relation string `json:"relation"`
+	Of       string `json:"of"`
+}
+
+// Hit is one document of an answer.
+type Hit struct {
+	ID         string              `json:"id"`
+	Score      float64             `json:"score"`
+	Document   json.RawMessage     `json:"document"`
+	Passages   []Passage           `json:"passages"`
+	Highlights map[string][]string `json:"highlights"` // HTML-escaped, the query's words in <mark>…</mark>
+	Explain    *Explain            `json:"explain"`
+}
+
+// Passage is a part of a document's field: bytes [Start, End) of its text.
+type Passage struct {
+	Field  string   `json:"field"`
+	Start  int      `json:"start"`
+	End    int      `json:"end"`
+	Text   string   `json:"text"`
+	Marked string   `json:"marked,omitempty"` // the text HTML-escaped, the query's words in <mark>…</mark>
+	Score  *float64 `json:"score,omitempty"`  // cosine with the query
+}
+
+// Explain says how a score came about. A leg that did not run is nil.
+type Explain struct {
+	Keyword *KeywordExplain `json:"keyword"`
+	Vector  *VectorExplain  `json:"vector"`
+	Fusion  *FusionExplain  `json:"fusion"`
+	Rerank  *RerankExplain  `json:"rerank"`
+}
+
+// RerankExplain is what the cross-encoder made of a hit: its raw output for the query and the best passage, that as a score, and rank
+// and score before.
+type RerankExplain struct {
+	Logit       float64 `json:"logit"`
+	Relevance   float64 `json:"relevance"`
+	RankBefore  int     `json:"rank_before"`
+	ScoreBefore float64 `json:"score_before"`
+	Window      int     `json:"window"`
+}
+
+// KeywordExplain is the keyword leg: its rank (0 where the score was filled in), BM25, what BM25 cannot exceed for this
+// query, and BM25 in [0,1].
+type KeywordExplain struct {
+	Rank    int           `json:"rank"`
+	Score   float64       `json:"score"`
+	Ceiling float64       `json:"ceiling"`
+	Norm    float64       `json:"norm"`
+	Terms   []TermExplain `json:"terms"`
+}
+
+// TermExplain is one query term's share of a BM25 score.
+type TermExplain struct {
+	Term  string  `json:"term"`
+	Field string  `json:"field"`
+	TF    int     `json:"tf"`
+	DF    int     `json:"df"`
+	IDF   float64 `json:"idf"`
+	Score float64 `json:"score"`
+}
+
+// VectorExplain is the vector leg: its rank (0 where the score was filled in), the cosine of the best passage, and that in [0,1].
+type VectorExplain struct {
+	Rank   int     `json:"rank"`
+	Cosine float64 `json:"cosine"`
+	Norm   float64 `json:"norm"`
+}
+
+// FusionExplain says how the legs were joined.
+type FusionExplain struct {
+	Method string  `json:"method"`
+	Alpha  float64 `json:"alpha"`
+	Window int     `json:"window"`
+}
+
+// Search answers a query; ErrNotFound, ErrInvalid.
+func (c *Client) Search(ctx context.Context, collection string, q Query) (*Response, error) {
+	out := &Response{}
+	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search"}, q, out)
+	return out, err
+}
+
+// EmbedOptions say how texts are embedded. The zero value embeds documents at full length.
+type EmbedOptions struct {
+	Query      bool // with the checkpoint's query prompt
+	Dimensions int  // leading components, renormalised; 0: all
+}
+
+// Embeddings are the vectors of texts, in their order.
+type Embeddings struct {
+	Vectors   [][]float32
+	Truncated []bool // the text was longer than the checkpoint takes
+	Tokens    int
+	Model     string
+}
+
+// Embed turns texts into vectors of unit length, at most 2048 with one request; any number may be given.
+func (c *Client) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
+	const page = 2048
+	out := &Embeddings{}
+	for len(texts) > 0 {
+		n := min(page, len(texts))
+		body := map[string]any{"input": texts[:n], "encoding_format": "base64"}
+		if o.Query {
+			body["input_type"] = "query"
+		}
+		if o.Dimensions > 0 {
+			body["dimensions"] = o.Dimensions
+		}
+		if err := c.embedPage(ctx, body, out); err != nil {
+			return nil, err
+		}
+		texts = texts[n:]
+	}
+	return out, nil
+}
+
+func (c *Client) embedPage(ctx context.Context, body map[string]any, out *Embeddings) error {
+	var list struct {
+		Model string `json:"model"`
+		Data  []struct {
+			Embedding []byte `json:"embedding"` // base64 of little-endian float32
+			Truncated bool   `json:"truncated"`
+		} `json:"data"`
+		Usage struct {
+			Tokens int `json:"total_tokens"`
+		} `json:"usage"`
+	}
+	if _, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/embeddings"}, body, &list); err != nil {
+		return err
+	}
+	for _, d := range list.Data {
+		out.Vectors = append(out.Vectors, floats(d.Embedding))
+		out.Truncated = append(out.Truncated, d.Truncated)
+	}
+	out.Tokens += list.Usage.Tokens
+	out.Model = list.Model
+	return nil
+}
+
+func floats(b []byte) []float32 {
+	v := make([]float32, len(b)/4)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return v
+}
+
+// Ready returns nil when the server answers searches, else the reason. It asks once.
+func (c *Client) Ready(ctx context.Context) error {
+	res, err := c.once(ctx, call{method: http.MethodGet, path: "/readyz"})
+	if err != nil {
+		return err
+	}
+	return res.Body.Close()
+}
