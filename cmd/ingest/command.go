@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"searchd/extract"
+	"searchd/extract/pdf"
+	"searchd/internal/settings"
+)
+
+// flags of the command.
+type flags struct {
+	data, server, key, collection, model        string
+	format, idField, errorsFile, state, onError string
+	dryRun, watch, deleteMissing, verify        bool
+	workers                                     int
+	poll, pdfTime                               time.Duration
+}
+
+func newCommand() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "ingest [--data DIR | --server URL] PATH...|-",
+		Short: "Bring documents into a search engine",
+		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text and PDF, also gzipped, and puts
+what it finds into a data folder or a running server.
+
+A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it
+stopped. What cannot be read is told, listed in errors.jsonl beside the journal (or in --errors FILE), and passed over.
+
+--delete-missing deletes the documents that an earlier run has brought from the same paths and that are gone now; documents from
+elsewhere stay. --watch goes on after the first run and follows changes, renames and deletions; give it --server, as a data folder
+is held by one program at a time.
+
+Exit codes: 0 done, 1 some items failed, 2 could not run.`,
+		Example: `  ingest --data data/notes notes
+  ingest --server http://127.0.0.1:8080 --collection wiki --delete-missing wiki.jsonl.gz manuals/
+  ingest --server http://127.0.0.1:8080 --watch notes
+  curl -s https://example.org/feed.jsonl | ingest --data data/feed -`,
+		Args: cobra.MinimumNArgs(1), SilenceUsage: true, SilenceErrors: true,
+	}
+	fs := cmd.Flags()
+	fs.String(settings.ConfigFlag, "", "file of settings, a line `name = value` each")
+	fs.StringVar(&f.data, "data", "", "data folder, made if it is missing")
+	fs.StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
+	fs.StringVar(&f.key, "key", "", "API key of the server")
+	fs.StringVar(&f.collection, "collection", "docs", "collection, made if it is missing")
+	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, or \"embedded\" (default)")
+	fs.StringVar(&f.format, "format", "auto", "auto, jsonl, csv, md, html, txt or pdf")
+	fs.StringVar(&f.idField, "id-field", "", "field of a record that holds its id (default: _id, id, or a hash of the content)")
+	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
+	fs.StringVar(&f.onError, "on-error", "skip", "skip what fails and go on, or stop at the first failure")
+	fs.StringVar(&f.state, "state", "", "folder for the journal (default: ingest in the data folder; with --server in your own folder for settings)")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "read and report, put nothing in and delete nothing")
+	fs.BoolVar(&f.verify, "verify", false, "read files again that look unchanged, and send what they hold")
+	fs.BoolVar(&f.deleteMissing, "delete-missing", false, "delete documents that earlier runs brought from the same paths and that are gone")
+	fs.BoolVar(&f.watch, "watch", false, "go on and follow what changes under the paths")
+	fs.DurationVar(&f.poll, "poll", 0, "with --watch: look at all files every so often, instead of being told by the system")
+	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files that are read at the same time, 1 to 64")
+	fs.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		known := map[string]bool{"addr": true, "log-format": true, "pooling": true, "precision": true} // searchd's: one file may serve both
+		for _, v := range flagNames(cmd) {
+			known[v] = true
+		}
+		if _, err := settings.Fill(fs, known); err != nil {
+			return err
+		}
+		if err := f.check(paths); err != nil {
+			return err
+		}
+		return run(cmd.Context(), f, paths, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return cmd
+}
+
+// check refuses values that make no sense.
+func (f *flags) check(paths []string) error {
+	switch {
+	case f.onError != "skip" && f.onError != "stop":
+		return fmt.Errorf("--on-error: got %q, allowed: skip, stop", f.onError)
+	case f.workers < 1 || f.workers > 64:
+		return fmt.Errorf("--workers: got %d, allowed: 1 to 64", f.workers)
+	case f.pdfTime <= 0:
+		return fmt.Errorf("--pdf-time: got %v, allowed: more than 0s", f.pdfTime)
+	case f.poll < 0 || f.poll > 0 && f.poll < 10*time.Millisecond:
+		return fmt.Errorf("--poll: got %v, allowed: 10ms or more", f.poll)
+	case f.watch && f.dryRun:
+		return errors.New("--watch and --dry-run: name one of them")
+	case f.watch && slices.Contains(paths, "-"):
+		return errors.New("--watch: standard input cannot be watched")
+	}
+	return nil
+}
+
+// run reads paths and puts what they hold into the sink that the flags name.
+func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	format, err := extract.ParseFormat(f.format)
+	if err != nil {
+		return fmt.Errorf("--format: %w", err)
+	}
+	notice := func(text string) { fmt.Fprintln(stderr, "ingest:", text) }
+	to, err := openSink(ctx, f, notice)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.close()) }()
+	p, err := newPipeline(f, to, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), PDF: pdf.Reader{Command: pdfCommand(), Time: f.pdfTime}.Read}
+	if f.watch {
+		p.failures.repeat()
+	}
+	err = p.once(ctx, paths, o)
+	if f.watch && err == nil {
+		p.counts.print(stderr, p.failures)
+		err = p.watch(ctx, f, paths, o, notice)
+	}
+	err = errors.Join(err, p.journal.close(), p.failures.close())
+	p.progress.finish()
+	p.counts.print(stderr, p.failures)
+	switch {
+	case errors.Is(err, errStop):
+		fmt.Fprintln(stderr, "ingest:", errStop)
+		return errSome
+	case err == nil && p.failures.count > 0:
+		return errSome
+	}
+	return err
+}
+
+// extraction is raised when files give other documents than before.
+const extraction = 1
+
+func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) {
+	dir, err := stateFolder(f)
+	if err != nil {
+		return nil, err
+	}
+	journal, err := openJournal(dir, f.dryRun)
+	if err != nil {
+		return nil, err
+	}
+	if f.dryRun {
+		dir = ""
+	}
+	failures, err := newFailures(f.errorsFile, dir, stderr)
+	if err != nil {
+		return nil, errors.Join(err, journal.close())
+	}
+	return &pipeline{
+		sink: to, journal: journal, failures: failures, progress: newProgress(stderr), workers: f.workers,
+		how:    fmt.Sprintf("%d %s %s", extraction, f.format, f.idField),
+		verify: f.verify, stop: f.onError == "stop", deleteMissing: f.deleteMissing, dryRun: f.dryRun,
+		stdout: stdout, counts: newCounts(),
+	}, nil
+}
+
+// exclude returns the program's own files, which must not be read where they lie below a path.
+func (f *flags) exclude() []string {
+	var out []string
+	for _, path := range []string{f.data, f.state, f.errorsFile} {
+		if path != "" {
+			out = append(out, filepath.Clean(path))
+		}
+	}
+	return out
+}
+
+// once goes over paths once: reads what has changed, then deletes what is missing, if asked to.
+func (p *pipeline) once(ctx context.Context, paths []string, o extract.Options) error {
+	if !p.dryRun {
+		now, err := p.sink.state(ctx)
+		if err != nil {
+			return err
+		}
+		if err := p.journal.begin(now); err != nil {
+			return err
+		}
+	}
+	if err := p.run(ctx, paths, o); err != nil {
+		return err
+	}
+	if p.deleteMissing {
+		in, err := scopes(paths, o.Root)
+		if err != nil {
+			return err
+		}
+		if err := p.missing(ctx, in, false); err != nil {
+			return err
+		}
+	}
+	return p.settle(ctx)
+}
+
+// settle notes in the journal what the collection is now.
+func (p *pipeline) settle(ctx context.Context) error {
+	if p.dryRun {
+		return nil
+	}
+	now, err := p.sink.state(ctx)
+	if err != nil {
+		return err
+	}
+	return p.journal.end(now)
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"searchd/extract"
+)
+
+// failures tells of items that failed: the first few on standard error, all of them in a file of JSON lines.
+type failures struct {
+	count, warnings int
+	path            string   // of the file; empty: none
+	file            *os.File // opened at the first failure
+	stderr          io.Writer
+	shown           int
+	all             bool                       // show all of them
+	once            map[extract.ItemError]bool // nil, or what has been told: a folder that is watched is read again and again
+}
+
+const (
+	errorsName = "errors.jsonl"
+	// shownFailures is how many failures are told on standard error.
+	shownFailures = 20
+	// maxOnce bounds the memory of what has been told.
+	maxOnce = 1 << 16
+)
+
+// newFailures returns failures that go into the file at path, or, without one, into errors.jsonl in dir. What an earlier run left there
+// is removed.
+func newFailures(path, dir string, stderr io.Writer) (*failures, error) {
+	f := &failures{path: path, stderr: stderr}
+	if path != "" {
+		return f, f.open() // at once: a wrong path must not come to light after an hour
+	}
+	if dir == "" {
+		return f, nil
+	}
+	f.path = filepath.Join(dir, errorsName)
+	if err := os.Remove(f.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s of the last run: %w", errorsName, err)
+	}
+	return f, nil
+}
+
+func (f *failures) open() error {
+	file, err := os.Create(f.path)
+	if err != nil {
+		return fmt.Errorf("--errors: %w", err)
+	}
+	f.file = file
+	return nil
+}
+
+// repeat makes add pass over what it has been told before.
+func (f *failures) repeat() { f.once = map[extract.ItemError]bool{} }
+
+// add tells of one item.
+func (f *failures) add(e extract.ItemError) error {
+	if f.once != nil {
+		if f.once[e] {
+			return nil
+		}
+		if len(f.once) >= maxOnce {
+			clear(f.once)
+		}
+		f.once[e] = true
+	}
+	if e.Warning {
+		f.warnings++
+	} else {
+		f.count++
+	}
+	if f.shown++; f.shown <= shownFailures || f.all {
+		fmt.Fprintln(f.stderr, e.Error())
+	} else if f.shown == shownFailures+1 {
+		if f.path == "" {
+			fmt.Fprintln(f.stderr, "more failures are counted, not shown; --errors FILE keeps them all")
+		} else {
+			fmt.Fprintf(f.stderr, "more failures are not shown; all are in %s\n", f.path)
+		}
+	}
+	if f.path == "" {
+		return nil
+	}
+	if f.file == nil {
+		if err := f.open(); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(f.file).Encode(struct {
+		Path string `json:"path"`
+		failure
+	}{e.Path, failure{e.Line, e.Reason, e.Warning}})
+}
+
+func (f *failures) close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
+}

@@ -1,0 +1,441 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// journal remembers, for one collection, what became of each file, so that a later run passes over what has not changed and knows which
+// documents came from a file that is gone.
+//
+// It is a file of JSON lines that only grows during a run: a later line about a file replaces an earlier one, a line that cannot be read
+// (the last one, after a crash) is passed over. A line is written once the documents of its file are committed; what is lost of the journal
+// costs reading files again and nothing else. Ids stay on disk and are read when they are needed. A journal is safe for concurrent use.
+type journal struct {
+	mu      sync.Mutex
+	path    string   // empty: nothing is kept
+	file    *os.File // nil where nothing is written: no path, or read only
+	size    int64    // of file, without pending
+	pending []byte
+	lines   int
+	entries map[key]*known
+	roots   map[string]bool // of entries
+	state   collectionState
+}
+
+// key names a file: the folder that was given, absolute, and the path below it with forward slashes.
+type key struct{ root, path string }
+
+// known is what is kept in memory of an entry: all but its ids.
+type known struct {
+	entry
+	at, n int64  // where its line is in the file; n is 0 where mem holds it
+	mem   *entry // with its ids, where the journal is not written
+	plain bool   // it has no ids but its path
+	seen  bool   // met on disk by this run
+}
+
+// entry is a line of the journal about one file.
+type entry struct {
+	Root     string    `json:"root,omitempty"`
+	Path     string    `json:"path,omitempty"`
+	Size     int64     `json:"size,omitempty"`
+	Time     int64     `json:"mtime,omitempty"` // nanoseconds since 1970
+	Read     int64     `json:"read,omitempty"`  // when it was read, likewise
+	Sum      string    `json:"sha256,omitempty"`
+	How      string    `json:"how,omitempty"` // the settings under which it was read
+	Format   string    `json:"format,omitempty"`
+	Docs     int       `json:"documents,omitempty"`
+	Failures []failure `json:"failures,omitempty"`
+	Left     int       `json:"left,omitempty"` // how many of the last ids are of documents that the file holds no more
+	Gone     bool      `json:"gone,omitempty"`
+	IDs      []string  `json:"ids,omitempty"` // of its documents; absent where Path is the only one
+}
+
+// failure is what was wrong in a file; its path is the file's.
+type failure struct {
+	Line    int    `json:"line,omitempty"`
+	Reason  string `json:"reason"`
+	Warning bool   `json:"warning,omitempty"`
+}
+
+// collectionState tells whether a collection is still the one that the journal speaks of.
+type collectionState struct {
+	Created   time.Time `json:"created"`
+	Sequence  uint64    `json:"sequence"`
+	Documents int       `json:"documents"`
+}
+
+// line is one line of the file.
+type journalLine struct {
+	entry
+	State  *collectionState `json:"state,omitempty"`
+	Forget bool             `json:"forget,omitempty"` // what stands above is no longer to be trusted, but for the ids
+}
+
+const (
+	journalName = "journal.jsonl"
+	// maxIDs is the number of ids that are kept of one file.
+	maxIDs = 1 << 20
+	// maxFailures is the number of failures that are kept of one file. One with more is read again.
+	maxFailures = 1000
+)
+
+// openJournal opens the journal in dir, which it makes. An empty dir gives one that keeps nothing; readOnly one that writes nothing.
+func openJournal(dir string, readOnly bool) (*journal, error) {
+	j := &journal{entries: map[key]*known{}, roots: map[string]bool{}}
+	if dir == "" {
+		return j, nil
+	}
+	j.path = filepath.Join(dir, journalName)
+	mode := os.O_RDWR | os.O_CREATE
+	if readOnly {
+		mode = os.O_RDONLY
+	} else if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	file, err := os.OpenFile(j.path, mode, 0o600)
+	if readOnly && errors.Is(err, os.ErrNotExist) {
+		return j, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if err := j.load(file); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("journal: %s: %w", j.path, err)
+	}
+	j.file = file
+	if readOnly {
+		for _, k := range j.entries {
+			e, err := j.full(k)
+			if err != nil {
+				file.Close()
+				return nil, err
+			}
+			k.mem, k.n = e, 0
+		}
+		j.file = nil
+		return j, file.Close()
+	}
+	return j, nil
+}
+
+func (j *journal) load(r io.Reader) error {
+	br := bufio.NewReaderSize(r, 1<<20)
+	for {
+		b, err := br.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return err
+		}
+		n := int64(len(b))
+		if n > 0 && b[n-1] != '\n' {
+			j.pending = []byte{'\n'} // a torn line: end it, so that the next one stands alone
+		}
+		var l journalLine
+		if json.Unmarshal(b, &l) == nil {
+			j.apply(l, j.size, n)
+		}
+		j.size += n
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// apply takes over one line, of n bytes at that offset.
+func (j *journal) apply(l journalLine, at, n int64) {
+	j.lines++
+	switch k := (key{l.Root, l.Path}); {
+	case l.State != nil:
+		j.state = *l.State
+	case l.Forget:
+		j.distrust()
+	case l.Gone:
+		delete(j.entries, k)
+	case l.Path != "":
+		j.roots[k.root] = true
+		seen := j.entries[k] != nil && j.entries[k].seen
+		plain := len(l.IDs) == 0
+		l.IDs = nil
+		j.entries[k] = &known{entry: l.entry, at: at, n: n, plain: plain, seen: seen}
+	}
+}
+
+// distrust makes every file look changed.
+func (j *journal) distrust() {
+	for _, k := range j.entries {
+		k.Size, k.Sum = -1, ""
+	}
+}
+
+// write appends a line. The caller holds mu.
+func (j *journal) write(l journalLine) error {
+	if j.file == nil {
+		ids := l.IDs
+		j.apply(l, 0, 0)
+		if k := j.entries[key{l.Root, l.Path}]; k != nil {
+			e := l.entry
+			e.IDs = ids
+			k.mem = &e
+		}
+		return nil
+	}
+	b, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	b = append(b, '\n')
+	j.apply(l, j.size+int64(len(j.pending)), int64(len(b)))
+	j.pending = append(j.pending, b...)
+	return nil
+}
+
+func (j *journal) put(e entry) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write(journalLine{entry: e})
+}
+
+func (j *journal) drop(k key) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write(journalLine{entry: entry{Root: k.root, Path: k.path, Gone: true}})
+}
+
+// flush writes to the file what has been put.
+func (j *journal) flush() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.flushLocked()
+}
+
+func (j *journal) flushLocked() error {
+	if j.file == nil || len(j.pending) == 0 {
+		return nil
+	}
+	n, err := j.file.WriteAt(j.pending, j.size)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	j.size += int64(n)
+	j.pending = j.pending[:0]
+	return nil
+}
+
+// entry returns what is known of a file, without its ids, and marks it as met.
+func (j *journal) entry(k key) (entry, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e, ok := j.entries[k]
+	if !ok {
+		return entry{}, false
+	}
+	e.seen = true
+	return e.entry, true
+}
+
+// peek returns what is known of a file, without its ids.
+func (j *journal) peek(k key) (entry, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e, ok := j.entries[k]
+	if !ok {
+		return entry{}, false
+	}
+	return e.entry, true
+}
+
+// rival returns another root with a file of the same path that still has a document of that id; empty if there is none.
+func (j *journal) rival(k key) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for root := range j.roots {
+		other := key{root, k.path}
+		if e := j.entries[other]; root != k.root && e != nil && e.plain && e.Docs == 1 && !absent(other.file()) {
+			return root
+		}
+	}
+	return ""
+}
+
+// file returns the path of the file.
+func (k key) file() string { return filepath.Join(k.root, filepath.FromSlash(k.path)) }
+
+// mark says that a file has been met on disk.
+func (j *journal) mark(k key) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e, ok := j.entries[k]; ok {
+		e.seen = true
+	}
+}
+
+// ids returns the ids of the documents that a file holds, and of those that it held before and that are still in the collection.
+func (j *journal) ids(k key) (now, left []string, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e, ok := j.entries[k]
+	if !ok {
+		return nil, nil, nil
+	}
+	full, err := j.full(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	now, left = full.split()
+	return now, left, nil
+}
+
+// split returns the ids of a full entry.
+func (e *entry) split() (now, left []string) {
+	n := max(0, len(e.IDs)-e.Left)
+	now, left = e.IDs[:n], e.IDs[n:]
+	if n == 0 && e.Docs == 1 {
+		now = []string{e.Path}
+	}
+	return now, left
+}
+
+// join is the opposite of split.
+func (e *entry) join(now, left []string) {
+	if len(now) == 1 && now[0] == e.Path {
+		now = nil
+	}
+	e.IDs, e.Left = slices.Concat(now, left), len(left)
+}
+
+// full returns an entry with its ids. The caller holds mu.
+func (j *journal) full(k *known) (*entry, error) {
+	if k.mem != nil {
+		e := *k.mem
+		return &e, nil
+	}
+	if err := j.flushLocked(); err != nil {
+		return nil, err
+	}
+	b := make([]byte, k.n)
+	if _, err := j.file.ReadAt(b, k.at); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	var l journalLine
+	if err := json.Unmarshal(b, &l); err != nil || l.Path != k.Path {
+		return nil, fmt.Errorf("journal: %s: the line at byte %d has changed: another run is writing it", j.path, k.at)
+	}
+	return &l.entry, nil
+}
+
+// under returns the files of a root for which ok is true.
+func (j *journal) under(root string, ok func(k *known) bool) []key {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var keys []key
+	for k, e := range j.entries {
+		if k.root == root && ok(e) {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b key) int { return bytes.Compare([]byte(a.path), []byte(b.path)) })
+	return keys
+}
+
+// claimed takes out of ids what a file other than those of gone brings, too.
+func (j *journal) claimed(ids map[string]bool, gone map[key]bool) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for k, e := range j.entries {
+		if gone[k] {
+			continue
+		}
+		if e.plain {
+			if e.Docs == 1 {
+				delete(ids, e.Path)
+			}
+			continue
+		}
+		full, err := j.full(e)
+		if err != nil {
+			return err
+		}
+		now, _ := full.split()
+		for _, id := range now {
+			delete(ids, id)
+		}
+	}
+	return nil
+}
+
+// begin compares the journal with the collection. One that was made anew, has gone back, or has lost documents by another hand makes every
+// file look changed.
+func (j *journal) begin(now collectionState) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if now.Created.Equal(j.state.Created) && now.Sequence >= j.state.Sequence && now.Documents >= j.state.Documents {
+		return nil
+	}
+	if len(j.entries) > 0 {
+		if err := j.write(journalLine{Forget: true}); err != nil {
+			return err
+		}
+	}
+	return j.write(journalLine{State: &collectionState{Created: now.Created}})
+}
+
+// end notes what the collection is after a run.
+func (j *journal) end(now collectionState) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.write(journalLine{State: &now}); err != nil {
+		return err
+	}
+	return j.flushLocked()
+}
+
+// close writes what is left, and the whole journal anew where most of it is history.
+func (j *journal) close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil {
+		return nil
+	}
+	err := j.flushLocked()
+	if err == nil && j.lines > 2*len(j.entries)+1000 {
+		err = j.compact()
+	}
+	return errors.Join(err, j.file.Close())
+}
+
+func (j *journal) compact() error {
+	tmp, err := os.CreateTemp(filepath.Dir(j.path), journalName+".*")
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	defer os.Remove(tmp.Name()) // fails after the rename, which is as it should be
+	w := bufio.NewWriter(tmp)
+	enc := json.NewEncoder(w)
+	for _, k := range j.entries {
+		e, err := j.full(k)
+		if err != nil {
+			tmp.Close()
+			return err
+		}
+		e.Size, e.Sum = k.Size, k.Sum // as distrust has left them
+		if err := enc.Encode(journalLine{entry: *e}); err != nil {
+			tmp.Close()
+			return fmt.Errorf("journal: %w", err)
+		}
+	}
+	if err := errors.Join(enc.Encode(journalLine{State: &j.state}), w.Flush(), tmp.Sync(), tmp.Close(), os.Rename(tmp.Name(), j.path)); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+func reopen(t *testing.T, j *journal, dir string) *journal {
+	t.Helper()
+	if j != nil {
+		if err := j.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j, err := openJournal(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// plainEntry is that of a whole file, recordEntry that of a file of records.
+func plainEntry(path string) entry {
+	return entry{Root: "r", Path: path, Size: 1, Time: 1, Read: int64(time.Hour), Sum: "s", How: "h", Docs: 1}
+}
+
+func recordEntry(path string, now, left []string) entry {
+	e := plainEntry(path)
+	e.Docs = len(now)
+	e.join(now, left)
+	return e
+}
+
+func TestJournal(t *testing.T) {
+	dir := t.TempDir()
+	j := reopen(t, nil, dir)
+	for _, e := range []entry{plainEntry("a.md"), recordEntry("b.jsonl", []string{"1", "2"}, []string{"0"}), recordEntry("c.jsonl", []string{"c.jsonl"}, nil),
+		recordEntry("d.jsonl", nil, []string{"9"})} {
+		if err := j.put(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		for path, want := range map[string][2][]string{"a.md": {{"a.md"}, {}}, "b.jsonl": {{"1", "2"}, {"0"}}, "c.jsonl": {{"c.jsonl"}, {}}, "d.jsonl": {{}, {"9"}}} {
+			now, left, err := j.ids(key{"r", path})
+			if err != nil || !slices.Equal(now, want[0]) || !slices.Equal(left, want[1]) {
+				t.Errorf("%s: ids of %s = %v, %v, %v, want %v", when, path, now, left, err, want)
+			}
+		}
+	}
+	check("written")
+	j = reopen(t, j, dir)
+	check("read")
+	for range 2000 { // history, which compaction takes out
+		if err := j.put(plainEntry("a.md")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.end(collectionState{Sequence: 7, Documents: 3}); err != nil {
+		t.Fatal(err)
+	}
+	j = reopen(t, j, dir)
+	check("compacted")
+	if j.lines != 5 || j.state.Sequence != 7 {
+		t.Errorf("%d lines, state %+v, want 5 and sequence 7", j.lines, j.state)
+	}
+	if err := j.drop(key{"r", "a.md"}); err != nil {
+		t.Fatal(err)
+	}
+	j = reopen(t, j, dir)
+	if _, ok := j.entry(key{"r", "a.md"}); ok {
+		t.Error("a.md is there after it was dropped")
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is lost of the journal, at whatever byte, costs entries and nothing else.
+func TestJournalTorn(t *testing.T) {
+	dir := t.TempDir()
+	j := reopen(t, nil, dir)
+	for i := range 3 {
+		if err := j.put(recordEntry(fmt.Sprintf("%d.jsonl", i), []string{"x", "y"}, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, journalName)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(whole) {
+		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j := reopen(t, nil, dir)
+		if want := n * 3 / len(whole); len(j.entries) != want && len(j.entries) != want+1 {
+			t.Fatalf("%d entries of a journal of %d bytes, want %d", len(j.entries), n, want)
+		}
+		if err := j.put(plainEntry("new.md")); err != nil {
+			t.Fatal(err)
+		}
+		before := len(j.entries)
+		if j = reopen(t, j, dir); len(j.entries) != before {
+			t.Fatalf("cut at %d: %d entries after writing to it, want %d", n, len(j.entries), before)
+		}
+		if now, _, err := j.ids(key{"r", "new.md"}); err != nil || !slices.Equal(now, []string{"new.md"}) {
+			t.Fatalf("cut at %d: %v, %v", n, now, err)
+		}
+		if err := j.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestJournalBegin(t *testing.T) {
+	was := collectionState{Created: time.Unix(1, 0), Sequence: 10, Documents: 5}
+	for _, tt := range []struct {
+		name  string
+		now   collectionState
+		trust bool
+	}{
+		{"as it was", was, true},
+		{"others have written", collectionState{was.Created, 12, 6}, true},
+		{"gone back", collectionState{was.Created, 9, 5}, false},
+		{"lost documents", collectionState{was.Created, 12, 4}, false},
+		{"made anew", collectionState{time.Unix(2, 0), 10, 5}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			j := reopen(t, nil, dir)
+			if err := j.put(recordEntry("a.jsonl", []string{"1", "2"}, nil)); err != nil {
+				t.Fatal(err)
+			}
+			if err := j.end(was); err != nil {
+				t.Fatal(err)
+			}
+			j = reopen(t, j, dir)
+			if err := j.begin(tt.now); err != nil {
+				t.Fatal(err)
+			}
+			j = reopen(t, j, dir) // also for the next run
+			e, _ := j.entry(key{"r", "a.jsonl"})
+			if now, _, err := j.ids(key{"r", "a.jsonl"}); err != nil || len(now) != 2 || (e.Size == 1) != tt.trust {
+				t.Errorf("entry %+v, ids %v, %v, want trust %v and the ids", e, now, err, tt.trust)
+			}
+			if err := j.close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestJournalClaimed(t *testing.T) {
+	j := reopen(t, nil, t.TempDir())
+	for _, e := range []entry{plainEntry("a.md"), plainEntry("b.md"), recordEntry("c.jsonl", []string{"b.md", "c"}, []string{"old"})} {
+		if err := j.put(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids := map[string]bool{"a.md": true, "b.md": true, "c": true, "old": true}
+	if err := j.claimed(ids, map[key]bool{{"r", "a.md"}: true, {"r", "b.md"}: true}); err != nil {
+		t.Fatal(err)
+	}
+	if len(ids) != 2 || !ids["a.md"] || !ids["old"] {
+		t.Errorf("free to be deleted: %v, want a.md and old", ids)
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,406 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"searchd/extract"
+)
+
+// Bounds of one batch.
+const (
+	batchDocuments = 256
+	batchBytes     = 4 << 20
+	batchItems     = 2048 // documents and ends of files
+)
+
+// errStop ends a run at the first failure, with --on-error stop.
+var errStop = errors.New("stopped at the first failure")
+
+// pipeline takes files to documents in three stages, each on goroutines of its own: one lists files, some read them, one puts batches in.
+// Between reading and putting in, the order of the list is restored, so that the same files give the same result whatever the number of
+// readers. A file is entered in the journal when its last document is committed.
+type pipeline struct {
+	sink          sink
+	journal       *journal
+	progress      *progress
+	workers       int
+	how           string // the settings that decide what a file gives; another value makes every file look changed
+	verify        bool   // read files again that look unchanged
+	stop          bool   // --on-error stop
+	deleteMissing bool
+	dryRun        bool
+	watching      bool // the first pass is done: what is unchanged is not counted again
+	stdout        io.Writer
+
+	mu       sync.Mutex // guards what follows
+	failures *failures
+	counts   counts
+}
+
+// task is one file on its way, or one failure of the list.
+type task struct {
+	file     extract.File
+	key      key
+	out      chan event // what reading gives, in order; closed at the end
+	failures []failure  // of reading
+	ids      []string   // of the documents that are committed
+	refused  bool       // the sink refused one of them
+}
+
+// event is one of its fields.
+type event struct {
+	doc  *document
+	fail *extract.ItemError
+	end  *ending
+}
+
+// ending is the last event of a file that was read, or that need not be.
+type ending struct {
+	result extract.Result
+	read   time.Time
+	known  *entry // not nil: it is unchanged
+	touch  bool   // unchanged in content, with another time: known is to be written
+}
+
+// item of a batch.
+type item struct {
+	task *task
+	doc  *document // nil: the end of a file
+	end  *ending
+}
+
+// run reads what has changed under paths and puts it in. What was read before a failure that stops the run still goes in.
+func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) error {
+	putting, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	reading, stop := context.WithCancelCause(putting)
+	defer stop(nil)
+	failed := func(err error) {
+		if errors.Is(err, errStop) {
+			stop(err)
+		} else if err != nil {
+			abort(err)
+		}
+	}
+	tasks := make(chan *task, 4*p.workers) // in the order of the list
+	jobs := make(chan *task)
+	batches := make(chan []item, 1)
+	var readers, putter sync.WaitGroup
+	readers.Go(func() {
+		defer close(tasks)
+		defer close(jobs)
+		failed(p.list(reading, paths, o, tasks, jobs))
+	})
+	for range p.workers {
+		readers.Go(func() {
+			for t := range jobs {
+				failed(p.read(reading, t))
+			}
+		})
+	}
+	putter.Go(func() {
+		for batch := range batches {
+			if putting.Err() == nil { // else drain
+				if err := p.put(putting, batch); err != nil {
+					abort(err)
+				}
+			}
+		}
+	})
+	failed(p.collect(reading, tasks, batches))
+	for t := range tasks { // after an error: let the readers go
+		for range t.out {
+		}
+	}
+	readers.Wait()
+	close(batches)
+	putter.Wait()
+	return errors.Join(context.Cause(reading), p.journal.flush())
+}
+
+// list sends the files to the readers and, in order, to the collector.
+func (p *pipeline) list(ctx context.Context, paths []string, o extract.Options, tasks, jobs chan<- *task) error {
+	send := func(to chan<- *task, t *task) error {
+		select {
+		case to <- t:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	stats, err := extract.Files(ctx, paths, o, func(f extract.File) error {
+		t := &task{file: f, key: key{f.Root, f.ID}, out: make(chan event, 32)}
+		if err := send(jobs, t); err != nil {
+			return err
+		}
+		if err := send(tasks, t); err != nil {
+			return err
+		}
+		return nil
+	}, func(e extract.ItemError) error {
+		t := &task{out: make(chan event, 1)}
+		t.out <- event{fail: &e}
+		close(t.out)
+		return send(tasks, t)
+	})
+	if !p.watching {
+		p.mu.Lock()
+		p.counts.skipped += stats.Skipped
+		p.mu.Unlock()
+	}
+	return err
+}
+
+// read gives the events of one file.
+func (p *pipeline) read(ctx context.Context, t *task) error {
+	defer close(t.out)
+	send := func(e event) error {
+		select {
+		case t.out <- e:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	began := time.Now()
+	if e, ok := p.journal.entry(t.key); ok && t.file.Info != nil && !p.verify && !t.file.Taken() {
+		same, touch, err := p.unchanged(ctx, t.file, &e, began)
+		if err != nil {
+			return err
+		}
+		if same {
+			return send(event{end: &ending{known: &e, touch: touch}})
+		}
+	}
+	res, err := t.file.Read(ctx, func(d extract.Document) error {
+		fields, err := json.Marshal(d.Fields)
+		if err != nil {
+			return send(event{fail: &extract.ItemError{Path: d.Source, Line: d.Line, Reason: err.Error()}})
+		}
+		return send(event{doc: &document{d.ID, fields, d.Source, d.Line}})
+	}, func(e extract.ItemError) error { return send(event{fail: &e}) })
+	if err != nil {
+		return err
+	}
+	return send(event{end: &ending{result: res, read: began}})
+}
+
+// settled is the age of a change from which the time of a file can be trusted: two changes within the resolution of the clock of a file
+// system look like one.
+const settled = 2 * time.Second
+
+// unchanged reports whether the file is as it was when e was written. Where size or time say nothing the content is compared; touch says
+// that e has the new time now.
+func (p *pipeline) unchanged(ctx context.Context, f extract.File, e *entry, now time.Time) (same, touch bool, err error) {
+	mtime := f.Info.ModTime().UnixNano()
+	if e.How != p.how || e.Size != f.Info.Size() {
+		return false, false, nil
+	}
+	if e.Time == mtime && e.Read-e.Time >= int64(settled) {
+		return true, false, nil
+	}
+	if e.Sum == "" {
+		return false, false, nil
+	}
+	sum, info, err := f.Sum(ctx)
+	if err != nil || info.Size() != e.Size || hex.EncodeToString(sum) != e.Sum {
+		return false, false, context.Cause(ctx) // what is wrong with the file is told when it is read
+	}
+	e.Time, e.Read = info.ModTime().UnixNano(), now.UnixNano()
+	return true, true, nil
+}
+
+// collect takes the events of all files in order, counts failures and makes batches.
+func (p *pipeline) collect(ctx context.Context, tasks <-chan *task, batches chan<- []item) error {
+	var batch []item
+	docs, size := 0, 0
+	send := func() {
+		if len(batch) > 0 {
+			batches <- batch
+			batch, docs, size = nil, 0, 0
+		}
+	}
+	for t := range tasks {
+		for e := range t.out {
+			switch {
+			case e.fail != nil:
+				t.failures = append(t.failures, failure{e.fail.Line, e.fail.Reason, e.fail.Warning})
+				if len(t.failures) > maxFailures {
+					t.failures, t.refused = t.failures[:0], true // too many to keep: read it again
+				}
+				if err := p.fail(*e.fail); err != nil {
+					send()
+					return err
+				}
+			case e.doc != nil:
+				batch = append(batch, item{task: t, doc: e.doc})
+				docs++
+				size += len(e.doc.fields)
+			case e.end != nil:
+				batch = append(batch, item{task: t, end: e.end})
+			}
+			if docs >= batchDocuments || size >= batchBytes || len(batch) >= batchItems {
+				send()
+			}
+		}
+	}
+	if ctx.Err() == nil {
+		send()
+	}
+	return nil
+}
+
+// fail tells of one failure.
+func (p *pipeline) fail(e extract.ItemError) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.progress.clear()
+	if err := p.failures.add(e); err != nil {
+		return err
+	}
+	if p.stop && !e.Warning {
+		return errStop
+	}
+	return nil
+}
+
+// put puts the documents of one batch in and ends the files that end in it.
+func (p *pipeline) put(ctx context.Context, batch []item) error {
+	var docs []document
+	for _, it := range batch {
+		if it.doc != nil {
+			docs = append(docs, *it.doc)
+		}
+	}
+	var results []result
+	if len(docs) > 0 {
+		var err error
+		if results, err = p.sink.put(ctx, docs); err != nil {
+			return err
+		}
+	}
+	for _, it := range batch {
+		if it.end != nil {
+			if err := p.finish(it.task, it.end); err != nil {
+				return err
+			}
+			continue
+		}
+		r := results[0]
+		results = results[1:]
+		if r.status == failed {
+			it.task.refused = true
+			if err := p.fail(extract.ItemError{Path: it.doc.source, Line: it.doc.line, Reason: r.why}); err != nil {
+				return err
+			}
+			continue
+		}
+		it.task.ids = append(it.task.ids, it.doc.id)
+		p.mu.Lock()
+		if !p.watching || r.status != "unchanged" {
+			p.counts.byStatus[r.status]++
+		}
+		p.progress.add(1)
+		p.mu.Unlock()
+	}
+	return p.journal.flush()
+}
+
+// finish ends a file: counts it and enters it in the journal.
+func (p *pipeline) finish(t *task, end *ending) error {
+	if end.known != nil {
+		return p.pass(t, end)
+	}
+	res := end.result
+	p.mu.Lock()
+	f := p.counts.format(res.Format.String())
+	f.read += res.Files
+	f.bytes += res.Bytes
+	f.documents += len(t.ids)
+	if slices.ContainsFunc(t.failures, func(f failure) bool { return !f.Warning }) || t.refused {
+		f.failed++
+	}
+	p.counts.skipped += res.Skipped
+	p.mu.Unlock()
+	if res.Info == nil || res.Err != nil || res.Moved || t.refused || t.file.Taken() || res.Skipped > 0 {
+		p.journal.mark(t.key)
+		return nil // not read, or not as it stands: the next run tries again
+	}
+	slices.Sort(t.ids)
+	t.ids = slices.Compact(t.ids)
+	e := entry{Root: t.key.root, Path: t.key.path, Size: res.Info.Size(), Time: res.Info.ModTime().UnixNano(), Read: end.read.UnixNano(),
+		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: t.failures}
+	if len(t.ids) > maxIDs {
+		t.ids = nil
+		err := p.fail(extract.ItemError{Path: t.file.Path, Warning: true,
+			Reason: fmt.Sprintf("more than %d documents: --delete-missing will not see which of them are gone", maxIDs)})
+		if err != nil {
+			return err
+		}
+	}
+	if len(t.ids) == 1 && t.ids[0] == t.key.path {
+		if other := p.journal.rival(t.key); other != "" {
+			err := p.fail(extract.ItemError{Path: t.file.Path, Warning: true,
+				Reason: fmt.Sprintf("its document %q takes the place of that of the same name below %s; give the folder above both, or another --collection", t.key.path, other)})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	before, left, err := p.journal.ids(t.key)
+	if err != nil {
+		return err
+	}
+	for _, id := range before {
+		if _, still := slices.BinarySearch(t.ids, id); !still {
+			left = append(left, id)
+		}
+	}
+	left = slices.DeleteFunc(slices.Clone(left), func(id string) bool {
+		_, again := slices.BinarySearch(t.ids, id)
+		return again
+	})
+	e.join(t.ids, left)
+	if err := p.journal.put(e); err != nil {
+		return err
+	}
+	p.journal.mark(t.key)
+	return nil
+}
+
+// pass counts a file that is unchanged and tells again what was wrong with it.
+func (p *pipeline) pass(t *task, end *ending) error {
+	e := end.known
+	if !p.watching {
+		p.mu.Lock()
+		f := p.counts.format(e.Format)
+		f.unchanged++
+		if slices.ContainsFunc(e.Failures, func(f failure) bool { return !f.Warning }) {
+			f.failed++
+		}
+		p.counts.byStatus["unchanged"] += e.Docs
+		p.mu.Unlock()
+	}
+	for _, f := range e.Failures {
+		if err := p.fail(extract.ItemError{Path: t.file.Path, Line: f.Line, Reason: f.Reason, Warning: f.Warning}); err != nil {
+			return err
+		}
+	}
+	if !end.touch {
+		return nil
+	}
+	now, left, err := p.journal.ids(t.key)
+	if err != nil {
+		return err
+	}
+	e.join(now, left)
+	return p.journal.put(*e)
+}

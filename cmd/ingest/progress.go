@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// progress shows how far it is: a moving line on a terminal, a line every ten seconds elsewhere.
+type progress struct {
+	w     io.Writer
+	bar   *progressbar.ProgressBar // nil where w is no terminal
+	n     int
+	began time.Time
+	told  time.Time
+}
+
+const tellEvery = 10 * time.Second
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w, began: time.Now(), told: time.Now()}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("documents"),
+			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("docs"),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSpinnerType(14))
+	}
+	return p
+}
+
+func (p *progress) add(n int) {
+	p.n += n
+	if p.bar != nil {
+		p.bar.Add(n)
+	} else if time.Since(p.told) >= tellEvery {
+		p.told = time.Now()
+		fmt.Fprintf(p.w, "%d documents, %.0f per second\n", p.n, float64(p.n)/time.Since(p.began).Seconds())
+	}
+}
+
+// clear makes room for a line of another kind.
+func (p *progress) clear() {
+	if p.bar != nil {
+		p.bar.Clear()
+	}
+}
+
+func (p *progress) finish() {
+	if p.bar != nil {
+		p.bar.Finish()
+		p.bar.Clear()
+	}
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"searchd/client"
+	"searchd/search"
+)
+
+// document is what goes into a sink.
+type document struct {
+	id     string
+	fields json.RawMessage
+	source string
+	line   int
+}
+
+// failed is the status of a document that was not taken.
+const failed = "error"
+
+// result says what became of one document; why is empty unless status is failed.
+type result struct {
+	status string
+	why    string
+}
+
+// sink is where documents go.
+type sink interface {
+	put(ctx context.Context, docs []document) ([]result, error)  // one result per document
+	remove(ctx context.Context, ids []string) (n int, err error) // n: how many there were
+	state(ctx context.Context) (collectionState, error)          // of the collection
+	close() error
+}
+
+// openSink opens the sink that the flags name.
+func openSink(ctx context.Context, f flags, notice func(string)) (sink, error) {
+	switch {
+	case f.data != "" && f.server != "":
+		return nil, errors.New("--data and --server: name one of them")
+	case f.dryRun:
+		return drySink{}, nil
+	case f.data != "":
+		return openFolder(ctx, f, notice)
+	case f.server != "":
+		return openServer(ctx, f, notice)
+	}
+	return nil, errors.New("where to? name --data DIR or --server URL")
+}
+
+// drySink takes everything and keeps nothing.
+type drySink struct{}
+
+func (drySink) put(_ context.Context, docs []document) ([]result, error) {
+	out := make([]result, len(docs))
+	for i := range out {
+		out[i].status = "read"
+	}
+	return out, nil
+}
+
+func (drySink) remove(context.Context, []string) (int, error)  { return 0, nil }
+func (drySink) state(context.Context) (collectionState, error) { return collectionState{}, nil }
+func (drySink) close() error                                   { return nil }
+
+// folderSink is a data folder that this process opens.
+type folderSink struct {
+	engine     *search.Engine
+	collection string
+}
+
+func openFolder(ctx context.Context, f flags, notice func(string)) (sink, error) {
+	e, err := search.Open(f.data, search.Options{Model: f.model, Notice: notice})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := e.CreateCollection(ctx, f.collection, search.Settings{}); err != nil && !errors.Is(err, search.ErrCollectionExists) {
+		return nil, errors.Join(err, e.Close())
+	}
+	return &folderSink{e, f.collection}, nil
+}
+
+func (s *folderSink) put(ctx context.Context, docs []document) ([]result, error) {
+	in := make([]search.Document, len(docs))
+	for i, d := range docs {
+		in[i] = search.Document{ID: d.id, Fields: d.fields}
+	}
+	items, err := s.engine.Ingest(ctx, s.collection, in)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]result, len(items))
+	for i, it := range items {
+		out[i].status = string(it.Status)
+		if it.Err != nil {
+			out[i].why = it.Err.Error()
+		}
+	}
+	return out, nil
+}
+
+func (s *folderSink) remove(ctx context.Context, ids []string) (int, error) {
+	items, err := s.engine.DeleteDocuments(ctx, s.collection, ids)
+	n := 0
+	for _, it := range items {
+		switch {
+		case it.Status == search.Deleted:
+			n++
+		case it.Err != nil && !errors.Is(it.Err, search.ErrDocumentNotFound):
+			err = errors.Join(err, it.Err)
+		}
+	}
+	return n, err
+}
+
+func (s *folderSink) state(ctx context.Context) (collectionState, error) {
+	c, err := s.engine.Collection(ctx, s.collection)
+	return collectionState{c.Created, c.Sequence, c.Documents}, err
+}
+
+func (s *folderSink) close() error { return s.engine.Close() }
+
+// serverSink is a running server.
+type serverSink struct {
+	client     *client.Client
+	collection string
+}
+
+func openServer(ctx context.Context, f flags, notice func(string)) (sink, error) {
+	transport := &noticing{next: http.DefaultTransport.(*http.Transport).Clone(), notice: notice}
+	c, err := client.New(f.server, client.Options{Key: f.key, HTTP: &http.Client{Transport: transport}})
+	if err != nil {
+		return nil, fmt.Errorf("--server: %w", err)
+	}
+	var refused *client.Error
+	if _, err := c.CreateCollection(ctx, f.collection, client.Settings{}); err != nil && !(errors.As(err, &refused) && refused.Status == http.StatusConflict) {
+		return nil, err
+	}
+	return &serverSink{c, f.collection}, nil
+}
+
+func (s *serverSink) put(ctx context.Context, docs []document) ([]result, error) {
+	out := make([]result, len(docs))
+	_, err := s.client.Import(ctx, s.collection, func(yield func(client.Document, error) bool) {
+		for _, d := range docs {
+			if !yield(client.Document{ID: d.id, Fields: d.fields}, nil) {
+				return
+			}
+		}
+	}, func(n int, r client.Result) error {
+		out[n].status = r.Status
+		if r.Error != nil {
+			out[n].why = r.Error.Detail
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (s *serverSink) remove(ctx context.Context, ids []string) (int, error) {
+	results, err := s.client.DeleteDocuments(ctx, s.collection, ids)
+	n := 0
+	for _, r := range results {
+		switch {
+		case r.Status == client.Deleted:
+			n++
+		case r.Error != nil && r.Error.Code != "document_not_found":
+			err = errors.Join(err, r.Error)
+		}
+	}
+	return n, err
+}
+
+func (s *serverSink) state(ctx context.Context) (collectionState, error) {
+	c, err := s.client.Collection(ctx, s.collection)
+	if err != nil {
+		return collectionState{}, err
+	}
+	return collectionState{c.Created, c.Sequence, c.Documents}, nil
+}
+
+// noticing tells of requests that will be sent again, so that nobody wonders why nothing moves.
+type noticing struct {
+	next   http.RoundTripper
+	notice func(string)
+
+	mu   sync.Mutex
+	told time.Time
+}
+
+func (t *noticing) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := t.next.RoundTrip(r)
+	why := ""
+	switch {
+	case r.Context().Err() != nil:
+	case err != nil:
+		why = err.Error()
+	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable:
+		why = "the server is busy (" + res.Status + ")"
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if why != "" && time.Since(t.told) >= tellEvery {
+		t.told = time.Now()
+		t.notice(why + "; trying again")
+	}
+	return res, err
+}
+
+func (s *serverSink) close() error { return nil }
+
+func flagNames(cmd *cobra.Command) (names []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"searchd/extract"
+)
+
+// counts is what the summary tells.
+type counts struct {
+	byStatus map[string]int
+	byFormat map[string]*formatCounts
+	skipped  int
+	began    time.Time
+}
+
+// formatCounts are those of the files of one format.
+type formatCounts struct {
+	read, unchanged, documents, failed int
+	bytes                              int64
+}
+
+func newCounts() counts {
+	return counts{byStatus: map[string]int{}, byFormat: map[string]*formatCounts{}, began: time.Now()}
+}
+
+func (c *counts) format(name string) *formatCounts {
+	if name == "" || name == extract.Auto.String() {
+		name = "unknown"
+	}
+	f := c.byFormat[name]
+	if f == nil {
+		f = &formatCounts{}
+		c.byFormat[name] = f
+	}
+	return f
+}
+
+// statuses in the order of the summary.
+var statuses = []string{"created", "updated", "unchanged", "deleted", "read", "would be deleted"}
+
+// line says in one line what has changed since before.
+func (c *counts) line(before map[string]int) string {
+	var parts []string
+	for _, s := range statuses {
+		if n := c.byStatus[s] - before[s]; n > 0 && s != "unchanged" {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// print writes the summary: a table of the files by format, what became of the documents, and the speed.
+func (c *counts) print(w io.Writer, f *failures) {
+	total := formatCounts{}
+	var names []string
+	for name, n := range c.byFormat {
+		names = append(names, name)
+		total.read += n.read
+		total.unchanged += n.unchanged
+		total.documents += n.documents
+		total.failed += n.failed
+		total.bytes += n.bytes
+	}
+	slices.Sort(names)
+	if len(names) > 0 {
+		t := tabwriter.NewWriter(w, 9, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "format\tread\tunchanged\tfailed\tdocuments\tMB\t")
+		row := func(name string, n formatCounts) {
+			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%.1f\t\n", name, n.read, n.unchanged, n.failed, n.documents, float64(n.bytes)/1e6)
+		}
+		for _, name := range names {
+			row(name, *c.byFormat[name])
+		}
+		if len(names) > 1 {
+			row("all files", total)
+		}
+		t.Flush() // what cannot be written to w is lost with the rest
+	}
+	n := 0
+	for _, status := range statuses {
+		if k := c.byStatus[status]; k > 0 {
+			fmt.Fprintf(w, "%9d %s\n", k, status)
+			if status != "deleted" && status != "would be deleted" {
+				n += k
+			}
+		}
+	}
+	if c.skipped > 0 {
+		fmt.Fprintf(w, "%9d files skipped\n", c.skipped)
+	}
+	if f.warnings > 0 {
+		fmt.Fprintf(w, "%9d warnings%s\n", f.warnings, f.where())
+	}
+	if f.count > 0 {
+		fmt.Fprintf(w, "%9d failed%s\n", f.count, f.where())
+	}
+	seconds := time.Since(c.began).Seconds()
+	fmt.Fprintf(w, "%9d documents from %d files in %.1f s (%.0f documents/s, %.1f MB/s)\n",
+		n, total.read+total.unchanged, seconds, float64(n)/seconds, float64(total.bytes)/1e6/seconds)
+}
+
+func (f *failures) where() string {
+	if f.file == nil {
+		return ""
+	}
+	return ", see " + f.path
+}

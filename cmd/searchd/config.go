@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"searchd/internal/settings"
+)
+
+func flagNames(c *cobra.Command) (names []string) {
+	for _, fs := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
+		fs.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	}
+	return names
+}
+
+func newConfigCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "config", Short: "Print each setting of serve with its origin",
+		Args: cobra.NoArgs,
+	}
+	serve := newServeCommand()
+	serve.Flags().VisitAll(func(f *pflag.Flag) { cmd.Flags().AddFlag(f) })
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		values, err := settings.Fill(cmd.Flags(), knownFlags(cmd.Root()))
+		if err != nil {
+			return err
+		}
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		for _, v := range values {
+			fmt.Fprintf(w, "%s\t%q\t%s\n", v.Name, v.Value, v.Origin)
+		}
+		return w.Flush()
+	}
+	return cmd
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"searchd/encoder"
+	"searchd/internal/lines"
+	"searchd/models"
+)
+
+// embedBatch is how many texts are read before they are encoded: enough to sort by length, little enough to stream.
+const embedBatch = 4096
+
+// maxInputLine is the longest line that embed and rerank read.
+const maxInputLine = 8 << 20
+
+func newEmbedCommand() *cobra.Command {
+	var f modelFlags
+	var query, ids bool
+	var format string
+	var dimensions int
+	cmd := &cobra.Command{
+		Use: "embed", Short: "Encode texts from standard input",
+		Long: `Reads a line for each text, either a JSON string or an object {"text": "..."}, and writes a line
+{"embedding": [...], "ids": [...] with --ids, "truncated": true or false} for each, in order; with --format f32 the raw
+little-endian float32 rows instead. The last line on standard error tells texts, tokens, seconds and tokens per second.`,
+		Args: cobra.NoArgs, PreRunE: fillSettings,
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&query, "query", false, "use the checkpoint's prompt for queries")
+	cmd.Flags().BoolVar(&ids, "ids", false, "write the token ids too")
+	cmd.Flags().StringVar(&format, "format", "jsonl", "output: jsonl or f32")
+	cmd.Flags().IntVar(&dimensions, "dimensions", 0, "keep the first so many dimensions, normalised again (default all)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if format != "jsonl" && format != "f32" {
+			return fmt.Errorf("--format: got %q, allowed: jsonl, f32", format)
+		}
+		o, err := f.options()
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		m, err := models.Open(f.model, o)
+		if err != nil {
+			return err
+		}
+		load := time.Since(began)
+		eo := encoder.EncodeOptions{Dimensions: dimensions, KeepIDs: ids}
+		if query {
+			eo.Prompt = encoder.PromptQuery
+		}
+		w := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<20)
+		stats, err := embedAll(cmd, m, eo, w, format)
+		if err = errors.Join(err, w.Flush()); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d texts, %d tokens, %.3f s, %.0f tokens/s, load %.3f s\n",
+			stats.texts, stats.tokens, stats.busy.Seconds(), float64(stats.tokens)/math.Max(stats.busy.Seconds(), 1e-9), load.Seconds())
+		return nil
+	}
+	return cmd
+}
+
+type embedStats struct {
+	texts, tokens int
+	busy          time.Duration
+}
+
+// embedAll encodes all lines of standard input. The next texts are read while the ones before them are encoded.
+func embedAll(cmd *cobra.Command, m *models.Checkpoint, o encoder.EncodeOptions, w io.Writer, format string) (embedStats, error) {
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	batches, failed := make(chan []string), make(chan error, 1)
+	go func() {
+		defer close(batches)
+		failed <- readTexts(ctx, cmd.InOrStdin(), batches)
+	}()
+	var stats embedStats
+	var buf []byte
+	for texts := range batches {
+		began := time.Now()
+		r, err := m.Encode(ctx, texts, o)
+		if err != nil {
+			return stats, err
+		}
+		stats.busy += time.Since(began)
+		stats.texts += len(texts)
+		stats.tokens += r.Tokens
+		for i := range texts {
+			if buf, err = appendEmbedding(buf[:0], r, i, format); err != nil {
+				return stats, fmt.Errorf("text %d: %w", stats.texts-len(texts)+i+1, err)
+			}
+			if _, err := w.Write(buf); err != nil {
+				return stats, err
+			}
+		}
+	}
+	return stats, <-failed
+}
+
+// readTexts sends the texts of all lines in batches. What was read before an error is sent too.
+func readTexts(ctx context.Context, r io.Reader, batches chan<- []string) error {
+	var texts []string
+	send := func() error {
+		if len(texts) == 0 {
+			return nil
+		}
+		select {
+		case batches <- texts:
+			texts = nil
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	err := lines.Read(r, maxInputLine, func(n int, line []byte) error {
+		text, err := textOf(line)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		if texts = append(texts, text); len(texts) == embedBatch {
+			return send()
+		}
+		return nil
+	})
+	return errors.Join(err, send())
+}
+
+// textOf reads a JSON string or {"text": ...}.
+func textOf(line []byte) (string, error) {
+	var text string
+	if bytes.HasPrefix(bytes.TrimSpace(line), []byte{'"'}) {
+		err := json.Unmarshal(line, &text)
+		return text, err
+	}
+	var object struct {
+		Text *string `json:"text"`
+	}
+	if err := json.Unmarshal(line, &object); err != nil {
+		return "", fmt.Errorf("want a JSON string or {\"text\": ...}: %w", err)
+	}
+	if object.Text == nil {
+		return "", errors.New(`want a JSON string or {"text": ...}: the field "text" is missing`)
+	}
+	return *object.Text, nil
+}
+
+// appendEmbedding appends what embed writes for text i: the row of float32, or a JSON object on a line.
+func appendEmbedding(b []byte, r *encoder.Result, i int, format string) ([]byte, error) {
+	if format == "f32" {
+		for _, x := range r.Vectors[i] {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		}
+		return b, nil
+	}
+	b = append(b, `{"embedding":[`...)
+	for k, x := range r.Vectors[i] {
+		if x != x || math.IsInf(float64(x), 0) {
+			return nil, fmt.Errorf("component %d of the vector is %v, which JSON cannot hold", k, x)
+		}
+		if k > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, float64(x), 'g', -1, 32)
+	}
+	b = append(b, ']')
+	if r.IDs != nil {
+		b = append(b, `,"ids":[`...)
+		for k, id := range r.IDs[i] {
+			if k > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendInt(b, int64(id), 10)
+		}
+		b = append(b, ']')
+	}
+	b = strconv.AppendBool(append(b, `,"truncated":`...), r.Truncated[i])
+	return append(b, '}', '\n'), nil
+}

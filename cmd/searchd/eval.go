@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"searchd/encoder"
+	"searchd/internal/eval"
+	"searchd/internal/simd"
+	"searchd/models"
+	"searchd/search"
+)
+
+// evalDepth is how many hits are looked at: recall@100 needs them.
+const evalDepth = 100
+
+func newEvalCommand() *cobra.Command {
+	var f modelFlags
+	var dataset, sts, mode, fusion string
+	var alpha float64
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "eval (--dataset DIR | --sts FILE)", Short: "Measure quality on an evaluation set",
+		Long: `--dataset takes a folder in the BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), puts its corpus into an
+empty engine and asks every judged query; several modes may be named, joined by commas, to share the work.
+--sts takes a file of lines score<TAB>sentence<TAB>sentence and compares the cosines with the scores.`,
+		Args: cobra.NoArgs, PreRunE: fillSettings,
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&dataset, "dataset", "", "folder in the BEIR layout")
+	cmd.Flags().StringVar(&sts, "sts", "", "file of graded sentence pairs")
+	cmd.Flags().StringVar(&mode, "mode", "hybrid", "hybrid, semantic, keyword; or several joined by commas")
+	cmd.Flags().StringVar(&fusion, "fusion", "relative", "relative or rrf")
+	cmd.Flags().Float64Var(&alpha, "alpha", -1, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case (dataset == "") == (sts == ""):
+			return fmt.Errorf("name one of --dataset and --sts")
+		case sts != "":
+			return evalSTS(cmd, f, sts, asJSON)
+		}
+		q := search.Query{Fusion: search.Fusion(fusion), Passages: 1}
+		if alpha != -1 {
+			q.Alpha = &alpha
+		}
+		return evalDataset(cmd, f, dataset, strings.Split(mode, ","), q, asJSON)
+	}
+	return cmd
+}
+
+// retrievalFigures is what eval prints of a retrieval set.
+type retrievalFigures struct {
+	Mode string `json:"mode"`
+	eval.Quality
+	Docs    int     `json:"docs"`
+	IngestS float64 `json:"ingest_s"`
+	QueryMS float64 `json:"query_ms"` // mean
+}
+
+// evalDataset runs the whole pipeline, as a user would: ingest into an empty data folder, then search.
+func evalDataset(cmd *cobra.Command, f modelFlags, dir string, modes []string, base search.Query, asJSON bool) error {
+	set, err := eval.ReadCollection(os.DirFS(dir))
+	if err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp("", "searchd-eval-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	ef := engineFlags{modelFlags: f, data: filepath.Join(tmp, "data")}
+	e, err := ef.open(false, nil)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	ctx := cmd.Context()
+	began := time.Now()
+	if err := fillEngine(ctx, e, set); err != nil {
+		return err
+	}
+	ingest := time.Since(began).Seconds()
+	for _, mode := range modes {
+		q := base
+		q.Mode = search.Mode(mode)
+		fig, err := evalMode(ctx, e, set, q)
+		if err != nil {
+			return err
+		}
+		fig.IngestS = math.Round(ingest*1000) / 1000
+		if err := printRetrieval(cmd.OutOrStdout(), fig, asJSON); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fillEngine(ctx context.Context, e *search.Engine, set *eval.Collection) error {
+	if _, err := e.CreateCollection(ctx, defaultCollection, search.Settings{}); err != nil {
+		return err
+	}
+	docs := make([]search.Document, len(set.Documents))
+	for i, d := range set.Documents {
+		fields, err := json.Marshal(map[string]string{"title": d.Title, "text": d.Text})
+		if err != nil {
+			return err
+		}
+		docs[i] = search.Document{ID: d.ID, Fields: fields}
+	}
+	results, err := e.Ingest(ctx, defaultCollection, docs)
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		if r.Err != nil {
+			return fmt.Errorf("document %s: %w", r.ID, r.Err)
+		}
+	}
+	return nil
+}
+
+func evalMode(ctx context.Context, e *search.Engine, set *eval.Collection, q search.Query) (retrievalFigures, error) {
+	limit, highlight := evalDepth, false
+	q.Limit, q.Highlight = &limit, &highlight
+	began := time.Now()
+	run := make(map[string][]string, len(set.Queries))
+	for _, query := range set.Queries {
+		q.Q = query.Text
+		r, err := e.Search(ctx, defaultCollection, q)
+		if err != nil {
+			return retrievalFigures{}, fmt.Errorf("query %s: %w", query.ID, err)
+		}
+		ids := make([]string, len(r.Hits))
+		for i, h := range r.Hits {
+			ids[i] = h.ID
+		}
+		run[query.ID] = ids
+	}
+	return retrievalFigures{
+		Mode: string(q.Mode), Quality: eval.Measure(run, set.Qrels), Docs: len(set.Documents),
+		QueryMS: math.Round(time.Since(began).Seconds()/float64(max(len(set.Queries), 1))*1e6) / 1e3,
+	}, nil
+}
+
+func printRetrieval(w io.Writer, f retrievalFigures, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(f)
+	}
+	_, err := fmt.Fprintf(w, "%-8s  nDCG@10 %.4f  recall@100 %.4f  MRR@10 %.4f  (%d queries, %d documents, ingest %.1f s, %.2f ms a query)\n",
+		f.Mode, f.NDCG10, f.Recall100, f.MRR10, f.Queries, f.Docs, f.IngestS, f.QueryMS)
+	return err
+}
+
+// evalSTS compares cosines with graded similarity.
+func evalSTS(cmd *cobra.Command, f modelFlags, path string, asJSON bool) error {
+	pairs, err := eval.ReadPairs(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+	if err != nil {
+		return err
+	}
+	texts := make([]string, 0, 2*len(pairs))
+	gold := make([]float64, len(pairs))
+	for i, p := range pairs {
+		texts = append(texts, p.A, p.B)
+		gold[i] = p.Score
+	}
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	cosines, err := pairCosines(cmd.Context(), f.model, o, texts)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Spearman float64 `json:"spearman"`
+		Pearson  float64 `json:"pearson"`
+		Pairs    int     `json:"pairs"`
+	}{Pairs: len(pairs)}
+	if out.Spearman, err = eval.Spearman(cosines, gold); err != nil {
+		return err
+	}
+	if out.Pearson, err = eval.Pearson(cosines, gold); err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "Spearman %.4f  Pearson %.4f  (%d pairs)\n", out.Spearman, out.Pearson, out.Pairs)
+	return err
+}
+
+// pairCosines encodes texts and returns the cosine of each with its neighbour: 0 and 1, 2 and 3, and so on.
+func pairCosines(ctx context.Context, model string, o encoder.Options, texts []string) ([]float64, error) {
+	m, err := models.Open(model, o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := m.Encode(ctx, texts, encoder.EncodeOptions{})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(texts)/2)
+	for i := range out {
+		a, b := r.Vectors[2*i], r.Vectors[2*i+1]
+		norm := math.Sqrt(float64(simd.Dot(a, a)) * float64(simd.Dot(b, b)))
+		if norm > 0 {
+			out[i] = float64(simd.Dot(a, b)) / norm
+		}
+	}
+	return out, nil
+}

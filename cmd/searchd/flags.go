@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"searchd/encoder"
+	"searchd/internal/settings"
+	"searchd/search"
+)
+
+// fillSettings is the first thing that each command does: flags that were not given come from the environment or the config file.
+func fillSettings(cmd *cobra.Command, _ []string) error {
+	_, err := settings.Fill(cmd.Flags(), knownFlags(cmd.Root()))
+	return err
+}
+
+// knownFlags are the flags of all commands: a config file may serve several of them.
+func knownFlags(root *cobra.Command) map[string]bool {
+	known := map[string]bool{}
+	var add func(c *cobra.Command)
+	add = func(c *cobra.Command) {
+		for _, name := range flagNames(c) {
+			known[name] = true
+		}
+		for _, sub := range c.Commands() {
+			add(sub)
+		}
+	}
+	add(root)
+	return known
+}
+
+// modelFlags choose a checkpoint and how it runs.
+type modelFlags struct {
+	model, pooling, precision string
+}
+
+func (f *modelFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.model, "model", "", "checkpoint: a folder in the sentence-transformers layout, OWNER/NAME of a pulled one, or \"embedded\" (default)")
+	cmd.Flags().StringVar(&f.pooling, "pooling", "", "instead of the checkpoint's: cls, mean, max, mean_sqrt_len, weightedmean, lasttoken, attention, joined by '+'")
+	cmd.Flags().StringVar(&f.precision, "precision", "f32", "arithmetic of the linear layers: f32 or int8")
+}
+
+func (f *modelFlags) options() (encoder.Options, error) {
+	p, err := encoder.ParsePrecision(f.precision)
+	if err != nil {
+		return encoder.Options{}, fmt.Errorf("--precision: %w", err)
+	}
+	return encoder.Options{Pooling: f.pooling, Precision: p}, nil
+}
+
+// engineFlags open an engine over a data folder.
+type engineFlags struct {
+	modelFlags
+	data string
+}
+
+func (f *engineFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.data, "data", "", "data folder")
+	f.modelFlags.add(cmd)
+}
+
+// open opens the engine; mustExist refuses to make a new data folder.
+func (f *engineFlags) open(mustExist bool, notice func(string)) (*search.Engine, error) {
+	return f.openWith(mustExist, search.Options{Notice: notice})
+}
+
+// openWith is open with further options of the engine.
+func (f *engineFlags) openWith(mustExist bool, so search.Options) (*search.Engine, error) {
+	if f.data == "" {
+		return nil, errors.New("--data: the data folder is missing")
+	}
+	if mustExist {
+		if _, err := os.Stat(f.data); err != nil {
+			return nil, fmt.Errorf("--data: %w; `ingest --data %s PATH` makes it", err, f.data)
+		}
+	}
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	so.Model, so.Encoder = f.model, o
+	return search.Open(f.data, so)
+}
+
+// tell writes a notice of the engine to standard error.
+func tell(text string) { fmt.Fprintln(os.Stderr, "searchd:", text) }
+
+// logger writes to stderr: text for people, JSON for machines.
+func logger(format string) (*slog.Logger, error) {
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(os.Stderr, nil)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(os.Stderr, nil)), nil
+	}
+	return nil, fmt.Errorf("--log-format: got %q, allowed: text, json", format)
+}
+
+// onlyCollection returns the named collection, or, without a name, the one there is.
+func onlyCollection(cmd *cobra.Command, e *search.Engine, name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	list, err := e.Collections(cmd.Context())
+	if err != nil {
+		return "", err
+	}
+	switch len(list) {
+	case 0:
+		return "", errors.New("the data folder holds no collection yet; `ingest` makes one")
+	case 1:
+		return list[0].Name, nil
+	}
+	for _, c := range list {
+		if c.Name == defaultCollection {
+			return c.Name, nil
+		}
+	}
+	return "", fmt.Errorf("--collection: the data folder holds %d, name one", len(list))
+}
+
+// defaultCollection is where ingest puts documents unless told otherwise.
+const defaultCollection = "docs"

@@ -1,0 +1,53 @@
+// Command searchd serves a search engine and operates its data.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitSome   = 1 // some items failed
+	exitFailed = 2 // could not run
+)
+
+// errSome ends a command with exitSome; what failed has been told already.
+var errSome = errors.New("some items failed")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the program at once
+	}()
+	err := newRootCommand().ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return
+	case errors.Is(err, errSome):
+		os.Exit(exitSome)
+	default:
+		fmt.Fprintln(os.Stderr, "searchd:", err)
+		os.Exit(exitFailed)
+	}
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use: "searchd", Short: "Search documents by meaning and by words",
+		SilenceUsage: true, SilenceErrors: true,
+	}
+	root.PersistentFlags().String("config", "", "file of settings, a line `name = value` each")
+	root.AddCommand(newServeCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
+		newCheckCommand(), newBackupCommand(), newRestoreCommand(), newModelsCommand(), newConfigCommand(), newBenchCommand())
+	return root
+}

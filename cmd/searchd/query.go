@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"searchd/client"
+	"searchd/search"
+)
+
+func newQueryCommand() *cobra.Command {
+	var f engineFlags
+	var server, key, collection, mode, filter string
+	var limit int
+	var alpha float64
+	var asJSON, explain bool
+	cmd := &cobra.Command{
+		Use: "query TEXT...", Short: "Search a data folder or a running server",
+		Args: cobra.MinimumNArgs(1), PreRunE: fillSettings,
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&server, "server", "", "URL of a running server, instead of --data")
+	cmd.Flags().StringVar(&key, "key", "", "API key of the server")
+	cmd.Flags().StringVar(&collection, "collection", "", "collection (default: the only one, or docs)")
+	cmd.Flags().StringVar(&mode, "mode", "hybrid", "hybrid, semantic or keyword")
+	cmd.Flags().StringVar(&filter, "filter", "", "e.g. \"lang = 'en' AND year >= 2020\"")
+	cmd.Flags().IntVar(&limit, "limit", search.DefaultLimit, "hits")
+	cmd.Flags().Float64Var(&alpha, "alpha", -1, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	cmd.Flags().BoolVar(&explain, "explain", false, "say how each score came about")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		q := search.Query{Q: strings.Join(args, " "), Mode: search.Mode(mode), Filter: filter, Limit: &limit, Explain: explain}
+		if alpha != -1 {
+			q.Alpha = &alpha
+		}
+		var r *search.Response
+		var err error
+		if server != "" {
+			r, err = queryServer(cmd, server, key, collection, q)
+		} else {
+			r, err = queryFolder(cmd, &f, collection, q)
+		}
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			enc := json.NewEncoder(cmd.OutOrStdout())
+			enc.SetEscapeHTML(false)
+			return enc.Encode(r)
+		}
+		printHits(cmd.OutOrStdout(), r, isTerminal(cmd.OutOrStdout()))
+		return nil
+	}
+	return cmd
+}
+
+func queryFolder(cmd *cobra.Command, f *engineFlags, collection string, q search.Query) (*search.Response, error) {
+	e, err := f.open(true, tell)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	if collection, err = onlyCollection(cmd, e, collection); err != nil {
+		return nil, err
+	}
+	return e.Search(cmd.Context(), collection, q)
+}
+
+// queryServer asks a server. Queries and answers of the client have the JSON shape of the engine's.
+func queryServer(cmd *cobra.Command, server, key, collection string, q search.Query) (*search.Response, error) {
+	if collection == "" {
+		collection = defaultCollection
+	}
+	c, err := client.New(server, client.Options{Key: key})
+	if err != nil {
+		return nil, err
+	}
+	var asked client.Query
+	if err := convert(q, &asked); err != nil {
+		return nil, err
+	}
+	answer, err := c.Search(cmd.Context(), collection, asked)
+	if err != nil {
+		return nil, err
+	}
+	var r search.Response
+	return &r, convert(answer, &r)
+}
+
+// convert turns a value into another of the same JSON shape.
+func convert(from, to any) error {
+	b, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, to)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+var markTag = regexp.MustCompile(`</?mark>`)
+
+// printHits writes an answer for a person; on a terminal the query's words are bold.
+func printHits(w io.Writer, r *search.Response, color bool) {
+	bold, plain := "", ""
+	if color {
+		bold, plain = "\x1b[1m", "\x1b[0m"
+	}
+	if r.Degraded {
+		fmt.Fprintf(w, "(%s)\n\n", r.Reason)
+	}
+	for i, h := range r.Hits {
+		fmt.Fprintf(w, "%s%2d  %s%s  %.3f\n", bold, i+1, h.ID, plain, h.Score)
+		for _, p := range h.Passages {
+			text := p.Text
+			if p.Marked != "" {
+				text = markTag.ReplaceAllStringFunc(p.Marked, func(tag string) string {
+					if tag == "<mark>" {
+						return bold
+					}
+					return plain
+				})
+				text = unescape.Replace(text)
+			}
+			fmt.Fprintf(w, "    %s\n", shorten(text, bold, plain))
+		}
+		if h.Explain != nil {
+			printExplain(w, h.Explain)
+		}
+	}
+	fmt.Fprintf(w, "\n%d of %s%d (%s), %.1f ms\n", len(r.Hits), map[string]string{"gte": "at least "}[r.Total.Relation], r.Total.Value, r.Total.Of, r.TookMS)
+}
+
+// shownWords is how many words of a passage are shown, from a little before its first mark.
+const shownWords = 50
+
+// shorten returns the words of a passage around its first mark.
+func shorten(text, bold, plain string) string {
+	words := strings.Fields(text)
+	from := 0
+	if bold != "" {
+		for i, w := range words {
+			if strings.Contains(w, bold) {
+				from = max(0, min(i-shownWords/4, len(words)-shownWords))
+				break
+			}
+		}
+	}
+	to := min(from+shownWords, len(words))
+	out := strings.Join(words[from:to], " ")
+	if from > 0 {
+		out = "… " + out
+	}
+	if to < len(words) {
+		out += " …"
+	}
+	return out + plain
+}
+
+// unescape undoes html.EscapeString for the terminal.
+var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&amp;", "&")
+
+func printExplain(w io.Writer, e *search.Explain) {
+	if v := e.Vector; v != nil {
+		fmt.Fprintf(w, "    vector: cosine %.3f, normed %.3f, rank %d\n", v.Cosine, v.Norm, v.Rank)
+	}
+	if k := e.Keyword; k != nil {
+		fmt.Fprintf(w, "    keyword: BM25 %.3f, normed %.3f, rank %d", k.Score, k.Norm, k.Rank)
+		for _, t := range k.Terms {
+			fmt.Fprintf(w, "  %s %.2f", t.Term, t.Score)
+		}
+		fmt.Fprintln(w)
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"searchd/internal/lines"
+	"searchd/models"
+)
+
+func newRerankCommand() *cobra.Command {
+	var f modelFlags
+	cmd := &cobra.Command{
+		Use: "rerank", Short: "Score pairs from standard input with a cross-encoder",
+		Long: `Reads a line {"query": "...", "text": "..."} for each pair and writes a line {"score": raw logit} for each, in order.`,
+		Args: cobra.NoArgs, PreRunE: fillSettings,
+	}
+	f.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		o, err := f.options()
+		if err != nil {
+			return err
+		}
+		m, err := models.Open(f.model, o)
+		if err != nil {
+			return err
+		}
+		w := bufio.NewWriter(cmd.OutOrStdout())
+		enc := json.NewEncoder(w)
+		var pairs [][2]string
+		flush := func() error {
+			scores, err := m.Score(cmd.Context(), pairs)
+			if err != nil {
+				return err
+			}
+			pairs = pairs[:0]
+			for _, s := range scores {
+				if err := enc.Encode(map[string]float32{"score": s}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		err = lines.Read(cmd.InOrStdin(), maxInputLine, func(n int, line []byte) error {
+			var p struct{ Query, Text *string }
+			if err := json.Unmarshal(line, &p); err != nil || p.Query == nil || p.Text == nil {
+				return fmt.Errorf("line %d: want {\"query\": ..., \"text\": ...}: %v", n, err)
+			}
+			if pairs = append(pairs, [2]string{*p.Query, *p.Text}); len(pairs) == embedBatch {
+				return flush()
+			}
+			return nil
+		})
+		if err == nil && len(pairs) > 0 {
+			err = flush()
+		}
+		return errors.Join(err, w.Flush())
+	}
+	return cmd
+}

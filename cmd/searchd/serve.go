@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"searchd/api"
+	"searchd/models"
+	"searchd/search"
+)
+
+func newServeCommand() *cobra.Command {
+	var f engineFlags
+	var addr, logFormat, reranker, sparse string
+	var hosts []string
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the REST API and the web page",
+		Long: `Serves a data folder until SIGINT or SIGTERM; then it answers what is under way, saves and ends.
+Bound to 127.0.0.1 unless --addr says otherwise.`,
+		Args: cobra.NoArgs, PreRunE: fillSettings,
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:8080", "address to listen on")
+	cmd.Flags().StringVar(&reranker, "reranker", "", "cross-encoder for re-ranking: a folder like that of --model (default none)")
+	cmd.Flags().StringVar(&sparse, "sparse-model", "", "SPLADE checkpoint for sparse vectors: a folder like that of --model (default none)")
+	cmd.Flags().StringSliceVar(&hosts, "allowed-hosts", nil, "names under which the server may be asked, besides those of loopback; with names given, others are refused")
+	cmd.Flags().StringVar(&logFormat, "log-format", "text", "log lines on standard error: text or json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		log, err := logger(logFormat)
+		if err != nil {
+			return err
+		}
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			return fmt.Errorf("--addr: %w", err)
+		}
+		defer l.Close()
+		o, err := f.heads(reranker, sparse)
+		if err != nil {
+			return err
+		}
+		o.Notice = func(text string) { log.Info(text) }
+		e, err := f.openWith(false, o)
+		if err != nil {
+			return err
+		}
+		v, revision := version()
+		err = serve(cmd, l, e, api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: hosts})
+		if closeErr := e.Close(); err == nil {
+			err = closeErr
+		}
+		return err
+	}
+	return cmd
+}
+
+// heads loads the checkpoints that serve adds to the engine's own; they run with the same precision.
+func (f *engineFlags) heads(reranker, sparse string) (search.Options, error) {
+	var o search.Options
+	eo, err := f.options()
+	if err != nil {
+		return o, err
+	}
+	eo.Pooling = ""
+	if reranker != "" {
+		c, err := models.Open(reranker, eo)
+		if err != nil {
+			return o, fmt.Errorf("--reranker: %w", err)
+		}
+		if o.Reranker, err = search.NewReranker(c); err != nil {
+			return o, fmt.Errorf("--reranker: %w", err)
+		}
+	}
+	if sparse != "" {
+		eo.Sparse = true
+		c, err := models.Open(sparse, eo)
+		if err != nil {
+			return o, fmt.Errorf("--sparse-model: %w", err)
+		}
+		o.Sparse = c
+	}
+	return o, nil
+}
+
+func serve(cmd *cobra.Command, l net.Listener, e *search.Engine, o api.Options) error {
+	o.Engine = e
+	s, err := api.New(o)
+	if err != nil {
+		return err
+	}
+	o.Logger.Info("serving", "url", "http://"+l.Addr().String()+"/", "model", e.Model().Name, "data", cmd.Flag("data").Value.String())
+	return s.Serve(cmd.Context(), l)
+}
