@@ -1,0 +1,2 @@
+// Package e2e tests the whole path on the documents in testdata. It holds tests only.
+package e2e

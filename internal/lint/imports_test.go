@@ -1,0 +1,138 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rooms says which other rooms the packages of a room may import. Arrows point down only:
+//
+//	cmd -> api -> search -> { models -> encoder -> pooling, index, store } -> internal
+//
+// A layer may be skipped. Inside a room packages are free.
+var rooms = map[string]struct {
+	may []string
+	why string
+}{
+	"cmd":      {[]string{"api", "search", "models", "encoder", "pooling", "index", "store", "extract", "client", "internal"}, "commands put everything together"},
+	"api":      {[]string{"search", "models", "encoder", "pooling", "index", "store", "internal"}, "the API serves the engine; it neither reads files nor talks to itself over HTTP"},
+	"search":   {[]string{"models", "encoder", "pooling", "index", "store", "internal"}, "the engine must work without a server"},
+	"models":   {[]string{"encoder", "pooling", "internal"}, "finding and loading checkpoints knows nothing of indexes or storage"},
+	"encoder":  {[]string{"pooling", "internal"}, "the encoder is of use without an index"},
+	"pooling":  {[]string{"internal"}, "pooling is arithmetic"},
+	"index":    {[]string{"internal"}, "indexes are derived and disposable: they see ids, vectors and words, and never the store or the encoder"},
+	"store":    {[]string{"internal"}, "the store sees ids, bytes and []float32, so that it can be checked and repaired without a model or an index"},
+	"extract":  {nil, "extract stands on the ground, so that it can be used and fuzzed alone"},
+	"client":   {nil, "the client stands on the ground: whoever imports it must not get the engine with it"},
+	"internal": {nil, "what everybody may import must not import anybody"},
+}
+
+// everything may be imported by packages that hold tests and tools of the whole.
+var wholePackages = []string{"internal/e2e"}
+
+// owners are the packages that alone may import a module, so that it can be replaced at one place.
+var owners = []struct {
+	module, owner, why string
+}{
+	{"go.etcd.io/bbolt", "store", "bbolt is the only source of truth and its rules (open safely, copy what leaves a transaction) are kept in one place"},
+	{"github.com/labstack/echo", "api", "handlers are thin, so that the web framework can be changed"},
+	{"github.com/blevesearch", "index/keyword", "bleve is an implementation of the keyword index, and its query syntax must never see a user's text"},
+	{"log", "cmd api internal/e2e", "libraries return errors and do not log"},
+	{"log/slog", "cmd api internal/e2e", "libraries return errors and do not log"},
+	{"C", "", "the binary is static and pure Go"},
+	{"net/http/pprof", "", "importing it adds handlers to http.DefaultServeMux for everybody"},
+}
+
+func imports(f *file) (out []string) {
+	if f.test() {
+		return nil
+	}
+	for _, spec := range f.ast.Imports {
+		p, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // the compiler will say so
+		}
+		at := f.at(spec.Pos())
+		if target, ours := strings.CutPrefix(p, module+"/"); ours {
+			if v := checkDirection(f, target); v != "" {
+				out = append(out, at+v)
+			}
+			continue
+		}
+		for _, o := range owners {
+			if !within(p, o.module) || p == "log/slog" && o.module == "log" {
+				continue
+			}
+			if !slices.ContainsFunc(strings.Fields(o.owner), func(owner string) bool { return within(f.pkg(), owner) }) {
+				if o.owner == "" {
+					out = append(out, fmt.Sprintf("%s%s must not be imported: %s", at, p, o.why))
+				} else {
+					out = append(out, fmt.Sprintf("%sonly %s may import %s: %s", at, o.owner, p, o.why))
+				}
+			}
+		}
+	}
+	return out
+}
+
+func checkDirection(f *file, target string) string {
+	if slices.Contains(wholePackages, f.pkg()) {
+		return ""
+	}
+	rule, known := rooms[f.room()]
+	if !known {
+		return fmt.Sprintf("package %s belongs to no room; say in internal/lint what it may import", f.pkg())
+	}
+	to, _, _ := strings.Cut(target, "/")
+	if to == f.room() && !slices.Contains(wholePackages, target) || slices.Contains(rule.may, to) && !slices.Contains(wholePackages, target) {
+		return ""
+	}
+	return fmt.Sprintf("%s must not import %s: %s", f.pkg(), target, rule.why)
+}
+
+// within reports whether path is dir or below it, or a later version of it.
+func within(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+
+func TestImports(t *testing.T) {
+	each(t, imports)
+}
+
+func TestImportsCanFail(t *testing.T) {
+	for _, tt := range []struct {
+		path, imp string
+		want      int
+	}{
+		{"store/open.go", "go.etcd.io/bbolt", 0},
+		{"store/open.go", "searchd/internal/simd", 0},
+		{"store/open.go", "searchd/index/hnsw", 1},
+		{"store/open.go", "searchd/encoder", 1},
+		{"search/a.go", "go.etcd.io/bbolt/errors", 1},
+		{"search/a.go", "searchd/index/hnsw", 0},
+		{"search/a.go", "searchd/api", 1},
+		{"api/ui/a.go", "github.com/labstack/echo/v4", 0},
+		{"cmd/searchd/a.go", "github.com/labstack/echo/v4/middleware", 1},
+		{"index/keyword/a.go", "github.com/blevesearch/bleve/v2", 0},
+		{"index/keyword/a.go", "searchd/index/filter", 0},
+		{"index/hnsw/a.go", "github.com/blevesearch/bleve/v2/search", 1},
+		{"encoder/tokenizer/a.go", "searchd/models", 1},
+		{"models/a.go", "searchd/encoder/tokenizer", 0},
+		{"extract/a.go", "searchd/internal/simd", 1},
+		{"client/a.go", "searchd/api", 1},
+		{"cmd/ingest/a.go", "searchd/client", 0},
+		{"internal/eval/a.go", "searchd/encoder", 1},
+		{"internal/e2e/a.go", "searchd/api", 0},
+		{"search/a.go", "searchd/internal/e2e", 1},
+		{"attic/a.go", "searchd/search", 1},
+		{"encoder/a.go", "log", 1},
+		{"encoder/a.go", "log/slog", 1},
+		{"encoder/a.go", "C", 1},
+		{"api/a.go", "log/slog", 0},
+		{"api/a.go", "net/http/pprof", 1},
+		{"extract/a_test.go", "searchd/internal/simd", 0},
+	} {
+		violations(t, imports, tt.path, fmt.Sprintf("package p\n\nimport _ %q\n", tt.imp), tt.want)
+	}
+}
