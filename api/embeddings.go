@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"searchd/search"
@@ -136,46 +135,4 @@ func count(marks []bool) (n int) {
 		}
 	}
 	return n
-}
-
-type modelList struct {
-	Object string      `json:"object"`
-	Data   []modelItem `json:"data"`
-}
-
-type modelItem struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	OwnedBy string `json:"owned_by"`
-}
-
-func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
-	m := s.o.Engine.Model()
-	return writeJSON(w, http.StatusOK, modelList{"list", []modelItem{{m.Name, "model", s.started.Unix(), "searchd"}}})
-}
-
-// writeOpenAIError answers a problem in the shape that OpenAI's clients read.
-func writeOpenAIError(w http.ResponseWriter, p problem) {
-	typ := "invalid_request_error"
-	switch {
-	case p.Status == http.StatusTooManyRequests || p.Code == "overloaded":
-		typ = "rate_limit_error"
-	case p.Status >= 500:
-		typ = "server_error"
-	}
-	var body struct {
-		Error struct {
-			Message string  `json:"message"`
-			Type    string  `json:"type"`
-			Param   *string `json:"param"`
-			Code    string  `json:"code"`
-		} `json:"error"`
-	}
-	body.Error.Message, body.Error.Type, body.Error.Code = p.message(), typ, p.Code
-	if len(p.Errors) > 0 {
-		param := strings.TrimPrefix(p.Errors[0].Pointer, "/")
-		body.Error.Param = &param
-	}
-	writeJSON(w, p.Status, body)
 }

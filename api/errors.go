@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -20,6 +21,7 @@ var (
 	errTooLarge      = errors.New("request too large")
 	errMediaType     = errors.New("unsupported media type")
 	errNoRoute       = errors.New("no such route")
+	errNoModel       = errors.New("no such model")
 	errMethod        = errors.New("method not allowed")
 	errHost          = errors.New("host not allowed")
 	errOrigin        = errors.New("cross-origin request refused")
@@ -55,6 +57,7 @@ var failures = []failure{
 	{errTooLarge, 413, "too_large", "Request too large", ""},
 	{errMediaType, 415, "unsupported_media_type", "Unsupported media type", ""},
 	{errNoRoute, 404, "route_not_found", "No such route", ""},
+	{errNoModel, 404, "model_not_found", "Model not found", ""},
 	{errMethod, 405, "method_not_allowed", "Method not allowed", ""},
 	{errHost, 403, "host_not_allowed", "Host not allowed", ""},
 	{errOrigin, 403, "cross_origin", "Cross-origin request refused", ""},
@@ -72,15 +75,6 @@ func classify(err error) failure {
 	for _, f := range failures {
 		if errors.Is(err, f.is) {
 			return f
-		}
-	}
-	var he *echo.HTTPError
-	if errors.As(err, &he) {
-		switch he.Code {
-		case http.StatusNotFound:
-			return classify(errNoRoute)
-		case http.StatusMethodNotAllowed:
-			return classify(errMethod)
 		}
 	}
 	return internalFailure
@@ -106,6 +100,10 @@ type problem struct {
 	Code      string        `json:"code"`
 	RequestID string        `json:"request_id,omitempty"`
 	Errors    []problemItem `json:"errors,omitempty"`
+
+	// What clients made for other servers read; only where one of them may have asked.
+	Message string       `json:"message,omitempty"` // Cohere's
+	Error   *openAIError `json:"error,omitempty"`   // OpenAI's
 }
 
 // message is what an error body with a single text says.
@@ -176,6 +174,15 @@ var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 // writeError answers err. An answer that has already begun cannot be taken back; then the error is logged alone.
 func (s *Server) writeError(err error, c echo.Context) {
 	r, w := c.Request(), c.Response()
+	var he *echo.HTTPError
+	if errors.As(err, &he) { // of the router, whose words are not for clients
+		switch he.Code {
+		case http.StatusNotFound:
+			err = &requestError{kind: errNoRoute, detail: fmt.Sprintf("no such route: %s %s", r.Method, short(r.URL.EscapedPath()))}
+		case http.StatusMethodNotAllowed:
+			err = &requestError{kind: errMethod, detail: fmt.Sprintf("method %s: not allowed for %s", short(r.Method), short(r.URL.EscapedPath()))}
+		}
+	}
 	p, f := describe(err, r)
 	if f.status >= 500 && f.retry == "" || w.Committed {
 		s.log.Error("request failed", "method", r.Method, "route", c.Path(), "code", f.code, "error", err, "request_id", p.RequestID)
@@ -187,12 +194,16 @@ func (s *Server) writeError(err error, c echo.Context) {
 		w.Header().Set("Retry-After", f.retry)
 	}
 	switch path := c.Path(); {
-	case path == "/v1/embeddings", path == "/v1/models":
-		writeOpenAIError(w, p)
+	case openAIPaths[path]:
+		writeJSON(w, p.Status, map[string]*openAIError{"error": p.openAI()})
 		return
 	case teiPaths[path]:
 		writeTEIError(w, p)
 		return
+	case path == "/v1/rerank", path == "/v2/rerank":
+		p.Message = p.message()
+	case f.is == errNoRoute || f.is == errMethod: // a client may look for a route that only the server it was made for has
+		p.Message, p.Error = p.message(), p.openAI()
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)

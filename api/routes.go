@@ -54,6 +54,7 @@ func (s *Server) routes() []route {
 		{"POST", "/v2/rerank", s.rerank, docs, s.embeds, encode},
 		{"POST", "/v1/attention", s.attention, small, s.embeds, write},
 		{"GET", "/v1/models", s.models, 0, nil, quick},
+		{"GET", "/v1/models/{model}", s.model, 0, nil, quick},
 
 		{"POST", "/embed", s.teiEmbed, docs, s.embeds, encode},
 		{"POST", "/embed_all", s.teiEmbedAll, docs, s.embeds, write},
@@ -80,7 +81,7 @@ const writeGrace = 30 * time.Second
 // pathParam is a parameter of a path of the table, echoPath what echo writes for it.
 var (
 	pathParam = regexp.MustCompile(`\{\w+\}`)
-	echoPath  = map[string]string{"collection": ":collection", "id": "*", "file": "*"}
+	echoPath  = map[string]string{"collection": ":collection", "id": "*", "file": "*", "model": "*"}
 )
 
 // router binds the table to echo.

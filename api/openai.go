@@ -1,0 +1,64 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+type modelList struct {
+	Object string      `json:"object"`
+	Data   []modelItem `json:"data"`
+}
+
+type modelItem struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
+	return writeJSON(w, http.StatusOK, modelList{"list", []modelItem{s.modelItem()}})
+}
+
+func (s *Server) modelItem() modelItem {
+	return modelItem{s.o.Engine.Model().Name, "model", s.started.Unix(), "searchd"}
+}
+
+// model answers the model of a name, which may hold slashes.
+func (s *Server) model(w http.ResponseWriter, r *http.Request) error {
+	name, err := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), "/v1/models/"))
+	if m := s.modelItem(); err == nil && name == m.ID {
+		return writeJSON(w, http.StatusOK, m)
+	}
+	return &requestError{kind: errNoModel, detail: fmt.Sprintf("model: got %q, allowed: %s", short(name), s.o.Engine.Model().Name)}
+}
+
+// openAIPaths are the routes whose errors have OpenAI's shape alone.
+var openAIPaths = map[string]bool{"/v1/embeddings": true, "/v1/models": true, "/v1/models/*": true}
+
+// openAIError is an error as OpenAI's clients read it.
+type openAIError struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    string  `json:"code"`
+}
+
+// openAI returns the problem in OpenAI's words.
+func (p problem) openAI() *openAIError {
+	e := &openAIError{Message: p.message(), Type: "invalid_request_error", Code: p.Code}
+	switch {
+	case p.Status == http.StatusTooManyRequests || p.Code == "overloaded":
+		e.Type = "rate_limit_error"
+	case p.Status >= 500:
+		e.Type = "server_error"
+	}
+	if len(p.Errors) > 0 {
+		param := strings.TrimPrefix(p.Errors[0].Pointer, "/")
+		e.Param = &param
+	}
+	return e
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs the published clients of OpenAI (Node and Go) and Cohere (Node), unchanged, against a searchd of its own.
+# Needs Go, and node with npm; where they are missing it says so, and fails in CI. package.json and go.mod name the versions.
+set -euo pipefail
+cd "$(dirname "$0")"
+here=$PWD root=$PWD/../..
+dir=$(mktemp -d)
+trap 'kill "${server:-}" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$dir"' EXIT
+
+(cd "$root" && go build -o "$dir/" ./cmd/searchd)
+port=$((20000 + RANDOM % 20000))
+"$dir/searchd" serve --data "$dir/data" --addr "127.0.0.1:$port" --reranker "$root/encoder/testdata/cross-xlmr" >"$dir/log" 2>&1 &
+server=$!
+export SEARCHD_URL=http://127.0.0.1:$port
+for _ in $(seq 300); do curl -fs "$SEARCHD_URL/readyz" >/dev/null && break; sleep 0.1; done
+curl -fs "$SEARCHD_URL/readyz" >/dev/null || { cat "$dir/log"; exit 1; }
+
+go test -count=1 .
+
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+  echo "node or npm is missing: the clients of Node were not run"
+  [ "${CI:-}" != true ] || exit 1
+  exit 0
+fi
+cp "$here"/package.json "$here"/*.mjs "$dir"
+cd "$dir"
+npm install --no-audit --no-fund --no-update-notifier --ignore-scripts --loglevel=error
+node --test
