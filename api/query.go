@@ -38,7 +38,8 @@ func queryOf(p *params) (search.Query, error) {
 	q.Q, _ = p.text("q")
 	mode, _ := p.text("mode")
 	fusion, _ := p.text("fusion")
-	q.Mode, q.Fusion = search.Mode(mode), search.Fusion(fusion)
+	syntax, _ := p.text("syntax")
+	q.Mode, q.Fusion, q.Syntax = search.Mode(mode), search.Fusion(fusion), search.Syntax(syntax)
 	q.Filter, _ = p.text("filter")
 	q.Operator, _ = p.text("operator")
 	if fields, ok := p.text("fields"); ok {

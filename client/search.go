@@ -10,13 +10,14 @@ import (
 
 // Query asks a collection. The zero value of each field but Q means the server's default.
 type Query struct {
-	Q             string   `json:"q"`
+	Q             string   `json:"q"`                // words, "phrases", -exclusions
+	Syntax        string   `json:"syntax,omitempty"` // operators (default); plain: quotes and minus signs in Q mean nothing
 	Mode          string   `json:"mode,omitempty"`   // hybrid (default), semantic, keyword
 	Alpha         *float64 `json:"alpha,omitempty"`  // weight of the vector leg, 0..1
 	Fusion        string   `json:"fusion,omitempty"` // relative (default), rrf
 	Window        int      `json:"window,omitempty"`
 	Filter        string   `json:"filter,omitempty"` // e.g. lang = 'en' AND year >= 2020
-	Fields        []string `json:"fields,omitempty"` // of the keyword leg, with weights: "title^2"
+	Fields        []string `json:"fields,omitempty"` // of the keyword leg and of phrases, with weights: "title^2"
 	Operator      string   `json:"operator,omitempty"`
 	Limit         int      `json:"limit,omitempty"`
 	Offset        int      `json:"offset,omitempty"`
@@ -36,7 +37,17 @@ type Response struct {
 	TimingsMS map[string]float64 `json:"timings_ms"`
 	Degraded  bool               `json:"degraded"` // a leg could not run, and the answer is the other's
 	Reason    string             `json:"degraded_reason"`
+	Query     *QueryText         `json:"query,omitempty"` // how Q was read; nil where it is words alone
 	RequestID string             `json:"request_id"`
+}
+
+// QueryText is a query taken apart: what is ranked by, the phrases that must occur, the words and phrases that must not, and
+// those of both of which the analysis leaves nothing.
+type QueryText struct {
+	Text    string   `json:"text"`
+	Phrases []string `json:"phrases,omitempty"`
+	Without []string `json:"without,omitempty"`
+	Ignored []string `json:"ignored,omitempty"`
 }
 
 // Total counts matches: those of the legs named by Of; Relation is "eq", or "gte" where the count was cut.

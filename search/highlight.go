@@ -31,7 +31,7 @@ func (s *search) marker(ctx context.Context) (*marker, error) {
 }
 
 func (s *search) newMarker(ctx context.Context) (*marker, error) {
-	tokens, err := s.engine.backend.Analyze(ctx, s.collection, s.plan.Q)
+	tokens, err := s.engine.backend.Analyze(ctx, s.collection, s.plan.text.Text)
 	if err != nil {
 		return nil, err
 	}

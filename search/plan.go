@@ -2,8 +2,6 @@ package search
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +15,7 @@ type plan struct {
 	limit     int
 	alpha     float64
 	highlight bool
+	text      QueryText
 	words     backend.Words
 	filter    filter.Expr // nil: no filter
 }
@@ -25,9 +24,7 @@ type plan struct {
 func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 	p := &plan{Query: q, limit: DefaultLimit, alpha: defaultAlpha, highlight: true}
 	var wrong fieldErrors
-	if strings.TrimSpace(q.Q) == "" || !utf8.ValidString(q.Q) || len(q.Q) > MaxQueryBytes {
-		wrong.add("q", q.Q, fmt.Sprintf("1 to %d bytes of UTF-8 that are not all white space", MaxQueryBytes))
-	}
+	p.checkText(&wrong)
 	switch p.Mode {
 	case "":
 		p.Mode = Hybrid
@@ -78,6 +75,30 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 	return p, wrong.err()
 }
 
+// checkText reads q.
+func (p *plan) checkText(wrong *fieldErrors) {
+	switch p.Syntax {
+	case "", Operators, Plain:
+	default:
+		wrong.add("syntax", string(p.Syntax), "operators, plain")
+	}
+	if strings.TrimSpace(p.Q) == "" || !utf8.ValidString(p.Q) || len(p.Q) > MaxQueryBytes {
+		wrong.add("q", p.Q, fmt.Sprintf("1 to %d bytes of UTF-8 that are not all white space", MaxQueryBytes))
+		return
+	}
+	p.text = QueryText{Text: p.Q}
+	if p.Syntax == Plain {
+		return
+	}
+	p.text = ParseQueryText(p.Q)
+	if n := len(p.text.Phrases) + len(p.text.Without); n > maxOperators {
+		wrong.add("q", p.Q, fmt.Sprintf("at most %d phrases and exclusions, not %d; syntax plain takes quotes and minus signs as they are", maxOperators, n))
+	}
+	if p.text.Text == "" {
+		wrong.add("q", p.Q, "a word or phrase to look for beside what is excluded")
+	}
+}
+
 // checkPage checks limit and offset against the window.
 func (p *plan) checkPage(wrong *fieldErrors) {
 	if p.Limit != nil {
@@ -112,7 +133,7 @@ func (p *plan) checkRerank(wrong *fieldErrors, can bool) {
 
 // checkWords reads operator and fields.
 func (p *plan) checkWords(wrong *fieldErrors) {
-	p.words = backend.Words{Text: p.Q}
+	p.words = backend.Words{Text: p.text.Text}
 	switch p.Operator {
 	case "", "or":
 	case "and":
@@ -120,24 +141,8 @@ func (p *plan) checkWords(wrong *fieldErrors) {
 	default:
 		wrong.add("operator", p.Operator, "or, and")
 	}
-	if len(p.Fields) > 32 {
-		wrong.add("fields", len(p.Fields), "at most 32 fields")
-		return
-	}
-	for _, f := range p.Fields {
-		name, weight, ok := strings.Cut(f, "^")
-		w := 1.0
-		if ok {
-			var err error
-			if w, err = strconv.ParseFloat(weight, 64); err != nil || !(w > 0 && w <= 100) || math.IsInf(w, 0) {
-				wrong.add("fields", f, "name or name^weight, the weight above 0 and at most 100")
-				continue
-			}
-		}
-		if name == "" {
-			wrong.add("fields", f, "name or name^weight")
-			continue
-		}
-		p.words.Fields = append(p.words.Fields, backend.FieldWeight{Name: name, Weight: w})
+	var err error
+	if p.words.Fields, err = p.Fields.weights(); err != nil {
+		*wrong = append(*wrong, err.(*FieldError))
 	}
 }

@@ -38,14 +38,15 @@ const (
 
 // Query asks a collection. The zero value of each field means its default.
 type Query struct {
-	Q             string   `json:"q"`                        // what the user typed; never parsed as a query language
+	Q             string   `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [QueryText]
+	Syntax        Syntax   `json:"syntax,omitempty"`         // operators (default); plain: quotes and minus signs in Q mean nothing
 	Mode          Mode     `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
 	Alpha         *float64 `json:"alpha,omitempty"`          // weight of the vector leg, 0..1; nil: the checkpoint's default
 	Fusion        Fusion   `json:"fusion,omitempty"`         // relative (default), rrf
 	Window        int      `json:"window,omitempty"`         // documents per leg that take part, 1..10000; default 200. Pages are stable within it
 	Filter        string   `json:"filter,omitempty"`         // e.g. lang = 'en' AND year >= 2020
-	Fields        []string `json:"fields,omitempty"`         // text fields of the keyword leg with weights: "title^2"; default: all
-	Operator      string   `json:"operator,omitempty"`       // or (default), and: how many of the terms must occur
+	Fields        Fields   `json:"fields,omitempty"`         // text fields of the keyword leg and of phrases; default: all
+	Operator      string   `json:"operator,omitempty"`       // of the keyword leg: or (default), and: all the words must occur
 	Limit         *int     `json:"limit,omitempty"`          // hits per page, 1..1000; default 10
 	Offset        int      `json:"offset,omitempty"`         // hits to pass over; offset+limit <= window
 	Passages      int      `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
@@ -64,13 +65,14 @@ type Response struct {
 	TimingsMS map[string]float64 `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, rerank where asked, fetch
 	Degraded  bool               `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
 	Reason    string             `json:"degraded_reason,omitempty"`
+	Query     *QueryText         `json:"query,omitempty"`      // how Q was read; absent where it is words alone
 	RequestID string             `json:"request_id,omitempty"` // set by the server
 }
 
 // Total counts matches. Value counts the documents that the legs named by Of found.
 type Total struct {
 	Value    int    `json:"value"`
-	Relation string `json:"relation"` // "eq", or "gte" where the window cut the count
+	Relation string `json:"relation"` // "eq", or "gte" where the window cut the count, or more texts had all words of a phrase than are read
 	Of       string `json:"of"`       // "keyword", "vector" or "union"
 }
 

@@ -187,7 +187,7 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 			texts = append(texts, passageHit(parts, p))
 		}
 		if best := bestPassages(texts, cosines[i], m, 1); len(best) > 0 {
-			pairs, at = append(pairs, [2]string{s.plan.Q, s.titled(parts, texts[best[0]])}), append(at, i)
+			pairs, at = append(pairs, [2]string{s.plan.text.Text, s.titled(parts, texts[best[0]])}), append(at, i)
 		}
 	}
 	return pairs, at, nil

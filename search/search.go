@@ -14,7 +14,7 @@ import (
 // the collection's vectors come from another checkpoint.
 func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	start := time.Now()
-	c, r, err := e.open(ctx, collection)
+	c, rec, err := e.open(ctx, collection)
 	if err != nil {
 		return nil, err
 	}
@@ -23,11 +23,11 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 		return nil, err
 	}
 	if p.Mode != Keyword {
-		if err := e.sameModel(collection, r); err != nil {
+		if err := e.sameModel(collection, rec); err != nil {
 			return nil, err
 		}
 	}
-	s := &search{engine: e, collection: c.Name, record: r, plan: p, timings: map[string]float64{}}
+	s := &search{engine: e, collection: c.Name, record: rec, plan: p, timings: map[string]float64{}}
 	for _, step := range []struct {
 		name string
 		run  func(context.Context) error
@@ -49,10 +49,14 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 		}
 		s.time(step.name, began)
 	}
-	return &Response{
+	r := &Response{
 		Hits: s.hits, Total: s.total, TookMS: milliseconds(start), TimingsMS: s.timings,
 		Degraded: s.degraded != "", Reason: s.degraded,
-	}, nil
+	}
+	if p.text.operators() {
+		r.Query = &p.text
+	}
+	return r, nil
 }
 
 // search is one query on its way through the pipeline.
@@ -93,7 +97,7 @@ func (s *search) embed(ctx context.Context) error {
 	if s.plan.Mode == Keyword {
 		return nil
 	}
-	v, err := s.engine.queries.vector(ctx, s.engine.collector, s.plan.Q)
+	v, err := s.engine.queries.vector(ctx, s.engine.collector, s.plan.text.Text)
 	if err != nil {
 		if s.plan.Mode == Hybrid && ctx.Err() == nil {
 			s.plan.Mode, s.degraded = Keyword, "the query could not be encoded: keyword results only"
@@ -105,11 +109,40 @@ func (s *search) embed(ctx context.Context) error {
 	return nil
 }
 
+// filter makes the set of documents that may be found: by the filter, the phrases and the exclusions. Both legs stay within it.
 func (s *search) filter(ctx context.Context) (err error) {
-	if s.plan.filter != nil {
-		s.selection, err = s.engine.backend.Select(ctx, s.collection, s.plan.filter)
+	t := &s.plan.text
+	if t.Phrases, err = s.meaningful(ctx, t.Phrases); err != nil {
+		return err
 	}
+	if t.Without, err = s.meaningful(ctx, t.Without); err != nil {
+		return err
+	}
+	if s.plan.filter == nil && len(t.Phrases)+len(t.Without) == 0 {
+		return nil
+	}
+	subset := backend.Subset{Filter: s.plan.filter, With: t.Phrases, Without: t.Without, Rank: s.plan.words}
+	for _, f := range s.plan.words.Fields {
+		subset.Fields = append(subset.Fields, f.Name)
+	}
+	s.selection, err = s.engine.backend.Select(ctx, s.collection, subset)
 	return err
+}
+
+// meaningful returns the phrases of which the analysis leaves something, and notes the others as ignored.
+func (s *search) meaningful(ctx context.Context, phrases []string) (kept []string, err error) {
+	for _, p := range phrases {
+		tokens, err := s.engine.backend.Analyze(ctx, s.collection, p)
+		if err != nil {
+			return nil, err
+		}
+		if len(tokens) == 0 {
+			s.plan.text.Ignored = append(s.plan.text.Ignored, p)
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	return kept, nil
 }
 
 // find runs the legs that the mode asks for, at the same time.
@@ -232,7 +265,7 @@ func (s *search) fuse(context.Context) error {
 			}
 		}
 	}
-	if s.nearFull {
+	if s.nearFull || s.selection != nil && s.selection.Partial() {
 		s.total.Relation = "gte"
 	}
 	return nil

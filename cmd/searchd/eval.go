@@ -49,7 +49,7 @@ empty engine and asks every judged query; several modes may be named, joined by 
 		case sts != "":
 			return evalSTS(cmd, f, sts, asJSON)
 		}
-		q := search.Query{Fusion: search.Fusion(fusion), Passages: 1}
+		q := search.Query{Fusion: search.Fusion(fusion), Passages: 1, Syntax: search.Plain} // a set's queries were not typed into a search box
 		if alpha != -1 {
 			q.Alpha = &alpha
 		}

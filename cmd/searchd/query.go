@@ -17,12 +17,15 @@ import (
 
 func newQueryCommand() *cobra.Command {
 	var f engineFlags
-	var server, key, collection, mode, filter string
+	var server, key, collection, mode, filter, operator, fields string
 	var limit int
 	var alpha float64
 	var asJSON, explain bool
 	cmd := &cobra.Command{
 		Use: "query TEXT...", Short: "Search a data folder or a running server",
+		Long: `Search a data folder or a running server. In TEXT, "two words" is a phrase that must occur, and -word or -"two words"
+leaves out the documents that have it; quote TEXT for the shell: searchd query '"emergency fund" -mortgage'. Where TEXT begins with a
+minus, put -- in front of it.`,
 		Args: cobra.MinimumNArgs(1), PreRunE: fillSettings,
 	}
 	f.add(cmd)
@@ -31,12 +34,18 @@ func newQueryCommand() *cobra.Command {
 	cmd.Flags().StringVar(&collection, "collection", "", "collection (default: the only one, or docs)")
 	cmd.Flags().StringVar(&mode, "mode", "hybrid", "hybrid, semantic or keyword")
 	cmd.Flags().StringVar(&filter, "filter", "", "e.g. \"lang = 'en' AND year >= 2020\"")
+	cmd.Flags().StringVar(&operator, "operator", "or", "or, and: whether the keyword leg wants all the words")
+	cmd.Flags().StringVar(&fields, "fields", "", "text fields of the keyword leg, e.g. title^3,body (default: all)")
 	cmd.Flags().IntVar(&limit, "limit", search.DefaultLimit, "hits")
 	cmd.Flags().Float64Var(&alpha, "alpha", -1, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	cmd.Flags().BoolVar(&explain, "explain", false, "say how each score came about")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q := search.Query{Q: strings.Join(args, " "), Mode: search.Mode(mode), Filter: filter, Limit: &limit, Explain: explain}
+		q.Operator = operator
+		if fields != "" {
+			q.Fields = strings.Split(fields, ",")
+		}
 		if alpha != -1 {
 			q.Alpha = &alpha
 		}

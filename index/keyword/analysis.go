@@ -52,10 +52,11 @@ const maxTerm = 128
 const pieceBytes = 1 << 16
 
 // Token is a term of a text and the bytes [Start, End) of the text that it stands for. Tokens of one word can overlap:
-// the word and its parts.
+// the word and its parts. Position counts the words of the text, those that the analysis drops too.
 type Token struct {
 	Term       string
 	Start, End int
+	Position   int
 }
 
 // analyzer turns texts into terms. It is safe for concurrent use.
@@ -96,8 +97,14 @@ func newEnglish(cache *registry.Cache) (analysis.Analyzer, error) {
 }
 
 // each calls yield with every term of text in order; the term is valid only during the call. It stops when yield
-// returns false. A text is analysed in pieces cut at white space, which no term spans.
+// returns false.
 func (a analyzer) each(text string, yield func(term []byte, start, end int) bool) {
+	a.eachPlaced(text, func(term []byte, start, end, _ int) bool { return yield(term, start, end) })
+}
+
+// eachPlaced is each with the positions of the terms. A text is analysed in pieces cut at white space, which no term spans.
+func (a analyzer) eachPlaced(text string, yield func(term []byte, start, end, position int) bool) {
+	before, last := 0, 0 // positions of the pieces before, and the last of all
 	for base := 0; base < len(text); {
 		piece := text[base:]
 		if len(piece) > pieceBytes {
@@ -108,11 +115,12 @@ func (a analyzer) each(text string, yield func(term []byte, start, end int) bool
 			if len(term) > maxTerm {
 				term = term[:cutRune(term, maxTerm)]
 			}
-			if len(term) > 0 && !yield(term, base+t.Start, base+t.End) {
+			last = max(last, before+t.Position)
+			if len(term) > 0 && !yield(term, base+t.Start, base+t.End, before+t.Position) {
 				return
 			}
 		}
-		base += len(piece)
+		base, before = base+len(piece), last
 	}
 }
 
@@ -143,8 +151,8 @@ func cutRune(b []byte, n int) int {
 // stands for: what a highlighter marks.
 func (x *Index) Analyze(text string) []Token {
 	var tokens []Token
-	x.analyzer.each(text, func(term []byte, start, end int) bool {
-		tokens = append(tokens, Token{string(term), start, end})
+	x.analyzer.eachPlaced(text, func(term []byte, start, end, position int) bool {
+		tokens = append(tokens, Token{string(term), start, end, position})
 		return true
 	})
 	return tokens

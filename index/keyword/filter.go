@@ -22,12 +22,7 @@ func (x *Index) Filter(ctx context.Context, e filter.Expr) (*roaring.Bitmap, err
 			if err != nil {
 				return err
 			}
-			s.live(local)
-			nos := make([]uint32, 0, local.GetCardinality())
-			for it := local.Iterator(); it.HasNext(); {
-				nos = append(nos, s.nos[it.Next()])
-			}
-			result.AddMany(nos)
+			s.addNumbers(result, s.live(local))
 		}
 		return nil
 	})

@@ -18,6 +18,8 @@ const (
 	maxAnalyzed = 512
 	// maxFields is the number of fields that a query can name.
 	maxFields = 64
+	// maxWeight of a field.
+	maxWeight = 10_000
 	// maxQueryBytes of a query are analysed.
 	maxQueryBytes = 32 << 10
 )
@@ -125,8 +127,8 @@ func planFields(v *view, q Query) ([]FieldWeight, error) {
 			if !ok {
 				w = 1
 			}
-			if !(w > 0 && w <= 1000) {
-				return nil, fmt.Errorf("%w: weight of field %q is %v, must be above 0 and at most 1000", ErrQuery, name, w)
+			if !(w > 0 && w <= maxWeight) {
+				return nil, fmt.Errorf("%w: weight of field %q is %v, must be above 0 and at most %d", ErrQuery, name, w, maxWeight)
 			}
 			out = append(out, FieldWeight{name, w})
 		}
@@ -140,8 +142,8 @@ func planFields(v *view, q Query) ([]FieldWeight, error) {
 		if f.Weight == 0 {
 			f.Weight = 1
 		}
-		if !(f.Weight > 0 && f.Weight <= 1000) {
-			errs = append(errs, fmt.Errorf("%w: weight of field %q is %v, must be above 0 and at most 1000", ErrQuery, f.Name, f.Weight))
+		if !(f.Weight > 0 && f.Weight <= maxWeight) {
+			errs = append(errs, fmt.Errorf("%w: weight of field %q is %v, must be above 0 and at most %d", ErrQuery, f.Name, f.Weight, maxWeight))
 		}
 		if slices.ContainsFunc(fields[:i], func(g FieldWeight) bool { return g.Name == f.Name }) {
 			errs = append(errs, fmt.Errorf("%w: field %q is named twice", ErrQuery, f.Name))

@@ -22,14 +22,37 @@ type splitWords struct{}
 // Filter implements analysis.TokenFilter.
 func (splitWords) Filter(input analysis.TokenStream) analysis.TokenStream {
 	output := make(analysis.TokenStream, 0, len(input))
+	shift := 0 // positions that the parts of earlier words have taken beyond the one of their word
 	for _, t := range input {
+		t.Position += shift
 		if simpleWord(t.Term) {
 			output = append(output, t)
 			continue
 		}
+		first := len(output)
 		output = splitToken(output, t)
+		shift += placeParts(output[first:], t.Position)
 	}
 	return output
+}
+
+// placeParts gives the parts of one word the positions from at on, so that phrases find them in order, and returns how many
+// positions they take beyond the first. A whole and the first of its humps share a position.
+func placeParts(parts analysis.TokenStream, at int) (beyond int) {
+	position, end := at, 0
+	for i, p := range parts {
+		switch hump := p.Start < end; {
+		case i > 0 && (!hump || p.Start > parts[i-1].Start):
+			position++
+			fallthrough
+		default:
+			if !hump {
+				end = p.End
+			}
+		}
+		p.Position = position
+	}
+	return position - at
 }
 
 // simpleWord says, for most words quickly, that splitToken would keep the word.

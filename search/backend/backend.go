@@ -98,9 +98,20 @@ type Outcome struct {
 	Revision uint64
 }
 
-// Selection is a set of documents that a filter chose; only its backend can read it.
+// Subset says which documents may be found: those that pass Filter, hold every phrase of With and none of Without. A phrase is in
+// a text where its terms stand in its order and at its distances; a phrase without terms says nothing.
+type Subset struct {
+	Filter  filter.Expr // nil: all
+	With    []string    // each in one of Fields
+	Fields  []string    // empty: all text fields
+	Without []string    // each in any text field
+	Rank    Words       // where too many texts would have to be read for phrases: the best of these are, and the others are left out
+}
+
+// Selection is a set of documents that a [Subset] chose; only its backend can read it.
 type Selection interface {
-	Len() int // documents in the set
+	Len() int      // documents in the set
+	Partial() bool // some that belong to the set may be missing; none is in it wrongly
 }
 
 // Words is a keyword query.
@@ -146,10 +157,11 @@ type TermScore struct {
 	Score float64
 }
 
-// Token is a term of an analysed text with its byte offsets [Start, End).
+// Token is a term of an analysed text with its byte offsets [Start, End) and its place among the words of the text.
 type Token struct {
 	Term       string
 	Start, End int
+	Position   int
 }
 
 // Problem is a fault that [Backend.Check] found.
@@ -195,7 +207,7 @@ type VectorFinder interface {
 
 // WordFinder finds documents by words and by filter.
 type WordFinder interface {
-	Select(ctx context.Context, collection string, e filter.Expr) (Selection, error)
+	Select(ctx context.Context, collection string, s Subset) (Selection, error)
 	// Words returns the k documents with the largest BM25, best first.
 	Words(ctx context.Context, collection string, q Words, k int, sel Selection) (WordMatches, error)
 	WordScores(ctx context.Context, collection string, q Words, refs []Ref) ([]float64, error)

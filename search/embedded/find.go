@@ -6,32 +6,9 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/filter"
 	"searchd/index/keyword"
 	"searchd/search/backend"
 )
-
-// selection is a filtered set of documents; the set of their slots is made when the vector leg first asks for it.
-type selection struct {
-	documents *roaring.Bitmap
-	slots     *roaring.Bitmap
-}
-
-func (s *selection) Len() int { return int(s.documents.GetCardinality()) }
-
-// Select returns the documents that pass a filter.
-func (b *Backend) Select(ctx context.Context, name string, e filter.Expr) (backend.Selection, error) {
-	c, release, err := b.collection(name)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	docs, err := c.words.Filter(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	return &selection{documents: docs, slots: c.slots.of(docs)}, nil
-}
 
 // bitmaps returns the sets of a selection; nil sets for none.
 func bitmaps(s backend.Selection) (documents, slots *roaring.Bitmap) {
@@ -51,7 +28,10 @@ func (c *collection) query(q backend.Words) keyword.Query {
 	if len(q.Fields) == 0 {
 		k.Weights = c.config.Mapping.Weights()
 	}
-	for _, f := range q.Fields {
+	for _, f := range q.Fields { // on top of the mapping's weight
+		if w := c.config.Mapping[f.Name].Weight; w > 0 {
+			f.Weight *= w
+		}
 		k.Fields = append(k.Fields, keyword.FieldWeight{Name: f.Name, Weight: f.Weight})
 	}
 	return k

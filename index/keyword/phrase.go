@@ -1,0 +1,149 @@
+package keyword
+
+import (
+	"context"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+)
+
+// maxPhraseTerms of a phrase count.
+const maxPhraseTerms = 256
+
+// Phrase is an analysed sequence of words. What the analysis drops, stop words mostly, leaves a gap of its width: a phrase with a
+// stop word in the middle is in a text that has any one word there.
+type Phrase struct {
+	terms []phraseTerm
+}
+
+type phraseTerm struct {
+	text   string
+	offset int // from the position of the first term
+}
+
+// Phrase analyses text as a phrase.
+func (x *Index) Phrase(text string) Phrase {
+	var p Phrase
+	first := 0
+	x.analyzer.eachPlaced(text, func(term []byte, _, _, position int) bool {
+		if len(p.terms) == 0 {
+			first = position
+		}
+		p.terms = append(p.terms, phraseTerm{string(term), position - first})
+		return len(p.terms) < maxPhraseTerms
+	})
+	return p
+}
+
+// Len is the number of terms. The index knows the documents with a phrase of one term; of longer ones, those with all of the terms.
+func (p Phrase) Len() int { return len(p.terms) }
+
+// Holds says whether the phrase is in text. An empty phrase is in every text.
+func (x *Index) Holds(text string, p Phrase) bool {
+	if len(p.terms) == 0 {
+		return true
+	}
+	wanted := make(map[string]map[int]bool, len(p.terms)) // term to its positions
+	for _, t := range p.terms {
+		wanted[t.text] = nil
+	}
+	x.analyzer.eachPlaced(text, func(term []byte, _, _, position int) bool {
+		at, ok := wanted[string(term)]
+		if !ok {
+			return true
+		}
+		if at == nil {
+			at = map[int]bool{}
+			wanted[string(term)] = at
+		}
+		at[position] = true
+		return true
+	})
+	for first := range wanted[p.terms[0].text] {
+		if followed(wanted, p.terms, first) {
+			return true
+		}
+	}
+	return false
+}
+
+// followed says whether all terms have their places after a first one.
+func followed(positions map[string]map[int]bool, terms []phraseTerm, first int) bool {
+	for _, t := range terms {
+		if !positions[t.text][first+t.offset] {
+			return false
+		}
+	}
+	return true
+}
+
+// WithTerms returns the documents that have all terms of p in one and the same of fields, none meaning every text field. An empty
+// phrase has none.
+func (x *Index) WithTerms(ctx context.Context, p Phrase, fields []string) (*roaring.Bitmap, error) {
+	result := roaring.New()
+	if len(p.terms) == 0 {
+		return result, nil
+	}
+	err := x.read(func(v *view) error {
+		names := fields
+		if len(names) == 0 {
+			names = v.fields
+		}
+		for _, s := range v.segments {
+			local := roaring.New()
+			for _, name := range names {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				docs, err := s.withTerms(p, name)
+				if err != nil {
+					return err
+				}
+				local.Or(docs)
+			}
+			s.addNumbers(result, s.live(local))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// withTerms returns the local numbers of the documents that have all terms of p in a field, deleted ones among them.
+func (s *segmentView) withTerms(p Phrase, field string) (*roaring.Bitmap, error) {
+	dict, err := s.segment.Dictionary(textPrefix + field)
+	if err != nil {
+		return nil, err
+	}
+	var all *roaring.Bitmap
+	var pl segment.PostingsList
+	for _, t := range p.terms {
+		if pl, err = dict.PostingsList([]byte(t.text), nil, pl); err != nil {
+			return nil, err
+		}
+		docs := roaring.New()
+		if err := orInto(docs, pl); err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = docs
+		} else {
+			all.And(docs)
+		}
+		if all.IsEmpty() {
+			break
+		}
+	}
+	return all, nil
+}
+
+// addNumbers adds the document numbers of local to dst.
+func (s *segmentView) addNumbers(dst, local *roaring.Bitmap) {
+	nos := make([]uint32, 0, local.GetCardinality())
+	for it := local.Iterator(); it.HasNext(); {
+		nos = append(nos, s.nos[it.Next()])
+	}
+	dst.AddMany(nos)
+}

@@ -1,0 +1,228 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"searchd/index/keyword"
+	"searchd/search/backend"
+	"searchd/store"
+)
+
+// Bounds of reading texts for phrases: about a second of one core.
+const (
+	phraseDocuments = 10_000
+	phraseBytes     = 8 << 20
+	phrasePage      = 128 // documents between two looks at the bounds
+)
+
+// selection is a set of documents with the set of their slots.
+type selection struct {
+	documents *roaring.Bitmap
+	slots     *roaring.Bitmap
+	partial   bool
+}
+
+// Len implements backend.Selection.
+func (s *selection) Len() int { return int(s.documents.GetCardinality()) }
+
+// Partial implements backend.Selection.
+func (s *selection) Partial() bool { return s.partial }
+
+// Select returns the documents of a subset.
+//
+//  1. The filter, and the words that must or must not occur, are answered from the postings.
+//  2. Of phrases the postings tell only which documents have all their words in one field. The texts of these are read from the
+//     store and analysed again, up to the bounds above, best BM25 first; what is beyond the bounds is left out.
+func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (backend.Selection, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	docs, err := c.words.Filter(ctx, s.Filter)
+	if err != nil {
+		return nil, err
+	}
+	check := phraseCheck{c: c, fields: s.Fields, doubtful: roaring.New(), documents: phraseDocuments, bytes: phraseBytes}
+	for _, text := range s.With {
+		p := c.words.Phrase(text)
+		if p.Len() == 0 {
+			continue
+		}
+		have, err := c.words.WithTerms(ctx, p, s.Fields)
+		if err != nil {
+			return nil, err
+		}
+		if docs.And(have); p.Len() > 1 {
+			check.with = append(check.with, p)
+		}
+	}
+	for _, text := range s.Without {
+		p := c.words.Phrase(text)
+		have, err := c.words.WithTerms(ctx, p, nil)
+		if err != nil {
+			return nil, err
+		}
+		if p.Len() > 1 {
+			check.without = append(check.without, p)
+			check.doubtful.Or(have)
+		} else {
+			docs.AndNot(have)
+		}
+	}
+	if len(check.with) > 0 {
+		check.doubtful = docs.Clone()
+	} else {
+		check.doubtful.And(docs)
+	}
+	sel := &selection{documents: docs}
+	if !check.doubtful.IsEmpty() {
+		passed, whole, err := check.run(ctx, c.query(s.Rank))
+		if err != nil {
+			return nil, err
+		}
+		docs.AndNot(check.doubtful)
+		docs.Or(passed)
+		sel.partial = !whole
+	}
+	sel.slots = c.slots.of(docs)
+	return sel, nil
+}
+
+// phraseCheck reads texts for phrases of several words.
+type phraseCheck struct {
+	c             *collection
+	with, without []keyword.Phrase
+	fields        []string        // of with; empty: all
+	doubtful      *roaring.Bitmap // documents to be read
+	documents     int             // at most
+	bytes         int64           // of text, at most; a page more may be read
+}
+
+// run returns the doubtful documents that pass. whole is false where the bounds ended it; what was not read has not passed.
+func (p *phraseCheck) run(ctx context.Context, rank keyword.Query) (passed *roaring.Bitmap, whole bool, err error) {
+	nos, whole, err := p.order(ctx, rank)
+	if err != nil {
+		return nil, false, err
+	}
+	passed = roaring.New()
+	keep := make([]bool, phrasePage)
+	for read := int64(0); len(nos) > 0; nos = nos[min(len(keep), len(nos)):] {
+		if read >= p.bytes {
+			return passed, false, nil
+		}
+		page := nos[:min(len(keep), len(nos))]
+		n, err := p.page(ctx, page, keep)
+		if err != nil {
+			return nil, false, err
+		}
+		read += n
+		for i, no := range page {
+			if keep[i] {
+				passed.Add(no)
+			}
+		}
+	}
+	return passed, whole, nil
+}
+
+// order returns the documents to read, the best first where they may be too many.
+func (p *phraseCheck) order(ctx context.Context, rank keyword.Query) (nos []uint32, whole bool, err error) {
+	if p.doubtful.GetCardinality() <= phrasePage {
+		return p.doubtful.ToArray(), true, nil
+	}
+	rank.Operator = keyword.Or
+	hits, _, err := p.c.words.Search(ctx, rank, p.documents, p.doubtful)
+	if err != nil {
+		return nil, false, err
+	}
+	rest := p.doubtful.Clone()
+	for _, h := range hits {
+		nos = append(nos, h.No)
+		rest.Remove(h.No)
+	}
+	for it := rest.Iterator(); it.HasNext() && len(nos) < p.documents; {
+		nos = append(nos, it.Next())
+	}
+	return nos, uint64(len(nos)) == p.doubtful.GetCardinality(), nil
+}
+
+// page reads documents, side by side, and says of each whether it passes.
+func (p *phraseCheck) page(ctx context.Context, nos []uint32, keep []bool) (read int64, err error) {
+	var bytes atomic.Int64
+	var wg sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), len(nos))
+	errs := make([]error, workers)
+	for w := range workers {
+		wg.Go(func() {
+			defer func() {
+				if v := recover(); v != nil {
+					errs[w] = fmt.Errorf("reading texts for phrases: panic: %v", v)
+				}
+			}()
+			errs[w] = p.c.store.View(ctx, p.c.id, func(tx *store.Tx) error {
+				for i := w; i < len(nos) && ctx.Err() == nil; i += workers {
+					n, pass, err := p.one(tx, nos[i])
+					if err != nil {
+						return err
+					}
+					keep[i] = pass
+					bytes.Add(int64(n))
+				}
+				return ctx.Err()
+			})
+		})
+	}
+	wg.Wait()
+	return bytes.Load(), errors.Join(errs...)
+}
+
+// one reads a document and says whether it passes, and how many bytes of text were read. One that is gone does not pass.
+func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err error) {
+	d, err := tx.DocumentByNo(no)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	e, err := p.c.entry(no, d.Fields)
+	if err != nil {
+		return 0, false, err
+	}
+	for _, f := range e.Text {
+		bytes += len(f.Text)
+	}
+	for _, phrase := range p.with {
+		if !p.holds(e, phrase, p.fields) {
+			return bytes, false, nil
+		}
+	}
+	for _, phrase := range p.without {
+		if p.holds(e, phrase, nil) {
+			return bytes, false, nil
+		}
+	}
+	return bytes, true, nil
+}
+
+// holds says whether a phrase is in one of fields of e; none means all.
+func (p *phraseCheck) holds(e keyword.Entry, phrase keyword.Phrase, fields []string) bool {
+	for _, f := range e.Text {
+		named := len(fields) == 0
+		for _, name := range fields {
+			named = named || name == f.Name
+		}
+		if named && p.c.words.Holds(f.Text, phrase) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,118 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Syntax says how the text of a query is read.
+type Syntax string
+
+// The syntaxes. The empty Syntax is Operators.
+const (
+	Operators Syntax = "operators" // phrases and exclusions, see [QueryText]
+	Plain     Syntax = "plain"     // words alone: a text that nobody typed into a search box
+)
+
+// maxOperators is the most phrases and exclusions of one query.
+const maxOperators = 32
+
+// QueryText is what a user typed, taken apart.
+//
+// The rules:
+//  1. "two words" is a phrase: its words must occur next to one another, in this order, in one text field. The analysis of the
+//     collection's language applies: "running shoes" is also found as "running shoe", and where the phrase has a stop word any word may
+//     stand. A quote opens a phrase where no letter or digit stands before it, and closes it where none stands after it; “ ” and „ are quotes too.
+//  2. -word and -"two words" exclude the documents that have the word or phrase in any text field. The minus stands at the beginning or
+//     after white space, and a letter or a phrase follows at once. -40 is a number.
+//  3. Everything else is literal text: a quote that nothing closes, 5" in the middle of words, a lone minus, --flag, AND, OR, *, ^, :, ~.
+//  4. A document that lacks a phrase or has an excluded word is not found, in no mode: neither by words nor by meaning.
+//  5. Text is what is left without quotes and exclusions. The keyword leg ranks by its words and the checkpoint encodes it.
+//  6. A phrase or an exclusion of which the analysis leaves nothing ("to be or not to be" in English) is ignored, and named in Ignored.
+type QueryText struct {
+	Text    string   `json:"text"`
+	Phrases []string `json:"phrases,omitempty"`
+	Without []string `json:"without,omitempty"`
+	Ignored []string `json:"ignored,omitempty"`
+}
+
+// operators says whether the text was more than words.
+func (t QueryText) operators() bool { return len(t.Phrases)+len(t.Without)+len(t.Ignored) > 0 }
+
+// ParseQueryText takes apart what a user typed. A text without operators is its own Text, byte by byte.
+func ParseQueryText(q string) QueryText {
+	var t QueryText
+	var text strings.Builder
+	before := ' ' // the character before q[i]
+	for i := 0; i < len(q); {
+		r, size := utf8.DecodeRuneInString(q[i:])
+		if r == '-' && unicode.IsSpace(before) {
+			if what, end := excluded(q, i+size); what != "" {
+				t.Without = append(t.Without, what)
+				text.WriteByte(' ')
+				before, _ = utf8.DecodeLastRuneInString(q[:end])
+				i = end
+				continue
+			}
+		}
+		if isQuote(r) && !isWordRune(before) {
+			if phrase, end := quoted(q, i+size); phrase != "" {
+				t.Phrases = append(t.Phrases, phrase)
+				text.WriteString(" " + phrase + " ")
+				before, i = '"', end
+				continue
+			}
+		}
+		text.WriteRune(r)
+		before = r
+		i += size
+	}
+	if len(t.Phrases)+len(t.Without) == 0 {
+		t.Text = q
+		return t
+	}
+	if t.Text = strings.Join(strings.Fields(text.String()), " "); !strings.ContainsFunc(t.Text, isWordRune) {
+		t.Text = ""
+	}
+	return t
+}
+
+// excluded reads what a minus before q[at:] excludes and where it ends; "" for nothing.
+func excluded(q string, at int) (what string, end int) {
+	r, size := utf8.DecodeRuneInString(q[at:])
+	switch {
+	case isQuote(r):
+		return quoted(q, at+size)
+	case unicode.IsLetter(r):
+		end = len(q)
+		if i := strings.IndexFunc(q[at:], unicode.IsSpace); i >= 0 {
+			end = at + i
+		}
+		return q[at:end], end
+	}
+	return "", at
+}
+
+// quoted reads the phrase whose opening quote ends at q[at], and where it ends; "" where no quote closes it or it has no words.
+func quoted(q string, at int) (phrase string, end int) {
+	for i := at; i < len(q); {
+		r, size := utf8.DecodeRuneInString(q[i:])
+		if isQuote(r) {
+			if after, _ := utf8.DecodeRuneInString(q[i+size:]); !isWordRune(after) {
+				if phrase = strings.Join(strings.Fields(q[at:i]), " "); !strings.ContainsFunc(phrase, isWordRune) {
+					phrase = ""
+				}
+				return phrase, i + size
+			}
+		}
+		i += size
+	}
+	return "", at
+}
+
+func isQuote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '„' }
+
+func isWordRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
+}
