@@ -45,6 +45,8 @@ var failures = []failure{
 	{search.ErrCollectionNotFound, 404, "collection_not_found", "Collection not found", ""},
 	{search.ErrDocumentNotFound, 404, "document_not_found", "Document not found", ""},
 	{search.ErrCollectionExists, 409, "collection_exists", "Collection exists", ""},
+	{search.ErrAliasNotFound, 404, "alias_not_found", "Alias not found", ""},
+	{search.ErrAliased, 409, "collection_aliased", "Collection has an alias", ""},
 	{search.ErrModelMismatch, 409, "model_mismatch", "Collection was built with another checkpoint", ""},
 	{search.ErrConflict, 412, "revision_conflict", "Revision is not the expected one", ""},
 	{search.ErrInvalid, 400, "invalid_request", "Invalid request", ""},

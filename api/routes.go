@@ -49,6 +49,11 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/collections/{collection}/search", s.getSearch, 0, s.searches, find},
 		{"POST", "/v1/collections/{collection}/search", s.postSearch, small, s.searches, find},
 
+		{"GET", "/v1/aliases", s.listAliases, 0, nil, quick},
+		{"GET", "/v1/aliases/{alias}", s.alias, 0, nil, quick},
+		{"PUT", "/v1/aliases/{alias}", s.putAlias, small, s.writes, write},
+		{"DELETE", "/v1/aliases/{alias}", s.deleteAlias, 0, s.writes, write},
+
 		{"POST", "/v1/embeddings", s.embeddings, docs, s.embeds, encode},
 		{"POST", "/v1/rerank", s.rerank, docs, s.embeds, encode},
 		{"POST", "/v2/rerank", s.rerank, docs, s.embeds, encode},
@@ -81,7 +86,7 @@ const writeGrace = 30 * time.Second
 // pathParam is a parameter of a path of the table, echoPath what echo writes for it.
 var (
 	pathParam = regexp.MustCompile(`\{\w+\}`)
-	echoPath  = map[string]string{"collection": ":collection", "id": "*", "file": "*", "model": "*"}
+	echoPath  = map[string]string{"collection": ":collection", "id": "*", "file": "*", "model": "*", "alias": ":alias"}
 )
 
 // router binds the table to echo.

@@ -37,6 +37,14 @@ type CollectionWriter interface {
 	DropCollection(ctx context.Context, name string) error
 }
 
+// Aliases keeps second names of collections.
+type Aliases interface {
+	Aliases(ctx context.Context) ([]search.Alias, error)
+	Alias(ctx context.Context, alias string) (search.Alias, error)
+	SetAlias(ctx context.Context, alias, collection string) (created bool, err error)
+	DeleteAlias(ctx context.Context, alias string) error
+}
+
 // Documents reads the documents of a collection, and writes them.
 type Documents interface {
 	Ingest(ctx context.Context, collection string, docs []search.Document) ([]search.ItemResult, error)
@@ -79,6 +87,7 @@ type Engine interface {
 	Searcher
 	CollectionReader
 	CollectionWriter
+	Aliases
 	Documents
 	Deleter
 	Embedder

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"searchd/encoder"
 	"searchd/models"
@@ -31,6 +30,7 @@ type Engine struct {
 	reranker  Reranker      // nil: none
 	sparse    SparseEncoder // nil: none
 	backend   backend.Backend
+	catalog   *catalog
 	queries   *queryCache
 	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
 
@@ -72,6 +72,10 @@ func Open(dir string, o Options) (*Engine, error) {
 		}
 		e.backend = b
 	}
+	var err error
+	if e.catalog, err = openCatalog(e.backend); err != nil {
+		return nil, errors.Join(err, e.backend.Close())
+	}
 	return e, nil
 }
 
@@ -100,127 +104,9 @@ func (e *Engine) Ready() error {
 // Model describes the checkpoint that encodes.
 func (e *Engine) Model() ModelInfo { return e.embedder.Model() }
 
-// CreateCollection makes a collection. It returns [ErrCollectionExists] if there is one of this name.
-func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) (CollectionInfo, error) {
-	if err := checkCollectionName(name); err != nil {
-		return CollectionInfo{}, err
-	}
-	m := e.embedder.Model()
-	if err := s.Validate(m.MaxTokens); err != nil {
-		return CollectionInfo{}, err
-	}
-	config, err := record{Settings: s, Model: m, Created: time.Now().UTC()}.config()
-	if err != nil {
-		return CollectionInfo{}, err
-	}
-	if err := e.backend.Create(ctx, name, config); err != nil {
-		return CollectionInfo{}, translate(err)
-	}
-	return e.Collection(ctx, name)
-}
-
-// EnsureCollection makes a collection or changes the settings of the one that is there. Settings that would need another
-// index (language, fields, passages, index.m, index.ef_construction) can be changed only while the collection is empty.
-func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) (info CollectionInfo, created bool, err error) {
-	info, err = e.CreateCollection(ctx, name, s)
-	if !errors.Is(err, ErrCollectionExists) {
-		return info, err == nil, err
-	}
-	if info, err = e.Collection(ctx, name); err != nil {
-		return info, false, err
-	}
-	if err := s.Validate(e.embedder.Model().MaxTokens); err != nil {
-		return info, false, err
-	}
-	if !sameIndex(info.Settings, s) && info.Documents > 0 {
-		return info, false, &FieldError{"settings", name, fmt.Sprintf("the collection's present settings with another index.ef_search or index.quantize, as it holds %d documents; make a new collection for others", info.Documents)}
-	}
-	config, err := record{Settings: s, Model: info.Model, Created: info.Created}.config()
-	if err != nil {
-		return info, false, err
-	}
-	if err := e.backend.Update(ctx, name, config); err != nil {
-		return info, false, translate(err)
-	}
-	info, err = e.Collection(ctx, name)
-	return info, false, err
-}
-
-// Collection describes a collection.
-func (e *Engine) Collection(ctx context.Context, name string) (CollectionInfo, error) {
-	c, err := e.backend.Collection(ctx, name)
-	if err != nil {
-		return CollectionInfo{}, translate(err)
-	}
-	return e.info(c)
-}
-
-// Collections describes all collections, by name.
-func (e *Engine) Collections(ctx context.Context) ([]CollectionInfo, error) {
-	list, err := e.backend.Collections(ctx)
-	if err != nil {
-		return nil, translate(err)
-	}
-	out := make([]CollectionInfo, len(list))
-	for i, c := range list {
-		if out[i], err = e.info(c); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// DropCollection removes a collection with everything in it.
-func (e *Engine) DropCollection(ctx context.Context, name string) error {
-	return translate(e.backend.Drop(ctx, name))
-}
-
 // Check looks for faults: differences between what is stored and what is indexed; with deep also every stored byte.
 func (e *Engine) Check(ctx context.Context, deep bool) ([]backend.Problem, error) {
 	return e.backend.Check(ctx, deep)
-}
-
-func (e *Engine) info(c backend.Collection) (CollectionInfo, error) {
-	r, err := e.record(c)
-	if err != nil {
-		return CollectionInfo{}, err
-	}
-	return CollectionInfo{
-		Name: c.Name, Settings: r.Settings, Model: r.Model,
-		Documents: c.Documents, Passages: c.Passages, Sequence: c.Sequence, Created: r.Created,
-	}, nil
-}
-
-// record reads the engine's own part of a collection's config, parsed once per change.
-func (e *Engine) record(c backend.Collection) (record, error) {
-	payload := string(c.Config.Payload)
-	e.mu.Lock()
-	cached, ok := e.mu.records[c.Name]
-	e.mu.Unlock()
-	if ok && cached.payload == payload {
-		return cached.record, nil
-	}
-	r, err := readRecord(c.Config)
-	if err != nil {
-		return r, fmt.Errorf("collection %s: %w", c.Name, err)
-	}
-	e.mu.Lock()
-	e.mu.records[c.Name] = cachedRecord{payload, r}
-	e.mu.Unlock()
-	return r, nil
-}
-
-// open returns the collection and its record.
-func (e *Engine) open(ctx context.Context, name string) (backend.Collection, record, error) {
-	if err := e.Ready(); err != nil {
-		return backend.Collection{}, record{}, err
-	}
-	c, err := e.backend.Collection(ctx, name)
-	if err != nil {
-		return c, record{}, translate(err)
-	}
-	r, err := e.record(c)
-	return c, r, err
 }
 
 // sameModel returns ErrModelMismatch when the collection's vectors come from another checkpoint.

@@ -7,9 +7,11 @@ import (
 
 // Errors that callers tell apart with [errors.Is]. The text of a returned error names the thing that it is about.
 var (
-	ErrInvalid            = errors.New("invalid request")       // a field's value is not allowed; see [FieldError]
-	ErrCollectionNotFound = errors.New("collection not found")  //
-	ErrCollectionExists   = errors.New("collection exists")     //
+	ErrInvalid            = errors.New("invalid request")      // a field's value is not allowed; see [FieldError]
+	ErrCollectionNotFound = errors.New("collection not found") //
+	ErrCollectionExists   = errors.New("collection exists")    //
+	ErrAliasNotFound      = errors.New("alias not found")      //
+	ErrAliased            = errors.New("collection has an alias")
 	ErrDocumentNotFound   = errors.New("document not found")    //
 	ErrConflict           = errors.New("revision conflict")     // the document's revision is not the expected one
 	ErrModelMismatch      = errors.New("model mismatch")        // the collection was built with another checkpoint

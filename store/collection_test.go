@@ -194,3 +194,23 @@ func TestValues(t *testing.T) {
 		t.Errorf("long value: %v, want ErrInvalid", err)
 	}
 }
+
+func TestSetValues(t *testing.T) {
+	s := open(t, t.TempDir())
+	ctx := t.Context()
+	if err := s.SetValues(ctx, map[string][]byte{"a": []byte("1"), "b": []byte("2")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetValues(ctx, map[string][]byte{"a": nil, "c": []byte("3"), "": []byte("4")}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("an empty key: %v, want ErrInvalid", err)
+	}
+	if got, err := s.Values(""); err != nil || len(got) != 2 || string(got["a"]) != "1" {
+		t.Errorf("after a refused call the values are %q, %v, want those of before", got, err)
+	}
+	if err := s.SetValues(ctx, map[string][]byte{"a": nil, "c": []byte("3")}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Values(""); err != nil || len(got) != 2 || string(got["b"]) != "2" || string(got["c"]) != "3" {
+		t.Errorf("values are %q, %v, want b and c", got, err)
+	}
+}

@@ -11,21 +11,35 @@ import (
 // SetValue keeps a value of the whole store under a key, for what belongs to no collection: aliases, API keys, tasks.
 // A nil value removes the key. A key follows the rules of a document id; a value has at most MaxValueBytes bytes.
 func (s *Store) SetValue(ctx context.Context, key string, value []byte) error {
-	if err := checkText("key", key, MaxIDBytes); err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	if len(value) > MaxValueBytes {
-		return fmt.Errorf("%w: value of key %q takes %d bytes: at most %d are allowed", ErrInvalid, key, len(value), MaxValueBytes)
+	return s.SetValues(ctx, map[string][]byte{key: value})
+}
+
+// SetValues is SetValue for several keys in one transaction: all of them are changed, or none.
+func (s *Store) SetValues(ctx context.Context, values map[string][]byte) error {
+	for key, value := range values {
+		if err := checkText("key", key, MaxIDBytes); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		if len(value) > MaxValueBytes {
+			return fmt.Errorf("%w: value of key %q takes %d bytes: at most %d are allowed", ErrInvalid, key, len(value), MaxValueBytes)
+		}
 	}
 	return s.update(ctx, func(tx *bbolt.Tx) error {
 		b, err := openTop(tx, kindValues)
 		if err != nil {
 			return err
 		}
-		if value == nil {
-			return b.Delete([]byte(key))
+		for key, value := range values {
+			if value == nil {
+				err = b.Delete([]byte(key))
+			} else {
+				err = b.put([]byte(key), append(make([]byte, 0, len(value)+4), value...))
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return b.put([]byte(key), append(make([]byte, 0, len(value)+4), value...))
+		return nil
 	})
 }
 

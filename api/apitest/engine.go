@@ -27,6 +27,7 @@ type Engine struct {
 
 	mu          sync.RWMutex
 	collections map[string]*collection
+	aliases     map[string]string
 	seq         uint64
 }
 
@@ -70,6 +71,9 @@ func (e *Engine) Embed(ctx context.Context, texts []string, o search.EmbedOption
 }
 
 func (e *Engine) find(name string) (*collection, error) {
+	if to, ok := e.aliases[name]; ok {
+		name = to
+	}
 	c := e.collections[name]
 	if c == nil {
 		return nil, fmt.Errorf("%w: %q", search.ErrCollectionNotFound, name)

@@ -197,6 +197,13 @@ type Documents interface {
 	List(ctx context.Context, collection, cursor string, limit int) (docs []*Document, next string, err error)
 }
 
+// Values keeps small values of the whole backend, for the engine's own use. A backend may do without: then there are neither aliases,
+// generations nor tasks.
+type Values interface {
+	Values(prefix string) (map[string][]byte, error)
+	SetValues(ctx context.Context, values map[string][]byte) error // in one transaction; nil removes a key
+}
+
 // VectorFinder finds passages by vector.
 type VectorFinder interface {
 	// Nearest returns the k passages with the largest cosine, best first; sel nil means all.

@@ -49,7 +49,10 @@ type Backend struct {
 	}
 }
 
-var _ backend.Backend = (*Backend)(nil)
+var (
+	_ backend.Backend = (*Backend)(nil)
+	_ backend.Values  = (*Backend)(nil)
+)
 
 // indexFolder holds the derived indexes, a folder per collection.
 const indexFolder = "indexes"

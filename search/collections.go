@@ -1,0 +1,189 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"searchd/search/backend"
+)
+
+// CreateCollection makes a collection. It returns [ErrCollectionExists] if there is one of this name.
+func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) (CollectionInfo, error) {
+	if err := checkCollectionName(name); err != nil {
+		return CollectionInfo{}, err
+	}
+	m := e.embedder.Model()
+	if err := s.Validate(m.MaxTokens); err != nil {
+		return CollectionInfo{}, err
+	}
+	config, err := record{Settings: s, Model: m, Created: time.Now().UTC()}.config()
+	if err != nil {
+		return CollectionInfo{}, err
+	}
+	if err := e.create(ctx, name, config); err != nil {
+		return CollectionInfo{}, translate(err)
+	}
+	return e.Collection(ctx, name)
+}
+
+// create makes the collection, under another stored name where its own is that of a generation which has been kept.
+func (e *Engine) create(ctx context.Context, name string, config backend.Config) error {
+	c := e.catalog
+	c.change.Lock()
+	defer c.change.Unlock()
+	if to, ok := c.target(name); ok {
+		return fmt.Errorf("%w: %s is an alias of %s", ErrCollectionExists, name, to)
+	}
+	stored, free := c.stored(name)
+	if free {
+		return e.backend.Create(ctx, stored, config)
+	}
+	for n := 2; ; n++ {
+		stored = generation(name, n)
+		err := e.backend.Create(ctx, stored, config)
+		if errors.Is(err, backend.ErrCollectionExists) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return c.point(ctx, map[string]string{name: stored})
+	}
+}
+
+// EnsureCollection makes a collection or changes the settings of the one that is there. Settings that would need another
+// index (language, fields, passages, index.m, index.ef_construction) can be changed only while the collection is empty.
+func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) (info CollectionInfo, created bool, err error) {
+	info, err = e.CreateCollection(ctx, name, s)
+	if !errors.Is(err, ErrCollectionExists) {
+		return info, err == nil, err
+	}
+	if info, err = e.Collection(ctx, name); err != nil {
+		return info, false, err
+	}
+	if err := s.Validate(e.embedder.Model().MaxTokens); err != nil {
+		return info, false, err
+	}
+	if !sameIndex(info.Settings, s) && info.Documents > 0 {
+		return info, false, &FieldError{"settings", name, fmt.Sprintf("the collection's present settings with another index.ef_search or index.quantize, as it holds %d documents; make a new collection for others", info.Documents)}
+	}
+	config, err := record{Settings: s, Model: info.Model, Created: info.Created}.config()
+	if err != nil {
+		return info, false, err
+	}
+	c, _, err := e.open(ctx, name)
+	if err != nil {
+		return info, false, err
+	}
+	if err := e.backend.Update(ctx, c.Name, config); err != nil {
+		return info, false, translate(err)
+	}
+	info, err = e.Collection(ctx, name)
+	return info, false, err
+}
+
+// Collection describes a collection.
+func (e *Engine) Collection(ctx context.Context, name string) (CollectionInfo, error) {
+	c, _, err := e.open(ctx, name)
+	if err != nil {
+		return CollectionInfo{}, err
+	}
+	return e.info(c)
+}
+
+// Collections describes all collections, by name.
+func (e *Engine) Collections(ctx context.Context) ([]CollectionInfo, error) {
+	list, err := e.backend.Collections(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	out := make([]CollectionInfo, 0, len(list))
+	for _, c := range list {
+		if _, visible := e.catalog.nameOf(c.Name); !visible {
+			continue
+		}
+		info, err := e.info(c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, info)
+	}
+	slices.SortFunc(out, func(a, b CollectionInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// DropCollection removes a collection with everything in it. It returns [ErrAliased] while an alias leads to it.
+func (e *Engine) DropCollection(ctx context.Context, name string) error {
+	c := e.catalog
+	c.change.Lock()
+	defer c.change.Unlock()
+	stored, ok := c.stored(name)
+	if !ok {
+		return fmt.Errorf("%w: %s", ErrCollectionNotFound, quoteShort(name))
+	}
+	own, _ := c.nameOf(stored)
+	if aliases := c.aliasesOf(own); len(aliases) > 0 {
+		return fmt.Errorf("%w: %s has the alias %s; delete it, or let it lead elsewhere, first", ErrAliased, own, strings.Join(aliases, ", "))
+	}
+	if stored != own { // the name first: what no name leads to is removed by the next opening
+		if err := c.point(ctx, map[string]string{own: ""}); err != nil {
+			return translate(err)
+		}
+	}
+	return translate(e.backend.Drop(ctx, stored))
+}
+
+func (e *Engine) info(c backend.Collection) (CollectionInfo, error) {
+	r, err := e.record(c)
+	if err != nil {
+		return CollectionInfo{}, err
+	}
+	name, _ := e.catalog.nameOf(c.Name)
+	return CollectionInfo{
+		Name: name, Settings: r.Settings, Model: r.Model,
+		Documents: c.Documents, Passages: c.Passages, Sequence: c.Sequence, Created: r.Created,
+	}, nil
+}
+
+// record reads the engine's own part of a collection's config, parsed once per change.
+func (e *Engine) record(c backend.Collection) (record, error) {
+	payload := string(c.Config.Payload)
+	e.mu.Lock()
+	cached, ok := e.mu.records[c.Name]
+	e.mu.Unlock()
+	if ok && cached.payload == payload {
+		return cached.record, nil
+	}
+	r, err := readRecord(c.Config)
+	if err != nil {
+		return r, fmt.Errorf("collection %s: %w", c.Name, err)
+	}
+	e.mu.Lock()
+	e.mu.records[c.Name] = cachedRecord{payload, r}
+	e.mu.Unlock()
+	return r, nil
+}
+
+// open returns the collection that a name or an alias leads to, under the name that it is stored by, and its record.
+func (e *Engine) open(ctx context.Context, name string) (backend.Collection, record, error) {
+	if err := e.Ready(); err != nil {
+		return backend.Collection{}, record{}, err
+	}
+	stored, ok := e.catalog.stored(name)
+	if !ok {
+		return backend.Collection{}, record{}, fmt.Errorf("%w: %s", ErrCollectionNotFound, quoteShort(name))
+	}
+	c, err := e.backend.Collection(ctx, stored)
+	if errors.Is(err, backend.ErrCollectionNotFound) {
+		err = fmt.Errorf("%w: %s", backend.ErrCollectionNotFound, quoteShort(name))
+	}
+	if err != nil {
+		return c, record{}, translate(err)
+	}
+	r, err := e.record(c)
+	return c, r, err
+}
