@@ -33,9 +33,9 @@ func (s *stack) visible(l *layerSpec, i, n int) (lo, hi int) {
 	return lo, hi
 }
 
-// attendTile computes one head for one tile of queries. With several tiles of keys it keeps, for each query, the weighted mean of the
-// values so far, the greatest score m and the sum of exp(score - m); a further tile is averaged in by the weights of both sums.
-// (Online softmax, arXiv:1805.02867; tiling as in arXiv:2205.14135.)
+// attendTile computes one head for one tile of queries. With several tiles of keys the context of a query is a sum of values weighted by
+// exp(score - m), with m the greatest score so far; a tile that holds a greater one first shrinks what is there. The sum of the weights
+// divides it in the end. (Online softmax, arXiv:1805.02867; tiling as in arXiv:2205.14135.)
 func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head int) {
 	d, inner, width := s.headSize, s.heads*s.headSize, w.qkvWidth
 	length := t.end - t.begin
@@ -47,9 +47,10 @@ func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head
 	value := w.qkv[t.begin*width+inner+(s.kvHeads+kvHead)*d:]
 	out := w.context[first*inner+head*d:]
 	if length <= keyTile && l.window == 0 && !s.causal && s.bias == nil { // the common case: every query sees every key
-		simd.MulNT(sc.scores, length, query, width, key, width, rows, length, d, s.alpha)
-		simd.SoftmaxRows(sc.scores, length, rows, length)
-		simd.MulNNStore(out, inner, sc.scores, length, value, width, rows, d, length)
+		ld := scoreStride(length)
+		simd.MulNT(sc.scores, ld, query, width, key, width, rows, length, d, s.alpha)
+		simd.SoftmaxRows(sc.scores, ld, rows, length)
+		simd.MulNNStore(out, inner, sc.scores, ld, value, width, rows, d, length)
 		return
 	}
 	for i := range rows {
@@ -61,9 +62,10 @@ func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head
 	single := to-from <= keyTile
 	for k := from; k < to; k += keyTile {
 		keys := min(keyTile, to-k)
-		simd.MulNT(sc.scores, keys, query, width, key[k*width:], width, rows, keys, d, s.alpha)
+		ld := scoreStride(keys)
+		simd.MulNT(sc.scores, ld, query, width, key[k*width:], width, rows, keys, d, s.alpha)
 		for i := range rows {
-			row := sc.scores[i*keys : (i+1)*keys]
+			row := sc.scores[i*ld : i*ld+keys]
 			lo, hi := s.visible(l, t.query+i, length)
 			lo, hi = max(lo-k, 0), min(hi-k, keys)
 			if lo >= hi {
@@ -76,44 +78,34 @@ func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head
 			s.bias.add(w.bias, seen, head, k+lo-(t.query+i))
 			if single {
 				simd.Softmax(seen)
-				continue
+			} else if keep := sc.weigh(i, seen); keep != 1 {
+				simd.Scale(out[i*inner:i*inner+d], keep)
 			}
-			scale(out[i*inner:i*inner+d], sc.merge(i, seen))
 		}
-		simd.MulNN(out, inner, sc.scores, keys, value[k*width:], width, rows, d, keys)
+		simd.MulNN(out, inner, sc.scores, ld, value[k*width:], width, rows, d, keys)
+	}
+	if !single {
+		for i := range rows {
+			simd.Scale(out[i*inner:i*inner+d], 1/sc.weight[i])
+		}
 	}
 }
 
-// merge turns the scores of query i for another tile of keys into weights that count beside the mean so far; it returns the factor of
-// that mean.
-func (sc *scratch) merge(i int, scores []float32) (keep float32) {
-	m := maximum(scores)
-	simd.Softmax(scores)
-	sum := 1 / maximum(scores) // the greatest score has the weight exp(0)/sum
-	if sc.weight[i] == 0 {
-		sc.heaviest[i], sc.weight[i] = m, sum
-		return 0
-	}
-	top := max(m, sc.heaviest[i])
-	old := sc.weight[i] * exp(sc.heaviest[i]-top)
-	add := sum * exp(m-top)
-	sc.heaviest[i], sc.weight[i] = top, old+add
-	scale(scores, add/(old+add))
-	return old / (old + add)
-}
+// scoreStride is the distance of two rows of scores: whole vectors, because a row that begins within the last vector of the row before
+// waits until that has been written.
+func scoreStride(keys int) int { return (keys + 15) &^ 15 }
 
-func exp(x float32) float32 { return float32(math.Exp(float64(x))) }
-
-func maximum(x []float32) float32 {
-	m := x[0]
-	for _, v := range x[1:] {
-		m = max(m, v)
+// weigh turns the scores of query i for another tile of keys into weights; it returns the factor of what was summed up before.
+func (sc *scratch) weigh(i int, scores []float32) (keep float32) {
+	top := simd.Largest(scores)
+	keep = 1
+	if sc.weight[i] != 0 {
+		top = max(top, sc.heaviest[i])
+		if top != sc.heaviest[i] {
+			keep = float32(math.Exp(float64(sc.heaviest[i] - top)))
+		}
 	}
-	return m
-}
-
-func scale(x []float32, by float32) {
-	for i := range x {
-		x[i] *= by
-	}
+	sc.heaviest[i] = top
+	sc.weight[i] = sc.weight[i]*keep + simd.ExpSum(scores, top)
+	return keep
 }

@@ -3,6 +3,8 @@ package encoder
 import (
 	"fmt"
 	"math"
+
+	"searchd/internal/simd"
 )
 
 // positionIndexes appends the row of the position table of each token.
@@ -95,9 +97,7 @@ func (s *scoreBias) add(prepared, scores []float32, head, distance int) {
 	}
 	n := len(prepared) / s.heads
 	bias := prepared[head*n+distance+n/2:]
-	for i := range scores {
-		scores[i] += bias[i]
-	}
+	simd.Axpy(scores, 1, bias[:len(scores)])
 }
 
 // alibiSlopes returns the slopes of ALiBi: a geometric sequence from 2^(-8/n) for n a power of two; otherwise those of the power below,

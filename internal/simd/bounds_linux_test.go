@@ -56,6 +56,7 @@ func testBounds(t *testing.T) {
 		LayerNorm(x, x, y, y, 1, n, 1e-5)
 		RMSNorm(x, x, y, 1, n, 1e-5)
 		Softmax(x)
+		Scale(x, 1/ExpSum(x, Largest(x)))
 		Dot(x, y)
 		SquaredL2(x, y)
 		Axpy(x, 2, y)

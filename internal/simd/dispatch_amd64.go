@@ -142,14 +142,67 @@ func softmax(x []float32, ldx, rows, n int) {
 	}
 	for rows > 0 {
 		block := min(rows, max(1, longest/4/n))
-		if active == AVX2 {
+		switch {
+		case active == AVX2:
 			softmaxAVX2(first(x), ldx, block, n)
-		} else {
+		case n <= 128:
+			softmaxShortAVX512(first(x), ldx, block, n)
+		default:
 			softmaxAVX512(first(x), ldx, block, n)
 		}
 		if rows -= block; rows > 0 {
 			x = x[block*ldx:]
 		}
+	}
+}
+
+func largest(x []float32) float32 {
+	if active == Go {
+		return largestGo(x)
+	}
+	top := x[0]
+	for len(x) > 0 {
+		n := min(len(x), longest)
+		if active == AVX2 {
+			top = max(top, largestAVX2(first(x), n))
+		} else {
+			top = max(top, largestAVX512(first(x), n))
+		}
+		x = x[n:]
+	}
+	return top
+}
+
+func expSum(x []float32, top float32) float32 {
+	if active == Go {
+		return expSumGo(x, top)
+	}
+	var sum float32
+	for len(x) > 0 {
+		n := min(len(x), longest/4)
+		if active == AVX2 {
+			sum += expSumAVX2(first(x), n, top)
+		} else {
+			sum += expSumAVX512(first(x), n, top)
+		}
+		x = x[n:]
+	}
+	return sum
+}
+
+func scale(x []float32, by float32) {
+	if active == Go {
+		scaleGo(x, by)
+		return
+	}
+	for len(x) > 0 {
+		n := min(len(x), longest)
+		if active == AVX2 {
+			scaleAVX2(first(x), n, by)
+		} else {
+			scaleAVX512(first(x), n, by)
+		}
+		x = x[n:]
 	}
 }
 

@@ -22,6 +22,12 @@ func rmsNorm(dst, x, gamma []float32, eps float32) { rmsNormGo(dst, x, gamma, ep
 
 func softmax(x []float32, ldx, rows, n int) { softmaxRowsGo(x, ldx, rows, n) }
 
+func largest(x []float32) float32 { return largestGo(x) }
+
+func expSum(x []float32, top float32) float32 { return expSumGo(x, top) }
+
+func scale(x []float32, by float32) { scaleGo(x, by) }
+
 func dot(a, b []float32) float32 { return dotGo(a, b) }
 
 func squaredL2(a, b []float32) float32 { return squaredL2Go(a, b) }

@@ -16,10 +16,11 @@ func gemmInt8VNNI(c *float32, ldc int, a *uint8, lda int, b *int8, groups int, r
 //go:noescape
 func rowRangeAVX512(x *float32, n int) (lo float32, hi float32)
 
-// quantizeRowAVX512 writes clamp(round(x·inverse) + zero, 0, 255) to dst; n is a multiple of 16.
+// quantizeRowsAVX512 rounds x [rows, n] to bytes clamp(round(x·inverse) + zero, 0, 255), dst rows ldd apart; see steps for scale and zero.
+// It writes up to 15 bytes behind the end of a row.
 //
 //go:noescape
-func quantizeRowAVX512(dst *uint8, x *float32, n int, inverse float32, zero int32)
+func quantizeRowsAVX512(dst *uint8, ldd int, x *float32, rows int, n int, scale *float32, zero *int32)
 
 // dotInt8VNNI is the inner product of a [n] and b [n].
 //
@@ -43,10 +44,11 @@ func gemmInt8AVX2(c *float32, ldc int, a *uint8, lda int, b *int8, groups int, r
 //go:noescape
 func rowRangeAVX2(x *float32, n int) (lo float32, hi float32)
 
-// quantizeRowAVX2 writes clamp(round(x·inverse) + zero, 0, 255) to dst; n is a multiple of 16.
+// quantizeRowsAVX2 rounds x [rows, n] to bytes clamp(round(x·inverse) + zero, 0, 255), dst rows ldd apart; see steps for scale and zero.
+// It writes up to 7 bytes behind the end of a row.
 //
 //go:noescape
-func quantizeRowAVX2(dst *uint8, x *float32, n int, inverse float32, zero int32)
+func quantizeRowsAVX2(dst *uint8, ldd int, x *float32, rows int, n int, scale *float32, zero *int32)
 
 // dotInt8AVX2 is the inner product of a [n] and b [n]; n is a multiple of 16.
 //

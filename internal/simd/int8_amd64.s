@@ -5636,7 +5636,7 @@ r14noresidual98:
 	RET
 
 // func rowRangeAVX512(x *float32, n int) (lo float32, hi float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, AVX512VL, BMI2
 TEXT ·rowRangeAVX512(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	VPXORQ Z0, Z0, Z0
@@ -5720,7 +5720,7 @@ done101:
 	VADDPS        Z11, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y3
 	VADDPS        Y3, Y2, Y3
-	VEXTRACTF128  $0x01, Y3, X2
+	VEXTRACTF32X4 $0x01, Y3, X2
 	VADDPS        X2, X3, X2
 	VPERMILPS     $0x4e, X2, X3
 	VADDPS        X3, X2, X2
@@ -5728,7 +5728,7 @@ done101:
 	VADDPS        X3, X2, X2
 	VEXTRACTF64X4 $0x01, Z0, Y3
 	VMINPS        Y3, Y0, Y3
-	VEXTRACTF128  $0x01, Y3, X0
+	VEXTRACTF32X4 $0x01, Y3, X0
 	VMINPS        X0, X3, X0
 	VPERMILPS     $0x4e, X0, X3
 	VMINPS        X3, X0, X0
@@ -5736,7 +5736,7 @@ done101:
 	VMINPS        X3, X0, X0
 	VEXTRACTF64X4 $0x01, Z1, Y3
 	VMAXPS        Y3, Y1, Y3
-	VEXTRACTF128  $0x01, Y3, X1
+	VEXTRACTF32X4 $0x01, Y3, X1
 	VMAXPS        X1, X3, X1
 	VPERMILPS     $0x4e, X1, X3
 	VMAXPS        X3, X1, X1
@@ -5749,33 +5749,289 @@ done101:
 	VZEROUPPER
 	RET
 
-// func quantizeRowAVX512(dst *uint8, x *float32, n int, inverse float32, zero int32)
-// Requires: AVX, AVX512F
-TEXT ·quantizeRowAVX512(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS inverse+24(FP), Z0
-	MOVL         zero+28(FP), BX
-	VMOVD        BX, X1
-	VPBROADCASTD X1, Z1
+// func quantizeRowsAVX512(dst *uint8, ldd int, x *float32, rows int, n int, scale *float32, zero *int32)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·quantizeRowsAVX512(SB), NOSPLIT, $0-56
+	MOVQ      dst+0(FP), AX
+	MOVQ      x+16(FP), CX
+	MOVQ      rows+24(FP), DX
+	VMOVDQU32 orderAVX512<>+0(SB), Z0
 
-loop:
-	VMULPS    (CX), Z0, Z2
-	VCVTPS2DQ Z2, Z2
-	VPADDD    Z1, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	VPMAXSD   Z3, Z2, Z2
-	VPMOVUSDB Z2, (AX)
-	ADDQ      $0x40, CX
-	ADDQ      $0x10, AX
-	SUBQ      $0x10, DX
-	JGT       loop
+row:
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	MOVQ   n+32(FP), SI
+	MOVQ   CX, BX
+	SUBQ   $0x00000020, SI
+	JLT    fewRange
+
+twoRange:
+	VMOVUPS     (BX), Z8
+	VMINPS      Z8, Z1, Z1
+	VMAXPS      Z8, Z2, Z2
+	VFMADD231PS Z8, Z7, Z3
+	VMOVUPS     64(BX), Z8
+	VMINPS      Z8, Z4, Z4
+	VMAXPS      Z8, Z5, Z5
+	VFMADD231PS Z8, Z7, Z6
+	ADDQ        $0x00000080, BX
+	SUBQ        $0x00000020, SI
+	JGE         twoRange
+
+fewRange:
+	ADDQ $0x00000020, SI
+	XORQ DI, DI
+	SUBQ $0x10, SI
+	JLT  rest103
+
+loop102:
+	VMOVUPS     (BX)(DI*1), Z8
+	VMINPS      Z8, Z1, Z1
+	VMAXPS      Z8, Z2, Z2
+	VFMADD231PS Z8, Z7, Z3
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, SI
+	JGE         loop102
+
+rest103:
+	ADDQ        $0x10, SI
+	JZ          done104
+	MOVL        $0xffffffff, R8
+	BZHIL       SI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (BX)(DI*1), K1, Z8
+	VMINPS      Z8, Z1, Z1
+	VMAXPS      Z8, Z2, Z2
+	VFMADD231PS Z8, Z7, Z3
+
+done104:
+	VADDPS        Z6, Z3, Z3
+	VMINPS        Z4, Z1, Z1
+	VMAXPS        Z5, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z1, Y8
+	VMINPS        Y8, Y1, Y8
+	VEXTRACTF32X4 $0x01, Y8, X11
+	VMINPS        X11, X8, X11
+	VPERMILPS     $0x4e, X11, X8
+	VMINPS        X8, X11, X11
+	VPERMILPS     $0xb1, X11, X8
+	VMINPS        X8, X11, X11
+	VEXTRACTF64X4 $0x01, Z2, Y8
+	VMAXPS        Y8, Y2, Y8
+	VEXTRACTF32X4 $0x01, Y8, X12
+	VMAXPS        X12, X8, X12
+	VPERMILPS     $0x4e, X12, X8
+	VMAXPS        X8, X12, X12
+	VPERMILPS     $0xb1, X12, X8
+	VMAXPS        X8, X12, X12
+	VEXTRACTF64X4 $0x01, Z3, Y8
+	VADDPS        Y8, Y3, Y8
+	VEXTRACTF32X4 $0x01, Y8, X13
+	VADDPS        X13, X8, X13
+	VPERMILPS     $0x4e, X13, X8
+	VADDPS        X8, X13, X13
+	VPERMILPS     $0xb1, X13, X8
+	VADDPS        X8, X13, X13
+	VADDSS        X13, X11, X8
+	VADDSS        X13, X12, X11
+	MOVQ          scale+40(FP), BX
+	MOVQ          zero+48(FP), SI
+	VSUBSS        X8, X11, X12
+	VXORPS        X11, X11, X11
+	VXORPS        X13, X13, X13
+	XORL          DI, DI
+	VUCOMISS      c0554ad2e<>+0(SB), X12
+	JPS           nan
+	JCS           known
+	VUCOMISS      c7f7fffff<>+0(SB), X12
+	JHI           nan
+	VMOVSS        c437f0000<>+0(SB), X11
+	VDIVSS        c437f0000<>+0(SB), X12, X13
+	VDIVSS        X12, X11, X11
+	VMULSS        X11, X8, X8
+	VCVTSS2SI     X8, DI
+	NEGL          DI
+	JMP           known
+
+nan:
+	VMOVSS c7fc00000<>+0(SB), X13
+
+known:
+	VMOVSS       X13, (BX)
+	MOVL         DI, (SI)
+	VBROADCASTSS X11, Z8
+	VMOVD        DI, X12
+	VPBROADCASTW X12, Z11
+	VPBROADCASTD X12, Z12
+	MOVQ         n+32(FP), DI
+	MOVQ         CX, BX
+	MOVQ         AX, SI
+	SUBQ         $0x00000040, DI
+	JLT          fewBytes
+
+fourBytes:
+	VMULPS    (BX), Z8, Z13
+	VCVTPS2DQ Z13, Z13
+	VMULPS    64(BX), Z8, Z14
+	VCVTPS2DQ Z14, Z14
+	VMULPS    128(BX), Z8, Z15
+	VCVTPS2DQ Z15, Z15
+	VMULPS    192(BX), Z8, Z16
+	VCVTPS2DQ Z16, Z16
+	VPACKSSDW Z14, Z13, Z13
+	VPADDW    Z11, Z13, Z13
+	VPACKSSDW Z16, Z15, Z15
+	VPADDW    Z11, Z15, Z15
+	VPACKUSWB Z15, Z13, Z13
+	VPERMD    Z13, Z0, Z13
+	VMOVDQU32 Z13, (SI)
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000040, SI
+	SUBQ      $0x00000040, DI
+	JGE       fourBytes
+
+fewBytes:
+	ADDQ $0x00000040, DI
+	XORQ R8, R8
+	SUBQ $0x10, DI
+	JLT  rest106
+
+loop105:
+	VMULPS    (BX)(R8*1), Z8, Z11
+	VCVTPS2DQ Z11, Z11
+	VPADDD    Z12, Z11, Z11
+	VPXORQ    Z9, Z9, Z9
+	VPMAXSD   Z9, Z11, Z11
+	VPMOVUSDB Z11, (SI)
+	ADDQ      $0x10, SI
+	ADDQ      $0x40, R8
+	SUBQ      $0x10, DI
+	JGE       loop105
+
+rest106:
+	ADDQ      $0x10, DI
+	JZ        done107
+	MOVL      $0xffffffff, R9
+	BZHIL     DI, R9, R9
+	KMOVW     R9, K1
+	VMOVUPS.Z (BX)(R8*1), K1, Z11
+	VMULPS    Z11, Z8, Z11
+	VCVTPS2DQ Z11, Z11
+	VPADDD    Z12, Z11, Z11
+	VPXORQ    Z10, Z10, Z10
+	VPMAXSD   Z10, Z11, Z11
+	VPMOVUSDB Z11, (SI)
+	ADDQ      $0x10, SI
+
+done107:
+	MOVQ ldd+8(FP), BX
+	ADDQ BX, AX
+	MOVQ n+32(FP), BX
+	LEAQ (CX)(BX*4), CX
+	ADDQ $0x04, scale+40(FP)
+	ADDQ $0x04, zero+48(FP)
+	DECQ DX
+	JNZ  row
 	VZEROUPPER
 	RET
 
+DATA orderAVX512<>+0(SB)/4, $0x00000000
+DATA orderAVX512<>+4(SB)/4, $0x00000004
+DATA orderAVX512<>+8(SB)/4, $0x00000008
+DATA orderAVX512<>+12(SB)/4, $0x0000000c
+DATA orderAVX512<>+16(SB)/4, $0x00000001
+DATA orderAVX512<>+20(SB)/4, $0x00000005
+DATA orderAVX512<>+24(SB)/4, $0x00000009
+DATA orderAVX512<>+28(SB)/4, $0x0000000d
+DATA orderAVX512<>+32(SB)/4, $0x00000002
+DATA orderAVX512<>+36(SB)/4, $0x00000006
+DATA orderAVX512<>+40(SB)/4, $0x0000000a
+DATA orderAVX512<>+44(SB)/4, $0x0000000e
+DATA orderAVX512<>+48(SB)/4, $0x00000003
+DATA orderAVX512<>+52(SB)/4, $0x00000007
+DATA orderAVX512<>+56(SB)/4, $0x0000000b
+DATA orderAVX512<>+60(SB)/4, $0x0000000f
+GLOBL orderAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA c0554ad2e<>+0(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+4(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+8(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+12(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+16(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+20(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+24(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+28(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+32(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+36(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+40(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+44(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+48(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+52(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+56(SB)/4, $0x0554ad2e
+DATA c0554ad2e<>+60(SB)/4, $0x0554ad2e
+GLOBL c0554ad2e<>(SB), RODATA|NOPTR, $64
+
+DATA c7f7fffff<>+0(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+4(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+8(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+12(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+16(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+20(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+24(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+28(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+32(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+36(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+40(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+44(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+48(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+52(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+56(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+60(SB)/4, $0x7f7fffff
+GLOBL c7f7fffff<>(SB), RODATA|NOPTR, $64
+
+DATA c437f0000<>+0(SB)/4, $0x437f0000
+DATA c437f0000<>+4(SB)/4, $0x437f0000
+DATA c437f0000<>+8(SB)/4, $0x437f0000
+DATA c437f0000<>+12(SB)/4, $0x437f0000
+DATA c437f0000<>+16(SB)/4, $0x437f0000
+DATA c437f0000<>+20(SB)/4, $0x437f0000
+DATA c437f0000<>+24(SB)/4, $0x437f0000
+DATA c437f0000<>+28(SB)/4, $0x437f0000
+DATA c437f0000<>+32(SB)/4, $0x437f0000
+DATA c437f0000<>+36(SB)/4, $0x437f0000
+DATA c437f0000<>+40(SB)/4, $0x437f0000
+DATA c437f0000<>+44(SB)/4, $0x437f0000
+DATA c437f0000<>+48(SB)/4, $0x437f0000
+DATA c437f0000<>+52(SB)/4, $0x437f0000
+DATA c437f0000<>+56(SB)/4, $0x437f0000
+DATA c437f0000<>+60(SB)/4, $0x437f0000
+GLOBL c437f0000<>(SB), RODATA|NOPTR, $64
+
+DATA c7fc00000<>+0(SB)/4, $0x7fc00000
+DATA c7fc00000<>+4(SB)/4, $0x7fc00000
+DATA c7fc00000<>+8(SB)/4, $0x7fc00000
+DATA c7fc00000<>+12(SB)/4, $0x7fc00000
+DATA c7fc00000<>+16(SB)/4, $0x7fc00000
+DATA c7fc00000<>+20(SB)/4, $0x7fc00000
+DATA c7fc00000<>+24(SB)/4, $0x7fc00000
+DATA c7fc00000<>+28(SB)/4, $0x7fc00000
+DATA c7fc00000<>+32(SB)/4, $0x7fc00000
+DATA c7fc00000<>+36(SB)/4, $0x7fc00000
+DATA c7fc00000<>+40(SB)/4, $0x7fc00000
+DATA c7fc00000<>+44(SB)/4, $0x7fc00000
+DATA c7fc00000<>+48(SB)/4, $0x7fc00000
+DATA c7fc00000<>+52(SB)/4, $0x7fc00000
+DATA c7fc00000<>+56(SB)/4, $0x7fc00000
+DATA c7fc00000<>+60(SB)/4, $0x7fc00000
+GLOBL c7fc00000<>(SB), RODATA|NOPTR, $64
+
 // func dotInt8VNNI(a *int8, b *int8, n int) int32
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512_VNNI, BMI2
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, AVX512_VNNI, BMI2
 TEXT ·dotInt8VNNI(SB), NOSPLIT, $0-28
 	MOVQ    a+0(FP), AX
 	MOVQ    b+8(FP), CX
@@ -5785,9 +6041,9 @@ TEXT ·dotInt8VNNI(SB), NOSPLIT, $0-28
 	MOVQ    n+16(FP), BX
 	XORQ    DX, DX
 	SUBQ    $0x40, BX
-	JLT     rest103
+	JLT     rest109
 
-bytes102:
+bytes108:
 	VMOVDQU8 (AX)(DX*1), Z3
 	VMOVDQU8 (CX)(DX*1), Z4
 	VPXORD   Z4, Z2, Z4
@@ -5795,11 +6051,11 @@ bytes102:
 	VPDPBUSD Z3, Z2, Z1
 	ADDQ     $0x40, DX
 	SUBQ     $0x40, BX
-	JGE      bytes102
+	JGE      bytes108
 
-rest103:
+rest109:
 	ADDQ       $0x40, BX
-	JZ         done104
+	JZ         done110
 	MOVQ       $-1, SI
 	BZHIQ      BX, SI, SI
 	KMOVQ      SI, K1
@@ -5809,11 +6065,11 @@ rest103:
 	VPDPBUSD   Z3, Z4, Z0
 	VPDPBUSD   Z3, Z2, Z1
 
-done104:
+done110:
 	VPSUBD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VPADDD        Y1, Y0, Y1
-	VEXTRACTF128  $0x01, Y1, X0
+	VEXTRACTF32X4 $0x01, Y1, X0
 	VPADDD        X0, X1, X0
 	VPERMILPS     $0x4e, X0, X1
 	VPADDD        X1, X0, X0
@@ -5843,7 +6099,7 @@ DATA c80808080<>+60(SB)/4, $0x80808080
 GLOBL c80808080<>(SB), RODATA|NOPTR, $64
 
 // func dotRowsInt8VNNI(dst *int32, q *int8, base *int8, ids *uint32, count int, n int, width int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512_VNNI, BMI2, CMOV, MMX+
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, AVX512_VNNI, BMI2, CMOV, MMX+
 TEXT ·dotRowsInt8VNNI(SB), NOSPLIT, $8-56
 	MOVQ    dst+0(FP), AX
 	MOVQ    q+8(FP), CX
@@ -5851,9 +6107,9 @@ TEXT ·dotRowsInt8VNNI(SB), NOSPLIT, $8-56
 	MOVQ    count+32(FP), BX
 	VMOVUPS c80808080<>+0(SB), Z0
 
-group105:
+group111:
 	CMPQ    BX, $0x04
-	JLT     out106
+	JLT     out112
 	MOVQ    width+48(FP), SI
 	MOVQ    base+16(FP), DI
 	MOVL    (DX), R8
@@ -5893,9 +6149,9 @@ group105:
 	MOVQ    n+40(FP), DI
 	XORQ    SI, SI
 	SUBQ    $0x40, DI
-	JLT     rest108
+	JLT     rest114
 
-bytes107:
+bytes113:
 	VMOVDQU8   (CX)(SI*1), Z6
 	VPDPBUSD   Z6, Z0, Z5
 	VMOVDQU8   (R8)(SI*1), Z7
@@ -5916,11 +6172,11 @@ bytes107:
 	PREFETCHT0 (R12)(SI*1)
 	ADDQ       $0x40, SI
 	SUBQ       $0x40, DI
-	JGE        bytes107
+	JGE        bytes113
 
-rest108:
+rest114:
 	ADDQ       $0x40, DI
-	JZ         done109
+	JZ         done115
 	MOVQ       $-1, BP
 	BZHIQ      DI, BP, BP
 	KMOVQ      BP, K1
@@ -5943,11 +6199,11 @@ rest108:
 	VPDPBUSD   Z6, Z7, Z4
 	PREFETCHT0 (R12)(SI*1)
 
-done109:
+done115:
 	VPSUBD        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y6
 	VPADDD        Y6, Y1, Y6
-	VEXTRACTF128  $0x01, Y6, X7
+	VEXTRACTF32X4 $0x01, Y6, X7
 	VPADDD        X7, X6, X7
 	VPERMILPS     $0x4e, X7, X6
 	VPADDD        X6, X7, X7
@@ -5957,7 +6213,7 @@ done109:
 	VPSUBD        Z5, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y6
 	VPADDD        Y6, Y2, Y6
-	VEXTRACTF128  $0x01, Y6, X7
+	VEXTRACTF32X4 $0x01, Y6, X7
 	VPADDD        X7, X6, X7
 	VPERMILPS     $0x4e, X7, X6
 	VPADDD        X6, X7, X7
@@ -5967,7 +6223,7 @@ done109:
 	VPSUBD        Z5, Z3, Z3
 	VEXTRACTF64X4 $0x01, Z3, Y6
 	VPADDD        Y6, Y3, Y6
-	VEXTRACTF128  $0x01, Y6, X7
+	VEXTRACTF32X4 $0x01, Y6, X7
 	VPADDD        X7, X6, X7
 	VPERMILPS     $0x4e, X7, X6
 	VPADDD        X6, X7, X7
@@ -5977,7 +6233,7 @@ done109:
 	VPSUBD        Z5, Z4, Z4
 	VEXTRACTF64X4 $0x01, Z4, Y6
 	VPADDD        Y6, Y4, Y6
-	VEXTRACTF128  $0x01, Y6, X7
+	VEXTRACTF32X4 $0x01, Y6, X7
 	VPADDD        X7, X6, X7
 	VPERMILPS     $0x4e, X7, X6
 	VPADDD        X6, X7, X7
@@ -5987,12 +6243,12 @@ done109:
 	ADDQ          $0x10, DX
 	ADDQ          $0x10, AX
 	SUBQ          $0x04, BX
-	JMP           group105
+	JMP           group111
 
-out106:
-group110:
+out112:
+group116:
 	CMPQ   BX, $0x01
-	JLT    out111
+	JLT    out117
 	MOVQ   width+48(FP), SI
 	MOVQ   base+16(FP), DI
 	MOVL   (DX), R8
@@ -6003,9 +6259,9 @@ group110:
 	MOVQ   n+40(FP), DI
 	XORQ   SI, SI
 	SUBQ   $0x40, DI
-	JLT    rest113
+	JLT    rest119
 
-bytes112:
+bytes118:
 	VMOVDQU8 (CX)(SI*1), Z1
 	VPDPBUSD Z1, Z0, Z9
 	VMOVDQU8 (R8)(SI*1), Z2
@@ -6013,11 +6269,11 @@ bytes112:
 	VPDPBUSD Z1, Z2, Z8
 	ADDQ     $0x40, SI
 	SUBQ     $0x40, DI
-	JGE      bytes112
+	JGE      bytes118
 
-rest113:
+rest119:
 	ADDQ       $0x40, DI
-	JZ         done114
+	JZ         done120
 	MOVQ       $-1, R9
 	BZHIQ      DI, R9, R9
 	KMOVQ      R9, K1
@@ -6027,11 +6283,11 @@ rest113:
 	VPXORD     Z2, Z0, Z2
 	VPDPBUSD   Z1, Z2, Z8
 
-done114:
+done120:
 	VPSUBD        Z9, Z8, Z8
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VPADDD        Y1, Y8, Y1
-	VEXTRACTF128  $0x01, Y1, X2
+	VEXTRACTF32X4 $0x01, Y1, X2
 	VPADDD        X2, X1, X2
 	VPERMILPS     $0x4e, X2, X1
 	VPADDD        X1, X2, X2
@@ -6041,9 +6297,9 @@ done114:
 	ADDQ          $0x04, DX
 	ADDQ          $0x04, AX
 	SUBQ          $0x01, BX
-	JMP           group110
+	JMP           group116
 
-out111:
+out117:
 	VZEROUPPER
 	RET
 
@@ -6073,9 +6329,9 @@ TEXT ·gemmInt8AVX2(SB), NOSPLIT, $0-136
 	VPMULLD      32(SI), Y2, Y2
 	VPSUBD       Y2, Y1, Y1
 	SUBQ         $0x04, BX
-	JLT          r1rest116
+	JLT          r1rest122
 
-r1loop115:
+r1loop121:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y4
@@ -6163,13 +6419,13 @@ r1loop115:
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x10, AX
 	SUBQ         $0x04, BX
-	JGE          r1loop115
+	JGE          r1loop121
 
-r1rest116:
+r1rest122:
 	ADDQ $0x04, BX
-	JZ   r1done118
+	JZ   r1done124
 
-r1restloop117:
+r1restloop123:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y4
@@ -6194,9 +6450,9 @@ r1restloop117:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x04, AX
 	DECQ         BX
-	JNZ          r1restloop117
+	JNZ          r1restloop123
 
-r1done118:
+r1done124:
 	MOVQ         scale+64(FP), AX
 	MOVQ         colScale+80(FP), CX
 	VMOVUPS      (CX), Y2
@@ -6211,26 +6467,26 @@ r1done118:
 	VMULPS       Y2, Y1, Y1
 	MOVQ         cols+56(FP), AX
 	CMPQ         AX, $0x10
-	JNE          r1tail119
+	JNE          r1tail125
 	MOVQ         bias+96(FP), AX
 	TESTQ        AX, AX
-	JZ           r1nobias120
+	JZ           r1nobias126
 	VMOVUPS      (AX), Y2
 	VADDPS       Y2, Y0, Y0
 	VMOVUPS      32(AX), Y2
 	VADDPS       Y2, Y1, Y1
 
-r1nobias120:
+r1nobias126:
 	MOVQ    residual+104(FP), AX
 	TESTQ   AX, AX
-	JZ      r1noresidual121
+	JZ      r1noresidual127
 	MOVQ    ldr+112(FP), CX
 	VMOVUPS (AX), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(AX), Y2
 	VADDPS  Y2, Y1, Y1
 
-r1noresidual121:
+r1noresidual127:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	VMOVUPS Y0, (AX)
@@ -6238,7 +6494,7 @@ r1noresidual121:
 	VZEROUPPER
 	RET
 
-r1tail119:
+r1tail125:
 	MOVQ       cols+56(FP), AX
 	SUBQ       $0x00, AX
 	MOVQ       $0x00000000, CX
@@ -6263,23 +6519,23 @@ r1tail119:
 	VMOVDQU    32(CX)(AX*4), Y3
 	MOVQ       bias+96(FP), AX
 	TESTQ      AX, AX
-	JZ         r1nobias122
+	JZ         r1nobias128
 	VMASKMOVPS (AX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(AX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-r1nobias122:
+r1nobias128:
 	MOVQ       residual+104(FP), AX
 	TESTQ      AX, AX
-	JZ         r1noresidual123
+	JZ         r1noresidual129
 	MOVQ       ldr+112(FP), CX
 	VMASKMOVPS (AX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(AX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-r1noresidual123:
+r1noresidual129:
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	VMASKMOVPS Y0, Y2, (AX)
@@ -6305,9 +6561,9 @@ rows2:
 	VPMULLD      32(R9), Y4, Y4
 	VPSUBD       Y4, Y3, Y3
 	SUBQ         $0x04, BX
-	JLT          r2rest125
+	JLT          r2rest131
 
-r2loop124:
+r2loop130:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y6
@@ -6439,13 +6695,13 @@ r2loop124:
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x10, AX
 	SUBQ         $0x04, BX
-	JGE          r2loop124
+	JGE          r2loop130
 
-r2rest125:
+r2rest131:
 	ADDQ $0x04, BX
-	JZ   r2done127
+	JZ   r2done133
 
-r2restloop126:
+r2restloop132:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y6
@@ -6481,9 +6737,9 @@ r2restloop126:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x04, AX
 	DECQ         BX
-	JNZ          r2restloop126
+	JNZ          r2restloop132
 
-r2done127:
+r2done133:
 	MOVQ         scale+64(FP), AX
 	MOVQ         colScale+80(FP), CX
 	VMOVUPS      (CX), Y4
@@ -6506,10 +6762,10 @@ r2done127:
 	VMULPS       Y4, Y3, Y3
 	MOVQ         cols+56(FP), AX
 	CMPQ         AX, $0x10
-	JNE          r2tail128
+	JNE          r2tail134
 	MOVQ         bias+96(FP), AX
 	TESTQ        AX, AX
-	JZ           r2nobias129
+	JZ           r2nobias135
 	VMOVUPS      (AX), Y4
 	VADDPS       Y4, Y0, Y0
 	VADDPS       Y4, Y2, Y2
@@ -6517,10 +6773,10 @@ r2done127:
 	VADDPS       Y4, Y1, Y1
 	VADDPS       Y4, Y3, Y3
 
-r2nobias129:
+r2nobias135:
 	MOVQ    residual+104(FP), AX
 	TESTQ   AX, AX
-	JZ      r2noresidual130
+	JZ      r2noresidual136
 	MOVQ    ldr+112(FP), CX
 	VMOVUPS (AX), Y4
 	VADDPS  Y4, Y0, Y0
@@ -6532,7 +6788,7 @@ r2nobias129:
 	VMOVUPS 32(AX), Y4
 	VADDPS  Y4, Y3, Y3
 
-r2noresidual130:
+r2noresidual136:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	VMOVUPS Y0, (AX)
@@ -6543,7 +6799,7 @@ r2noresidual130:
 	VZEROUPPER
 	RET
 
-r2tail128:
+r2tail134:
 	MOVQ       cols+56(FP), AX
 	SUBQ       $0x00, AX
 	MOVQ       $0x00000000, CX
@@ -6568,7 +6824,7 @@ r2tail128:
 	VMOVDQU    32(CX)(AX*4), Y5
 	MOVQ       bias+96(FP), AX
 	TESTQ      AX, AX
-	JZ         r2nobias131
+	JZ         r2nobias137
 	VMASKMOVPS (AX), Y4, Y6
 	VADDPS     Y6, Y0, Y0
 	VADDPS     Y6, Y2, Y2
@@ -6576,10 +6832,10 @@ r2tail128:
 	VADDPS     Y6, Y1, Y1
 	VADDPS     Y6, Y3, Y3
 
-r2nobias131:
+r2nobias137:
 	MOVQ       residual+104(FP), AX
 	TESTQ      AX, AX
-	JZ         r2noresidual132
+	JZ         r2noresidual138
 	MOVQ       ldr+112(FP), CX
 	VMASKMOVPS (AX), Y4, Y6
 	VADDPS     Y6, Y0, Y0
@@ -6591,7 +6847,7 @@ r2nobias131:
 	VMASKMOVPS 32(AX), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-r2noresidual132:
+r2noresidual138:
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	VMASKMOVPS Y0, Y4, (AX)
@@ -6627,9 +6883,9 @@ rows3:
 	VPMULLD      32(R9), Y6, Y6
 	VPSUBD       Y6, Y5, Y5
 	SUBQ         $0x04, BX
-	JLT          r3rest134
+	JLT          r3rest140
 
-r3loop133:
+r3loop139:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y8
@@ -6805,13 +7061,13 @@ r3loop133:
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x10, AX
 	SUBQ         $0x04, BX
-	JGE          r3loop133
+	JGE          r3loop139
 
-r3rest134:
+r3rest140:
 	ADDQ $0x04, BX
-	JZ   r3done136
+	JZ   r3done142
 
-r3restloop135:
+r3restloop141:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y8
@@ -6858,9 +7114,9 @@ r3restloop135:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x04, AX
 	DECQ         BX
-	JNZ          r3restloop135
+	JNZ          r3restloop141
 
-r3done136:
+r3done142:
 	MOVQ         scale+64(FP), AX
 	MOVQ         colScale+80(FP), CX
 	VMOVUPS      (CX), Y6
@@ -6891,10 +7147,10 @@ r3done136:
 	VMULPS       Y6, Y5, Y5
 	MOVQ         cols+56(FP), AX
 	CMPQ         AX, $0x10
-	JNE          r3tail137
+	JNE          r3tail143
 	MOVQ         bias+96(FP), AX
 	TESTQ        AX, AX
-	JZ           r3nobias138
+	JZ           r3nobias144
 	VMOVUPS      (AX), Y6
 	VADDPS       Y6, Y0, Y0
 	VADDPS       Y6, Y2, Y2
@@ -6904,10 +7160,10 @@ r3done136:
 	VADDPS       Y6, Y3, Y3
 	VADDPS       Y6, Y5, Y5
 
-r3nobias138:
+r3nobias144:
 	MOVQ    residual+104(FP), AX
 	TESTQ   AX, AX
-	JZ      r3noresidual139
+	JZ      r3noresidual145
 	MOVQ    ldr+112(FP), CX
 	VMOVUPS (AX), Y6
 	VADDPS  Y6, Y0, Y0
@@ -6924,7 +7180,7 @@ r3nobias138:
 	VMOVUPS 32(AX), Y6
 	VADDPS  Y6, Y5, Y5
 
-r3noresidual139:
+r3noresidual145:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	VMOVUPS Y0, (AX)
@@ -6938,7 +7194,7 @@ r3noresidual139:
 	VZEROUPPER
 	RET
 
-r3tail137:
+r3tail143:
 	MOVQ       cols+56(FP), AX
 	SUBQ       $0x00, AX
 	MOVQ       $0x00000000, CX
@@ -6963,7 +7219,7 @@ r3tail137:
 	VMOVDQU    32(CX)(AX*4), Y7
 	MOVQ       bias+96(FP), AX
 	TESTQ      AX, AX
-	JZ         r3nobias140
+	JZ         r3nobias146
 	VMASKMOVPS (AX), Y6, Y8
 	VADDPS     Y8, Y0, Y0
 	VADDPS     Y8, Y2, Y2
@@ -6973,10 +7229,10 @@ r3tail137:
 	VADDPS     Y8, Y3, Y3
 	VADDPS     Y8, Y5, Y5
 
-r3nobias140:
+r3nobias146:
 	MOVQ       residual+104(FP), AX
 	TESTQ      AX, AX
-	JZ         r3noresidual141
+	JZ         r3noresidual147
 	MOVQ       ldr+112(FP), CX
 	VMASKMOVPS (AX), Y6, Y8
 	VADDPS     Y8, Y0, Y0
@@ -6993,7 +7249,7 @@ r3nobias140:
 	VMASKMOVPS 32(AX), Y7, Y8
 	VADDPS     Y8, Y5, Y5
 
-r3noresidual141:
+r3noresidual147:
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	VMASKMOVPS Y0, Y6, (AX)
@@ -7041,9 +7297,9 @@ rows4:
 	LEAQ         (AX)(DX*2), SI
 	ADDQ         DX, SI
 	SUBQ         $0x04, BX
-	JLT          r4rest143
+	JLT          r4rest149
 
-r4loop142:
+r4loop148:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y10
@@ -7264,13 +7520,13 @@ r4loop142:
 	ADDQ         $0x10, AX
 	ADDQ         $0x10, SI
 	SUBQ         $0x04, BX
-	JGE          r4loop142
+	JGE          r4loop148
 
-r4rest143:
+r4rest149:
 	ADDQ $0x04, BX
-	JZ   r4done145
+	JZ   r4done151
 
-r4restloop144:
+r4restloop150:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y10
@@ -7329,9 +7585,9 @@ r4restloop144:
 	ADDQ         $0x04, AX
 	ADDQ         $0x04, SI
 	DECQ         BX
-	JNZ          r4restloop144
+	JNZ          r4restloop150
 
-r4done145:
+r4done151:
 	MOVQ         scale+64(FP), AX
 	MOVQ         colScale+80(FP), CX
 	VMOVUPS      (CX), Y8
@@ -7370,10 +7626,10 @@ r4done145:
 	VMULPS       Y8, Y7, Y7
 	MOVQ         cols+56(FP), AX
 	CMPQ         AX, $0x10
-	JNE          r4tail146
+	JNE          r4tail152
 	MOVQ         bias+96(FP), AX
 	TESTQ        AX, AX
-	JZ           r4nobias147
+	JZ           r4nobias153
 	VMOVUPS      (AX), Y8
 	VADDPS       Y8, Y0, Y0
 	VADDPS       Y8, Y2, Y2
@@ -7385,10 +7641,10 @@ r4done145:
 	VADDPS       Y8, Y5, Y5
 	VADDPS       Y8, Y7, Y7
 
-r4nobias147:
+r4nobias153:
 	MOVQ    residual+104(FP), AX
 	TESTQ   AX, AX
-	JZ      r4noresidual148
+	JZ      r4noresidual154
 	MOVQ    ldr+112(FP), CX
 	VMOVUPS (AX), Y8
 	VADDPS  Y8, Y0, Y0
@@ -7410,7 +7666,7 @@ r4nobias147:
 	VMOVUPS 32(AX), Y8
 	VADDPS  Y8, Y7, Y7
 
-r4noresidual148:
+r4noresidual154:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	VMOVUPS Y0, (AX)
@@ -7427,7 +7683,7 @@ r4noresidual148:
 	VZEROUPPER
 	RET
 
-r4tail146:
+r4tail152:
 	MOVQ       cols+56(FP), AX
 	SUBQ       $0x00, AX
 	MOVQ       $0x00000000, CX
@@ -7452,7 +7708,7 @@ r4tail146:
 	VMOVDQU    32(CX)(AX*4), Y9
 	MOVQ       bias+96(FP), AX
 	TESTQ      AX, AX
-	JZ         r4nobias149
+	JZ         r4nobias155
 	VMASKMOVPS (AX), Y8, Y10
 	VADDPS     Y10, Y0, Y0
 	VADDPS     Y10, Y2, Y2
@@ -7464,10 +7720,10 @@ r4tail146:
 	VADDPS     Y10, Y5, Y5
 	VADDPS     Y10, Y7, Y7
 
-r4nobias149:
+r4nobias155:
 	MOVQ       residual+104(FP), AX
 	TESTQ      AX, AX
-	JZ         r4noresidual150
+	JZ         r4noresidual156
 	MOVQ       ldr+112(FP), CX
 	VMASKMOVPS (AX), Y8, Y10
 	VADDPS     Y10, Y0, Y0
@@ -7489,7 +7745,7 @@ r4nobias149:
 	VMASKMOVPS 32(AX), Y9, Y10
 	VADDPS     Y10, Y7, Y7
 
-r4noresidual150:
+r4noresidual156:
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	VMASKMOVPS Y0, Y8, (AX)
@@ -7591,9 +7847,9 @@ few:
 	ADDQ $0x00000020, CX
 	XORQ DX, DX
 	SUBQ $0x08, CX
-	JLT  rest152
+	JLT  rest158
 
-loop151:
+loop157:
 	VMOVUPS (AX)(DX*1), Y12
 	VMINPS  Y12, Y0, Y0
 	VMAXPS  Y12, Y1, Y1
@@ -7601,11 +7857,11 @@ loop151:
 	VADDPS  Y12, Y2, Y2
 	ADDQ    $0x20, DX
 	SUBQ    $0x08, CX
-	JGE     loop151
+	JGE     loop157
 
-rest152:
+rest158:
 	ADDQ       $0x08, CX
-	JZ         done153
+	JZ         done159
 	LEAQ       lanes<>+0(SB), BX
 	NEGQ       CX
 	VMOVDQU    32(BX)(CX*4), Y12
@@ -7615,7 +7871,7 @@ rest152:
 	VSUBPS     Y12, Y12, Y12
 	VADDPS     Y12, Y2, Y2
 
-done153:
+done159:
 	VMINPS       Y3, Y0, Y0
 	VMAXPS       Y4, Y1, Y1
 	VADDPS       Y5, Y2, Y2
@@ -7650,35 +7906,202 @@ done153:
 	VZEROUPPER
 	RET
 
-// func quantizeRowAVX2(dst *uint8, x *float32, n int, inverse float32, zero int32)
-// Requires: AVX, AVX2
-TEXT ·quantizeRowAVX2(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS inverse+24(FP), Y0
-	MOVL         zero+28(FP), BX
-	VMOVD        BX, X1
-	VPBROADCASTD X1, Y1
+// func quantizeRowsAVX2(dst *uint8, ldd int, x *float32, rows int, n int, scale *float32, zero *int32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·quantizeRowsAVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+16(FP), CX
+	MOVQ    rows+24(FP), DX
+	VMOVDQU orderAVX2<>+0(SB), Y0
 
-loop:
-	VMULPS       (CX), Y0, Y2
-	VCVTPS2DQ    Y2, Y2
-	VPADDD       Y1, Y2, Y2
-	VMULPS       32(CX), Y0, Y3
-	VCVTPS2DQ    Y3, Y3
-	VPADDD       Y1, Y3, Y3
-	VPACKSSDW    Y3, Y2, Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VEXTRACTI128 $0x01, Y2, X3
-	VPACKUSWB    X3, X2, X3
-	VMOVDQU      X3, (AX)
-	ADDQ         $0x40, CX
-	ADDQ         $0x10, AX
-	SUBQ         $0x10, DX
-	JGT          loop
+row:
+	VPXOR Y7, Y7, Y7
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	MOVQ  n+32(FP), SI
+	MOVQ  CX, BX
+	SUBQ  $0x00000010, SI
+	JLT   fewRange
+
+twoRange:
+	VMOVUPS     (BX), Y8
+	VMINPS      Y8, Y1, Y1
+	VMAXPS      Y8, Y2, Y2
+	VFMADD231PS Y8, Y7, Y3
+	VMOVUPS     32(BX), Y8
+	VMINPS      Y8, Y4, Y4
+	VMAXPS      Y8, Y5, Y5
+	VFMADD231PS Y8, Y7, Y6
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x00000010, SI
+	JGE         twoRange
+
+fewRange:
+	ADDQ $0x00000010, SI
+	XORQ DI, DI
+	SUBQ $0x08, SI
+	JLT  rest161
+
+loop160:
+	VMOVUPS     (BX)(DI*1), Y8
+	VMINPS      Y8, Y1, Y1
+	VMAXPS      Y8, Y2, Y2
+	VFMADD231PS Y8, Y7, Y3
+	ADDQ        $0x20, DI
+	SUBQ        $0x08, SI
+	JGE         loop160
+
+rest161:
+	ADDQ        $0x08, SI
+	JZ          done162
+	LEAQ        lanes<>+0(SB), R8
+	NEGQ        SI
+	VMOVDQU     32(R8)(SI*4), Y8
+	VMASKMOVPS  (BX)(DI*1), Y8, Y8
+	VMINPS      Y8, Y1, Y1
+	VMAXPS      Y8, Y2, Y2
+	VFMADD231PS Y8, Y7, Y3
+
+done162:
+	VADDPS       Y6, Y3, Y3
+	VMINPS       Y4, Y1, Y1
+	VMAXPS       Y5, Y2, Y2
+	VEXTRACTF128 $0x01, Y1, X4
+	VMINPS       X4, X1, X4
+	VPERMILPS    $0x4e, X4, X1
+	VMINPS       X1, X4, X4
+	VPERMILPS    $0xb1, X4, X1
+	VMINPS       X1, X4, X4
+	VEXTRACTF128 $0x01, Y2, X1
+	VMAXPS       X1, X2, X1
+	VPERMILPS    $0x4e, X1, X2
+	VMAXPS       X2, X1, X1
+	VPERMILPS    $0xb1, X1, X2
+	VMAXPS       X2, X1, X1
+	VEXTRACTF128 $0x01, Y3, X2
+	VADDPS       X2, X3, X2
+	VPERMILPS    $0x4e, X2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0xb1, X2, X3
+	VADDPS       X3, X2, X2
+	VADDSS       X2, X4, X3
+	VADDSS       X2, X1, X1
+	MOVQ         scale+40(FP), BX
+	MOVQ         zero+48(FP), SI
+	VSUBSS       X3, X1, X2
+	VXORPS       X1, X1, X1
+	VXORPS       X4, X4, X4
+	XORL         DI, DI
+	VUCOMISS     c0554ad2e<>+0(SB), X2
+	JPS          nan
+	JCS          known
+	VUCOMISS     c7f7fffff<>+0(SB), X2
+	JHI          nan
+	VMOVSS       c437f0000<>+0(SB), X1
+	VDIVSS       c437f0000<>+0(SB), X2, X4
+	VDIVSS       X2, X1, X1
+	VMULSS       X1, X3, X3
+	VCVTSS2SI    X3, DI
+	NEGL         DI
+	JMP          known
+
+nan:
+	VMOVSS c7fc00000<>+0(SB), X4
+
+known:
+	VMOVSS       X4, (BX)
+	MOVL         DI, (SI)
+	VBROADCASTSS X1, Y1
+	VMOVD        DI, X3
+	VPBROADCASTW X3, Y2
+	VPBROADCASTD X3, Y3
+	MOVQ         n+32(FP), DI
+	MOVQ         CX, BX
+	MOVQ         AX, SI
+	SUBQ         $0x00000020, DI
+	JLT          fewBytes
+
+fourBytes:
+	VMULPS    (BX), Y1, Y4
+	VCVTPS2DQ Y4, Y4
+	VMULPS    32(BX), Y1, Y5
+	VCVTPS2DQ Y5, Y5
+	VMULPS    64(BX), Y1, Y6
+	VCVTPS2DQ Y6, Y6
+	VMULPS    96(BX), Y1, Y7
+	VCVTPS2DQ Y7, Y7
+	VPACKSSDW Y5, Y4, Y4
+	VPADDW    Y2, Y4, Y4
+	VPACKSSDW Y7, Y6, Y6
+	VPADDW    Y2, Y6, Y6
+	VPACKUSWB Y6, Y4, Y4
+	VPERMD    Y4, Y0, Y4
+	VMOVDQU   Y4, (SI)
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000020, SI
+	SUBQ      $0x00000020, DI
+	JGE       fourBytes
+
+fewBytes:
+	ADDQ $0x00000020, DI
+	XORQ R8, R8
+	SUBQ $0x08, DI
+	JLT  rest164
+
+loop163:
+	VMULPS    (BX)(R8*1), Y1, Y2
+	VCVTPS2DQ Y2, Y2
+	VPADDD    Y3, Y2, Y2
+	VPACKSSDW Y2, Y2, Y2
+	VPERMQ    $0x08, Y2, Y2
+	VPACKUSWB X2, X2, X2
+	VMOVQ     X2, (SI)
+	ADDQ      $0x08, SI
+	ADDQ      $0x20, R8
+	SUBQ      $0x08, DI
+	JGE       loop163
+
+rest164:
+	ADDQ       $0x08, DI
+	JZ         done165
+	LEAQ       lanes<>+0(SB), R9
+	NEGQ       DI
+	VMOVDQU    32(R9)(DI*4), Y2
+	VMASKMOVPS (BX)(R8*1), Y2, Y2
+	VMULPS     Y2, Y1, Y2
+	VCVTPS2DQ  Y2, Y2
+	VPADDD     Y3, Y2, Y2
+	VPACKSSDW  Y2, Y2, Y2
+	VPERMQ     $0x08, Y2, Y2
+	VPACKUSWB  X2, X2, X2
+	VMOVQ      X2, (SI)
+	ADDQ       $0x08, SI
+
+done165:
+	MOVQ ldd+8(FP), BX
+	ADDQ BX, AX
+	MOVQ n+32(FP), BX
+	LEAQ (CX)(BX*4), CX
+	ADDQ $0x04, scale+40(FP)
+	ADDQ $0x04, zero+48(FP)
+	DECQ DX
+	JNZ  row
 	VZEROUPPER
 	RET
+
+DATA orderAVX2<>+0(SB)/4, $0x00000000
+DATA orderAVX2<>+4(SB)/4, $0x00000004
+DATA orderAVX2<>+8(SB)/4, $0x00000001
+DATA orderAVX2<>+12(SB)/4, $0x00000005
+DATA orderAVX2<>+16(SB)/4, $0x00000002
+DATA orderAVX2<>+20(SB)/4, $0x00000006
+DATA orderAVX2<>+24(SB)/4, $0x00000003
+DATA orderAVX2<>+28(SB)/4, $0x00000007
+GLOBL orderAVX2<>(SB), RODATA|NOPTR, $32
 
 // func dotInt8AVX2(a *int8, b *int8, n int) int32
 // Requires: AVX, AVX2
@@ -7691,18 +8114,18 @@ TEXT ·dotInt8AVX2(SB), NOSPLIT, $0-28
 	MOVQ    n+16(FP), BX
 	XORQ    DX, DX
 	SUBQ    $0x10, BX
-	JLT     rest155
+	JLT     rest167
 
-bytes154:
+bytes166:
 	VPMOVSXBW (AX)(DX*1), Y2
 	VPMOVSXBW (CX)(DX*1), Y3
 	VPMADDWD  Y2, Y3, Y3
 	VPADDD    Y3, Y0, Y0
 	ADDQ      $0x10, DX
 	SUBQ      $0x10, BX
-	JGE       bytes154
+	JGE       bytes166
 
-rest155:
+rest167:
 	VPSUBD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VPADDD       X1, X0, X1
@@ -7724,9 +8147,9 @@ TEXT ·dotRowsInt8AVX2(SB), NOSPLIT, $0-56
 	MOVQ    count+32(FP), BX
 	VMOVUPS c80808080<>+0(SB), Y0
 
-group157:
+group169:
 	CMPQ    BX, $0x04
-	JLT     out158
+	JLT     out170
 	MOVQ    width+48(FP), SI
 	MOVQ    base+16(FP), DI
 	MOVL    (DX), R8
@@ -7766,9 +8189,9 @@ group157:
 	MOVQ    n+40(FP), DI
 	XORQ    SI, SI
 	SUBQ    $0x10, DI
-	JLT     rest160
+	JLT     rest172
 
-bytes159:
+bytes171:
 	VPMOVSXBW  (CX)(SI*1), Y5
 	VPMOVSXBW  (R8)(SI*1), Y6
 	VPMADDWD   Y5, Y6, Y6
@@ -7788,9 +8211,9 @@ bytes159:
 	PREFETCHT0 (R12)(SI*1)
 	ADDQ       $0x10, SI
 	SUBQ       $0x10, DI
-	JGE        bytes159
+	JGE        bytes171
 
-rest160:
+rest172:
 	VPSUBD       Y4, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X5
 	VPADDD       X5, X0, X5
@@ -7826,12 +8249,12 @@ rest160:
 	ADDQ         $0x10, DX
 	ADDQ         $0x10, AX
 	SUBQ         $0x04, BX
-	JMP          group157
+	JMP          group169
 
-out158:
-group162:
+out170:
+group174:
 	CMPQ  BX, $0x01
-	JLT   out163
+	JLT   out175
 	MOVQ  width+48(FP), SI
 	MOVQ  base+16(FP), DI
 	MOVL  (DX), R8
@@ -7842,18 +8265,18 @@ group162:
 	MOVQ  n+40(FP), DI
 	XORQ  SI, SI
 	SUBQ  $0x10, DI
-	JLT   rest165
+	JLT   rest177
 
-bytes164:
+bytes176:
 	VPMOVSXBW (CX)(SI*1), Y2
 	VPMOVSXBW (R8)(SI*1), Y3
 	VPMADDWD  Y2, Y3, Y3
 	VPADDD    Y3, Y0, Y0
 	ADDQ      $0x10, SI
 	SUBQ      $0x10, DI
-	JGE       bytes164
+	JGE       bytes176
 
-rest165:
+rest177:
 	VPSUBD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VPADDD       X1, X0, X1
@@ -7865,8 +8288,8 @@ rest165:
 	ADDQ         $0x04, DX
 	ADDQ         $0x04, AX
 	SUBQ         $0x01, BX
-	JMP          group162
+	JMP          group174
 
-out163:
+out175:
 	VZEROUPPER
 	RET

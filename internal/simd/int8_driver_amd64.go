@@ -26,28 +26,30 @@ type rowsInt8 struct {
 
 var rowsInt8Pool = sync.Pool{New: func() any { return new(rowsInt8) }}
 
+// slack is how far behind the end of a row the kernels that round write.
+const slack = 16
+
 func (q *rowsInt8) grow(rows, width int) {
-	if len(q.data) < rows*width {
-		q.data = make([]uint8, rows*width)
+	if len(q.data) < rows*width+slack {
+		q.data = make([]uint8, rows*width+slack)
 	}
 	if len(q.scale) < rows {
 		q.scale, q.zero = make([]float32, rows), make([]int32, rows)
 	}
 }
 
-// set rounds row r of a block; width is its length in bytes, len(x) rounded up to whole groups. The weights of the bytes
-// behind len(x) are zero, so these may stay what they were.
-func (q *rowsInt8) set(r, width int, x []float32) {
-	dst := q.data[r*width : (r+1)*width]
-	whole := len(x) &^ 15
-	var inverse float32
-	q.scale[r], inverse, q.zero[r] = steps(rowRange(x))
-	if whole > 0 && active == AVX2 {
-		quantizeRowAVX2(&dst[0], first(x), whole, inverse, q.zero[r])
-	} else if whole > 0 {
-		quantizeRowAVX512(&dst[0], first(x), whole, inverse, q.zero[r])
+// set rounds x [rows, in]; width is in rounded up to whole groups. The weights of the bytes behind in are zero, so these may hold anything.
+func (q *rowsInt8) set(x []float32, rows, in, width int) {
+	for r := 0; r < rows; {
+		n := min(rows-r, max(1, longest/in))
+		dst, from := &q.data[r*width], &x[r*in]
+		if active == AVX2 {
+			quantizeRowsAVX2(dst, width, from, n, in, &q.scale[r], &q.zero[r])
+		} else {
+			quantizeRowsAVX512(dst, width, from, n, in, &q.scale[r], &q.zero[r])
+		}
+		r += n
 	}
-	quantizeRowGo(dst[whole:], x[whole:], inverse, q.zero[r])
 }
 
 func (m *MatrixInt8) mul(dst, x []float32, rows, from, to int, e Epilogue) {
@@ -62,9 +64,7 @@ func (m *MatrixInt8) mul(dst, x []float32, rows, from, to int, e Epilogue) {
 	q.grow(block, width)
 	for r := 0; r < rows; r += block {
 		n := min(block, rows-r)
-		for i := range n {
-			q.set(i, width, x[(r+i)*m.in:(r+i+1)*m.in])
-		}
+		q.set(x[r*m.in:(r+n)*m.in], n, m.in, width)
 		b := e
 		if e.Residual != nil {
 			b.Residual = e.Residual[r*m.out:]

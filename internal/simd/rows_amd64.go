@@ -34,6 +34,26 @@ func tanhAVX512(x *float32, ldx int, rows int, cols int)
 //go:noescape
 func softmaxAVX512(x *float32, ldx int, rows int, n int)
 
+// softmaxShortAVX512 is softmaxAVX512 for 0 < n <= 128.
+//
+//go:noescape
+func softmaxShortAVX512(x *float32, ldx int, rows int, n int)
+
+// largestAVX512 is the greatest element of x [n], n > 0.
+//
+//go:noescape
+func largestAVX512(x *float32, n int) float32
+
+// expSumAVX512 replaces each element of x [n] by exp(x-top) and returns the sum; top is not below any.
+//
+//go:noescape
+func expSumAVX512(x *float32, n int, top float32) float32
+
+// scaleAVX512 multiplies x [n] by a number.
+//
+//go:noescape
+func scaleAVX512(x *float32, n int, by float32)
+
 // layerNormAVX512 writes gamma·(x-mean)/sqrt(variance+eps) + beta to dst [n], n > 0; beta may be nil.
 //
 //go:noescape
@@ -73,6 +93,21 @@ func tanhAVX2(x *float32, ldx int, rows int, cols int)
 //
 //go:noescape
 func softmaxAVX2(x *float32, ldx int, rows int, n int)
+
+// largestAVX2 is the greatest element of x [n], n > 0.
+//
+//go:noescape
+func largestAVX2(x *float32, n int) float32
+
+// expSumAVX2 replaces each element of x [n] by exp(x-top) and returns the sum; top is not below any.
+//
+//go:noescape
+func expSumAVX2(x *float32, n int, top float32) float32
+
+// scaleAVX2 multiplies x [n] by a number.
+//
+//go:noescape
+func scaleAVX2(x *float32, n int, by float32)
 
 // layerNormAVX2 writes gamma·(x-mean)/sqrt(variance+eps) + beta to dst [n], n > 0; beta may be nil.
 //

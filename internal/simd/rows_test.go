@@ -171,3 +171,56 @@ func testSoftmax(t *testing.T) {
 		}
 	}
 }
+
+func TestSoftmaxInParts(t *testing.T) { eachBackend(t, testSoftmaxInParts) }
+
+// testSoftmaxInParts puts a softmax together from Largest, ExpSum and Scale over parts of a row.
+func testSoftmaxInParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	for _, n := range []int{1, 2, 15, 16, 17, 31, 64, 100, 129, 513} {
+		for _, part := range []int{1, 7, 16, 50, 513} {
+			x := random(r, n)
+			for i := range x {
+				x[i] *= 10
+			}
+			want := append([]float32(nil), x...)
+			softmaxGo(want)
+			var top, sum float32
+			got, check := guarded(t, n)
+			copy(got, x)
+			for from := 0; from < n; from += part {
+				seen := got[from:min(n, from+part)]
+				most := Largest(seen)
+				if want := largestGo(seen); most != want {
+					t.Fatalf("Largest of %d = %v, want %v", len(seen), most, want)
+				}
+				if from > 0 {
+					most = max(most, top)
+					keep := float32(math.Exp(float64(top - most)))
+					Scale(got[:from], keep)
+					sum *= keep
+				}
+				top = most
+				sum += ExpSum(seen, top)
+			}
+			Scale(got, 1/sum)
+			check()
+			for i := range got {
+				if far(got[i], float64(want[i]), 0, 1e-6) {
+					t.Fatalf("n=%d part=%d [%d] = %v, want %v", n, part, i, got[i], want[i])
+				}
+			}
+		}
+	}
+	nan := float32(math.NaN())
+	for n := 1; n < 40; n++ {
+		x := make([]float32, n)
+		x[n/2] = nan
+		if sum := ExpSum(x, 0); sum == sum {
+			t.Fatalf("ExpSum of %d elements with NaN = %v", n, sum)
+		}
+	}
+	if got := ExpSum(nil, 1); got != 0 {
+		t.Errorf("ExpSum of nothing = %v", got)
+	}
+}

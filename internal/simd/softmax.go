@@ -18,6 +18,49 @@ func SoftmaxRows(x []float32, ldx, rows, n int) {
 	}
 }
 
+// Largest returns the greatest element of x, which is not empty. Of a row with NaN it may return any element.
+func Largest(x []float32) float32 {
+	need("Largest", "x", len(x), 1)
+	return largest(x)
+}
+
+// ExpSum replaces each element of x by exp(x-top) and returns the sum; top is not below any element. With Largest and Scale it makes a
+// softmax over a row that comes in parts: what was summed up to another top counts exp(that - top) times. NaN and infinities give what they
+// give in Softmax.
+func ExpSum(x []float32, top float32) float32 {
+	if len(x) == 0 {
+		return 0
+	}
+	return expSum(x, top)
+}
+
+// Scale multiplies x by a number.
+func Scale(x []float32, by float32) { scale(x, by) }
+
+func largestGo(x []float32) float32 {
+	top := x[0]
+	for _, v := range x[1:] {
+		top = max(top, v) // the builtin passes NaN on
+	}
+	return top
+}
+
+func expSumGo(x []float32, top float32) float32 {
+	var sum float32
+	for i, v := range x {
+		e := float32(math.Exp(float64(v - top)))
+		x[i] = e
+		sum += e
+	}
+	return sum
+}
+
+func scaleGo(x []float32, by float32) {
+	for i := range x {
+		x[i] *= by
+	}
+}
+
 func softmaxRowsGo(x []float32, ldx, rows, n int) {
 	for r := range rows {
 		softmaxGo(x[r*ldx:][:n])
@@ -25,18 +68,5 @@ func softmaxRowsGo(x []float32, ldx, rows, n int) {
 }
 
 func softmaxGo(row []float32) {
-	largest := row[0]
-	for _, v := range row[1:] {
-		largest = max(largest, v) // the builtin passes NaN on
-	}
-	var sum float32
-	for i, v := range row {
-		e := float32(math.Exp(float64(v - largest)))
-		row[i] = e
-		sum += e
-	}
-	scale := 1 / sum
-	for i := range row {
-		row[i] *= scale
-	}
+	scaleGo(row, 1/expSumGo(row, largestGo(row)))
 }

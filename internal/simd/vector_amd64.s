@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func dotAVX512(a *float32, b *float32, n int) float32
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, AVX512VL, BMI2
 TEXT ·dotAVX512(SB), NOSPLIT, $0-28
 	MOVQ   a+0(FP), AX
 	MOVQ   b+8(FP), CX
@@ -60,7 +60,7 @@ done5:
 	VADDPS        Z2, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y1
-	VEXTRACTF128  $0x01, Y1, X0
+	VEXTRACTF32X4 $0x01, Y1, X0
 	VADDPS        X0, X1, X0
 	VPERMILPS     $0x4e, X0, X1
 	VADDPS        X1, X0, X0
@@ -71,7 +71,7 @@ done5:
 	RET
 
 // func squaredL2AVX512(a *float32, b *float32, n int) float32
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, AVX512VL, BMI2
 TEXT ·squaredL2AVX512(SB), NOSPLIT, $0-28
 	MOVQ   a+0(FP), AX
 	MOVQ   b+8(FP), CX
@@ -137,7 +137,7 @@ done10:
 	VADDPS        Z2, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y1
-	VEXTRACTF128  $0x01, Y1, X0
+	VEXTRACTF32X4 $0x01, Y1, X0
 	VADDPS        X0, X1, X0
 	VPERMILPS     $0x4e, X0, X1
 	VADDPS        X1, X0, X0
@@ -217,7 +217,7 @@ done16:
 	RET
 
 // func dotRowsAVX512(dst *float32, q *float32, base *float32, ids *uint32, count int, n int)
-// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·dotRowsAVX512(SB), NOSPLIT, $8-48
 	MOVQ dst+0(FP), AX
 	MOVQ q+8(FP), CX
@@ -305,7 +305,7 @@ rest20:
 done21:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPS        Y4, Y0, Y4
-	VEXTRACTF128  $0x01, Y4, X6
+	VEXTRACTF32X4 $0x01, Y4, X6
 	VADDPS        X6, X4, X6
 	VPERMILPS     $0x4e, X6, X4
 	VADDPS        X4, X6, X6
@@ -314,7 +314,7 @@ done21:
 	VMOVSS        X6, (AX)
 	VEXTRACTF64X4 $0x01, Z1, Y4
 	VADDPS        Y4, Y1, Y4
-	VEXTRACTF128  $0x01, Y4, X6
+	VEXTRACTF32X4 $0x01, Y4, X6
 	VADDPS        X6, X4, X6
 	VPERMILPS     $0x4e, X6, X4
 	VADDPS        X4, X6, X6
@@ -323,7 +323,7 @@ done21:
 	VMOVSS        X6, 4(AX)
 	VEXTRACTF64X4 $0x01, Z2, Y4
 	VADDPS        Y4, Y2, Y4
-	VEXTRACTF128  $0x01, Y4, X6
+	VEXTRACTF32X4 $0x01, Y4, X6
 	VADDPS        X6, X4, X6
 	VPERMILPS     $0x4e, X6, X4
 	VADDPS        X4, X6, X6
@@ -332,7 +332,7 @@ done21:
 	VMOVSS        X6, 8(AX)
 	VEXTRACTF64X4 $0x01, Z3, Y4
 	VADDPS        Y4, Y3, Y4
-	VEXTRACTF128  $0x01, Y4, X6
+	VEXTRACTF32X4 $0x01, Y4, X6
 	VADDPS        X6, X4, X6
 	VPERMILPS     $0x4e, X6, X4
 	VADDPS        X4, X6, X6
@@ -380,7 +380,7 @@ rest25:
 done26:
 	VEXTRACTF64X4 $0x01, Z5, Y0
 	VADDPS        Y0, Y5, Y0
-	VEXTRACTF128  $0x01, Y0, X1
+	VEXTRACTF32X4 $0x01, Y0, X1
 	VADDPS        X1, X0, X1
 	VPERMILPS     $0x4e, X1, X0
 	VADDPS        X0, X1, X1

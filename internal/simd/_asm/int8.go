@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"math"
 
+	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -227,42 +229,186 @@ func rowRange(v isa) {
 	RET()
 }
 
-// quantizeRow prints dst = clamp(round(x·inverse) + zero, 0, 255).
-func quantizeRow(v isa) {
-	TEXT("quantizeRow"+v.name, 0x4, "func(dst *uint8, x *float32, n int, inverse float32, zero int32)")
+// quantizeOrder puts the double words of four vectors that were packed to bytes in order: the packs work on 128-bit lanes.
+func (v isa) quantizeOrder() Mem {
+	name := "order" + v.name
+	m, ok := constants[name]
+	if !ok {
+		m = GLOBL(name, attr.RODATA|attr.NOPTR)
+		lanes := v.bytes / 16
+		for i := range 4 * lanes {
+			DATA(4*i, U32(uint32(i%lanes*4+i/lanes)))
+		}
+		constants[name] = m
+	}
+	return m
+}
+
+// quantizeRows prints, for each row, what steps and quantizeRowGo do: one pass for the range, one for the bytes, with the row in the
+// first-level cache in between.
+func quantizeRows(v isa) {
+	TEXT("quantizeRows"+v.name, 0x4, "func(dst *uint8, ldd int, x *float32, rows, n int, scale *float32, zero *int32)")
 	Pragma("noescape")
-	Doc("quantizeRow" + v.name + " writes clamp(round(x·inverse) + zero, 0, 255) to dst; n is a multiple of 16.")
-	dst, x, n := ptr("dst"), ptr("x"), ptr("n")
-	inverse := v.argEverywhere("inverse")
-	zero, shift := v.reg(), XMM()
-	VMOVD(Load(Param("zero"), GP32()), shift)
-	VPBROADCASTD(shift, zero)
-	steps := 16 / v.lanes()
-	Label("loop")
-	r := v.regs(steps)
-	for i := range r {
-		VMULPS(at(x, i*v.bytes), inverse, r[i])
-		VCVTPS2DQ(r[i], r[i])
-		VPADDD(zero, r[i], r[i])
-	}
+	Doc("quantizeRows"+v.name+" rounds x [rows, n] to bytes clamp(round(x·inverse) + zero, 0, 255), dst rows ldd apart; see steps for scale and zero.",
+		fmt.Sprintf("It writes up to %d bytes behind the end of a row.", v.lanes()-1))
+	dst, x, rows := ptr("dst"), ptr("x"), ptr("rows")
+	order := v.reg()
 	if v.wide() {
-		t := ZMM()
-		VPXORD(t, t, t)
-		VPMAXSD(t, r[0], r[0])
-		VPMOVUSDB(r[0], at(dst, 0))
+		VMOVDQU32(v.quantizeOrder(), order)
 	} else {
-		// Pack with saturation; the packs work on 128-bit halves, the permutation puts the quarters in order.
-		VPACKSSDW(r[1], r[0], r[0])
-		VPERMQ(U8(0b11_01_10_00), r[0], r[0])
-		t := XMM()
-		VEXTRACTI128(U8(1), r[0], t)
-		VPACKUSWB(t, r[0].(reg.Vec).AsX(), t)
-		VMOVDQU(t, at(dst, 0))
+		VMOVDQU(v.quantizeOrder(), order)
 	}
-	ADDQ(Imm(64), x)
-	ADDQ(Imm(16), dst)
-	SUBQ(Imm(16), n)
-	JGT(LabelRef("loop"))
+	Label("row")
+	lo, hi := quantizeRange(v, x)
+	scale, zero := ptr("scale"), ptr("zero")
+	inverse, z := XMM(), GP32()
+	width, s := XMM(), XMM()
+	VSUBSS(lo, hi, width)
+	VXORPS(inverse, inverse, inverse)
+	VXORPS(s, s, s)
+	XORL(z, z)
+	VUCOMISS(f32(1e-35), width)
+	JPS(LabelRef("nan"))
+	JCS(LabelRef("known"))
+	VUCOMISS(f32(math.MaxFloat32), width)
+	JHI(LabelRef("nan"))
+	VMOVSS(f32(255), inverse)
+	VDIVSS(f32(255), width, s)
+	VDIVSS(width, inverse, inverse)
+	VMULSS(inverse, lo, lo)
+	VCVTSS2SI(lo, z)
+	NEGL(z)
+	JMP(LabelRef("known"))
+	Label("nan")
+	VMOVSS(constant(0x7fc00000), s)
+	Label("known")
+	VMOVSS(s, at(scale, 0))
+	MOVL(z, at(zero, 0))
+	quantizeWrite(v, dst, x, v.everywhere(inverse), z, order)
+	step := GP64()
+	MOVQ(ptr("ldd"), step)
+	ADDQ(step, dst)
+	MOVQ(ptr("n"), step)
+	LEAQ(Mem{Base: x, Index: step, Scale: 4}, x)
+	for _, arg := range []string{"scale", "zero"} {
+		b, err := Param(arg).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		ADDQ(Imm(4), b.Addr)
+	}
+	DECQ(rows)
+	JNZ(LabelRef("row"))
 	VZEROUPPER()
 	RET()
+}
+
+// quantizeRange returns min(0, row) and max(0, row) in lane 0 of two registers, NaN for a row with NaN or infinities.
+func quantizeRange(v isa, x reg.GPVirtual) (lo, hi reg.VecVirtual) {
+	sets := []rangeSums{{v.reg(), v.reg(), v.reg()}, {v.reg(), v.reg(), v.reg()}}
+	none := v.reg()
+	v.zero(none)
+	for _, s := range sets {
+		v.zero(s.lo, s.hi, s.poison)
+	}
+	step := func(s rangeSums, r reg.VecVirtual) {
+		VMINPS(r, s.lo, s.lo)
+		VMAXPS(r, s.hi, s.hi)
+		VFMADD231PS(r, none, s.poison) // x·0 is NaN for NaN and infinities
+	}
+	p, n, off := GP64(), ptr("n"), GP64()
+	MOVQ(x, p)
+	SUBQ(U32(uint32(2*v.lanes())), n)
+	JLT(LabelRef("fewRange"))
+	Label("twoRange")
+	for i, s := range sets {
+		r := v.reg()
+		VMOVUPS(at(p, i*v.bytes), r)
+		step(s, r)
+	}
+	ADDQ(U32(uint32(2*v.bytes)), p)
+	SUBQ(U32(uint32(2*v.lanes())), n)
+	JGE(LabelRef("twoRange"))
+	Label("fewRange")
+	ADDQ(U32(uint32(2*v.lanes())), n)
+	v.vectors(n, off, func(m *mask) {
+		r := v.reg()
+		v.load(Mem{Base: p, Index: off, Scale: 1}, r, m)
+		step(sets[0], r)
+	})
+	a, b := sets[0], sets[1]
+	VADDPS(b.poison, a.poison, a.poison)
+	VMINPS(b.lo, a.lo, a.lo)
+	VMAXPS(b.hi, a.hi, a.hi)
+	least := v.reduce(a.lo, func(a, b, to Op) { VMINPS(a, b, to) }).(reg.Vec).AsX()
+	most := v.reduce(a.hi, maximum).(reg.Vec).AsX()
+	poison := v.reduce(a.poison, add).(reg.Vec).AsX()
+	lo, hi = XMM(), XMM()
+	VADDSS(poison, least, lo.(reg.Vec).AsX())
+	VADDSS(poison, most, hi.(reg.Vec).AsX())
+	return lo, hi
+}
+
+// quantizeWrite writes the bytes of one row, four vectors at a time, then single ones.
+func quantizeWrite(v isa, dst, x reg.GPVirtual, inverse reg.VecVirtual, zero reg.GPVirtual, order reg.VecVirtual) {
+	words, doubles, z := v.reg(), v.reg(), XMM()
+	VMOVD(zero, z)
+	VPBROADCASTW(z, words)
+	VPBROADCASTD(z, doubles)
+	from, to, n := GP64(), GP64(), ptr("n")
+	MOVQ(x, from)
+	MOVQ(dst, to)
+	round := func(a Mem, m *mask) reg.VecVirtual {
+		r := v.reg()
+		if m == nil {
+			VMULPS(a, inverse, r)
+		} else {
+			v.load(a, r, m)
+			VMULPS(r, inverse, r)
+		}
+		VCVTPS2DQ(r, r)
+		return r
+	}
+	SUBQ(U32(uint32(4*v.lanes())), n)
+	JLT(LabelRef("fewBytes"))
+	Label("fourBytes")
+	r := make([]reg.VecVirtual, 4)
+	for i := range r {
+		r[i] = round(at(from, i*v.bytes), nil)
+	}
+	for i := 0; i < 4; i += 2 {
+		VPACKSSDW(r[i+1], r[i], r[i])
+		VPADDW(words, r[i], r[i])
+	}
+	VPACKUSWB(r[2], r[0], r[0])
+	VPERMD(r[0], order, r[0])
+	if v.wide() {
+		VMOVDQU32(r[0], at(to, 0))
+	} else {
+		VMOVDQU(r[0], at(to, 0))
+	}
+	ADDQ(U32(uint32(4*v.bytes)), from)
+	ADDQ(U32(uint32(4*v.lanes())), to)
+	SUBQ(U32(uint32(4*v.lanes())), n)
+	JGE(LabelRef("fourBytes"))
+	Label("fewBytes")
+	ADDQ(U32(uint32(4*v.lanes())), n)
+	off := GP64()
+	v.vectors(n, off, func(m *mask) {
+		r := round(Mem{Base: from, Index: off, Scale: 1}, m)
+		VPADDD(doubles, r, r)
+		if v.wide() {
+			none := v.reg()
+			v.zero(none)
+			VPMAXSD(none, r, r)
+			VPMOVUSDB(r, at(to, 0))
+		} else {
+			VPACKSSDW(r, r, r)
+			VPERMQ(U8(0b10_00), r, r)
+			t := r.(reg.Vec).AsX()
+			VPACKUSWB(t, t, t)
+			VMOVQ(t, at(to, 0))
+		}
+		ADDQ(Imm(uint64(v.lanes())), to)
+	})
 }

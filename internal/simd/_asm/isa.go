@@ -135,7 +135,11 @@ func (v isa) reduce(r reg.VecVirtual, op func(a, b, to Op)) reg.VecVirtual {
 		r = y
 	}
 	x := XMM()
-	VEXTRACTF128(U8(1), r.(reg.Vec).AsY(), x)
+	if v.wide() {
+		VEXTRACTF32X4(U8(1), r.(reg.Vec).AsY(), x) // it knows all 32 registers
+	} else {
+		VEXTRACTF128(U8(1), r.(reg.Vec).AsY(), x)
+	}
 	op(x, r.(reg.Vec).AsX(), x)
 	t := XMM()
 	VPERMILPS(U8(0b01_00_11_10), x, t)
@@ -183,6 +187,19 @@ func constant(u uint32) Mem {
 }
 
 func f32(x float64) Mem { return constant(math.Float32bits(float32(x))) }
+
+// table is read-only memory that holds the given numbers one after another.
+func table(name string, values []float64) Mem {
+	m, ok := constants[name]
+	if !ok {
+		m = GLOBL(name, attr.RODATA|attr.NOPTR)
+		for i, x := range values {
+			DATA(4*i, U32(math.Float32bits(float32(x))))
+		}
+		constants[name] = m
+	}
+	return m
+}
 
 // laneMasks is 8 lanes of ones and 8 of zeros; a window of 8 that begins at 8-n selects the first n.
 func laneMasks() Mem {

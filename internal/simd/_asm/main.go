@@ -23,6 +23,10 @@ var files = map[string]func(){
 		for _, v := range []isa{avx512, avx2} {
 			activations(v)
 			softmax(v)
+			if v.wide() {
+				softmaxShort(v)
+			}
+			online(v)
 			layerNorm(v)
 			rmsNorm(v)
 		}
@@ -41,7 +45,7 @@ var files = map[string]func(){
 		for _, v := range []isa{avx512, avx2} {
 			gemmInt8(v)
 			rowRange(v)
-			quantizeRow(v)
+			quantizeRows(v)
 			dotInt8(v)
 			dotRowsInt8(v)
 		}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -14,56 +17,179 @@ func softmax(v isa) {
 	x, off, rows, ldx := ptr("x"), GP64(), ptr("rows"), ptr("ldx")
 	SHLQ(Imm(2), ldx)
 	element := Mem{Base: x, Index: off, Scale: 1}
-	p := v.pool(expConstants...)
+	p := v.expPool()
 
 	Label("row")
-	largest := v.reg()
-	VMOVUPS(constant(0xff800000), largest)
+	top := v.everywhere(largest(v, element, off))
+	one := XMM()
+	total := expSum(v, p, element, off, top)
+	VMOVSS(f32(1), one)
+	VDIVSS(total.(reg.Vec).AsX(), one, one)
+	multiplyBy(v, element, off, v.everywhere(one))
+	ADDQ(ldx, x)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// expPool holds the constants of expTo.
+func (v isa) expPool() *pool {
+	if v.wide() {
+		return v.pool(expBelowConstants...)
+	}
+	return v.pool(expConstants...)
+}
+
+// largest returns the greatest of the n elements in lane 0; off is destroyed.
+func largest(v isa, element Mem, off reg.GPVirtual) reg.VecVirtual {
+	low := v.reg()
+	VMOVUPS(constant(0xff800000), low)
+	most := v.reg()
+	VMOVAPS(low, most)
 	v.vectors(ptr("n"), off, func(m *mask) {
 		r := v.reg()
 		switch {
 		case m == nil:
 			VMOVUPS(element, r)
 		case v.wide():
-			VMOVUPS(constant(0xff800000), r)
+			VMOVAPS(low, r)
 			VMOVUPS(element, m.k, r)
 		default:
-			low := v.reg()
-			VMOVUPS(constant(0xff800000), low)
 			VMASKMOVPS(element, m.y, r)
 			VBLENDVPS(m.y, r, low, r)
 		}
-		VMAXPS(r, largest, largest)
+		VMAXPS(r, most, most)
 	})
-	top := v.everywhere(v.reduce(largest, maximum))
+	return v.reduce(most, maximum)
+}
 
+// expSum replaces the n elements by exp(x-top), where top is not below any, and returns their sum in lane 0; off is destroyed.
+func expSum(v isa, p *pool, element Mem, off reg.GPVirtual, top reg.VecVirtual) reg.VecVirtual {
+	exp := (*pool).exp
+	if v.wide() {
+		exp = (*pool).expBelow
+	}
 	sum := v.reg()
 	v.zero(sum)
 	v.vectors(ptr("n"), off, func(m *mask) {
 		r := v.reg()
 		v.load(element, r, m)
 		VSUBPS(top, r, r)
-		e := p.exp(r)
+		e := exp(p, r)
 		v.store(e, element, m)
 		v.keep(e, m)
 		VADDPS(e, sum, sum)
 	})
-	total := v.reduce(sum, add).(reg.Vec).AsX()
-	one := XMM()
-	VMOVSS(f32(1), one)
-	VDIVSS(total, one, one)
-	scale := v.everywhere(one)
+	return v.reduce(sum, add)
+}
+
+// multiplyBy multiplies the n elements by the lanes of factor; off is destroyed.
+func multiplyBy(v isa, element Mem, off reg.GPVirtual, factor reg.VecVirtual) {
 	v.vectors(ptr("n"), off, func(m *mask) {
 		r := v.reg()
 		v.load(element, r, m)
-		VMULPS(scale, r, r)
+		VMULPS(factor, r, r)
 		v.store(r, element, m)
 	})
-	ADDQ(ldx, x)
-	DECQ(rows)
-	JNZ(LabelRef("row"))
+}
+
+// online prints the pieces of a softmax over a row that comes in parts.
+func online(v isa) {
+	begin := func(name, signature, doc string) (element Mem, off reg.GPVirtual) {
+		TEXT(name+v.name, 0x4, signature)
+		Pragma("noescape")
+		Doc(name + v.name + " " + doc)
+		off = GP64()
+		return Mem{Base: ptr("x"), Index: off, Scale: 1}, off
+	}
+	element, off := begin("largest", "func(x *float32, n int) float32", "is the greatest element of x [n], n > 0.")
+	returnLane0(largest(v, element, off))
+	element, off = begin("expSum", "func(x *float32, n int, top float32) float32", "replaces each element of x [n] by exp(x-top) and returns the sum; top is not below any.")
+	returnLane0(expSum(v, v.expPool(), element, off, v.argEverywhere("top")))
+	element, off = begin("scale", "func(x *float32, n int, by float32)", "multiplies x [n] by a number.")
+	multiplyBy(v, element, off, v.argEverywhere("by"))
 	VZEROUPPER()
 	RET()
+}
+
+// softmaxShortVectors is how many vectors of a row softmaxShort keeps in registers at most.
+const softmaxShortVectors = 8
+
+// softmaxShort prints softmax for rows that fit into registers, which are read and written once. Wide vectors only.
+func softmaxShort(v isa) {
+	name := "softmaxShort" + v.name
+	TEXT(name, 0x4, "func(x *float32, ldx, rows, n int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s is softmax%s for 0 < n <= %d.", name, v.name, softmaxShortVectors*v.lanes()))
+	x, rows, ldx, n := ptr("x"), ptr("rows"), ptr("ldx"), ptr("n")
+	SHLQ(Imm(2), ldx)
+	p := v.pool(append([]float64{math.Inf(-1)}, expBelowConstants...)...)
+	for nv := softmaxShortVectors; nv > 1; nv-- {
+		CMPQ(n, U32(uint32((nv-1)*v.lanes())))
+		JGT(LabelRef(fmt.Sprintf("vectors%d", nv)))
+	}
+	for nv := 1; nv <= softmaxShortVectors; nv++ {
+		Label(fmt.Sprintf("vectors%d", nv))
+		left := ptr("n")
+		SUBQ(U32(uint32((nv-1)*v.lanes())), left)
+		tail := v.leading(left)
+		loop := fmt.Sprintf("row%d", nv)
+		Label(loop)
+		r := v.regs(nv)
+		for i := range nv - 1 {
+			VMOVUPS(at(x, i*v.bytes), r[i])
+		}
+		last := nv - 1
+		VMOVAPS(p.reg(math.Inf(-1)), r[last])
+		VMOVUPS(at(x, last*v.bytes), tail.k, r[last])
+		largest := v.fold(r, maximum)
+		top := v.everywhere(v.reduce(largest, maximum))
+		for i := range r {
+			if i < last {
+				VSUBPS(top, r[i], r[i])
+			} else {
+				VSUBPS_Z(top, r[i], tail.k, r[i])
+			}
+			r[i] = p.expBelow(r[i])
+		}
+		v.keep(r[last], tail)
+		total := v.reduce(v.fold(r, add), add).(reg.Vec).AsX()
+		one := XMM()
+		VMOVSS(f32(1), one)
+		VDIVSS(total, one, one)
+		scale := v.everywhere(one)
+		for i := range r {
+			VMULPS(scale, r[i], r[i])
+			if i < last {
+				VMOVUPS(r[i], at(x, i*v.bytes))
+			} else {
+				v.store(r[i], at(x, i*v.bytes), tail)
+			}
+		}
+		ADDQ(ldx, x)
+		DECQ(rows)
+		JNZ(LabelRef(loop))
+		VZEROUPPER()
+		RET()
+	}
+}
+
+// fold combines vectors pairwise with op into a new one and leaves them as they are.
+func (v isa) fold(rs []reg.VecVirtual, op func(a, b, to Op)) reg.VecVirtual {
+	for len(rs) > 1 {
+		var next []reg.VecVirtual
+		for i := 0; i+1 < len(rs); i += 2 {
+			t := v.reg()
+			op(rs[i], rs[i+1], t)
+			next = append(next, t)
+		}
+		if len(rs)%2 == 1 {
+			next = append(next, rs[len(rs)-1])
+		}
+		rs = next
+	}
+	return rs[0]
 }
 
 // sums adds up body over x [n] in lane 0, four vectors at a time with a sum each; x stays.
