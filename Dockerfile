@@ -2,7 +2,9 @@
 #
 #	docker build -t searchd .
 #	docker run --rm -v searchd:/data -v "$PWD/notes:/notes:ro" --entrypoint /bin/ingest searchd --data /data /notes
-#	docker run -d -p 127.0.0.1:8080:8080 -v searchd:/data searchd
+#	docker run -d -p 127.0.0.1:8080:8080 -v searchd:/data -e SEARCHD_ADMIN_KEY searchd
+#
+# The container's address is not loopback, so the server wants an API key: SEARCHD_ADMIN_KEY, or one made with `searchd keys create --data /data`.
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

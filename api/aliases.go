@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"searchd/search"
@@ -20,6 +21,7 @@ func (s *Server) listAliases(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	list = slices.DeleteFunc(list, func(a search.Alias) bool { return callerOf(r.Context()).mayUse(a.Alias) != nil })
 	return writeJSON(w, http.StatusOK, aliasList{list})
 }
 
@@ -54,6 +56,9 @@ func (s *Server) putAlias(w http.ResponseWriter, r *http.Request) error {
 		return &search.FieldError{Field: "alias", Value: a.Alias, Allowed: "the alias of the path, or none"}
 	}
 	if err := checkName("collection", a.Collection, 128); err != nil {
+		return err
+	}
+	if err := callerOf(r.Context()).mayUse(a.Collection); err != nil {
 		return err
 	}
 	created, err := s.o.Engine.SetAlias(r.Context(), name, a.Collection)

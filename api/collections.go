@@ -28,10 +28,13 @@ func (s *Server) listCollections(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if infos == nil {
-		infos = []search.CollectionInfo{}
+	visible := []search.CollectionInfo{}
+	for _, info := range infos {
+		if callerOf(r.Context()).mayUse(info.Name) == nil {
+			visible = append(visible, info)
+		}
 	}
-	return writeJSON(w, http.StatusOK, collectionList{infos})
+	return writeJSON(w, http.StatusOK, collectionList{visible})
 }
 
 func (s *Server) createCollection(w http.ResponseWriter, r *http.Request) error {
@@ -40,6 +43,9 @@ func (s *Server) createCollection(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	if err := checkName("name", b.Name, 128); err != nil {
+		return err
+	}
+	if err := callerOf(r.Context()).mayUse(b.Name); err != nil {
 		return err
 	}
 	info, err := s.o.Engine.CreateCollection(r.Context(), b.Name, b.Settings)

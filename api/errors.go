@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 
+	"searchd/access"
 	"searchd/search"
 
 	"github.com/labstack/echo/v4"
@@ -29,6 +30,10 @@ var (
 	errTooManyWrites = errors.New("too many writes")
 	errNotReady      = errors.New("not ready")
 	errBodyTimeout   = errors.New("request body too slow")
+	errNoKey         = errors.New("API key missing")
+	errBadKey        = errors.New("API key not valid")
+	errScope         = errors.New("scope missing")
+	errCollection    = errors.New("collection not allowed")
 )
 
 // failure is how one kind of error is answered.
@@ -55,6 +60,13 @@ var failures = []failure{
 	{search.ErrReadOnly, 503, "read_only", "Data folder is read-only", ""},
 	{search.ErrNoSpace, 507, "no_space", "No space left", ""},
 	{search.ErrClosed, 503, "shutting_down", "Server is shutting down", "5"},
+	{errNoKey, 401, "missing_api_key", "API key missing", ""},
+	{errBadKey, 401, "invalid_api_key", "API key not valid", ""},
+	{errScope, 403, "insufficient_scope", "The API key may not do this", ""},
+	{errCollection, 403, "collection_not_allowed", "The API key is not for this collection", ""},
+	{access.ErrExceeds, 403, "exceeds_key", "More than the API key of the request may", ""},
+	{access.ErrUnknown, 404, "key_not_found", "API key not found", ""},
+	{access.ErrTooMany, 409, "too_many_keys", "Too many API keys", ""},
 	{errMalformed, 400, "malformed_request", "Malformed request", ""},
 	{errTooLarge, 413, "too_large", "Request too large", ""},
 	{errMediaType, 415, "unsupported_media_type", "Unsupported media type", ""},
@@ -194,6 +206,10 @@ func (s *Server) writeError(err error, c echo.Context) {
 	}
 	if f.retry != "" {
 		w.Header().Set("Retry-After", f.retry)
+	}
+	var ae *authError
+	if errors.As(err, &ae) {
+		w.Header().Set("WWW-Authenticate", ae.challenge)
 	}
 	switch path := c.Path(); {
 	case openAIPaths[path]:

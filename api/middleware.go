@@ -61,8 +61,9 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			method = "OTHER" // what a client makes up is no label
 		}
 		s.metrics.observeRequest(method, route, w.Status, took)
+		keyID, _ := c.Get(callerID).(string)
 		s.log.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "route", route, "status", w.Status,
-			"bytes", w.Size, "ms", float64(took.Microseconds())/1000, "client", c.RealIP(), "request_id", requestID(r.Context()))
+			"bytes", w.Size, "ms", float64(took.Microseconds())/1000, "client", c.RealIP(), "key", keyID, "request_id", requestID(r.Context()))
 		return nil
 	}
 }

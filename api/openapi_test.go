@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"searchd/access"
 	"searchd/search"
 )
 
@@ -61,6 +62,38 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	}
 }
 
+// TestOpenAPIHasEveryScope compares what each operation says of its security with the route table.
+func TestOpenAPIHasEveryScope(t *testing.T) {
+	f := newFixture(t, Options{})
+	said := map[string]string{}
+	path, method := "", ""
+	pathLine, methodLine := regexp.MustCompile(`^  (/\S*):$`), regexp.MustCompile(`^    (get|put|post|patch|delete):`)
+	security := regexp.MustCompile(`\bsecurity: (\[\]|\[\{ bearer: \[[^]]*\] \}\])`)
+	for _, l := range section(t, "paths:") {
+		if m := pathLine.FindStringSubmatch(l); m != nil {
+			path = m[1]
+		}
+		if m := methodLine.FindStringSubmatch(l); m != nil {
+			method = strings.ToUpper(m[1])
+		}
+		if m := security.FindStringSubmatch(l); m != nil {
+			said[method+" "+path] = strings.ReplaceAll(m[1], `"`, "")
+		}
+	}
+	for _, r := range f.server.routes() {
+		want := "[{ bearer: [" + strings.Join(r.needs.Names(), ", ") + "] }]"
+		switch r.needs {
+		case open:
+			want = "[]"
+		case access.All:
+			want = "[{ bearer: [] }]"
+		}
+		if got := said[r.method+" "+r.path]; got != want {
+			t.Errorf("%s %s: openapi.yaml says security: %s, the route table %s", r.method, r.path, got, want)
+		}
+	}
+}
+
 func TestOpenAPIHasEveryCode(t *testing.T) {
 	text := strings.Join(section(t, "    Problem:"), "\n")
 	for _, f := range append(failures, internalFailure) {
@@ -75,7 +108,7 @@ func TestOpenAPIHasEveryMember(t *testing.T) {
 		"Query": search.Query{}, "Response": search.Response{}, "Hit": search.Hit{}, "Passage": search.PassageHit{}, "Settings": search.Settings{},
 		"Collection": search.CollectionInfo{}, "Problem": problem{}, "Result": itemAnswerOfAPI{}, "EmbeddingRequest": embeddingRequest{}, "EmbeddingList": embeddingList{},
 		"TEIRequest": teiEmbedRequest{}, "RerankRequest": rerankRequest{}, "RerankAnswer": rerankAnswer{}, "AttentionRequest": attentionRequest{},
-		"AttentionAnswer": attentionAnswer{}, "Usage": embeddingUsage{}, "TEIError": teiError{}, "Explain": search.Explain{},
+		"AttentionAnswer": attentionAnswer{}, "Usage": embeddingUsage{}, "TEIError": teiError{}, "Explain": search.Explain{}, "Key": access.Key{}, "KeySpec": access.Spec{},
 	} {
 		text := strings.Join(section(t, "    "+schema+":"), "\n")
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"time"
 
+	"searchd/access"
+
 	"github.com/labstack/echo/v4"
 )
 
@@ -17,6 +19,7 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 type route struct {
 	method string
 	path   string
+	needs  access.Scopes // one of these scopes; open: no key
 	handle handler
 	body   int64         // bytes that its body may have, read before the gate; 0: it has none, or reads it itself
 	gate   *gate         // nil: not bounded
@@ -28,55 +31,64 @@ func (s *Server) routes() []route {
 	const quick = 10 * time.Second
 	write, find, encode := s.o.WriteTimeout, s.o.SearchTimeout, s.o.EmbedTimeout
 	small, docs, item := s.o.MaxBody, s.o.MaxDocuments, int64(s.o.MaxItem)
+	const (
+		toSearch, toRead, toWrite = access.Search, access.DocumentsRead, access.DocumentsWrite
+		toManage, toGrant, any    = access.CollectionsAdmin, access.KeysAdmin, access.All
+	)
 	return []route{
-		{"GET", "/v1/collections", s.listCollections, 0, nil, quick},
-		{"POST", "/v1/collections", s.createCollection, small, s.writes, write},
-		{"GET", "/v1/collections/{collection}", s.collection, 0, nil, quick},
-		{"PUT", "/v1/collections/{collection}", s.putCollection, small, s.writes, write},
-		{"PATCH", "/v1/collections/{collection}", s.patchCollection, small, s.writes, write},
-		{"DELETE", "/v1/collections/{collection}", s.dropCollection, 0, s.writes, write},
+		{"GET", "/v1/collections", any, s.listCollections, 0, nil, quick},
+		{"POST", "/v1/collections", toManage, s.createCollection, small, s.writes, write},
+		{"GET", "/v1/collections/{collection}", any, s.collection, 0, nil, quick},
+		{"PUT", "/v1/collections/{collection}", toManage, s.putCollection, small, s.writes, write},
+		{"PATCH", "/v1/collections/{collection}", toManage, s.patchCollection, small, s.writes, write},
+		{"DELETE", "/v1/collections/{collection}", toManage, s.dropCollection, 0, s.writes, write},
 
-		{"GET", "/v1/collections/{collection}/documents", s.listDocuments, 0, nil, quick},
-		{"POST", "/v1/collections/{collection}/documents", s.postDocuments, docs, s.writes, write},
-		{"POST", "/v1/collections/{collection}/documents/import", s.importDocuments, 0, nil, 0},
-		{"GET", "/v1/collections/{collection}/documents/export", s.exportDocuments, 0, nil, 0},
-		{"POST", "/v1/collections/{collection}/documents/delete", s.deleteDocuments, small, s.writes, write},
-		{"GET", "/v1/collections/{collection}/documents/{id}", s.document, 0, nil, quick},
-		{"PUT", "/v1/collections/{collection}/documents/{id}", s.putDocument, item, s.writes, write},
-		{"PATCH", "/v1/collections/{collection}/documents/{id}", s.patchDocument, item, s.writes, write},
-		{"DELETE", "/v1/collections/{collection}/documents/{id}", s.deleteDocument, 0, s.writes, write},
+		{"GET", "/v1/collections/{collection}/documents", toRead, s.listDocuments, 0, nil, quick},
+		{"POST", "/v1/collections/{collection}/documents", toWrite, s.postDocuments, docs, s.writes, write},
+		{"POST", "/v1/collections/{collection}/documents/import", toWrite, s.importDocuments, 0, nil, 0},
+		{"GET", "/v1/collections/{collection}/documents/export", toRead, s.exportDocuments, 0, nil, 0},
+		{"POST", "/v1/collections/{collection}/documents/delete", toWrite, s.deleteDocuments, small, s.writes, write},
+		{"GET", "/v1/collections/{collection}/documents/{id}", toRead, s.document, 0, nil, quick},
+		{"PUT", "/v1/collections/{collection}/documents/{id}", toWrite, s.putDocument, item, s.writes, write},
+		{"PATCH", "/v1/collections/{collection}/documents/{id}", toWrite, s.patchDocument, item, s.writes, write},
+		{"DELETE", "/v1/collections/{collection}/documents/{id}", toWrite, s.deleteDocument, 0, s.writes, write},
 
-		{"GET", "/v1/collections/{collection}/search", s.getSearch, 0, s.searches, find},
-		{"POST", "/v1/collections/{collection}/search", s.postSearch, small, s.searches, find},
+		{"GET", "/v1/collections/{collection}/search", toSearch, s.getSearch, 0, s.searches, find},
+		{"POST", "/v1/collections/{collection}/search", toSearch, s.postSearch, small, s.searches, find},
 
-		{"GET", "/v1/aliases", s.listAliases, 0, nil, quick},
-		{"GET", "/v1/aliases/{alias}", s.alias, 0, nil, quick},
-		{"PUT", "/v1/aliases/{alias}", s.putAlias, small, s.writes, write},
-		{"DELETE", "/v1/aliases/{alias}", s.deleteAlias, 0, s.writes, write},
+		{"GET", "/v1/aliases", any, s.listAliases, 0, nil, quick},
+		{"GET", "/v1/aliases/{alias}", any, s.alias, 0, nil, quick},
+		{"PUT", "/v1/aliases/{alias}", toManage, s.putAlias, small, s.writes, write},
+		{"DELETE", "/v1/aliases/{alias}", toManage, s.deleteAlias, 0, s.writes, write},
 
-		{"POST", "/v1/embeddings", s.embeddings, docs, s.embeds, encode},
-		{"POST", "/v1/rerank", s.rerank, docs, s.embeds, encode},
-		{"POST", "/v2/rerank", s.rerank, docs, s.embeds, encode},
-		{"POST", "/v1/attention", s.attention, small, s.embeds, write},
-		{"GET", "/v1/models", s.models, 0, nil, quick},
-		{"GET", "/v1/models/{model}", s.model, 0, nil, quick},
+		{"POST", "/v1/embeddings", toSearch, s.embeddings, docs, s.embeds, encode},
+		{"POST", "/v1/rerank", toSearch, s.rerank, docs, s.embeds, encode},
+		{"POST", "/v2/rerank", toSearch, s.rerank, docs, s.embeds, encode},
+		{"POST", "/v1/attention", toSearch, s.attention, small, s.embeds, write},
+		{"GET", "/v1/models", toSearch, s.models, 0, nil, quick},
+		{"GET", "/v1/models/{model}", toSearch, s.model, 0, nil, quick},
 
-		{"POST", "/embed", s.teiEmbed, docs, s.embeds, encode},
-		{"POST", "/embed_all", s.teiEmbedAll, docs, s.embeds, write},
-		{"POST", "/embed_sparse", s.teiEmbedSparse, docs, s.embeds, encode},
-		{"POST", "/similarity", s.teiSimilarity, docs, s.embeds, encode},
-		{"POST", "/rerank", s.teiRerank, docs, s.embeds, encode},
-		{"POST", "/tokenize", s.teiTokenize, docs, s.embeds, write},
-		{"POST", "/decode", s.teiDecode, docs, s.embeds, write},
+		{"POST", "/embed", toSearch, s.teiEmbed, docs, s.embeds, encode},
+		{"POST", "/embed_all", toSearch, s.teiEmbedAll, docs, s.embeds, write},
+		{"POST", "/embed_sparse", toSearch, s.teiEmbedSparse, docs, s.embeds, encode},
+		{"POST", "/similarity", toSearch, s.teiSimilarity, docs, s.embeds, encode},
+		{"POST", "/rerank", toSearch, s.teiRerank, docs, s.embeds, encode},
+		{"POST", "/tokenize", toSearch, s.teiTokenize, docs, s.embeds, write},
+		{"POST", "/decode", toSearch, s.teiDecode, docs, s.embeds, write},
 
-		{"GET", "/livez", s.livez, 0, nil, quick},
-		{"GET", "/readyz", s.readyz, 0, nil, quick},
-		{"GET", "/healthz", s.readyz, 0, nil, quick},
-		{"GET", "/info", s.info, 0, nil, quick},
-		{"GET", "/metrics", s.metricsText, 0, nil, quick},
-		{"GET", "/openapi.yaml", s.openAPI, 0, nil, quick},
-		{"GET", "/", s.page, 0, nil, quick},
-		{"GET", "/ui/{file}", s.page, 0, nil, quick},
+		{"GET", "/v1/keys", toGrant, s.listKeys, 0, nil, quick},
+		{"POST", "/v1/keys", toGrant, s.createKey, small, nil, write},
+		{"GET", "/v1/keys/{key}", toGrant, s.key, 0, nil, quick},
+		{"DELETE", "/v1/keys/{key}", toGrant, s.revokeKey, 0, nil, write},
+
+		{"GET", "/livez", open, s.livez, 0, nil, quick},
+		{"GET", "/readyz", open, s.readyz, 0, nil, quick},
+		{"GET", "/healthz", open, s.readyz, 0, nil, quick},
+		{"GET", "/info", any, s.info, 0, nil, quick},
+		{"GET", "/metrics", access.MetricsRead, s.metricsText, 0, nil, quick},
+		{"GET", "/openapi.yaml", open, s.openAPI, 0, nil, quick},
+		{"GET", "/", open, s.page, 0, nil, quick},
+		{"GET", "/ui/{file}", open, s.page, 0, nil, quick},
 	}
 }
 
@@ -86,7 +98,7 @@ const writeGrace = 30 * time.Second
 // pathParam is a parameter of a path of the table, echoPath what echo writes for it.
 var (
 	pathParam = regexp.MustCompile(`\{\w+\}`)
-	echoPath  = map[string]string{"collection": ":collection", "id": "*", "file": "*", "model": "*", "alias": ":alias"}
+	echoPath  = map[string]string{"collection": ":collection", "id": "*", "file": "*", "model": "*", "alias": ":alias", "key": ":key"}
 )
 
 // router binds the table to echo.
@@ -111,12 +123,17 @@ func (s *Server) router() http.Handler {
 func (s *Server) bind(rt route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, w := c.Request(), c.Response()
+		who, err := s.admit(r, rt)
+		if err != nil {
+			return err
+		}
+		c.Set(callerID, who.id())
 		rc := http.NewResponseController(w)
 		if r.Body == http.NoBody {
 			// The server's deadline for reading would otherwise cancel the context of a handler that streams for longer.
 			rc.SetReadDeadline(time.Time{})
 		}
-		ctx := r.Context()
+		ctx := withCaller(r.Context(), who)
 		if rt.within > 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, rt.within)

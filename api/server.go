@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"searchd/access"
 	"searchd/encoder"
 	"searchd/search"
 
@@ -99,10 +100,11 @@ type Engine interface {
 // Options configure a [Server]. The zero value of each field but Engine means its default.
 type Options struct {
 	Engine       Engine
-	Logger       *slog.Logger // default: slog.Default()
-	Version      string       // shown by /info; default "dev"
-	Revision     string       // of the source, shown by /info; default: none
-	AllowedHosts []string     // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
+	Logger       *slog.Logger    // default: slog.Default()
+	Version      string          // shown by /info; default "dev"
+	Revision     string          // of the source, shown by /info; default: none
+	Keys         *access.Keyring // who may do what; default: everybody may do everything
+	AllowedHosts []string        // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
 
 	SearchSlots int // searches at once; default 2 per core, 8 times as many wait up to 250 ms
 	WriteSlots  int // writing requests at once; default 1 per core, at least 2
@@ -231,6 +233,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	defer s.keepUses(ctx)()
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(netutil.LimitListener(l, s.o.MaxConns)) }()
 	select {
@@ -249,6 +252,40 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	<-failed
 	return nil
+}
+
+// keepUses writes once a minute which keys were used, and a last time when the returned function is called.
+func (s *Server) keepUses(ctx context.Context) (stop func()) {
+	if s.o.Keys == nil {
+		return func() {}
+	}
+	flush := func(ctx context.Context) {
+		if err := s.o.Keys.Flush(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("last uses of API keys not written", "error", err)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Minute)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				flush(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		flush(last)
+	}
 }
 
 // hostAllowed says whether a Host header may be answered. A page of another site can make a browser send requests to a

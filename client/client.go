@@ -224,6 +224,7 @@ var (
 	ErrConflict = errors.New("revision conflict")
 	ErrInvalid  = errors.New("invalid request")
 	ErrBusy     = errors.New("server busy")
+	ErrDenied   = errors.New("denied") // the API key is missing, not valid, or may not do it
 )
 
 // Is makes an Error match the kind of its status.
@@ -237,6 +238,8 @@ func (e *Error) Is(target error) bool {
 		return e.Status == http.StatusPreconditionFailed
 	case ErrInvalid:
 		return e.Status == http.StatusBadRequest
+	case ErrDenied:
+		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 	case ErrBusy:
 		return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable
 	}

@@ -140,8 +140,14 @@ func openServer(ctx context.Context, f flags, notice func(string)) (sink, error)
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w", err)
 	}
-	var refused *client.Error
-	if _, err := c.CreateCollection(ctx, f.collection, client.Settings{}); err != nil && !(errors.As(err, &refused) && refused.Status == http.StatusConflict) {
+	// A key that may only write documents cannot make collections, and need not where there is one.
+	_, err = c.Collection(ctx, f.collection)
+	if errors.Is(err, client.ErrNotFound) {
+		if _, err = c.CreateCollection(ctx, f.collection, client.Settings{}); errors.Is(err, client.ErrExists) {
+			err = nil
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &serverSink{c, f.collection}, nil

@@ -15,10 +15,15 @@ func newServeCommand() *cobra.Command {
 	var f engineFlags
 	var addr, logFormat, reranker, sparse string
 	var hosts []string
+	var guard guardFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the REST API and the web page",
 		Long: `Serves a data folder until SIGINT or SIGTERM; then it answers what is under way, saves and ends.
-Bound to 127.0.0.1 unless --addr says otherwise.`,
+Bound to 127.0.0.1 unless --addr says otherwise.
+
+Without any API key a server on loopback answers everybody on the machine, and one on another address does not start. Once there is a key
+("searchd keys create", POST /v1/keys, or SEARCHD_ADMIN_KEY in the environment) every request needs one, also from loopback; only the
+probes, the page and /openapi.yaml do without.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
 	f.add(cmd)
@@ -26,6 +31,7 @@ Bound to 127.0.0.1 unless --addr says otherwise.`,
 	cmd.Flags().StringVar(&reranker, "reranker", "", "cross-encoder for re-ranking: a folder like that of --model (default none)")
 	cmd.Flags().StringVar(&sparse, "sparse-model", "", "SPLADE checkpoint for sparse vectors: a folder like that of --model (default none)")
 	cmd.Flags().StringSliceVar(&hosts, "allowed-hosts", nil, "names under which the server may be asked, besides those of loopback; with names given, others are refused")
+	guard.add(cmd)
 	cmd.Flags().StringVar(&logFormat, "log-format", "text", "log lines on standard error: text or json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		log, err := logger(logFormat)
@@ -47,7 +53,14 @@ Bound to 127.0.0.1 unless --addr says otherwise.`,
 			return err
 		}
 		v, revision := version()
-		err = serve(cmd, l, e, api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: hosts})
+		ao := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: hosts}
+		vault, err := e.Vault()
+		if err == nil {
+			ao.Keys, err = guard.keys(vault, l.Addr())
+		}
+		if err == nil {
+			err = serve(cmd, l, e, ao)
+		}
 		if closeErr := e.Close(); err == nil {
 			err = closeErr
 		}

@@ -11,20 +11,22 @@ import (
 // rooms says which other rooms the packages of a room may import. Arrows point down only:
 //
 //	cmd -> api -> search -> { models -> encoder -> pooling, index, store } -> internal
+//	cmd -> api -> access
 //
 // A layer may be skipped. Inside a room packages are free.
 var rooms = map[string]struct {
 	may []string
 	why string
 }{
-	"cmd":      {[]string{"api", "search", "models", "encoder", "pooling", "index", "store", "extract", "client", "internal"}, "commands put everything together"},
-	"api":      {[]string{"search", "models", "encoder", "pooling", "index", "store", "internal"}, "the API serves the engine; it neither reads files nor talks to itself over HTTP"},
+	"cmd":      {[]string{"api", "access", "search", "models", "encoder", "pooling", "index", "store", "extract", "client", "internal"}, "commands put everything together"},
+	"api":      {[]string{"access", "search", "models", "encoder", "pooling", "index", "store", "internal"}, "the API serves the engine; it neither reads files nor talks to itself over HTTP"},
 	"search":   {[]string{"models", "encoder", "pooling", "index", "store", "internal"}, "the engine must work without a server"},
 	"models":   {[]string{"encoder", "pooling", "internal"}, "finding and loading checkpoints knows nothing of indexes or storage"},
 	"encoder":  {[]string{"pooling", "internal"}, "the encoder is of use without an index"},
 	"pooling":  {[]string{"internal"}, "pooling is arithmetic"},
 	"index":    {[]string{"internal"}, "indexes are derived and disposable: they see ids, vectors and words, and never the store or the encoder"},
 	"store":    {[]string{"internal"}, "the store sees ids, bytes and []float32, so that it can be checked and repaired without a model or an index"},
+	"access":   {nil, "who may do what is decided without the engine, the store and HTTP, so that it can be tested alone"},
 	"extract":  {nil, "extract stands on the ground, so that it can be used and fuzzed alone"},
 	"client":   {nil, "the client stands on the ground: whoever imports it must not get the engine with it"},
 	"internal": {nil, "what everybody may import must not import anybody"},
@@ -121,6 +123,9 @@ func TestImportsCanFail(t *testing.T) {
 		{"models/a.go", "searchd/encoder/tokenizer", 0},
 		{"extract/a.go", "searchd/internal/simd", 1},
 		{"client/a.go", "searchd/api", 1},
+		{"access/a.go", "searchd/store", 1},
+		{"search/a.go", "searchd/access", 1},
+		{"api/a.go", "searchd/access", 0},
 		{"cmd/ingest/a.go", "searchd/client", 0},
 		{"internal/eval/a.go", "searchd/encoder", 1},
 		{"internal/e2e/a.go", "searchd/api", 0},

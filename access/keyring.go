@@ -1,0 +1,267 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Vault keeps values by key.
+type Vault interface {
+	Values(prefix string) (map[string][]byte, error)
+	SetValues(ctx context.Context, values map[string][]byte) error // in one transaction; nil removes a key
+}
+
+// vaultPrefix is what the vault's keys of API keys begin with.
+const vaultPrefix = "key/"
+
+// maxKeys bounds the keys of one vault, all of which are held in memory.
+const maxKeys = 10_000
+
+// Options of [Open]. The zero value is the documented default.
+type Options struct {
+	Admin   string // a token that may do everything, kept nowhere; at least [MinAdmin] bytes; default: none
+	Require bool   // ask for a key even while there is none
+}
+
+// MinAdmin is the length of an admin token in bytes from which on it is taken.
+const MinAdmin = 16
+
+// AdminID is the id of the key that [Options.Admin] stands for.
+const AdminID = "admin"
+
+// Keyring holds the keys of a vault. It is safe for concurrent use.
+type Keyring struct {
+	vault Vault
+	admin *entry // nil: none
+	now   func() time.Time
+
+	guarded atomic.Bool
+	write   sync.Mutex // held while the vault is written
+	mu      struct {
+		sync.RWMutex
+		byID map[string]*entry
+	}
+}
+
+// entry is a key in memory.
+type entry struct {
+	key  Key // without LastUsed; never changed
+	hash digest
+	used atomic.Int64 // Unix time of the last use, cut to the hour; 0: never
+	kept atomic.Int64 // what the vault holds of used
+}
+
+// record is a key in the vault.
+type record struct {
+	Key
+	Hash string `json:"hash"`
+}
+
+// Open reads the keys of a vault. One that cannot be read is an error: a server must not run with fewer keys than were made.
+func Open(v Vault, o Options) (*Keyring, error) {
+	k := &Keyring{vault: v, now: time.Now}
+	k.mu.byID = map[string]*entry{}
+	values, err := v.Values(vaultPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("access: %w", err)
+	}
+	for name, value := range values {
+		var r record
+		if err := json.Unmarshal(value, &r); err != nil {
+			return nil, fmt.Errorf("access: value %s: %w", name, err)
+		}
+		e := &entry{key: r.Key}
+		sum, err := hex.DecodeString(r.Hash)
+		if err != nil || len(sum) != len(e.hash) || name != vaultPrefix+r.ID {
+			return nil, fmt.Errorf("access: value %s holds no key", name)
+		}
+		copy(e.hash[:], sum)
+		if r.LastUsed != nil {
+			e.used.Store(r.LastUsed.Unix())
+			e.kept.Store(r.LastUsed.Unix())
+			e.key.LastUsed = nil
+		}
+		k.mu.byID[r.ID] = e
+	}
+	if o.Admin != "" {
+		if len(o.Admin) < MinAdmin {
+			return nil, fmt.Errorf("%w: %d bytes, allowed: %d or more", ErrShort, len(o.Admin), MinAdmin)
+		}
+		k.admin = &entry{hash: digestOf(o.Admin), key: Key{ID: AdminID, Spec: Spec{Name: "admin key of the server's environment", Scopes: All, Collections: []string{"*"}}}}
+	}
+	k.guarded.Store(o.Require || k.admin != nil || len(k.mu.byID) > 0)
+	return k, nil
+}
+
+// Guarded reports whether requests need a key: once there is one, expired or not, or [Options] ask for it. It stays true when the last
+// key is revoked, so that revoking opens nothing.
+func (k *Keyring) Guarded() bool { return k.guarded.Load() }
+
+// Usable reports whether there is a key, the admin's included, that has not expired.
+func (k *Keyring) Usable() bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if k.admin != nil {
+		return true
+	}
+	for _, e := range k.mu.byID {
+		if !k.expired(e) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *Keyring) expired(e *entry) bool {
+	return e.key.Expires != nil && !k.now().Before(*e.key.Expires)
+}
+
+// Check returns the key of a token, which the caller must not change. It returns [ErrUnknown] or [ErrExpired].
+func (k *Keyring) Check(token string) (*Key, error) {
+	sum := digestOf(token)
+	if k.admin != nil && k.admin.hash.is(sum) {
+		return &k.admin.key, nil
+	}
+	id, ok := tokenID(token)
+	if !ok {
+		return nil, ErrUnknown
+	}
+	k.mu.RLock()
+	e := k.mu.byID[id]
+	k.mu.RUnlock()
+	if e == nil || !e.hash.is(sum) {
+		return nil, ErrUnknown
+	}
+	if k.expired(e) {
+		return nil, fmt.Errorf("%w: %s, on %s", ErrExpired, id, e.key.Expires.Format(time.RFC3339))
+	}
+	e.used.Store(k.now().Truncate(time.Hour).Unix())
+	return &e.key, nil
+}
+
+// Create makes a key and returns it with its token, which is kept nowhere.
+func (k *Keyring) Create(ctx context.Context, s Spec) (Key, string, error) {
+	now := k.now().UTC().Truncate(time.Second)
+	if err := s.complete(now); err != nil {
+		return Key{}, "", err
+	}
+	s.Collections = slices.Clone(s.Collections)
+	if s.Expires != nil {
+		at := s.Expires.UTC().Truncate(time.Second)
+		s.Expires = &at
+	}
+	k.write.Lock()
+	defer k.write.Unlock()
+	id, token := newToken()
+	k.mu.RLock()
+	n, taken := len(k.mu.byID), k.mu.byID[id] != nil
+	k.mu.RUnlock()
+	if n >= maxKeys {
+		return Key{}, "", fmt.Errorf("%w: %d, revoke some", ErrTooMany, maxKeys)
+	}
+	if taken { // once in 2^60 keys
+		return Key{}, "", errors.New("access: two keys got the same id, try again")
+	}
+	e := &entry{key: Key{ID: id, Spec: s, Created: now}, hash: digestOf(token)}
+	if err := k.save(ctx, e); err != nil {
+		return Key{}, "", err
+	}
+	k.mu.Lock()
+	k.mu.byID[id] = e
+	k.mu.Unlock()
+	k.guarded.Store(true)
+	return e.key, token, nil
+}
+
+// save writes a key to the vault; the caller holds write.
+func (k *Keyring) save(ctx context.Context, e *entry) error {
+	key := e.shown()
+	value, err := json.Marshal(record{key, hex.EncodeToString(e.hash[:])})
+	if err != nil {
+		return fmt.Errorf("access: %w", err)
+	}
+	if err := k.vault.SetValues(ctx, map[string][]byte{vaultPrefix + e.key.ID: value}); err != nil {
+		return fmt.Errorf("access: %w", err)
+	}
+	if key.LastUsed != nil {
+		e.kept.Store(key.LastUsed.Unix())
+	}
+	return nil
+}
+
+// shown returns the key with the time of its last use.
+func (e *entry) shown() Key {
+	key := e.key
+	if at := e.used.Load(); at != 0 {
+		t := time.Unix(at, 0).UTC()
+		key.LastUsed = &t
+	}
+	return key
+}
+
+// Key returns a key by id, or [ErrUnknown]. The admin's is not among them.
+func (k *Keyring) Key(id string) (Key, error) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if e := k.mu.byID[id]; e != nil {
+		return e.shown(), nil
+	}
+	return Key{}, fmt.Errorf("%w: %.40q", ErrUnknown, id)
+}
+
+// Keys returns all keys but the admin's, oldest first.
+func (k *Keyring) Keys() []Key {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	keys := make([]Key, 0, len(k.mu.byID))
+	for _, e := range k.mu.byID {
+		keys = append(keys, e.shown())
+	}
+	slices.SortFunc(keys, func(a, b Key) int { return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID)) })
+	return keys
+}
+
+// Revoke removes a key; from then on its token is unknown. It returns [ErrUnknown] where there is none.
+func (k *Keyring) Revoke(ctx context.Context, id string) error {
+	k.write.Lock()
+	defer k.write.Unlock()
+	if _, err := k.Key(id); err != nil {
+		return err
+	}
+	if err := k.vault.SetValues(ctx, map[string][]byte{vaultPrefix + id: nil}); err != nil {
+		return fmt.Errorf("access: %w", err)
+	}
+	k.mu.Lock()
+	delete(k.mu.byID, id)
+	k.mu.Unlock()
+	return nil
+}
+
+// Flush writes the hours of last use that changed. What a crash loses of them is at most what came since the last Flush.
+func (k *Keyring) Flush(ctx context.Context) error {
+	k.write.Lock()
+	defer k.write.Unlock()
+	k.mu.RLock()
+	var changed []*entry
+	for _, e := range k.mu.byID {
+		if e.used.Load() != e.kept.Load() {
+			changed = append(changed, e)
+		}
+	}
+	k.mu.RUnlock()
+	for _, e := range changed {
+		if err := k.save(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"searchd/access"
+)
+
+// open is the need of a route that answers without a key.
+const open access.Scopes = 1 << 7
+
+// caller is who sends a request.
+type caller struct {
+	key *access.Key // nil: the server asks for no key
+}
+
+// callerID is the name under which echo's context keeps the id for the log.
+const callerID = "key"
+
+// id returns the id of the caller's key, empty without one.
+func (c caller) id() string {
+	if c.key == nil {
+		return ""
+	}
+	return c.key.ID
+}
+
+type callerKey struct{}
+
+func withCaller(ctx context.Context, c caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+func callerOf(ctx context.Context) caller {
+	c, _ := ctx.Value(callerKey{}).(caller)
+	return c
+}
+
+// mayUse returns nil when the caller's key is for a collection. Handlers ask for each collection that the path does not name.
+func (c caller) mayUse(collection string) error {
+	if c.key == nil || c.key.MayUse(collection) {
+		return nil
+	}
+	return &authError{kind: errCollection, challenge: challengeScope,
+		detail: fmt.Sprintf("key %s: got collection %.64q, allowed: %s", c.key.ID, collection, strings.Join(c.key.Collections, ", "))}
+}
+
+// admit decides whether a request may take a route, and says who it comes from: without a token where the server asks for none, with one
+// whose key holds one of the scopes that the route needs, and is for the collection that the path names; an
+// alias counts by its own name, since whoever made it could use what it leads to.
+func (s *Server) admit(r *http.Request, rt route) (caller, error) {
+	if rt.needs == open || s.o.Keys == nil || !s.o.Keys.Guarded() {
+		return caller{}, nil
+	}
+	token := tokenOf(r.Header)
+	if token == "" {
+		return caller{}, &authError{kind: errNoKey, detail: "this server asks for an API key: Authorization: Bearer KEY", challenge: challenge}
+	}
+	key, err := s.o.Keys.Check(token)
+	switch {
+	case errors.Is(err, access.ErrExpired):
+		return caller{}, &authError{kind: errBadKey, detail: err.Error(), challenge: challengeToken}
+	case err != nil:
+		return caller{}, &authError{kind: errBadKey, detail: "the API key is not known here; it may have been revoked", challenge: challengeToken}
+	}
+	c := caller{key}
+	if key.Scopes&rt.needs == 0 {
+		return c, &authError{kind: errScope, detail: fmt.Sprintf("key %s: has the scopes %s, this needs %s", key.ID, key.Scopes, strings.Join(rt.needs.Names(), " or ")),
+			challenge: challengeScope + fmt.Sprintf(", scope=%q", strings.Join(rt.needs.Names(), " "))}
+	}
+	name := ""
+	switch {
+	case strings.Contains(rt.path, "{collection}"):
+		name, err = collectionName(r)
+	case strings.Contains(rt.path, "{alias}"):
+		name, err = aliasName(r)
+	default:
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	return c, c.mayUse(name)
+}
+
+// tokenOf reads the token from the headers that clients of the field send: Authorization: Bearer, X-Api-Key, api-key. It is never read from
+// the query string, which ends up in logs.
+func tokenOf(h http.Header) string {
+	if scheme, token, ok := strings.Cut(h.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	if token := h.Get("X-Api-Key"); token != "" {
+		return token
+	}
+	return h.Get("Api-Key")
+}
+
+// The challenges of RFC 6750.
+const (
+	challenge      = `Bearer realm="searchd"`
+	challengeToken = challenge + `, error="invalid_token"`
+	challengeScope = challenge + `, error="insufficient_scope"`
+)
+
+// authError refuses a request for want of a key that may do it.
+type authError struct {
+	kind      error
+	detail    string
+	challenge string // WWW-Authenticate
+}
+
+func (e *authError) Error() string { return e.detail }
+func (e *authError) Unwrap() error { return e.kind }

@@ -1,0 +1,65 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// KeySpec says what an API key may do.
+type KeySpec struct {
+	Name        string     `json:"name"`
+	Scopes      []string   `json:"scopes"`                // search, documents:read, documents:write, collections:admin, keys:admin, metrics:read
+	Collections []string   `json:"collections,omitempty"` // patterns of names, '*' stands for any text; default: all
+	Expires     *time.Time `json:"expires,omitempty"`     // default: never
+	RateLimit   float64    `json:"rate_limit,omitempty"`  // requests per second; default: the server's
+	RateBurst   int        `json:"rate_burst,omitempty"`  // requests at once; default: those of one second
+}
+
+// Key is an API key without its secret.
+type Key struct {
+	ID string `json:"id"`
+	KeySpec
+	Created  time.Time  `json:"created"`
+	LastUsed *time.Time `json:"last_used,omitempty"` // the hour of the last use; nil: never
+}
+
+// NewKey is a key that was just made. Its token is not shown again.
+type NewKey struct {
+	Key
+	Token string `json:"key"`
+}
+
+func keyPath(id string) string { return "/v1/keys/" + url.PathEscape(id) }
+
+// CreateKey makes an API key. It is not sent again when the connection breaks: the key may have been made.
+func (c *Client) CreateKey(ctx context.Context, s KeySpec) (*NewKey, error) {
+	once := *c
+	once.o.Retries = 0
+	out := &NewKey{}
+	_, err := once.send(ctx, call{method: http.MethodPost, path: "/v1/keys"}, s, out)
+	return out, err
+}
+
+// Keys lists the keys that the client's own may see.
+func (c *Client) Keys(ctx context.Context) ([]Key, error) {
+	var out struct {
+		Keys []Key `json:"keys"`
+	}
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/keys"}, &out)
+	return out.Keys, err
+}
+
+// Key describes one key; ErrNotFound.
+func (c *Client) Key(ctx context.Context, id string) (*Key, error) {
+	out := &Key{}
+	_, err := c.do(ctx, call{method: http.MethodGet, path: keyPath(id)}, out)
+	return out, err
+}
+
+// RevokeKey revokes a key; ErrNotFound.
+func (c *Client) RevokeKey(ctx context.Context, id string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: keyPath(id)}, nil)
+	return err
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"searchd/access"
+	"searchd/client"
+	"searchd/search"
+)
+
+func newKeysCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "keys", Short: "Make, list and revoke API keys",
+		Long: `Works on a data folder that no process uses (--data), or asks a running server (--server, with --key or SEARCHD_KEY).
+A key is shown once, when it is made; only its SHA-256 is kept.`,
+	}
+	cmd.AddCommand(newKeysCreateCommand(), newKeysListCommand(), newKeysRevokeCommand())
+	return cmd
+}
+
+// keyring is where keys are: a data folder or a server.
+type keyring interface {
+	create(context.Context, access.Spec) (access.Key, string, error)
+	list(context.Context) ([]access.Key, error)
+	revoke(ctx context.Context, id string) error
+}
+
+// keysFlags say where the keys are.
+type keysFlags struct {
+	data, server, key string
+}
+
+func (f *keysFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.data, "data", "", "data folder")
+	cmd.Flags().StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
+	cmd.Flags().StringVar(&f.key, "key", "", "API key of the server, with the scope keys:admin")
+}
+
+// with runs fn on the keys.
+func (f *keysFlags) with(mustExist bool, fn func(keyring) error) error {
+	switch {
+	case f.data == "" && f.server == "":
+		return errors.New("name --data DIR, or --server URL of a running server")
+	case f.server != "":
+		c, err := client.New(f.server, client.Options{Key: f.key})
+		if err != nil {
+			return err
+		}
+		return fn(remoteKeys{c})
+	}
+	vault, err := search.OpenVault(f.data, mustExist)
+	if err != nil {
+		return fmt.Errorf("%w; a running server is asked with --server URL", err)
+	}
+	ring, err := access.Open(vault, access.Options{})
+	if err == nil {
+		err = fn(folderKeys{ring})
+	}
+	return errors.Join(err, vault.Close())
+}
+
+type folderKeys struct{ ring *access.Keyring }
+
+func (k folderKeys) create(ctx context.Context, s access.Spec) (access.Key, string, error) {
+	return k.ring.Create(ctx, s)
+}
+func (k folderKeys) list(context.Context) ([]access.Key, error)  { return k.ring.Keys(), nil }
+func (k folderKeys) revoke(ctx context.Context, id string) error { return k.ring.Revoke(ctx, id) }
+
+// remoteKeys asks a server. Its keys have the JSON shape of ours.
+type remoteKeys struct{ c *client.Client }
+
+func (k remoteKeys) create(ctx context.Context, s access.Spec) (key access.Key, token string, err error) {
+	var asked client.KeySpec
+	if err = convert(s, &asked); err != nil {
+		return key, "", err
+	}
+	made, err := k.c.CreateKey(ctx, asked)
+	if err != nil {
+		return key, "", err
+	}
+	return key, made.Token, convert(made.Key, &key)
+}
+
+func (k remoteKeys) list(ctx context.Context) (keys []access.Key, err error) {
+	found, err := k.c.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return keys, convert(found, &keys)
+}
+
+func (k remoteKeys) revoke(ctx context.Context, id string) error { return k.c.RevokeKey(ctx, id) }
+
+func newKeysCreateCommand() *cobra.Command {
+	var f keysFlags
+	var s access.Spec
+	var scopes []string
+	var expires string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "create", Short: "Make a key and print it",
+		Args: cobra.NoArgs, PreRunE: fillSettings,
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&s.Name, "name", "", "what it is for")
+	cmd.Flags().StringSliceVar(&scopes, "scopes", nil, "all, or some of "+strings.Join(access.ScopeNames(), ","))
+	cmd.Flags().StringSliceVar(&s.Collections, "collections", nil, "names of collections, '*' for any text, e.g. docs,team-* (default: all)")
+	cmd.Flags().StringVar(&expires, "expires", "", "a time from now (90d, 12h) or a date (2030-01-31, 2030-01-31T12:00:00Z); default never")
+	cmd.Flags().Float64Var(&s.Rate, "rate-limit", 0, "requests per second (default: the server's)")
+	cmd.Flags().IntVar(&s.Burst, "rate-burst", 0, "requests at once (default: those of one second)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the key with all it may do as JSON")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var err error
+		if s.Scopes, err = access.ParseScopes(scopes); err != nil {
+			return fmt.Errorf("--%w", err)
+		}
+		if s.Expires, err = parseExpiry(expires, time.Now()); err != nil {
+			return err
+		}
+		return f.with(false, func(k keyring) error {
+			key, token, err := k.create(cmd.Context(), s)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
+					access.Key
+					Token string `json:"key"`
+				}{key, token})
+			}
+			fmt.Fprintf(os.Stderr, "key %s (%s): %s; keep it, it is not shown again\n", key.ID, key.Name, key.Scopes)
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), token)
+			return err
+		})
+	}
+	return cmd
+}
+
+// parseExpiry reads a span from now or a date; an empty text means never.
+func parseExpiry(text string, now time.Time) (*time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return &t, nil
+		}
+	}
+	span, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		span = time.Duration(min(n, 100*366)) * 24 * time.Hour
+	}
+	if err != nil || span <= 0 {
+		return nil, fmt.Errorf("--expires: got %q, allowed: a time from now such as 90d or 12h, or a date such as 2030-01-31", text)
+	}
+	t := now.Add(span)
+	return &t, nil
+}
+
+func newKeysListCommand() *cobra.Command {
+	var f keysFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the keys, without what is secret",
+		Args: cobra.NoArgs, PreRunE: fillSettings,
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return f.with(true, func(k keyring) error {
+			keys, err := k.list(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(keys)
+			}
+			return printKeys(cmd.OutOrStdout(), keys)
+		})
+	}
+	return cmd
+}
+
+func printKeys(w io.Writer, keys []access.Key) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ID\tNAME\tSCOPES\tCOLLECTIONS\tCREATED\tEXPIRES\tLAST USED")
+	for _, k := range keys {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, strings.Join(k.Scopes.Names(), ","), strings.Join(k.Collections, ","),
+			day(&k.Created), day(k.Expires), day(k.LastUsed))
+	}
+	return t.Flush()
+}
+
+// day returns the date of t, or "never".
+func day(t *time.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return t.Format(time.DateOnly)
+}
+
+func newKeysRevokeCommand() *cobra.Command {
+	var f keysFlags
+	cmd := &cobra.Command{
+		Use: "revoke ID...", Short: "Revoke keys",
+		Args: cobra.MinimumNArgs(1), PreRunE: fillSettings,
+	}
+	f.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
+		return f.with(true, func(k keyring) error {
+			for _, id := range ids {
+				if err := k.revoke(cmd.Context(), id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return cmd
+}

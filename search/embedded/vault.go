@@ -1,0 +1,33 @@
+package embedded
+
+import (
+	"context"
+
+	"searchd/search/backend"
+	"searchd/store"
+)
+
+// Vault is the small values of a data folder that is opened for them alone.
+type Vault struct{ store *store.Store }
+
+var _ backend.Values = Vault{}
+
+// OpenVault opens the small values of a data folder; nothing else of it is read. The folder is made if it is missing, unless mustExist.
+func OpenVault(dir string, mustExist bool) (Vault, error) {
+	s, err := store.Open(dir, store.Options{MustExist: mustExist})
+	return Vault{s}, translate(err)
+}
+
+// Values implements backend.Values.
+func (v Vault) Values(prefix string) (map[string][]byte, error) {
+	values, err := v.store.Values(prefix)
+	return values, translate(err)
+}
+
+// SetValues implements backend.Values.
+func (v Vault) SetValues(ctx context.Context, values map[string][]byte) error {
+	return translate(v.store.SetValues(ctx, values))
+}
+
+// Close releases the folder.
+func (v Vault) Close() error { return v.store.Close() }
