@@ -15,7 +15,7 @@ import (
 )
 
 // pageCSP lets the page load from this server alone, and run no script that is not one of its files.
-const pageCSP = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+const pageCSP = "default-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 // page answers the web page at / and its files under /ui/.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {

@@ -1,4 +1,5 @@
 // The public REST API, and nothing else.
+import { ask, headers } from './key.js';
 
 export class Problem extends Error {
   constructor(status, body) {
@@ -10,14 +11,26 @@ export class Problem extends Error {
   }
 }
 
-async function call(path, init) {
-  let res;
-  try {
-    res = await fetch(path, { credentials: 'same-origin', ...init });
-  } catch (err) {
-    if (err.name === 'AbortError') throw err;
-    throw new Problem(0, { detail: 'The server cannot be reached.', code: 'unreachable' });
+/** fetch with the key, which is asked for where the server wants one. */
+async function send(path, init = {}) {
+  for (let first = true; ; first = false) {
+    const sent = headers();
+    let res;
+    try {
+      res = await fetch(path, { credentials: 'same-origin', ...init, headers: { ...init.headers, ...sent } });
+    } catch (err) {
+      if (err.name === 'AbortError') throw err;
+      throw new Problem(0, { detail: 'The server cannot be reached.', code: 'unreachable' });
+    }
+    if (res.status !== 401) return res;
+    const body = await res.json().catch(() => ({}));
+    const wrong = !first || sent.Authorization ? 'The key was not accepted. ' : '';
+    if (!(await ask(wrong + (body.detail || '')))) throw new Problem(401, body);
   }
+}
+
+async function call(path, init) {
+  const res = await send(path, init);
   let body = {};
   try {
     body = await res.json();
@@ -28,28 +41,17 @@ async function call(path, init) {
   return body;
 }
 
+const post = (path, body, signal, method = 'POST') => call(path, { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
+const within = (collection, rest = '') => `v1/collections/${encodeURIComponent(collection)}${rest}`;
+
+export const info = () => call('info');
 export const collections = () => call('v1/collections').then((b) => b.collections);
-
-const searchPath = (collection) => `v1/collections/${encodeURIComponent(collection)}/search`;
-
-export function search(collection, query, signal) {
-  return call(searchPath(collection), {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(query),
-    signal,
-  });
-}
-
-/** The share of each token of the query and of a passage in their cosine. */
-export const tokenShares = (query, passage) => call('v1/attention', {
-  method: 'POST',
-  headers: { 'Content-Type': 'application/json' },
-  body: JSON.stringify({ text: query, input_type: 'query', with: passage }),
-});
+export const createCollection = (name, settings) => post('v1/collections', { name, settings });
+export const search = (collection, query, signal) => post(within(collection, '/search'), query, signal);
+export const attention = (request, signal) => post('v1/attention', request, signal);
 
 /** The query as a command for a shell. */
 export function curl(collection, query) {
   const quote = (s) => "'" + s.replaceAll("'", "'\\''") + "'";
-  return `curl -s ${quote(new URL(searchPath(collection), document.baseURI).href)} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(query))}`;
+  return `curl -s ${quote(new URL(within(collection, '/search'), document.baseURI).href)} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(query))}`;
 }

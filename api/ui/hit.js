@@ -1,30 +1,14 @@
 // One hit: a card with its title, best passage, facts, full text and the reasons for its score.
-import { nearness } from './shares.js';
-import { appendMarked, el, excerpt, markedWords, number, parseMarked, share, splitByBytes } from './text.js';
+import { el, number, share } from './dom.js';
+import { refused, shares } from './fusion.js';
+import { appendSnippet, sentenceOf } from './passage.js';
+import { address } from './state.js';
+import { appendMarked, excerpt, markedWords, parseMarked, splitByBytes } from './text.js';
+import { explanation, mixBar, nearness } from './why.js';
 
 const titleFields = ['title', 'name', 'heading', 'subject', 'question'];
 const textFields = ['text', 'body', 'content', 'abstract', 'summary', 'description', 'answer'];
-const rrfK = 60;
-
-/** The shares of the two legs in a hit's score. alpha overrides the one of the answer. */
-export function shares(hit, alpha) {
-  const x = hit.explain || {};
-  const k = x.keyword, v = x.vector, f = x.fusion;
-  if (k && v && f && f.method === 'rrf') {
-    const a = f.alpha;
-    const part = (rank, weight) => (rank > 0 ? (2 * weight) / (rrfK + rank) : 0);
-    return { words: part(k.rank, 1 - a), meaning: part(v.rank, a), alpha: a, method: 'rrf', top: 2 / (rrfK + 1) };
-  }
-  const a = k && v ? (alpha ?? f?.alpha ?? 0.5) : v ? 1 : 0;
-  return { words: k ? (1 - a) * k.norm : 0, meaning: v ? a * v.norm : 0, alpha: a, method: 'relative', top: 1 };
-}
-
-/** Fused again with another alpha; null where the hit does not tell enough. */
-export function refused(hit, alpha) {
-  const x = hit.explain;
-  if (!x?.keyword || !x?.vector || x.fusion?.method === 'rrf') return null;
-  return alpha * x.vector.norm + (1 - alpha) * x.keyword.norm;
-}
+const snippetLength = 340;
 
 function fieldText(doc, field) {
   let v = doc;
@@ -33,7 +17,7 @@ function fieldText(doc, field) {
   return typeof v === 'string' ? v : null;
 }
 
-function titleOf(hit) {
+export function titleOf(hit) {
   for (const f of titleFields) {
     const t = hit.document?.[f];
     if (typeof t === 'string' && t.trim()) return { field: f, text: t };
@@ -53,7 +37,7 @@ function safeURL(doc) {
 }
 
 export class Card {
-  /** actions: {filter(expression)} */
+  /** actions: {filter(expression), query()} */
   constructor(hit, actions) {
     this.actions = actions;
     this.openText = false;
@@ -64,9 +48,9 @@ export class Card {
   }
 
   update(hit, alpha) {
-    const same = this.shown && this.shown === JSON.stringify([hit, alpha]);
-    if (same) return;
-    this.shown = JSON.stringify([hit, alpha]);
+    const shown = JSON.stringify([hit, alpha]);
+    if (this.shown === shown) return;
+    this.shown = shown;
     this.hit = hit;
     this.alpha = alpha;
     this.words = markedWords(hit);
@@ -106,9 +90,8 @@ export class Card {
 
   snippet() {
     const p = el('p', { class: 'snippet' });
-    const best = this.hit.passages?.[0];
-    if (best?.text) {
-      appendMarked(p, excerpt(best.text, this.words, 320), this.words);
+    if (this.hit.passages?.[0]?.text) {
+      appendSnippet(p, this.hit, this.words, snippetLength);
       return p;
     }
     const field = Object.keys(this.hit.highlights || {}).find((f) => f !== this.title.field);
@@ -118,14 +101,14 @@ export class Card {
     }
     const text = textFields.map((f) => this.hit.document?.[f]).find((t) => typeof t === 'string' && t);
     if (!text) return null;
-    appendMarked(p, excerpt(text, this.words, 320), this.words);
+    for (const part of excerpt(text, this.words, snippetLength)) appendMarked(p, part.text, this.words);
     return p;
   }
 
   chips() {
     const chips = [];
     const add = (name, v) => {
-      const label = typeof v === 'string' && this.link?.field === name ? v.replace(/^https?:\/\//, '') : String(v);
+      const label = chipLabel(v, this.link?.field === name);
       const literal = typeof v === 'string' ? `'${v.replaceAll("'", "''")}'` : String(v);
       const body = [el('span', { class: 'name' }, name), label];
       if (!/^[A-Za-z_][\w.]*$/.test(name)) {
@@ -135,7 +118,7 @@ export class Card {
       chips.push(el('button', { type: 'button', class: 'chip', title: `Only ${name} = ${label}`, onclick: () => this.actions.filter(`${name} = ${literal}`) }, ...body));
     };
     for (const [name, v] of Object.entries(this.hit.document || {})) {
-      if (name === this.title.field || textFields.includes(name) || chips.length >= 8) continue;
+      if (name === this.title.field || textFields.includes(name) || v === this.hit.id || chips.length >= 8) continue;
       if (typeof v === 'number' || typeof v === 'boolean' || (typeof v === 'string' && v && v.length <= 60)) add(name, v);
       else if (Array.isArray(v)) {
         for (const item of v.slice(0, 4)) if (typeof item === 'string' && item && item.length <= 40 && chips.length < 8) add(name, item);
@@ -166,6 +149,12 @@ export class Card {
     this.fill();
   }
 
+  /** Where the hit is looked at inside the model; empty where it has no passage. */
+  inside() {
+    const text = this.hit.passages?.[0]?.text;
+    return text ? address({ view: 'inside', own: { text: text.slice(0, 2000) } }) : '';
+  }
+
   fill() {
     this.text.hidden = !this.openText;
     this.why.hidden = !this.openWhy;
@@ -174,8 +163,7 @@ export class Card {
     if (this.openText && !this.text.hasChildNodes()) this.fillText();
     if (this.openWhy && !this.why.hasChildNodes()) {
       this.why.append(...explanation(this.hit, this.alpha));
-      const best = this.hit.passages?.[0];
-      if (this.hit.explain?.vector && best?.text) this.why.append(nearness(this.actions.query(), best.text));
+      if (this.hit.explain?.vector && this.hit.passages?.[0]?.text) this.why.append(nearness(this.actions.query(), this.hit), el('p', { class: 'facts' }, el('a', { href: this.inside() }, 'Look at it inside the model')));
     }
   }
 
@@ -195,72 +183,36 @@ export class Card {
           appendMarked(div, part.text, this.words);
           continue;
         }
-        const span = el('span', { class: part.passage === best ? 'passage best' : 'passage' });
-        if (part.passage.score !== undefined) span.title = `cosine ${number(part.passage.score)}`;
-        appendMarked(span, part.text, this.words);
+        const span = this.passage(part);
+        if (part.passage === best) bestNode = span.querySelector('.near') ?? span;
         div.append(span);
-        if (part.passage === best) bestNode = span;
       }
       this.text.append(byField.size > 1 ? el('h3', null, field) : '', div);
     }
-    if (!this.text.hasChildNodes()) this.text.append(el('pre', { class: 'full' }, JSON.stringify(this.hit.document, null, 2)));
-    const box = bestNode?.parentElement;
+    if (!this.text.hasChildNodes()) this.text.append(el('pre', { class: 'full', tabindex: '0' }, JSON.stringify(this.hit.document, null, 2)));
+    const box = bestNode?.closest('.full');
     if (box) box.scrollTop = Math.max(0, bestNode.offsetTop - box.offsetTop - 48);
   }
+
+  passage({ text, passage }) {
+    const span = el('span', { class: passage === this.hit.passages[0] ? 'passage best' : 'passage' });
+    if (passage.score !== undefined) span.title = `cosine ${number(passage.score)}`;
+    const s = sentenceOf(passage);
+    for (const piece of s ? splitByBytes(text, [s]) : [{ text, passage: null }]) {
+      const into = piece.passage ? el('span', { class: 'near' }) : span;
+      appendMarked(into, piece.text, this.words);
+      if (into !== span) span.append(into);
+    }
+    return span;
+  }
+}
+
+/** A value as a chip shows it: addresses without their scheme, points in time as a date. */
+function chipLabel(v, isLink) {
+  if (isLink) return v.replace(/^https?:\/\//, '');
+  return /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(v) ? v.slice(0, 10) : String(v);
 }
 
 function rankLabel(leg, rank) {
   return rank > 0 ? `${leg} #${rank}` : `${leg} –`;
-}
-
-/** A bar of two parts, each given as a share of the whole. */
-function mixBar(words, meaning) {
-  const bar = el('span', { class: 'bar', 'aria-hidden': 'true' }, el('i', { class: 'words' }), el('i', { class: 'meaning' }));
-  const width = (x) => `${Math.max(0, Math.min(1, x)) * 100}%`;
-  bar.children[0].style.width = width(words);
-  bar.children[1].style.width = width(meaning);
-  return bar;
-}
-
-function explanation(hit, alpha) {
-  const { keyword: k, vector: v, fusion: f } = hit.explain;
-  const s = shares(hit, alpha);
-  const out = [el('h3', null, 'How the score came about')];
-  const rows = el('dl', { class: 'legs' });
-  const row = (name, cls, part, sum, facts) => rows.append(
-    el('dt', { class: cls }, name),
-    el('dd', null, mixBar(cls === 'words' ? part / s.top : 0, cls === 'meaning' ? part / s.top : 0), el('span', { class: 'sum' }, sum), el('span', { class: 'facts' }, facts)));
-  const place = (rank) => (rank > 0 ? `rank ${rank}` : `not among its first ${f?.window ?? ''}`);
-  const sum = (leg, weight, value, alone) => {
-    if (!(k && v)) return number(alone);
-    if (s.method === 'rrf') return leg.rank > 0 ? `2 × ${share(weight)} / (${rrfK} + ${leg.rank}) = ${number(value)}` : '0';
-    return `${share(weight)} × ${share(leg.norm)} = ${share(value)}`;
-  };
-  if (k) {
-    const most = k.ceiling > 0 ? ` of at most ${number(k.ceiling)}` : '';
-    row('Words', 'words', s.words, sum(k, 1 - s.alpha, s.words, k.score), `BM25 ${number(k.score)}${most}, ${place(k.rank)}`);
-  }
-  if (v) row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.cosine), `cosine ${number(v.cosine)}, ${place(v.rank)}`);
-  out.push(rows);
-  if (k && v) out.push(el('p', { class: 'facts' }, s.method === 'rrf' ? 'Fused by the ranks in both searches (reciprocal rank fusion).' : `Score = ${share(1 - s.alpha)} × words + ${share(s.alpha)} × meaning.`));
-  if (k?.terms?.length) out.push(termsTable(k.terms));
-  else if (k) out.push(el('p', { class: 'facts' }, 'None of the query’s words occurs here; the meaning alone found it.'));
-  return out;
-}
-
-function termsTable(terms) {
-  const top = Math.max(...terms.map((t) => t.score), 1e-9);
-  const body = el('tbody');
-  for (const t of [...terms].sort((a, b) => b.score - a.score)) {
-    const bar = mixBar(t.score / top, 0);
-    body.append(el('tr', null, el('th', { scope: 'row' }, t.term), el('td', { class: 'field' }, t.field || ''),
-      el('td', { class: 'n' }, number(t.tf)), el('td', { class: 'n' }, number(t.df)), el('td', { class: 'n' }, number(t.idf)),
-      el('td', { class: 'n' }, number(t.score)), el('td', { class: 'b' }, bar)));
-  }
-  const head = el('tr');
-  for (const [name, title, cls] of [['term', 'as it is in the index', ''], ['field', '', 'field'], ['here', 'how often it occurs in this document', 'n'],
-    ['docs', 'how many documents have it', 'n'], ['idf', 'how rare it is', 'n'], ['score', 'its share of BM25', 'n'], ['', '', 'b']]) {
-    head.append(el('th', { scope: 'col', title: title || null, class: cls || null }, name));
-  }
-  return el('div', { class: 'scroll' }, el('table', null, el('caption', { class: 'hidden' }, 'Share of each term'), el('thead', null, head), body));
 }

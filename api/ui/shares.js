@@ -1,27 +1,26 @@
-// Which words of the best passage bring it near to the query: the share of each of its tokens in the cosine.
-import { tokenShares } from './api.js';
-import { el, number, splitByBytes } from './text.js';
+// The share of each token of a text in its cosine with another: exact under mean pooling, and drawn as colour.
+import { el, number } from './dom.js';
+import { splitByBytes } from './text.js';
 
-/** A paragraph that fills itself: the passage, each token the stronger in colour the larger its share. */
-export function nearness(query, passage) {
-  const text = el('p', { class: 'shares' }, '…');
-  const box = el('div', { class: 'nearness' }, el('h3', null, 'Which words are near to the query in meaning'), text);
-  tokenShares(query, passage).then((answer) => {
-    text.textContent = '';
-    text.append(...tokens(answer.with));
-    box.append(el('p', { class: 'facts' }, `The shares of all tokens of the passage sum to its cosine with the query, ${number(answer.cosine)}.`));
-  }, () => box.remove()); // a checkpoint whose vectors are no plain mean has no shares: nothing to show
-  return box;
+/**
+ * Appends a text to into, its tokens coloured by their shares: towards the query in one colour, away from it in another.
+ * part: {text, tokens: [{start, end, special}], shares}. top: the share that has full colour; default: the largest of this text.
+ */
+export function appendShares(into, part, top = largest(part)) {
+  const words = part.tokens.map((t, i) => ({ ...t, share: part.shares[i] })).filter((t) => !t.special && t.end > t.start);
+  for (const { text, passage: word } of splitByBytes(part.text, words)) {
+    if (!word) {
+      into.append(text);
+      continue;
+    }
+    const strength = Math.min(1, Math.abs(word.share) / top);
+    const span = el('span', { class: word.share < 0 ? 'share away' : 'share', title: `${word.token ?? text}: ${number(word.share)}` }, text);
+    span.style.setProperty('--strength', `${Math.round(strength * 70)}%`);
+    into.append(span);
+  }
 }
 
-function tokens({ text, tokens: list, shares }) {
-  const words = list.map((t, i) => ({ start: t.start, end: t.end, share: shares[i], special: t.special })).filter((t) => !t.special && t.end > t.start);
-  const top = Math.max(...words.map((w) => w.share), 1e-9);
-  return splitByBytes(text, words).map(({ text: piece, passage: word }) => {
-    if (!word) return piece;
-    const strength = Math.max(0, word.share / top);
-    const span = el('span', { class: 'share', title: `share ${number(word.share)}` }, piece);
-    span.style.setProperty('--strength', `${Math.round(strength * 70)}%`);
-    return span;
-  });
+/** The largest share of a text's words, special tokens left out, which often carry the most. */
+export function largest(part) {
+  return Math.max(...part.shares.filter((_, i) => !part.tokens[i].special).map(Math.abs), 1e-9);
 }

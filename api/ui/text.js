@@ -1,4 +1,4 @@
-// Text that comes from documents becomes text nodes here and nowhere else does it become anything more.
+// Texts of documents: their marks, their byte offsets, their excerpts.
 
 const entities = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
@@ -81,46 +81,45 @@ export function splitByBytes(text, passages) {
   return parts;
 }
 
-/** Cuts text to about limit characters, around the first marked word, at spaces. */
-export function excerpt(text, words, limit) {
-  text = text.replace(/\s+/g, ' ').trim();
-  if (text.length <= limit) return text;
-  let first = 0;
-  if (words && words.size) {
+/**
+ * Cuts a passage to about limit characters around what matters: its nearest sentence {start, end}, in bytes of text, or else
+ * the first marked word. Returns [{text, near}], near being true for the sentence.
+ */
+export function excerpt(text, words, limit, sentence) {
+  let parts = [{ text, near: false }];
+  if (sentence) {
+    parts = splitByBytes(text, [sentence]).map((p) => ({ text: p.text, near: p.passage !== null }));
+  } else if (words?.size) {
     for (const m of text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
-      if (words.has(m[0].toLowerCase())) {
-        first = m.index;
-        break;
-      }
+      if (!words.has(m[0].toLowerCase())) continue;
+      parts = [{ text: text.slice(0, m.index) }, { text: text.slice(m.index) }];
+      break;
     }
   }
-  let from = first > limit * 0.6 ? text.lastIndexOf(' ', first - limit * 0.3) + 1 : 0;
-  let to = text.lastIndexOf(' ', from + limit);
-  if (to <= from) to = from + limit;
-  if (text.length - from <= limit) to = text.length;
-  return (from > 0 ? '… ' : '') + text.slice(from, to) + (to < text.length ? ' …' : '');
-}
-
-/** el('button', {class: 'x', onclick: f}, 'text', node): text is text. */
-export function el(tag, props, ...children) {
-  const e = document.createElement(tag);
-  for (const [k, v] of Object.entries(props || {})) {
-    if (v === undefined || v === null || v === false) continue;
-    if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
-    else e.setAttribute(k, v === true ? '' : v);
+  parts = parts.map((p) => ({ ...p, text: p.text.replace(/\s+/g, ' ') })).filter((p) => p.text !== '');
+  const length = parts.reduce((n, p) => n + p.text.length, 0);
+  if (length <= limit || parts.length === 0) return parts;
+  const at = Math.max(0, sentence ? parts.findIndex((p) => p.near) : parts.length - 1);
+  const focus = parts[at];
+  let room = Math.max(0, limit - focus.text.length);
+  const out = [];
+  if (at > 0) {
+    const before = parts[at - 1].text;
+    const after = parts[at + 1]?.text.length ?? Math.max(0, focus.text.length - limit * 0.7);
+    const take = Math.max(Math.min(before.length, Math.floor(limit * 0.3)), Math.min(before.length, room - after));
+    const from = take >= before.length ? 0 : before.indexOf(' ', before.length - take) + 1 || before.length;
+    out.push({ text: (from > 0 ? '… ' : '') + before.slice(from), near: false });
+    room -= before.length - from;
   }
-  e.append(...children.filter((c) => c !== null && c !== undefined));
-  return e;
+  const shown = clip(focus.text, Math.max(limit * 0.6, limit - (out[0]?.text.length ?? 0)));
+  out.push({ ...focus, text: shown });
+  if (shown.length === focus.text.length && parts[at + 1] && room > 20) out.push({ text: clip(parts[at + 1].text, room), near: false });
+  return out;
 }
 
-/** A share of 1, with two decimals. */
-export const share = (x) => x.toFixed(2);
-
-/** A number as people read it: 3 significant digits below 100. */
-export function number(x) {
-  if (typeof x !== 'number' || !isFinite(x)) return '–';
-  if (Number.isInteger(x)) return x.toLocaleString('en');
-  if (Math.abs(x) >= 100) return x.toFixed(0);
-  if (Math.abs(x) >= 10) return x.toFixed(1);
-  return Math.abs(x) < 0.095 && x !== 0 ? x.toPrecision(2) : x.toFixed(2);
+/** Cuts the end off at a space. */
+function clip(text, limit) {
+  if (text.length <= limit) return text;
+  const to = text.lastIndexOf(' ', limit);
+  return text.slice(0, to > limit / 2 ? to : limit) + ' …';
 }

@@ -1,0 +1,83 @@
+// Building blocks of the page. What comes from documents becomes text nodes and nowhere anything more.
+
+export const $ = (id) => document.getElementById(id);
+
+/** el('button', {class: 'x', onclick: f}, 'text', node): text is text. */
+export function el(tag, props, ...children) {
+  return fill(document.createElement(tag), props, children);
+}
+
+/** The same for SVG. */
+export function svg(tag, props, ...children) {
+  return fill(document.createElementNS('http://www.w3.org/2000/svg', tag), props, children);
+}
+
+function fill(e, props, children) {
+  for (const [k, v] of Object.entries(props || {})) {
+    if (v === undefined || v === null || v === false) continue;
+    if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
+    else e.setAttribute(k, v === true ? '' : v);
+  }
+  e.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  return e;
+}
+
+/** A word to the user that goes away by itself. */
+export function toast(text) {
+  const box = $('toast');
+  box.textContent = text;
+  box.classList.add('on');
+  clearTimeout(toast.timer);
+  toast.timer = setTimeout(() => box.classList.remove('on'), 2200);
+}
+
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = el('textarea', { class: 'hidden' });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand('copy'); // where the page is not served from a secure origin
+    area.remove();
+  }
+  toast('Copied');
+}
+
+/** What went wrong, with what to tell whoever runs the server, and a way to try again. */
+export function trouble(err, retry) {
+  const busy = err.status === 503 || err.status === 429;
+  const facts = [err.code, err.requestID && `request ${err.requestID}`].filter(Boolean).join(' · ');
+  return el('div', { class: 'blank failed', role: 'alert' }, el('h2', null, busy ? 'The server is busy' : 'That did not work'), el('p', null, err.message),
+    facts && el('p', { class: 'quiet small' }, facts), retry && el('button', { type: 'button', class: 'button', onclick: retry }, 'Try again'));
+}
+
+/** A share of 1, with two decimals. */
+export const share = (x) => x.toFixed(2);
+
+/** A number as people read it: 3 significant digits below 100. */
+export function number(x) {
+  if (typeof x !== 'number' || !isFinite(x)) return '–';
+  if (Number.isInteger(x)) return x.toLocaleString('en');
+  if (Math.abs(x) >= 100) return x.toFixed(0);
+  if (Math.abs(x) >= 10) return x.toFixed(1);
+  return Math.abs(x) < 0.095 && x !== 0 ? x.toPrecision(2) : x.toFixed(2);
+}
+
+export function bytes(n) {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let i = 0;
+  for (; n >= 1000 && i < units.length - 1; i++) n /= 1000;
+  return `${i === 0 || n >= 100 ? Math.round(n) : n.toPrecision(2)} ${units[i]}`;
+}
+
+/** A value of a custom property, for what is drawn on a canvas. */
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** An <svg> or <canvas> cannot use light-dark() by itself: the colour as the browser computes it. */
+export function computed(name) {
+  const probe = computed.probe ??= document.body.appendChild(el('span', { hidden: true }));
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color;
+}

@@ -1,0 +1,31 @@
+// How two searches become one score: what the server does, done again for hits that are on the page.
+
+export const rrfK = 60;
+
+/** The parts of the two legs in a hit's score, as the server computes them. alpha overrides the one of the answer. */
+export function shares(hit, alpha) {
+  const x = hit.explain || {};
+  const k = x.keyword, v = x.vector, f = x.fusion;
+  if (k && v && f?.method === 'rrf') {
+    const a = alpha ?? f.alpha;
+    const part = (rank, weight) => (rank > 0 ? (2 * weight) / (rrfK + rank) : 0);
+    return { words: part(k.rank, 1 - a), meaning: part(v.rank, a), alpha: a, method: 'rrf', top: 2 / (rrfK + 1) };
+  }
+  const a = k && v ? (alpha ?? f?.alpha ?? 0.5) : v ? 1 : 0;
+  return { words: k ? (1 - a) * k.norm : 0, meaning: v ? a * v.norm : 0, alpha: a, method: 'relative', top: 1 };
+}
+
+/** The hit's score under another alpha; null where the hit does not tell enough. */
+export function refused(hit, alpha) {
+  const x = hit.explain;
+  if (!x?.keyword || !x?.vector || x.rerank) return null;
+  const s = shares(hit, alpha);
+  return s.words + s.meaning;
+}
+
+/** Hits in the order of another alpha; null where one of them does not tell enough. */
+export function refuse(hits, alpha) {
+  const scored = hits.map((hit) => ({ hit, score: refused(hit, alpha) }));
+  if (scored.some((s) => s.score === null)) return null;
+  return scored.sort((a, b) => b.score - a.score).map((s) => s.hit);
+}

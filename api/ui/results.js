@@ -1,0 +1,339 @@
+// The search view: asks at each key and when the typing pauses, and shows the hits without moving them under the reader.
+import * as api from './api.js';
+import { $, copy, el, number, toast } from './dom.js';
+import { refuse } from './fusion.js';
+import { Card } from './hit.js';
+import { state } from './state.js';
+
+const pauseDelay = 150; // ms without a key until the meaning is asked for too
+const busyDelay = 150; // ms until waiting is shown
+const pageSize = 10;
+const spare = 10; // hits behind the last that is shown, which the slider may bring forward
+const mostHits = 200;
+
+const ui = {};
+
+/** The view. page: {changed(options), filterWrong(message), alphaOf(answer)}. */
+export class Results {
+  constructor(page) {
+    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'degraded', 'held', 'results', 'more', 'blank']) ui[id] = $(id);
+    this.page = page;
+    this.answer = null; // {asked, res, preview} that is on the page
+    this.held = null; // an answer that waits until the reader has left the hits
+    this.running = null; // AbortController
+    this.timer = 0;
+    this.shown = pageSize;
+    this.cards = new Map(); // id -> Card
+    this.lastKey = 0;
+    this.lastMove = 0;
+    this.wire();
+  }
+
+  wire() {
+    ui.timingsToggle.addEventListener('click', () => {
+      ui.timings.hidden = !ui.timings.hidden;
+      ui.timingsToggle.setAttribute('aria-expanded', String(!ui.timings.hidden));
+    });
+    ui.curl.addEventListener('click', () => copy(api.curl(state.c, this.query({ limit: pageSize }))));
+    ui.more.addEventListener('click', () => this.more());
+    ui.held.addEventListener('click', () => this.release(true));
+    ui.results.addEventListener('pointerleave', () => { if (!ui.results.contains(document.activeElement)) this.release(true); });
+    ui.results.addEventListener('focusout', (e) => { if (!ui.results.contains(e.relatedTarget) && !ui.results.matches(':hover')) this.release(true); });
+    ui.results.addEventListener('focusin', (e) => this.rove(e.target.closest('article')));
+    document.addEventListener('pointermove', () => { this.lastMove = performance.now(); }, { passive: true });
+  }
+
+  query(extra) {
+    const q = { q: state.q, mode: state.mode };
+    if (state.alpha !== null && state.mode === 'hybrid') q.alpha = state.alpha;
+    if (state.filter) q.filter = state.filter;
+    return { ...q, limit: pageSize + spare, passages: 3, explain: true, ...extra };
+  }
+
+  // ---- asking
+
+  /** Something of the question has changed. typed: by a key, so that the answer by words comes first. */
+  change({ typed = false, delay = 0 } = {}) {
+    clearTimeout(this.timer);
+    this.running?.abort();
+    this.running = null;
+    this.release(false);
+    if (typed) this.lastKey = performance.now();
+    if (!state.q.trim() || !state.c) {
+      ui.box.classList.remove('busy');
+      this.answer = null;
+      this.cards.clear();
+      this.render();
+      return;
+    }
+    if (!this.answer || this.answer.asked.q !== state.q || this.answer.asked.c !== state.c) this.shown = pageSize;
+    const pause = typed && state.mode !== 'keyword' ? pauseDelay : delay;
+    if (typed && state.mode === 'hybrid') this.ask({ preview: true });
+    if (pause === 0) this.ask({ preview: false });
+    else this.timer = setTimeout(() => this.ask({ preview: false }), pause);
+  }
+
+  leave() {
+    clearTimeout(this.timer);
+    this.running?.abort();
+    this.running = null;
+    ui.box.classList.remove('busy');
+  }
+
+  async ask({ preview }) {
+    this.running?.abort();
+    const mine = (this.running = new AbortController());
+    const asked = { ...state };
+    const busy = setTimeout(() => ui.box.classList.add('busy'), busyDelay);
+    try {
+      const res = await api.search(asked.c, this.query(preview ? { mode: 'keyword', alpha: undefined } : {}), mine.signal);
+      if (mine === this.running) this.arrive({ asked, res, preview });
+    } catch (err) {
+      if (err.name === 'AbortError' || mine !== this.running || preview) return;
+      this.fail(err);
+    } finally {
+      clearTimeout(busy);
+      if (mine === this.running && !preview) ui.box.classList.remove('busy');
+    }
+  }
+
+  /** Puts an answer on the page, unless that would move the hits under the pointer or the focus. */
+  arrive(a) {
+    const old = this.answer;
+    const refines = old && old.asked.q === a.asked.q && old.asked.c === a.asked.c && old.asked.filter === a.asked.filter;
+    const moves = refines && !sameOrder(old.res.hits.slice(0, this.shown), a.res.hits.slice(0, this.shown));
+    const pointing = ui.results.matches(':hover') && this.lastMove > this.lastKey;
+    if (moves && (pointing || ui.results.contains(document.activeElement))) {
+      this.held = a;
+      ui.held.hidden = false;
+      return;
+    }
+    this.answer = a;
+    this.render();
+  }
+
+  release(show) {
+    const a = this.held;
+    this.held = null;
+    ui.held.hidden = true;
+    if (a && show) {
+      this.answer = a;
+      this.render();
+    }
+  }
+
+  async more() {
+    const base = this.answer;
+    const had = this.shown;
+    this.shown += pageSize;
+    if (base.res.hits.length < this.shown && !base.end) {
+      ui.more.disabled = true;
+      try {
+        const res = await api.search(state.c, this.query({ offset: base.res.hits.length }));
+        if (this.answer !== base) return;
+        const known = new Set(base.res.hits.map((h) => h.id));
+        const added = res.hits.filter((h) => !known.has(h.id));
+        base.res.hits.push(...added);
+        base.end = added.length < pageSize;
+      } catch (err) {
+        this.shown = had;
+        toast(err.message);
+        return;
+      } finally {
+        ui.more.disabled = false;
+      }
+    }
+    this.render();
+    this.cards.get(base.res.hits[had]?.id)?.article.focus();
+  }
+
+  /** While the slider moves, the hits are fused again from the scores of their two searches; then the server is asked. */
+  slide() {
+    const order = this.answer && !this.answer.preview ? refuse(this.answer.res.hits, state.alpha) : null;
+    if (order) {
+      this.answer.res.hits = order;
+      this.render(state.alpha);
+    }
+    this.change({ delay: pauseDelay });
+  }
+
+  // ---- showing
+
+  /** The weight that the answer on the page was fused with; null where none was. */
+  alpha() {
+    const a = this.answer;
+    return a && !a.preview ? a.res.hits[0]?.explain?.fusion?.alpha ?? null : null;
+  }
+
+  render(alpha) {
+    const hits = (this.answer?.res.hits || []).slice(0, this.shown);
+    this.page.filterWrong('');
+    this.place(hits, alpha);
+    this.renderStatus();
+    this.renderBlank(hits);
+    const res = this.answer?.res;
+    ui.more.hidden = !hits.length || this.answer.preview || this.shown >= mostHits || res.hits.length <= this.shown && (this.answer.end || res.hits.length < this.shown);
+    this.page.showAlpha();
+  }
+
+  /** Makes the list show hits in their order; cards that stay glide to their new places. */
+  place(hits, alpha) {
+    const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const before = new Map();
+    for (const [id, card] of this.cards) if (card.root.isConnected) before.set(id, card.root.getBoundingClientRect().top);
+    const keep = new Set(hits.map((h) => h.id));
+    for (const id of [...this.cards.keys()]) if (!keep.has(id)) this.cards.delete(id);
+    const nodes = hits.map((h) => {
+      let card = this.cards.get(h.id);
+      if (card) card.update(h, alpha);
+      else this.cards.set(h.id, (card = new Card(h, { filter: (f) => this.page.addFilter(f), query: () => state.q })));
+      return card.root;
+    });
+    const focused = document.activeElement;
+    const changes = nodes.length !== ui.results.children.length || nodes.some((n, i) => ui.results.children[i] !== n);
+    if (changes) ui.results.replaceChildren(...nodes);
+    if (focused && focused !== document.activeElement && ui.results.contains(focused)) focused.focus({ preventScroll: true });
+    this.rove();
+    if (still || !changes) return;
+    for (const [id, top] of before) {
+      const node = this.cards.get(id)?.root;
+      const dy = node ? top - node.getBoundingClientRect().top : 0;
+      if (dy) node.animate([{ transform: `translateY(${dy}px)` }, { transform: 'none' }], { duration: 180, easing: 'ease-out' });
+    }
+  }
+
+  /** Exactly one card can be reached with Tab; the arrows move on. */
+  rove(to) {
+    const articles = [...ui.results.querySelectorAll('article')];
+    const current = to || articles.find((a) => a.contains(document.activeElement)) || articles[0];
+    for (const a of articles) a.setAttribute('tabindex', a === current ? '0' : '-1');
+  }
+
+  renderStatus() {
+    const res = this.answer?.res;
+    ui.curl.hidden = !state.q.trim() || !state.c;
+    ui.timingsToggle.hidden = !res;
+    ui.degraded.hidden = !res?.degraded;
+    if (!res) {
+      ui.status.textContent = '';
+      ui.timings.hidden = true;
+      return;
+    }
+    if (res.degraded) ui.degraded.textContent = `Only one of the two searches could run. ${res.degraded_reason || ''}`.trim();
+    const n = res.total.value;
+    const of = { keyword: 'by words', vector: 'by meaning', union: '' }[res.total.of] ?? '';
+    ui.status.textContent = n === 0 ? 'No results' : `${res.total.relation === 'gte' ? 'At least ' : ''}${n.toLocaleString('en')} ${n === 1 ? 'match' : 'matches'} ${of}`.trim() + (this.answer.preview ? ' …' : '');
+    ui.timingsToggle.textContent = `${number(res.took_ms)} ms`;
+    renderTimings(res);
+  }
+
+  renderBlank(hits) {
+    ui.blank.hidden = hits.length > 0;
+    if (hits.length) return;
+    ui.blank.replaceChildren(...this.blank());
+    ui.blank.classList.remove('failed');
+  }
+
+  blank() {
+    const info = this.page.info();
+    const command = (c) => el('pre', null, `ingest --server ${location.origin} --collection ${c} PATH`);
+    const upload = el('p', null, el('a', { href: '?view=collections' }, 'Drop files here'), ', or on the command line:');
+    if (!state.c) return [el('h2', null, 'Nothing to search yet'), el('p', null, 'Bring documents in: files, folders, or a stream of JSON lines.'), upload, command('docs')];
+    if (!state.q.trim()) {
+      if (info?.documents === 0) return [el('h2', null, `${state.c} is empty`), upload, command(state.c)];
+      return teach(info);
+    }
+    if (!this.answer) return [];
+    const tips = [];
+    const tip = (text, change) => tips.push(el('li', null, el('button', { type: 'button', class: 'link', onclick: () => { change(); this.page.changed(); } }, text)));
+    if (state.filter) tip('Search without the filter', () => { state.filter = ''; });
+    if (state.mode === 'keyword') tip('Search by meaning as well', () => { state.mode = 'hybrid'; });
+    return [el('h2', null, 'Nothing found'), tips.length ? el('ul', { class: 'tips' }, ...tips) : el('p', { class: 'quiet' }, 'Try other words.')];
+  }
+
+  fail(err) {
+    this.answer = null;
+    this.cards.clear();
+    this.render();
+    if (err.pointers?.some((p) => p.startsWith('/filter'))) {
+      this.page.filterWrong(err.message.replace(/^filter: got .*, allowed: (filter: )?/, ''));
+      ui.blank.hidden = true;
+      return;
+    }
+    ui.status.textContent = 'The search failed';
+    const facts = [err.code, err.requestID && `request ${err.requestID}`].filter(Boolean).join(' · ');
+    ui.blank.replaceChildren(el('h2', null, err.status === 503 || err.status === 429 ? 'The server is busy' : 'The search failed'), el('p', null, err.message),
+      el('p', { class: 'quiet small' }, facts), el('button', { type: 'button', class: 'button', onclick: () => this.page.changed() }, 'Try again'));
+    ui.blank.classList.add('failed');
+    ui.blank.hidden = false;
+  }
+
+  // ---- keys
+
+  /** Takes a key press that is meant for the hits; says whether it was. */
+  key(e, fromBox) {
+    const card = e.target.closest?.('.hit')?.card;
+    if ((e.key === 'ArrowDown' || e.key === 'ArrowUp') && (card || (fromBox && e.key === 'ArrowDown'))) {
+      if (e.target.matches('.full, .scroll')) return false; // its own scrolling
+      this.moveFocus(e.key === 'ArrowDown' ? 1 : -1);
+      return true;
+    }
+    if (!card) return false;
+    if (e.key === 'Escape' && (card.openText || card.openWhy)) {
+      card.openText = card.openWhy = false;
+      card.fill();
+      card.article.focus();
+    } else if (e.key === 'Enter' && e.target === card.article) {
+      card.toggleText();
+    } else if (e.key === 'w') {
+      card.toggleWhy();
+    } else if (e.key === 'i' && card.inside()) {
+      this.page.go(card.inside());
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  moveFocus(by) {
+    const articles = [...ui.results.querySelectorAll('article')];
+    if (!articles.length) return;
+    const at = articles.findIndex((a) => a.contains(document.activeElement));
+    if (at === 0 && by < 0) {
+      $('q').focus();
+      return;
+    }
+    const next = articles[Math.max(0, Math.min(articles.length - 1, at + by))];
+    this.rove(next);
+    next.focus({ preventScroll: true });
+    next.scrollIntoView({ block: 'nearest' });
+  }
+}
+
+/** What a search does, for who sees the empty page. */
+function teach(info) {
+  const part = (cls, title, ...text) => el('section', null, el('h3', { class: cls }, title), el('p', null, ...text));
+  return [el('p', { class: 'quiet' }, 'Type a question, a few words, or an exact name. Results come as you type.'),
+    el('div', { class: 'teach' },
+      part('words', 'By words', 'Counts the query’s words in each document; rare words weigh more, long documents count less. Finds names and exact terms.'),
+      part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: see the `, el('a', { href: '?view=map' }, 'map'), ' and the ', el('a', { href: '?view=inside' }, 'inside'), '.'),
+      part('', 'Together', 'Both scores are brought to one scale and added. The slider says how much each counts; “why this result” shows the sum.'))];
+}
+
+function sameOrder(a, b) {
+  return a.length === b.length && a.every((h, i) => h.id === b[i].id);
+}
+
+function renderTimings(res) {
+  const order = ['embed', 'filter', 'keyword', 'vector', 'find', 'fill', 'fuse', 'rerank', 'fetch'];
+  const place = (name) => (order.includes(name) ? order.indexOf(name) : order.length);
+  const entries = Object.entries(res.timings_ms || {}).filter((e) => e[1] > 0).sort((a, b) => place(a[0]) - place(b[0]));
+  const top = Math.max(...entries.map((e) => e[1]), 1e-9);
+  const dl = el('dl', { class: 'stages' });
+  for (const [name, ms] of entries) {
+    const bar = el('i', { 'aria-hidden': 'true' });
+    bar.style.width = `${(ms / top) * 100}%`;
+    dl.append(el('dt', null, name), el('dd', null, el('span', { class: 'track' }, bar), el('span', { class: 'n' }, ms < 0.01 ? '< 0.01 ms' : `${ms.toFixed(2)} ms`)));
+  }
+  ui.timings.replaceChildren(el('h3', null, 'Where the time went'), dl);
+}

@@ -1,0 +1,48 @@
+// What is asked lives in the URL; this is the only module that reads and writes it.
+
+export const views = ['search', 'compare', 'map', 'inside', 'collections'];
+const modes = ['hybrid', 'semantic', 'keyword'];
+
+/** view, c: collection, q, mode, alpha (null: the model's), filter, and `own`: parameters of single views by name. */
+export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', own: {} };
+
+const ownNames = ['text', 'a', 'b', 'color', 'layer', 'head'];
+
+let home = ''; // the collection that a URL without one means
+
+export function setHome(name) {
+  home = name;
+}
+
+export function readURL() {
+  const p = new URLSearchParams(location.search);
+  state.view = views.includes(p.get('view')) ? p.get('view') : 'search';
+  state.q = p.get('q') || '';
+  state.mode = modes.includes(p.get('mode')) ? p.get('mode') : 'hybrid';
+  const a = parseFloat(p.get('alpha'));
+  state.alpha = a >= 0 && a <= 1 ? a : null;
+  state.filter = p.get('filter') || '';
+  state.c = p.get('c') || home;
+  state.own = {};
+  for (const name of ownNames) if (p.get(name) !== null) state.own[name] = p.get(name);
+}
+
+/** The page's address with some of the state changed. */
+export function address(changes = {}) {
+  const s = { ...state, ...changes };
+  const p = new URLSearchParams();
+  if (s.view !== 'search') p.set('view', s.view);
+  if (s.c && s.c !== home) p.set('c', s.c);
+  if (s.q) p.set('q', s.q);
+  if (s.mode !== 'hybrid') p.set('mode', s.mode);
+  if (s.alpha !== null) p.set('alpha', s.alpha);
+  if (s.filter) p.set('filter', s.filter);
+  for (const name of ownNames) if (s.own[name] !== undefined && s.own[name] !== '') p.set(name, s.own[name]);
+  return '?' + p;
+}
+
+export function writeURL(push) {
+  const url = address();
+  if (url === (location.search || '?')) return;
+  history[push ? 'pushState' : 'replaceState'](null, '', url);
+}

@@ -1,0 +1,70 @@
+// Why this result: a bar for each of the two searches, the terms with their scores, the tokens by their share in the cosine.
+import { attention } from './api.js';
+import { el, number, share } from './dom.js';
+import { rrfK, shares } from './fusion.js';
+import { nearestText, sentenceOf } from './passage.js';
+import { appendShares } from './shares.js';
+
+/** A bar of two parts, each given as a share of the whole. */
+export function mixBar(words, meaning) {
+  const bar = el('span', { class: 'bar', 'aria-hidden': 'true' }, el('i', { class: 'words' }), el('i', { class: 'meaning' }));
+  const width = (x) => `${Math.max(0, Math.min(1, x)) * 100}%`;
+  bar.children[0].style.width = width(words);
+  bar.children[1].style.width = width(meaning);
+  return bar;
+}
+
+export function explanation(hit, alpha) {
+  const { keyword: k, vector: v, fusion: f } = hit.explain;
+  const s = shares(hit, alpha);
+  const out = [el('h3', null, 'How the score came about')];
+  const rows = el('dl', { class: 'legs' });
+  const row = (name, cls, part, sum, facts) => rows.append(
+    el('dt', { class: cls }, name),
+    el('dd', null, mixBar(cls === 'words' ? part / s.top : 0, cls === 'meaning' ? part / s.top : 0), el('span', { class: 'sum' }, sum), el('span', { class: 'facts' }, facts)));
+  const place = (rank) => (rank > 0 ? `rank ${rank}` : `not among its first ${f?.window ?? ''}`);
+  const sum = (leg, weight, value, alone) => {
+    if (!(k && v)) return number(alone);
+    if (s.method === 'rrf') return leg.rank > 0 ? `2 × ${share(weight)} / (${rrfK} + ${leg.rank}) = ${number(value)}` : '0';
+    return `${share(weight)} × ${share(leg.norm)} = ${share(value)}`;
+  };
+  if (k) {
+    const most = k.ceiling > 0 ? ` of at most ${number(k.ceiling)}` : '';
+    row('Words', 'words', s.words, sum(k, 1 - s.alpha, s.words, k.score), `BM25 ${number(k.score)}${most}, ${place(k.rank)}`);
+  }
+  if (v) row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.cosine), `cosine ${number(v.cosine)}, ${place(v.rank)}`);
+  out.push(rows);
+  if (k && v) out.push(el('p', { class: 'facts' }, s.method === 'rrf' ? 'Fused by the ranks in both searches (reciprocal rank fusion).' : `Score = ${share(1 - s.alpha)} × words + ${share(s.alpha)} × meaning.`));
+  if (k?.terms?.length) out.push(termsTable(k.terms));
+  else if (k) out.push(el('p', { class: 'facts' }, 'None of the query’s words occurs here; the meaning alone found it.'));
+  return out;
+}
+
+function termsTable(terms) {
+  const top = Math.max(...terms.map((t) => t.score), 1e-9);
+  const body = el('tbody');
+  for (const t of [...terms].sort((a, b) => b.score - a.score)) {
+    const bar = mixBar(t.score / top, 0);
+    body.append(el('tr', null, el('th', { scope: 'row' }, t.term), el('td', { class: 'field' }, t.field || ''),
+      el('td', { class: 'n' }, number(t.tf)), el('td', { class: 'n' }, number(t.df)), el('td', { class: 'n' }, number(t.idf)),
+      el('td', { class: 'n' }, number(t.score)), el('td', { class: 'b' }, bar)));
+  }
+  const head = el('tr');
+  for (const [name, title, cls] of [['term', 'as it is in the index', ''], ['field', '', 'field'], ['here', 'how often it occurs in this document', 'n'],
+    ['docs', 'how many documents have it', 'n'], ['idf', 'how rare it is', 'n'], ['score', 'its share of BM25', 'n'], [el('span', { class: 'hidden' }, 'share'), '', 'b']]) {
+    head.append(el('th', { scope: 'col', title: title || null, class: cls || null }, name));
+  }
+  return el('div', { class: 'scroll' }, el('table', null, el('caption', { class: 'hidden' }, 'Share of each term'), el('thead', null, head), body));
+}
+
+/** A paragraph that fills itself: what of the hit is nearest to the query, each token the stronger in colour the larger its share. */
+export function nearness(query, hit) {
+  const text = el('p', { class: 'shares' }, '…');
+  const box = el('div', { class: 'nearness' }, el('h3', null, sentenceOf(hit.passages[0]) ? 'The sentence nearest in meaning' : 'Which words are near to the query in meaning'), text);
+  attention({ text: query, input_type: 'query', with: nearestText(hit) }).then((answer) => {
+    text.textContent = '';
+    appendShares(text, answer.with);
+    box.append(el('p', { class: 'facts' }, `The shares of all tokens sum to its cosine with the query, ${number(answer.cosine)}.`));
+  }, () => box.remove()); // a checkpoint whose vectors are no plain mean has no shares: nothing to show
+  return box;
+}
