@@ -16,9 +16,11 @@ type attentionRequest struct {
 	Layer     *int   `json:"layer"`      // from 0; default: the last
 	Head      *int   `json:"head"`       // from 0; default, and -1: the average over the heads
 	Norms     bool   `json:"norms"`      // the length of each token's state after each layer too
+	Maps      bool   `json:"maps"`       // the weights of all layers and heads, a byte each
 
 	With          string `json:"with"` // a second text, for the shares; layers are then shown only where layer, head or norms ask for them
 	WithInputType string `json:"with_input_type"`
+	Layerwise     bool   `json:"layerwise"` // the cosine of the two after each layer too; needs with
 }
 
 type attentionAnswer struct {
@@ -31,6 +33,9 @@ type attentionAnswer struct {
 
 	Attention *attentionWeights `json:"attention,omitempty"`
 	Norms     [][]float32       `json:"norms,omitempty"` // [layers+1][tokens]: of the embeddings first
+	Maps      [][][]byte        `json:"maps,omitempty"`  // [layers][heads]: base64 of tokens*tokens bytes, row by row; byte b stands for the weight (b/255)²
+
+	LayerCosines []float64 `json:"layer_cosines,omitempty"` // [layers+1]: of the two texts after each layer, of the embeddings first
 
 	Cosine *float64       `json:"cosine,omitempty"` // of the two texts
 	Shares []float64      `json:"shares,omitempty"` // of the tokens in the cosine, which they sum to
@@ -74,6 +79,9 @@ func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
 		}
 		o[i].Query = t.typ == "query"
 	}
+	if q.Layerwise && q.With == "" {
+		return &search.FieldError{Field: "layerwise", Value: q.Layerwise, Allowed: "false, or true beside a second text in with"}
+	}
 	info := s.o.Engine.Encoder()
 	a := attentionAnswer{Model: s.o.Engine.Model().Name, Layers: info.Layers, Heads: info.Heads}
 	if q.With != "" {
@@ -83,8 +91,12 @@ func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
 		}
 		a.showShares(c)
 	}
-	if q.With == "" || q.Layer != nil || q.Head != nil || q.Norms {
-		ao := search.AttentionOptions{EmbedOptions: o[0], Layer: max(0, info.Layers-1), Head: -1, Norms: q.Norms}
+	weights := q.With == "" || q.Layer != nil || q.Head != nil || q.Norms || q.Maps
+	if weights || q.Layerwise {
+		ao := search.AttentionOptions{EmbedOptions: o[0], Layer: max(0, info.Layers-1), Head: -1, Norms: q.Norms, Maps: q.Maps}
+		if q.Layerwise {
+			ao.With, ao.WithOptions = q.With, o[1]
+		}
 		if q.Layer != nil {
 			ao.Layer = *q.Layer
 		}
@@ -95,7 +107,10 @@ func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		a.showAttention(t)
+		a.LayerCosines = t.LayerCosines
+		if weights {
+			a.showAttention(t)
+		}
 	}
 	return writeJSON(w, http.StatusOK, a)
 }
@@ -112,7 +127,7 @@ func (a *attentionAnswer) showAttention(t *search.Attention) {
 	if a.With == nil {
 		a.Text, a.Tokens, a.Truncated = t.Text, attentionTokens(t.Tokens), t.Truncated
 	}
-	a.Attention, a.Norms = &attentionWeights{t.Layer, t.Head, t.Weights}, t.Norms
+	a.Attention, a.Norms, a.Maps = &attentionWeights{t.Layer, t.Head, t.Weights}, t.Norms, t.Maps
 	for _, rows := range [2][][]float32{t.Weights, t.Norms} {
 		for _, row := range rows {
 			for i, x := range row {

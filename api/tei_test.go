@@ -247,7 +247,18 @@ func TestAttentionRoute(t *testing.T) {
 			t.Errorf("shares sum to %v, cosine %v", sum, *a.Cosine)
 		}
 	}
+	a = attentionAnswer{}
+	f.do("POST", "/v1/attention", `{"text":"the quick fox","with":"a lazy dog","layerwise":true}`).want(200, &a)
+	if n := len(a.LayerCosines); a.Attention != nil || n != a.Layers+1 || math.Abs(a.LayerCosines[n-1]-*a.Cosine) > 1e-5 {
+		t.Errorf("cosines after the layers: %v, of the vectors: %v", a.LayerCosines, *a.Cosine)
+	}
+	a = attentionAnswer{}
+	f.do("POST", "/v1/attention", `{"text":"the quick fox","maps":true}`).want(200, &a)
+	if n := len(a.Tokens); len(a.Maps) != a.Layers || len(a.Maps[0]) != a.Heads || len(a.Maps[0][0]) != n*n || len(a.LayerCosines) != 0 {
+		t.Errorf("maps: %+v", a)
+	}
 	for body, pointer := range map[string]string{
+		`{"text":"x","layerwise":true}`:                                  "/layerwise",
 		`{"text":""}`:                                                    "/text",
 		`{"text":"x","layer":99}`:                                        "/layer",
 		`{"text":"x","layer":-1}`:                                        "/layer",

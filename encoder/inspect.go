@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"searchd/encoder/tokenizer"
 	"searchd/internal/simd"
@@ -25,6 +26,8 @@ type InspectOptions struct {
 	Layer     int    // from 0
 	Head      int    // from 0, or AllHeads
 	States    bool   // hand out the states
+	Maps      bool   // hand out the attention weights of all layers and heads, a byte each
+	MaxTokens int    // cut the text here; default and cap: MaxInspectTokens
 }
 
 // Inspection is what happens to one text inside the stack.
@@ -35,6 +38,7 @@ type Inspection struct {
 	Spans     []tokenizer.Span // [L], see tokenizer.Encoding
 	Truncated bool             // whether the end of the text was cut off
 	Attention [][]float32      // [L][L]: row i holds the weights of the tokens that token i attends to; they sum to 1
+	Maps      [][][]byte       // [layers][heads][L*L]: byte b stands for the weight (b/255)²; rows as in Attention
 	States    [][]float32      // [layers+1][L*H]: the embeddings, then the states after each layer; the last are those that are pooled
 }
 
@@ -53,7 +57,11 @@ func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*In
 		return nil, err
 	}
 	in := &Inspection{Text: strip(prompt + text)}
-	e := m.tok.Encode(in.Text, min(m.maxLen, MaxInspectTokens))
+	limit := min(m.maxLen, MaxInspectTokens)
+	if o.MaxTokens > 0 {
+		limit = min(limit, o.MaxTokens)
+	}
+	e := m.tok.Encode(in.Text, limit)
 	in.IDs, in.Spans, in.Truncated = e.IDs, e.Spans, e.Truncated
 	if err := m.checkIDs(in.IDs); err != nil {
 		return nil, err
@@ -84,6 +92,9 @@ func newTap(s *stack, in *Inspection, o InspectOptions) *tap {
 	if o.Attention {
 		t.layer = o.Layer
 	}
+	if o.Maps {
+		in.Maps = make([][][]byte, len(s.layers))
+	}
 	if o.States {
 		in.States = make([][]float32, len(s.layers)+1)
 		for i := range in.States {
@@ -102,14 +113,19 @@ func (t *tap) states(n int, x []float32, from, hidden int) {
 
 // attention computes the weights of layer n from its queries and keys in w. The run itself never holds them all.
 func (t *tap) attention(s *stack, n int, w *workspace) {
-	if t == nil || n != t.layer {
+	if t == nil {
 		return
 	}
-	length := len(t.in.IDs)
-	t.in.Attention = make([][]float32, length)
-	for i := range t.in.Attention {
-		t.in.Attention[i] = make([]float32, length)
+	if t.in.Maps != nil {
+		t.in.Maps[n] = make([][]byte, s.heads)
+		for head := range s.heads {
+			t.in.Maps[n][head] = s.weightMap(s.layers[n].spec, w, head, len(t.in.IDs))
+		}
 	}
+	if n != t.layer {
+		return
+	}
+	t.in.Attention = squareMatrix(len(t.in.IDs))
 	if t.head != AllHeads {
 		s.addWeights(t.in.Attention, s.layers[n].spec, w, t.head, 1)
 		return
@@ -117,6 +133,27 @@ func (t *tap) attention(s *stack, n int, w *workspace) {
 	for head := range s.heads {
 		s.addWeights(t.in.Attention, s.layers[n].spec, w, head, 1/float32(s.heads))
 	}
+}
+
+// squareMatrix returns a matrix [n][n] of zeros.
+func squareMatrix(n int) [][]float32 {
+	rows := make([][]float32, n)
+	for i := range rows {
+		rows[i] = make([]float32, n)
+	}
+	return rows
+}
+
+// weightMap returns the attention weights of one head as bytes [n*n]. Their square roots are what is kept, since most weights are small.
+func (s *stack) weightMap(l *layerSpec, w *workspace, head, n int) []byte {
+	weights, out := squareMatrix(n), make([]byte, 0, n*n)
+	s.addWeights(weights, l, w, head, 1)
+	for _, row := range weights {
+		for _, x := range row {
+			out = append(out, byte(math.Round(255*math.Sqrt(float64(min(1, max(0, x)))))))
+		}
+	}
+	return out
 }
 
 // addWeights adds factor times the attention weights of one head to dst [L][L], computed the plain way.

@@ -18,6 +18,22 @@ type AttentionOptions struct {
 	Layer int  // from 0
 	Head  int  // from 0; -1: the average over the heads
 	Norms bool // the lengths of the states after each layer too
+	Maps  bool // the weights of all layers and heads, a byte each; then the text is cut at [MaxMapTokens]
+
+	With        string       // a second text, for LayerCosines; empty: none
+	WithOptions EmbedOptions // of the second text
+}
+
+// Bounds of [AttentionOptions].Maps: the text is cut at MaxMapTokens, or sooner where so many layers and heads would take more than
+// maxMapBytes.
+const (
+	MaxMapTokens = 128
+	maxMapBytes  = 4 << 20
+)
+
+// mapTokens returns where a text is cut for the maps of a checkpoint.
+func mapTokens(layers, heads int) int {
+	return max(8, min(MaxMapTokens, int(math.Sqrt(float64(maxMapBytes)/float64(max(1, layers*heads))))))
 }
 
 // Attention shows what the tokens of a text look at.
@@ -28,6 +44,9 @@ type Attention struct {
 	Head      int
 	Weights   [][]float32 // [L][L]: row i holds the weights of what token i looks at; they sum to 1
 	Norms     [][]float32 // [layers+1][L]: length of each token's state, of the embeddings first
+	Maps      [][][]byte  // [layers][heads][L*L]: byte b stands for the weight (b/255)², row by row as in Weights
+
+	LayerCosines []float64 // [layers+1]: of the pooled states of the text and of With after each layer, of the embeddings first
 }
 
 // Attention runs a text through the checkpoint and shows the attention weights of one layer. It returns a [FieldError] for a layer or
@@ -46,13 +65,23 @@ func (e *Engine) Attention(ctx context.Context, text string, o AttentionOptions)
 			return nil, &FieldError{"head", o.Head, fmt.Sprintf("0 to %d, or %d for the average", info.Heads-1, encoder.AllHeads)}
 		}
 	}
-	in, err := c.checkpoint.Inspect(ctx, text, encoder.InspectOptions{Prompt: o.prompt(), Attention: true, Layer: o.Layer, Head: o.Head, States: o.Norms})
+	io := encoder.InspectOptions{Prompt: o.prompt(), Attention: true, Layer: o.Layer, Head: o.Head, States: o.Norms, Maps: o.Maps}
+	if o.Maps {
+		io.MaxTokens = mapTokens(info.Layers, info.Heads)
+	}
+	in, err := c.checkpoint.Inspect(ctx, text, io)
 	if err != nil {
 		return nil, refused(err)
 	}
-	a := &Attention{Tokenization: Tokenization{in.Text, tokens(in.IDs, in.Tokens, in.Spans)}, Truncated: in.Truncated, Layer: o.Layer, Head: o.Head, Weights: in.Attention}
+	a := &Attention{Tokenization: Tokenization{in.Text, tokens(in.IDs, in.Tokens, in.Spans)}, Truncated: in.Truncated, Layer: o.Layer, Head: o.Head, Weights: in.Attention, Maps: in.Maps}
 	for _, states := range in.States {
 		a.Norms = append(a.Norms, norms(states, info.Hidden))
+	}
+	if o.With != "" {
+		a.LayerCosines, err = c.checkpoint.LayerCosines(ctx, [2]string{text, o.With}, [2]string{o.prompt(), o.WithOptions.prompt()})
+		if err != nil {
+			return nil, refused(err)
+		}
 	}
 	return a, nil
 }

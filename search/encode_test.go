@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"searchd/encoder"
@@ -109,6 +110,13 @@ func TestAttention(t *testing.T) {
 	}
 	if _, err := e.Attention(t.Context(), "x", search.AttentionOptions{Head: i.Heads}); !errors.As(err, &fe) || fe.Field != "head" {
 		t.Errorf("a head too many: %v", err)
+	}
+	a, err := e.Attention(t.Context(), strings.Repeat("fox ", 500), search.AttentionOptions{Head: -1, Maps: true, With: "the lazy dog"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(a.Tokens); n > search.MaxMapTokens || len(a.Maps) != i.Layers || len(a.Maps[0]) != i.Heads || len(a.Maps[0][0]) != n*n || !a.Truncated || len(a.LayerCosines) != i.Layers+1 {
+		t.Errorf("maps of %d tokens, %d layers; %d cosines", n, len(a.Maps), len(a.LayerCosines))
 	}
 	c, err := e.Contributions(t.Context(), [2]string{"a quick fox", "the lazy dog"}, [2]search.EmbedOptions{})
 	if err != nil {

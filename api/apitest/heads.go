@@ -174,6 +174,15 @@ func (e *Engine) Attention(ctx context.Context, text string, o search.AttentionO
 			a.Norms = append(a.Norms, slices.Repeat([]float32{1}, n))
 		}
 	}
+	if o.Maps {
+		i := e.Encoder()
+		for range i.Layers {
+			a.Maps = append(a.Maps, slices.Repeat([][]byte{slices.Repeat([]byte{255}, n*n)}, i.Heads))
+		}
+	}
+	if o.With != "" {
+		a.LayerCosines = slices.Repeat([]float64{cosine(embed(text), embed(o.With))}, e.Encoder().Layers+1)
+	}
 	return a, nil
 }
 

@@ -27,9 +27,7 @@ const page = {
 const loaders = {
   search: () => loaded.search,
   compare: () => import('./compare.js').then((m) => new m.Compare($('view-compare'), page)),
-  map: () => import('./map.js').then((m) => new m.Map($('view-map'), page)),
   inside: () => import('./inside.js').then((m) => new m.Inside($('view-inside'), page)),
-  collections: () => import('./collections.js').then((m) => new m.Collections($('view-collections'), page)),
 };
 
 /** The state has changed: into the URL, onto the controls, to the view. typed: by a key. push: worth a step back. */

@@ -1,7 +1,7 @@
 // One hit: a card with its title, best passage, facts, full text and the reasons for its score.
 import { el, number, share } from './dom.js';
 import { refused, shares } from './fusion.js';
-import { appendSnippet, sentenceOf } from './passage.js';
+import { appendSnippet, encodedText, sentenceOf } from './passage.js';
 import { address } from './state.js';
 import { appendMarked, excerpt, markedWords, parseMarked, splitByBytes } from './text.js';
 import { explanation, mixBar, nearness } from './why.js';
@@ -37,7 +37,7 @@ function safeURL(doc) {
 }
 
 export class Card {
-  /** actions: {filter(expression), query()} */
+  /** actions: {filter(expression), query(), info()}, the last being the collection. */
   constructor(hit, actions) {
     this.actions = actions;
     this.openText = false;
@@ -151,7 +151,7 @@ export class Card {
 
   /** Where the hit is looked at inside the model; empty where it has no passage. */
   inside() {
-    const text = this.hit.passages?.[0]?.text;
+    const text = encodedText(this.hit, this.actions.info());
     return text ? address({ view: 'inside', own: { text: text.slice(0, 2000) } }) : '';
   }
 
@@ -163,7 +163,7 @@ export class Card {
     if (this.openText && !this.text.hasChildNodes()) this.fillText();
     if (this.openWhy && !this.why.hasChildNodes()) {
       this.why.append(...explanation(this.hit, this.alpha));
-      if (this.hit.explain?.vector && this.hit.passages?.[0]?.text) this.why.append(nearness(this.actions.query(), this.hit), el('p', { class: 'facts' }, el('a', { href: this.inside() }, 'Look at it inside the model')));
+      if (this.hit.explain?.vector && this.hit.passages?.[0]?.text) this.why.append(nearness(this.actions.query(), this.hit, this.actions.info()), el('p', { class: 'facts' }, el('a', { href: this.inside() }, 'Look at it inside the model')));
     }
   }
 
@@ -184,6 +184,7 @@ export class Card {
           continue;
         }
         const span = this.passage(part);
+        if (parts.length === 1) span.classList.add('whole');
         if (part.passage === best) bestNode = span.querySelector('.near') ?? span;
         div.append(span);
       }

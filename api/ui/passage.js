@@ -2,6 +2,9 @@
 import { el } from './dom.js';
 import { appendMarked, excerpt, splitByBytes } from './text.js';
 
+// The names under which a field is a document's title, in the order in which they are looked for.
+const titleFields = ['title', 'name', 'heading', 'headline', 'subject'];
+
 /** The nearest sentence of a passage in bytes of its own text; null where the answer does not name one, or it is all there is. */
 export function sentenceOf(passage) {
   const s = passage?.sentence;
@@ -9,12 +12,24 @@ export function sentenceOf(passage) {
   return { start: s.start - passage.start, end: s.end - passage.start };
 }
 
-/** The text in which a hit is nearest to the query: its sentence, else its best passage. */
-export function nearestText(hit) {
+/** The nearest sentence of a hit's best passage, as text; empty where the answer does not name one. */
+export function nearestSentence(hit) {
+  const best = hit.passages?.[0];
+  const s = sentenceOf(best);
+  return s ? splitByBytes(best.text, [s]).find((p) => p.passage).text : '';
+}
+
+/**
+ * The text that stands for a hit's best passage in the index: the document's title is put in front of each passage before it is
+ * encoded, unless the collection says otherwise. Its cosine with the query is the hit's.
+ */
+export function encodedText(hit, info) {
   const best = hit.passages?.[0];
   if (!best?.text) return '';
-  const s = sentenceOf(best);
-  return s ? splitByBytes(best.text, [s]).find((p) => p.passage).text : best.text;
+  const field = titleFields.find((f) => typeof hit.document?.[f] === 'string' && hit.document[f].trim());
+  const title = field ? hit.document[field].trim() : '';
+  const bare = !title || info?.settings?.passages?.no_title || titleFields.includes(best.field) || best.text.startsWith(title);
+  return bare ? best.text : `${title}\n${best.text}`;
 }
 
 /** Appends the excerpt of a hit's best passage to into, with both kinds of marks. */

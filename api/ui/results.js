@@ -186,7 +186,7 @@ export class Results {
     const nodes = hits.map((h) => {
       let card = this.cards.get(h.id);
       if (card) card.update(h, alpha);
-      else this.cards.set(h.id, (card = new Card(h, { filter: (f) => this.page.addFilter(f), query: () => state.q })));
+      else this.cards.set(h.id, (card = new Card(h, { filter: (f) => this.page.addFilter(f), query: () => state.q, info: () => this.page.info() })));
       return card.root;
     });
     const focused = document.activeElement;
@@ -237,10 +237,9 @@ export class Results {
   blank() {
     const info = this.page.info();
     const command = (c) => el('pre', null, `ingest --server ${location.origin} --collection ${c} PATH`);
-    const upload = el('p', null, el('a', { href: '?view=collections' }, 'Drop files here'), ', or on the command line:');
-    if (!state.c) return [el('h2', null, 'Nothing to search yet'), el('p', null, 'Bring documents in: files, folders, or a stream of JSON lines.'), upload, command('docs')];
+    if (!state.c) return [el('h2', null, 'Nothing to search yet'), el('p', null, 'Bring documents in: files, folders, or a stream of JSON lines.'), command('docs')];
     if (!state.q.trim()) {
-      if (info?.documents === 0) return [el('h2', null, `${state.c} is empty`), upload, command(state.c)];
+      if (info?.documents === 0) return [el('h2', null, `${state.c} is empty`), command(state.c)];
       return teach(info);
     }
     if (!this.answer) return [];
@@ -316,7 +315,7 @@ function teach(info) {
   return [el('p', { class: 'quiet' }, 'Type a question, a few words, or an exact name. Results come as you type.'),
     el('div', { class: 'teach' },
       part('words', 'By words', 'Counts the query’s words in each document; rare words weigh more, long documents count less. Finds names and exact terms.'),
-      part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: see the `, el('a', { href: '?view=map' }, 'map'), ' and the ', el('a', { href: '?view=inside' }, 'inside'), '.'),
+      part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: look `, el('a', { href: '?view=inside' }, 'inside'), '.'),
       part('', 'Together', 'Both scores are brought to one scale and added. The slider says how much each counts; “why this result” shows the sum.'))];
 }
 

@@ -2,7 +2,7 @@
 import { attention } from './api.js';
 import { el, number, share } from './dom.js';
 import { rrfK, shares } from './fusion.js';
-import { nearestText, sentenceOf } from './passage.js';
+import { encodedText, nearestSentence } from './passage.js';
 import { appendShares } from './shares.js';
 
 /** A bar of two parts, each given as a share of the whole. */
@@ -57,14 +57,15 @@ function termsTable(terms) {
   return el('div', { class: 'scroll' }, el('table', null, el('caption', { class: 'hidden' }, 'Share of each term'), el('thead', null, head), body));
 }
 
-/** A paragraph that fills itself: what of the hit is nearest to the query, each token the stronger in colour the larger its share. */
-export function nearness(query, hit) {
+/** What of a hit is nearest to the query: its sentence, and its tokens, the stronger in colour the larger their shares. */
+export function nearness(query, hit, info) {
+  const sentence = nearestSentence(hit);
   const text = el('p', { class: 'shares' }, '…');
-  const box = el('div', { class: 'nearness' }, el('h3', null, sentenceOf(hit.passages[0]) ? 'The sentence nearest in meaning' : 'Which words are near to the query in meaning'), text);
-  attention({ text: query, input_type: 'query', with: nearestText(hit) }).then((answer) => {
+  const tokens = el('div', null, el('h3', null, 'Which words bring it near in meaning'), text);
+  attention({ text: query, input_type: 'query', with: encodedText(hit, info) }).then((answer) => {
     text.textContent = '';
     appendShares(text, answer.with);
-    box.append(el('p', { class: 'facts' }, `The shares of all tokens sum to its cosine with the query, ${number(answer.cosine)}.`));
-  }, () => box.remove()); // a checkpoint whose vectors are no plain mean has no shares: nothing to show
-  return box;
+    tokens.append(el('p', { class: 'facts' }, `Blue brings it nearer, red holds it apart; the shares of all tokens sum to its cosine with the query, ${number(answer.cosine)}.`));
+  }, () => tokens.remove()); // a checkpoint whose vectors are no plain mean has no shares: nothing to show
+  return el('div', { class: 'nearness' }, sentence && [el('h3', null, 'The sentence nearest in meaning'), el('blockquote', null, sentence)], tokens);
 }

@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// looks takes pictures of a view at both sizes in both colours, and wants it to fit into the narrow one.
+func (p *page) looks(t *testing.T, name string) {
+	t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		p.look(t, 390, 844, scheme)
+		p.shoot(t, name+"-390-"+scheme)
+		if wide := eval[int](t, p, "document.documentElement.scrollWidth"); wide > 390 {
+			t.Errorf("%s: at 390 pixels the page is %d wide", name, wide)
+		}
+		p.look(t, 1440, 900, scheme)
+		p.shoot(t, name+"-1440-"+scheme)
+	}
+	p.look(t, 1440, 1000, "light")
+}
+
+func TestPageInside(t *testing.T) {
+	base := serve(t, kitchen(t))
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?q=how+to+flip+pancakes"))
+	p.until(t, idle)
+	p.do(t, chromedp.KeyEvent(kb.ArrowDown))
+	p.key(t, "w")
+	p.until(t, "document.querySelector('#results .why .nearness .facts') !== null")
+	shown := eval[string](t, p, "document.querySelector('#results .why .legs .meaning + dd .facts').textContent")
+	p.key(t, "i")
+	p.until(t, "location.search.includes('view=inside') && document.querySelectorAll('.line').length === 6 && document.querySelectorAll('.head').length === 24")
+
+	t.Run("the shares sum to the cosine of the hit", func(t *testing.T) {
+		cosine := eval[string](t, p, "document.querySelector('#insideCosine').textContent")
+		if !strings.HasPrefix(shown, "cosine "+cosine[:3]) {
+			t.Errorf("cosine %s inside, %q beside the hit", cosine, shown)
+		}
+		sums := eval[[]float64](t, p, "[...document.querySelectorAll('[data-sum]')].map(e => Number(e.dataset.sum)).concat(Number("+cosine+"))")
+		if len(sums) != 3 || math.Abs(sums[0]-sums[2]) > 6e-4 || math.Abs(sums[1]-sums[2]) > 6e-4 {
+			t.Errorf("shares of query and text sum to %v, the last being the cosine", sums)
+		}
+		strongest := "[...document.querySelectorAll('.part .shares')].map(p => [...p.querySelectorAll('.share')].sort((a, b) => parseInt(b.style.getPropertyValue('--strength')) - parseInt(a.style.getPropertyValue('--strength')))[0].textContent)"
+		for i, word := range eval[[]string](t, p, strongest) {
+			if !strings.Contains("flip pancakes pancake", word) {
+				t.Errorf("text %d: the strongest token is %q", i, word)
+			}
+		}
+	})
+	t.Run("the last point of the line is the cosine", func(t *testing.T) {
+		last := eval[float64](t, p, "Number(document.querySelector('.layers tr.main td:last-child').textContent)")
+		cosine := eval[float64](t, p, "Number(document.querySelector('#insideCosine').textContent)")
+		if n := eval[int](t, p, "document.querySelectorAll('.layers tr.main td').length"); n != 4 || math.Abs(last-cosine) > 1.1e-3 {
+			t.Errorf("%d points, the last %v, cosine %v", n, last, cosine)
+		}
+	})
+	t.Run("a head, by keys", func(t *testing.T) {
+		p.js(t, "document.querySelector('[data-layer=\"1\"][data-head=\"2\"]').click()")
+		p.until(t, "document.querySelector('.head[aria-pressed=true]').dataset.head === '2' && location.search.includes('layer=1')")
+		p.do(t, chromedp.Focus(chromedp.CSS(".heat")), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+		p.until(t, "document.querySelector('.says strong')?.textContent.startsWith('[CLS] → how 0.')")
+		p.js(t, "document.querySelector('input[name=side][value=text]').click()")
+		p.until(t, "document.querySelectorAll('.head').length === 24 && !document.querySelector('.says strong')")
+	})
+	p.looks(t, "inside")
+	t.Run("a text of one's own", func(t *testing.T) {
+		p.js(t, "{ const a = document.querySelector('#insideText'); a.value = 'how to flip pancakes'; a.dispatchEvent(new Event('input', {bubbles: true})); }")
+		p.until(t, "document.querySelector('#insideCosine').textContent === '1.000' && location.search.includes('text=how+to+flip+pancakes')")
+		p.do(t, chromedp.Reload())
+		p.until(t, "document.querySelector('#insideCosine')?.textContent === '1.000'")
+		p.js(t, "{ const a = document.querySelector('#q'); a.value = ''; a.dispatchEvent(new Event('input', {bubbles: true})); }")
+		p.until(t, "document.querySelector('#view-inside').innerText.includes('Type a query above')")
+	})
+	p.clean(t)
+}
+
+func TestPageCompare(t *testing.T) {
+	base := serve(t, kitchen(t))
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?view=compare&q=batter+flip&a=keyword&b=semantic"))
+	p.until(t, "document.querySelectorAll('.side:last-child .column article').length === 6")
+
+	t.Run("ranks as they moved", func(t *testing.T) {
+		columns := eval[[][]string](t, p, "[...document.querySelectorAll('.column')].map(c => [...c.querySelectorAll('article')].map(a => a.dataset.id))")
+		marks := eval[[][]string](t, p, "[...document.querySelectorAll('.column')].map(c => [...c.querySelectorAll('article')].map(a => a.querySelector('.moved').title))")
+		for side, ids := range columns {
+			other, name := columns[1-side], string(rune('B'-side))
+			for i, id := range ids {
+				want := "Not among the first 50 of " + name
+				for j, o := range other {
+					if o == id && i == j {
+						want = "The same rank in " + name
+					} else if o == id {
+						want = "Rank " + string(rune('1'+j)) + " in " + name
+					}
+				}
+				if marks[side][i] != want {
+					t.Errorf("column %d, hit %d: %q, want %q; columns %v", side, i, marks[side][i], want, columns)
+				}
+			}
+		}
+		if strings.Join(columns[0], " ") == strings.Join(columns[1], " ") {
+			t.Errorf("both columns are %v: nothing has moved", columns[0])
+		}
+	})
+	p.looks(t, "compare")
+	t.Run("the same settings on both sides", func(t *testing.T) {
+		p.js(t, "{ const s = document.querySelector('.settings [data-name=mode]'); s.value = 'semantic'; s.dispatchEvent(new Event('change')); }")
+		p.until(t, "document.querySelector('#view-compare .lead').textContent === 'The same 6 hits in the same order.' && location.search.includes('a=semantic')")
+	})
+	t.Run("fusion and weight, in the address", func(t *testing.T) {
+		p.js(t, "{ const s = document.querySelectorAll('.settings')[1].querySelector('[data-name=mode]'); s.value = 'hybrid'; s.dispatchEvent(new Event('change')); }")
+		p.js(t, "{ const s = document.querySelectorAll('.settings')[1].querySelector('[data-name=fusion]'); s.value = 'rrf'; s.dispatchEvent(new Event('change')); }")
+		p.js(t, "{ const s = document.querySelectorAll('.settings')[1].querySelector('[data-name=alpha]'); s.value = 0.7; s.dispatchEvent(new Event('input')); }")
+		p.until(t, "location.search.includes('b=hybrid.70.rrf')")
+		p.until(t, "document.querySelectorAll('.column')[1].querySelector('.value').textContent.startsWith('0.03')") // 2/61 and less
+		p.do(t, chromedp.Reload())
+		p.until(t, "document.querySelectorAll('.column')[1]?.querySelector('.value')?.textContent.startsWith('0.03') === true")
+		if got := eval[[]string](t, p, "[...document.querySelectorAll('.settings')[1].querySelectorAll('[data-name]')].map(e => e.value)"); strings.Join(got, " ") != "hybrid rrf 0.7" {
+			t.Errorf("after a reload the settings are %v", got)
+		}
+	})
+	p.clean(t)
+}
