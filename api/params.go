@@ -91,6 +91,15 @@ func (p *params) text(name string) (string, bool) {
 	return v[0], true
 }
 
+// list returns a parameter's values, separated by commas.
+func (p *params) list(name string) []string {
+	v, ok := p.text(name)
+	if !ok {
+		return nil
+	}
+	return strings.Split(v, ",")
+}
+
 func (p *params) integer(name string) (int, bool) {
 	v, ok := p.text(name)
 	if !ok {

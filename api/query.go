@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"strings"
 
 	"searchd/search"
 )
@@ -42,8 +41,12 @@ func queryOf(p *params) (search.Query, error) {
 	q.Mode, q.Fusion, q.Syntax = search.Mode(mode), search.Fusion(fusion), search.Syntax(syntax)
 	q.Filter, _ = p.text("filter")
 	q.Operator, _ = p.text("operator")
-	if fields, ok := p.text("fields"); ok {
-		q.Fields = strings.Split(fields, ",")
+	q.Fields = p.list("fields")
+	for _, name := range p.list("facets") {
+		q.Facets = append(q.Facets, search.Facet{Field: name})
+	}
+	for _, key := range p.list("sort") {
+		q.Sort = append(q.Sort, search.ParseSortKey(key))
 	}
 	if alpha, ok := p.number("alpha"); ok {
 		q.Alpha = &alpha

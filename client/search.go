@@ -10,35 +10,80 @@ import (
 
 // Query asks a collection. The zero value of each field but Q means the server's default.
 type Query struct {
-	Q             string   `json:"q"`                // words, "phrases", -exclusions
-	Syntax        string   `json:"syntax,omitempty"` // operators (default); plain: quotes and minus signs in Q mean nothing
-	Mode          string   `json:"mode,omitempty"`   // hybrid (default), semantic, keyword
-	Alpha         *float64 `json:"alpha,omitempty"`  // weight of the vector leg, 0..1
-	Fusion        string   `json:"fusion,omitempty"` // relative (default), rrf
-	Window        int      `json:"window,omitempty"`
-	Filter        string   `json:"filter,omitempty"` // e.g. lang = 'en' AND year >= 2020
-	Fields        []string `json:"fields,omitempty"` // of the keyword leg and of phrases, with weights: "title^2"
-	Operator      string   `json:"operator,omitempty"`
-	Limit         int      `json:"limit,omitempty"`
-	Offset        int      `json:"offset,omitempty"`
-	Passages      int      `json:"passages,omitempty"`
-	MinSimilarity float64  `json:"min_similarity,omitempty"`
-	Highlight     *bool    `json:"highlight,omitempty"`
-	Explain       bool     `json:"explain,omitempty"`
-	Rerank        bool     `json:"rerank,omitempty"`        // put the best hits into the order of the server's cross-encoder
-	RerankWindow  int      `json:"rerank_window,omitempty"` // how many; with Rerank, Offset+Limit is at most this
+	Q             string    `json:"q"`                // words, "phrases", -exclusions
+	Syntax        string    `json:"syntax,omitempty"` // operators (default); plain: quotes and minus signs in Q mean nothing
+	Mode          string    `json:"mode,omitempty"`   // hybrid (default), semantic, keyword
+	Alpha         *float64  `json:"alpha,omitempty"`  // weight of the vector leg, 0..1
+	Fusion        string    `json:"fusion,omitempty"` // relative (default), rrf
+	Window        int       `json:"window,omitempty"`
+	Filter        string    `json:"filter,omitempty"` // e.g. lang = 'en' AND year >= 2020
+	Fields        []string  `json:"fields,omitempty"` // of the keyword leg and of phrases, with weights: "title^2"
+	Operator      string    `json:"operator,omitempty"`
+	Facets        []Facet   `json:"facets,omitempty"`
+	Sort          []SortKey `json:"sort,omitempty"` // default: by score
+	Limit         int       `json:"limit,omitempty"`
+	Offset        int       `json:"offset,omitempty"`
+	Passages      int       `json:"passages,omitempty"`
+	MinSimilarity float64   `json:"min_similarity,omitempty"`
+	Highlight     *bool     `json:"highlight,omitempty"`
+	Explain       bool      `json:"explain,omitempty"`
+	Rerank        bool      `json:"rerank,omitempty"`        // put the best hits into the order of the server's cross-encoder
+	RerankWindow  int       `json:"rerank_window,omitempty"` // how many; with Rerank, Offset+Limit is at most this
 }
 
 // Response is the answer to a [Query].
 type Response struct {
-	Hits      []Hit              `json:"hits"`
-	Total     Total              `json:"total"`
-	TookMS    float64            `json:"took_ms"`
-	TimingsMS map[string]float64 `json:"timings_ms"`
-	Degraded  bool               `json:"degraded"` // a leg could not run, and the answer is the other's
-	Reason    string             `json:"degraded_reason"`
-	Query     *QueryText         `json:"query,omitempty"` // how Q was read; nil where it is words alone
-	RequestID string             `json:"request_id"`
+	Hits      []Hit                  `json:"hits"`
+	Total     Total                  `json:"total"`
+	Facets    map[string]FacetCounts `json:"facets,omitempty"`
+	TookMS    float64                `json:"took_ms"`
+	TimingsMS map[string]float64     `json:"timings_ms"`
+	Degraded  bool                   `json:"degraded"` // a leg could not run, and the answer is the other's
+	Reason    string                 `json:"degraded_reason"`
+	Query     *QueryText             `json:"query,omitempty"` // how Q was read; nil where it is words alone
+	RequestID string                 `json:"request_id"`
+}
+
+// Facet asks how the values of a field are spread over what is found: the Limit most frequent ones, or how many documents have one in
+// each range.
+type Facet struct {
+	Field  string       `json:"field"`
+	Limit  int          `json:"limit,omitempty"`
+	Ranges []FacetRange `json:"ranges,omitempty"`
+}
+
+// FacetRange is the interval from From up to but not with To, of numbers or of dates; one may be nil.
+type FacetRange struct {
+	From any `json:"from,omitempty"`
+	To   any `json:"to,omitempty"`
+}
+
+// FacetCounts answers a [Facet] over the documents that the total counts, which Of names as it does there.
+type FacetCounts struct {
+	Of        string       `json:"of"`
+	Documents int          `json:"documents"`
+	Missing   int          `json:"missing"` // documents without a value
+	Distinct  int          `json:"distinct,omitempty"`
+	Values    []FacetValue `json:"values,omitempty"`
+	Ranges    []RangeCount `json:"ranges,omitempty"`
+}
+
+// FacetValue is a string, number or boolean and the number of documents that have it.
+type FacetValue struct {
+	Value any `json:"value"`
+	Count int `json:"count"`
+}
+
+// RangeCount is a range and the number of documents that have a value in it.
+type RangeCount struct {
+	FacetRange
+	Count int `json:"count"`
+}
+
+// SortKey is a field, or _score, and its direction: asc, desc, or the default of the field.
+type SortKey struct {
+	Field string `json:"field"`
+	Order string `json:"order,omitempty"`
 }
 
 // QueryText is a query taken apart: what is ranked by, the phrases that must occur, the words and phrases that must not, and

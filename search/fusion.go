@@ -51,8 +51,10 @@ type fuser struct {
 //
 // rrf: alpha/(60+rank) + (1-alpha)/(60+rank), doubled, so that alpha 0.5 gives the published form; a document that a leg did not
 // find has no share of it.
-func (f fuser) rank(cs []candidate) {
-	best := ceilingShare * f.ceiling
+//
+// It returns the BM25 that counts as a full match.
+func (f fuser) rank(cs []candidate) (best float64) {
+	best = ceilingShare * f.ceiling
 	for i := range cs {
 		best = max(best, cs[i].words.score)
 	}
@@ -69,6 +71,7 @@ func (f fuser) rank(cs []candidate) {
 	slices.SortFunc(cs, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ref, b.ref))
 	})
+	return best
 }
 
 func (f fuser) score(c *candidate) float64 {

@@ -18,6 +18,8 @@ type plan struct {
 	text      QueryText
 	words     backend.Words
 	filter    filter.Expr // nil: no filter
+	facets    []backend.Facet
+	sort      []backend.SortKey
 }
 
 // newPlan checks a query and fills in its defaults. It names every wrong field at once.
@@ -65,6 +67,9 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 		p.highlight = *q.Highlight
 	}
 	p.checkWords(&wrong)
+	p.checkFacets(&wrong)
+	p.checkSort(&wrong)
+	p.words.All = len(p.facets)+len(p.sort) > 0
 	if q.Filter != "" {
 		e, err := filter.Parse(q.Filter)
 		if err != nil {

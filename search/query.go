@@ -38,35 +38,38 @@ const (
 
 // Query asks a collection. The zero value of each field means its default.
 type Query struct {
-	Q             string   `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [QueryText]
-	Syntax        Syntax   `json:"syntax,omitempty"`         // operators (default); plain: quotes and minus signs in Q mean nothing
-	Mode          Mode     `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
-	Alpha         *float64 `json:"alpha,omitempty"`          // weight of the vector leg, 0..1; nil: the checkpoint's default
-	Fusion        Fusion   `json:"fusion,omitempty"`         // relative (default), rrf
-	Window        int      `json:"window,omitempty"`         // documents per leg that take part, 1..10000; default 200. Pages are stable within it
-	Filter        string   `json:"filter,omitempty"`         // e.g. lang = 'en' AND year >= 2020
-	Fields        Fields   `json:"fields,omitempty"`         // text fields of the keyword leg and of phrases; default: all
-	Operator      string   `json:"operator,omitempty"`       // of the keyword leg: or (default), and: all the words must occur
-	Limit         *int     `json:"limit,omitempty"`          // hits per page, 1..1000; default 10
-	Offset        int      `json:"offset,omitempty"`         // hits to pass over; offset+limit <= window
-	Passages      int      `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
-	MinSimilarity float64  `json:"min_similarity,omitempty"` // hits of the vector leg with a smaller cosine are left out, -1..1
-	Highlight     *bool    `json:"highlight,omitempty"`      // mark the query's words in the fields; default true
-	Explain       bool     `json:"explain,omitempty"`        // say how each score came about
-	Rerank        bool     `json:"rerank,omitempty"`         // put the best hits into the order of the cross-encoder that the server was given
-	RerankWindow  int      `json:"rerank_window,omitempty"`  // how many, 1..200; default 30. With rerank, offset+limit <= rerank_window
+	Q             string    `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [QueryText]
+	Syntax        Syntax    `json:"syntax,omitempty"`         // operators (default); plain: quotes and minus signs in Q mean nothing
+	Mode          Mode      `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
+	Alpha         *float64  `json:"alpha,omitempty"`          // weight of the vector leg, 0..1; nil: the checkpoint's default
+	Fusion        Fusion    `json:"fusion,omitempty"`         // relative (default), rrf
+	Window        int       `json:"window,omitempty"`         // documents per leg that take part, 1..10000; default 200. Pages are stable within it
+	Filter        string    `json:"filter,omitempty"`         // e.g. lang = 'en' AND year >= 2020
+	Fields        Fields    `json:"fields,omitempty"`         // text fields of the keyword leg and of phrases; default: all
+	Operator      string    `json:"operator,omitempty"`       // of the keyword leg: or (default), and: all the words must occur
+	Facets        []Facet   `json:"facets,omitempty"`         // count the values of fields over what is found
+	Sort          []SortKey `json:"sort,omitempty"`           // default: by score. In keyword mode all matches are sorted, otherwise those of the window
+	Limit         *int      `json:"limit,omitempty"`          // hits per page, 1..1000; default 10
+	Offset        int       `json:"offset,omitempty"`         // hits to pass over; offset+limit <= window
+	Passages      int       `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
+	MinSimilarity float64   `json:"min_similarity,omitempty"` // hits of the vector leg with a smaller cosine are left out, -1..1
+	Highlight     *bool     `json:"highlight,omitempty"`      // mark the query's words in the fields; default true
+	Explain       bool      `json:"explain,omitempty"`        // say how each score came about
+	Rerank        bool      `json:"rerank,omitempty"`         // put the best hits into the order of the cross-encoder that the server was given
+	RerankWindow  int       `json:"rerank_window,omitempty"`  // how many, 1..200; default 30. With rerank, offset+limit <= rerank_window
 }
 
 // Response is the answer to a [Query].
 type Response struct {
-	Hits      []Hit              `json:"hits"`
-	Total     Total              `json:"total"`
-	TookMS    float64            `json:"took_ms"`
-	TimingsMS map[string]float64 `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, rerank where asked, fetch
-	Degraded  bool               `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
-	Reason    string             `json:"degraded_reason,omitempty"`
-	Query     *QueryText         `json:"query,omitempty"`      // how Q was read; absent where it is words alone
-	RequestID string             `json:"request_id,omitempty"` // set by the server
+	Hits      []Hit                  `json:"hits"`
+	Total     Total                  `json:"total"`
+	Facets    map[string]FacetCounts `json:"facets,omitempty"` // by field
+	TookMS    float64                `json:"took_ms"`
+	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, facets, sort and rerank where asked, fetch
+	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
+	Reason    string                 `json:"degraded_reason,omitempty"`
+	Query     *QueryText             `json:"query,omitempty"`      // how Q was read; absent where it is words alone
+	RequestID string                 `json:"request_id,omitempty"` // set by the server
 }
 
 // Total counts matches. Value counts the documents that the legs named by Of found.

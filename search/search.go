@@ -37,10 +37,12 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 		{"find", s.find},     // 3 both legs side by side, best passage per document
 		{"fill", s.fill},     // 4 the missing leg of each candidate
 		{"fuse", s.fuse},     // 5 one score, one order
-		{"rerank", s.rerank}, // 6 the first of them in the order of a cross-encoder, if asked
-		{"fetch", s.fetch},   // 7 one page: documents, passages, marks, explanations
+		{"facets", s.count},  // 6 how values are spread over what was found, if asked
+		{"sort", s.sort},     // 7 another order, by fields, if asked
+		{"rerank", s.rerank}, // 8 the first of them in the order of a cross-encoder, if asked
+		{"fetch", s.fetch},   // 9 one page: documents, passages, marks, explanations
 	} {
-		if step.name == "rerank" && !p.Rerank {
+		if step.name == "facets" && len(p.facets) == 0 || step.name == "sort" && len(p.sort) == 0 || step.name == "rerank" && !p.Rerank {
 			continue // no timing for what was not asked for
 		}
 		began := time.Now()
@@ -50,7 +52,7 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 		s.time(step.name, began)
 	}
 	r := &Response{
-		Hits: s.hits, Total: s.total, TookMS: milliseconds(start), TimingsMS: s.timings,
+		Hits: s.hits, Total: s.total, Facets: s.facets, TookMS: milliseconds(start), TimingsMS: s.timings,
 		Degraded: s.degraded != "", Reason: s.degraded,
 	}
 	if p.text.operators() {
@@ -72,10 +74,13 @@ type search struct {
 	byRef       map[backend.Ref]int // position in candidates, until they are ranked
 	wordTotal   int                 // documents that match by words, beyond the window too
 	wordCeiling float64             // a BM25 that no document can exceed
+	wordSet     backend.Selection   // all documents that match by words, where facets or a sort need them
+	bestWords   float64             // the BM25 that counts as a full match
 	nearFull    bool                // the vector leg filled its window: there may be more
 	page        []candidate
 	hits        []Hit
 	total       Total
+	facets      map[string]FacetCounts
 	degraded    string
 
 	timing  sync.Mutex
@@ -170,7 +175,7 @@ func (s *search) find(ctx context.Context) error {
 	if nearErr != nil {
 		return nearErr
 	}
-	s.wordTotal, s.wordCeiling = words.Total, words.Ceiling
+	s.wordTotal, s.wordCeiling, s.wordSet = words.Total, words.Ceiling, words.All
 	s.byRef = make(map[backend.Ref]int, len(words.Matches)+len(near))
 	for i, m := range words.Matches {
 		s.candidate(m.Ref).words = leg{rank: i + 1, score: m.Score, known: true}
@@ -251,7 +256,7 @@ func (s *search) fill(ctx context.Context) error {
 // fuse ranks the candidates and counts them.
 func (s *search) fuse(context.Context) error {
 	p := s.plan
-	fuser{p.Mode, p.Fusion, p.alpha, s.wordCeiling, s.engine.embedder.Calibration()}.rank(s.candidates)
+	s.bestWords = fuser{p.Mode, p.Fusion, p.alpha, s.wordCeiling, s.engine.embedder.Calibration()}.rank(s.candidates)
 	switch p.Mode {
 	case Keyword:
 		s.total = Total{s.wordTotal, "eq", "keyword"}

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +19,7 @@ import (
 
 func newQueryCommand() *cobra.Command {
 	var f engineFlags
-	var server, key, collection, mode, filter, operator, fields string
+	var server, key, collection, mode, filter, operator, fields, facets, sort string
 	var limit int
 	var alpha float64
 	var asJSON, explain bool
@@ -36,15 +38,20 @@ minus, put -- in front of it.`,
 	cmd.Flags().StringVar(&filter, "filter", "", "e.g. \"lang = 'en' AND year >= 2020\"")
 	cmd.Flags().StringVar(&operator, "operator", "or", "or, and: whether the keyword leg wants all the words")
 	cmd.Flags().StringVar(&fields, "fields", "", "text fields of the keyword leg, e.g. title^3,body (default: all)")
+	cmd.Flags().StringVar(&facets, "facets", "", "fields whose values are counted, e.g. lang,year")
+	cmd.Flags().StringVar(&sort, "sort", "", "instead of by score, e.g. year:desc,_score")
 	cmd.Flags().IntVar(&limit, "limit", search.DefaultLimit, "hits")
 	cmd.Flags().Float64Var(&alpha, "alpha", -1, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	cmd.Flags().BoolVar(&explain, "explain", false, "say how each score came about")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q := search.Query{Q: strings.Join(args, " "), Mode: search.Mode(mode), Filter: filter, Limit: &limit, Explain: explain}
-		q.Operator = operator
-		if fields != "" {
-			q.Fields = strings.Split(fields, ",")
+		q.Operator, q.Fields = operator, list(fields)
+		for _, name := range list(facets) {
+			q.Facets = append(q.Facets, search.Facet{Field: name})
+		}
+		for _, key := range list(sort) {
+			q.Sort = append(q.Sort, search.ParseSortKey(key))
 		}
 		if alpha != -1 {
 			q.Alpha = &alpha
@@ -68,6 +75,14 @@ minus, put -- in front of it.`,
 		return nil
 	}
 	return cmd
+}
+
+// list splits the value of a flag at commas.
+func list(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return strings.Split(value, ",")
 }
 
 func queryFolder(cmd *cobra.Command, f *engineFlags, collection string, q search.Query) (*search.Response, error) {
@@ -147,7 +162,22 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 			printExplain(w, h.Explain)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.Facets)) {
+		printFacet(w, name, r.Facets[name])
+	}
 	fmt.Fprintf(w, "\n%d of %s%d (%s), %.1f ms\n", len(r.Hits), map[string]string{"gte": "at least "}[r.Total.Relation], r.Total.Value, r.Total.Of, r.TookMS)
+}
+
+// printFacet writes the values of a field with their counts.
+func printFacet(w io.Writer, name string, f search.FacetCounts) {
+	fmt.Fprintf(w, "\n%s:", name)
+	for _, v := range f.Values {
+		fmt.Fprintf(w, "  %v (%d)", v.Value, v.Count)
+	}
+	if more := f.Distinct - len(f.Values); more > 0 {
+		fmt.Fprintf(w, "  and %d more", more)
+	}
+	fmt.Fprintf(w, "; %d without\n", f.Missing)
 }
 
 // shownWords is how many words of a passage are shown, from a little before its first mark.

@@ -14,26 +14,50 @@ import (
 	"searchd/index/filter"
 )
 
-// maxFacetValues is the number of different values that Facets counts.
-const maxFacetValues = 100_000
+// Bounds of one facet, and of sorting by one field.
+const (
+	maxFacetValues = 100_000   // different values that the documents counted have
+	maxFacetTerms  = 1_000_000 // different values that the field has in a segment, whichever the documents
+)
 
-// Facet is a value of a field and the number of documents that have it.
+// Facet asks how the values of a field are spread over documents.
 type Facet struct {
+	Field  string
+	Limit  int     // values to return, the most frequent
+	Ranges []Range // not empty: instead of values, how many documents have one in each
+}
+
+// Range is a half-open interval [From, To) of numbers or of dates; a nil end is open.
+type Range struct{ From, To *filter.Value }
+
+// ValueCount is a value of a field and the number of documents that have it.
+type ValueCount struct {
 	Value filter.Value // String, Number or Bool; of a long string, its Key
 	Count int
 }
 
-// Facets counts the values of a field in the documents of allow (nil: all) and returns the limit most frequent, equal
-// counts in the order of their values. Dates are counted as the strings that they are written as. ErrQuery says that the
-// field has too many different values.
-func (x *Index) Facets(ctx context.Context, field string, allow *roaring.Bitmap, limit int) ([]Facet, error) {
-	if limit < 0 {
-		return nil, fmt.Errorf("%w: limit of facets is %d, must not be negative", ErrQuery, limit)
+// FacetCounts answers a [Facet].
+type FacetCounts struct {
+	Values   []ValueCount // by falling count, equal counts in the order of their values
+	Distinct int          // different values, those beyond Limit too
+	Ranges   []int        // by range, the documents with a value in it
+	Missing  int          // documents without a value
+}
+
+// Facets counts the values of fields in the documents of allow (nil: all). A document with several values counts for each. Dates are
+// counted as the strings that they are written as. ErrQuery says that a field has too many different values.
+func (x *Index) Facets(ctx context.Context, facets []Facet, allow *roaring.Bitmap) ([]FacetCounts, error) {
+	out := make([]FacetCounts, len(facets))
+	for i, f := range facets {
+		if f.Limit < 0 {
+			return nil, fmt.Errorf("%w: limit of facet %q is %d, must not be negative", ErrQuery, f.Field, f.Limit)
+		}
+		out[i].Ranges = make([]int, len(f.Ranges))
 	}
-	counts := map[string]int{}
 	err := x.read(func(v *view) error {
-		for _, s := range v.segments {
-			if err := s.countValues(ctx, field, s.allowed(allow), counts); err != nil {
+		locals := v.allowed(allow)
+		for i, f := range facets {
+			if err := v.facet(ctx, f, locals, &out[i]); err != nil {
 				return err
 			}
 		}
@@ -42,11 +66,66 @@ func (x *Index) Facets(ctx context.Context, field string, allow *roaring.Bitmap,
 	if err != nil {
 		return nil, err
 	}
-	facets := make([]Facet, 0, len(counts))
-	for term, n := range counts {
-		facets = append(facets, Facet{termValue([]byte(term)), n})
+	return out, nil
+}
+
+// facet counts one facet over the local documents of each segment.
+func (v *view) facet(ctx context.Context, f Facet, locals []*roaring.Bitmap, out *FacetCounts) error {
+	counts := map[string]int{}
+	for i, s := range v.segments {
+		have, err := s.union(ctx, f.Field, termRange{first: []byte{termExists}})
+		if err != nil {
+			return err
+		}
+		have.And(locals[i])
+		out.Missing += int(locals[i].GetCardinality() - have.GetCardinality())
+		if have.IsEmpty() {
+			continue
+		}
+		for r, span := range f.Ranges {
+			docs, err := s.union(ctx, f.Field, span.terms()...)
+			if err != nil {
+				return err
+			}
+			out.Ranges[r] += int(docs.AndCardinality(have))
+		}
+		if len(f.Ranges) == 0 {
+			if err := s.countValues(ctx, f.Field, have, counts); err != nil {
+				return err
+			}
+		}
 	}
-	slices.SortFunc(facets, func(a, b Facet) int {
+	out.Distinct = len(counts)
+	out.Values = mostFrequent(counts, f.Limit)
+	return nil
+}
+
+// terms returns the terms of the values of the range.
+func (r Range) terms() []termRange {
+	kind, lo, hi := filter.Number, uint64(0), uint64(math.MaxUint64)
+	if r.From != nil {
+		kind, lo = r.From.Kind, sortable(*r.From)
+	}
+	if r.To != nil {
+		kind = r.To.Kind
+		if hi = sortable(*r.To); hi == 0 {
+			return nil
+		}
+		hi--
+	}
+	if lo > hi {
+		return nil
+	}
+	return rangeTerms(kind, lo, hi)
+}
+
+// mostFrequent returns the limit most frequent of counts, which are by term.
+func mostFrequent(counts map[string]int, limit int) []ValueCount {
+	values := make([]ValueCount, 0, len(counts))
+	for term, n := range counts {
+		values = append(values, ValueCount{termValue([]byte(term)), n})
+	}
+	slices.SortFunc(values, func(a, b ValueCount) int {
 		if c := cmp.Compare(b.Count, a.Count); c != 0 {
 			return c
 		}
@@ -55,7 +134,16 @@ func (x *Index) Facets(ctx context.Context, field string, allow *roaring.Bitmap,
 		}
 		return cmp.Compare(a.Value.Kind, b.Value.Kind)
 	})
-	return facets[:min(limit, len(facets))], nil
+	return values[:min(limit, len(values))]
+}
+
+// allowed returns, by segment, the local numbers of the documents that allow holds and that are not deleted.
+func (v *view) allowed(allow *roaring.Bitmap) []*roaring.Bitmap {
+	out := make([]*roaring.Bitmap, len(v.segments))
+	for i, s := range v.segments {
+		out[i] = s.allowed(allow)
+	}
+	return out
 }
 
 // allowed returns the local numbers of the documents that allow holds and that are not deleted.
@@ -66,6 +154,15 @@ func (s *segmentView) allowed(allow *roaring.Bitmap) *roaring.Bitmap {
 		return s.live(local)
 	}
 	var found []uint32
+	if n := allow.GetCardinality(); n < uint64(len(s.nos))/16 {
+		for it := allow.Iterator(); it.HasNext(); {
+			if i, ok := s.local(it.Next()); ok {
+				found = append(found, i)
+			}
+		}
+		local.AddMany(found)
+		return local
+	}
 	for i, no := range s.nos {
 		if allow.Contains(no) {
 			found = append(found, uint32(i))
@@ -77,18 +174,40 @@ func (s *segmentView) allowed(allow *roaring.Bitmap) *roaring.Bitmap {
 
 // countValues adds to counts, by term, the documents of local that have it.
 func (s *segmentView) countValues(ctx context.Context, field string, local *roaring.Bitmap, counts map[string]int) error {
+	return s.eachValue(ctx, field, []termRange{
+		{[]byte{termString}, []byte{termString + 1}},
+		{[]byte{termBool}, []byte{termBool + 1}},
+		{[]byte{termNumber, 8}, []byte{termNumber, 9}},
+	}, func(term []byte, docs *roaring.Bitmap) error {
+		n := int(docs.AndCardinality(local))
+		if n > 0 {
+			counts[string(term)] += n
+		}
+		if len(counts) > maxFacetValues {
+			return tooManyValues(field, maxFacetValues)
+		}
+		return nil
+	})
+}
+
+func tooManyValues(field string, most int) error {
+	return fmt.Errorf("%w: field %q has more than %d different values, too many to count or sort by", ErrQuery, field, most)
+}
+
+// eachValue calls f with every term of ranges that a value field has, in the order of the ranges, and its documents, deleted ones among
+// them; the bitmap is valid only during the call.
+func (s *segmentView) eachValue(ctx context.Context, field string, ranges []termRange, f func(term []byte, docs *roaring.Bitmap) error) error {
 	dict, err := s.segment.Dictionary(valuePrefix + field)
 	if err != nil {
 		return err
 	}
 	var pl segment.PostingsList
-	docs := roaring.New()
-	for _, r := range []termRange{
-		{[]byte{termString}, []byte{termString + 1}},
-		{[]byte{termBool}, []byte{termBool + 1}},
-		{[]byte{termNumber, 8}, []byte{termNumber, 9}},
-	} {
+	docs, terms := roaring.New(), 0
+	for _, r := range ranges {
 		err := eachTerm(ctx, dict, r, func(term []byte) error {
+			if terms++; terms > maxFacetTerms {
+				return tooManyValues(field, maxFacetTerms)
+			}
 			if pl, err = dict.PostingsList(term, nil, pl); err != nil {
 				return err
 			}
@@ -96,13 +215,7 @@ func (s *segmentView) countValues(ctx context.Context, field string, local *roar
 			if err := orInto(docs, pl); err != nil {
 				return err
 			}
-			if n := docs.AndCardinality(local); n > 0 {
-				counts[string(term)] += int(n)
-			}
-			if len(counts) > maxFacetValues {
-				return fmt.Errorf("%w: field %q has more than %d different values, too many for facets", ErrQuery, field, maxFacetValues)
-			}
-			return nil
+			return f(term, docs)
 		})
 		if err != nil {
 			return err

@@ -172,12 +172,16 @@ func TestFacets(t *testing.T) {
 		{"none", nil, 10, "[]"},
 	}
 	for _, tt := range tests {
-		got, err := x.Facets(ctx, tt.field, tt.allow, tt.limit)
+		counts, err := x.Facets(ctx, []Facet{{Field: tt.field, Limit: tt.limit}}, tt.allow)
+		var got []ValueCount
+		if err == nil {
+			got = counts[0].Values
+		}
 		if err != nil || fmt.Sprint(got) != tt.want {
 			t.Errorf("Facets(%s, %v, %d) = %v, %v, want %s", tt.field, tt.allow, tt.limit, got, err, tt.want)
 		}
 	}
-	if _, err := x.Facets(ctx, "lang", nil, -1); !errors.Is(err, ErrQuery) {
+	if _, err := x.Facets(ctx, []Facet{{Field: "lang", Limit: -1}}, nil); !errors.Is(err, ErrQuery) {
 		t.Errorf("Facets with limit -1 = %v, want ErrQuery", err)
 	}
 	for _, v := range []any{"s", "", 1.5, -3.0, 0, true, false} {

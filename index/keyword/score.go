@@ -17,17 +17,21 @@ type TermScore struct {
 
 // Score returns the scores that Search would give documents nos, in their order. It is 0 for a document that
 // has none of the terms, lacks one of them under And, or does not exist.
-func (x *Index) Score(ctx context.Context, q Query, nos []uint32) ([]float64, error) {
-	scores := make([]float64, len(nos))
-	err := x.read(func(v *view) error {
-		p, err := x.newPlan(ctx, v, q)
-		if err != nil {
-			return err
-		}
-		return p.each(ctx, nos, func(i int, tfs []uint64, dl float64) {
-			scores[i] = p.total(tfs, dl)
-		})
+func (x *Index) Score(ctx context.Context, q Query, nos []uint32) (scores []float64, err error) {
+	err = x.read(func(v *view) (err error) {
+		scores, err = x.scores(ctx, v, q, nos)
+		return err
 	})
+	return scores, err
+}
+
+func (x *Index) scores(ctx context.Context, v *view, q Query, nos []uint32) ([]float64, error) {
+	scores := make([]float64, len(nos))
+	p, err := x.newPlan(ctx, v, q)
+	if err != nil {
+		return nil, err
+	}
+	err = p.each(ctx, nos, func(i int, tfs []uint64, dl float64) { scores[i] = p.total(tfs, dl) })
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,18 @@ type Hit struct {
 // Search returns the k documents with the highest scores among those that q finds and allow holds (nil: all), best
 // first and equal scores by number, and how many there are in total. A query without terms finds nothing.
 func (x *Index) Search(ctx context.Context, q Query, k int, allow *roaring.Bitmap) (hits []Hit, total int, err error) {
-	if k < 0 || k > MaxHits {
+	return x.search(ctx, q, &topK{k: k}, allow)
+}
+
+// SearchAll is Search that also returns all documents found, beyond the first k too.
+func (x *Index) SearchAll(ctx context.Context, q Query, k int, allow *roaring.Bitmap) (hits []Hit, all *roaring.Bitmap, err error) {
+	top := &topK{k: k, all: roaring.New()}
+	hits, _, err = x.search(ctx, q, top, allow)
+	return hits, top.all, err
+}
+
+func (x *Index) search(ctx context.Context, q Query, top *topK, allow *roaring.Bitmap) (hits []Hit, total int, err error) {
+	if k := top.k; k < 0 || k > MaxHits {
 		return nil, 0, fmt.Errorf("%w: k is %d, must be from 0 to %d", ErrQuery, k, MaxHits)
 	}
 	err = x.read(func(v *view) error {
@@ -31,9 +42,8 @@ func (x *Index) Search(ctx context.Context, q Query, k int, allow *roaring.Bitma
 		}
 		w := windows.Get().(*window)
 		defer windows.Put(w)
-		top := topK{k: k}
 		for s := range v.segments {
-			n, err := p.searchSegment(ctx, s, allow, w, &top)
+			n, err := p.searchSegment(ctx, s, allow, w, top)
 			if err != nil {
 				return err
 			}
@@ -186,6 +196,9 @@ func (p *plan) collect(s int, base uint32, allow *roaring.Bitmap, w *window, top
 			continue
 		}
 		total++
+		if top.all != nil {
+			top.all.Add(no)
+		}
 		top.add(Hit{no, score})
 	}
 	return total

@@ -3,12 +3,15 @@ package keyword
 import (
 	"cmp"
 	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
 )
 
 // topK keeps the k best of the hits added: a heap with the worst on top.
 type topK struct {
 	k    int
 	heap []Hit
+	all  *roaring.Bitmap // everything that was added, if asked for; the adder fills it
 }
 
 // compareHits orders the better hit first: the higher score, then the lower number.

@@ -119,6 +119,7 @@ type Words struct {
 	Text   string
 	Fields []FieldWeight // empty: all text fields with the weights they were indexed with
 	And    bool          // all terms must occur
+	All    bool          // answer with the set of all documents that match, too
 }
 
 // FieldWeight is a text field with its weight in one query.
@@ -136,8 +137,39 @@ type Match struct {
 // WordMatches answers a keyword query.
 type WordMatches struct {
 	Matches []Match
-	Total   int     // documents that match, beyond k too
-	Ceiling float64 // a score that no document can exceed; terms that no document has count too
+	Total   int       // documents that match, beyond k too
+	Ceiling float64   // a score that no document can exceed; terms that no document has count too
+	All     Selection // nil where it was not asked for
+}
+
+// Facet asks how the values of a field are spread over documents.
+type Facet struct {
+	Field  string
+	Limit  int          // values, the most frequent
+	Ranges []FacetRange // not empty: instead of values, how many documents have one in each
+}
+
+// FacetRange is an interval [From, To) of numbers or of dates; a nil end is open.
+type FacetRange struct{ From, To *filter.Value }
+
+// FacetCounts answers a [Facet].
+type FacetCounts struct {
+	Values   []ValueCount // by falling count, equal counts in the order of their values
+	Distinct int          // different values, those beyond the limit too
+	Ranges   []int
+	Missing  int // documents without a value
+}
+
+// ValueCount is a value and the number of documents that have it.
+type ValueCount struct {
+	Value filter.Value
+	Count int
+}
+
+// SortKey is a field to sort by, or with an empty Field the score.
+type SortKey struct {
+	Field string
+	Desc  bool
 }
 
 // PassageMatch is a passage found by vector.
@@ -176,6 +208,7 @@ type Backend interface {
 	Documents
 	VectorFinder
 	WordFinder
+	SetReader
 	Check(ctx context.Context, deep bool) ([]Problem, error)
 	io.Closer
 }
@@ -220,4 +253,20 @@ type WordFinder interface {
 	WordScores(ctx context.Context, collection string, q Words, refs []Ref) ([]float64, error)
 	WordTerms(ctx context.Context, collection string, q Words, ref Ref) ([]TermScore, error)
 	Analyze(ctx context.Context, collection, text string) ([]Token, error)
+}
+
+// SetReader looks at the values of the documents of a set.
+type SetReader interface {
+	// Set returns the documents of sel, nil meaning none here, and those of refs.
+	Set(ctx context.Context, collection string, sel Selection, refs []Ref) (Selection, error)
+	// Facets counts values over a set.
+	Facets(ctx context.Context, collection string, facets []Facet, set Selection) ([]FacetCounts, error)
+	// Order returns the first k documents of a set in the order of keys, those without a value last, equal ones by ref.
+	Order(ctx context.Context, collection string, keys []SortKey, set Selection, k int, by Scorer) ([]Ref, error)
+}
+
+// Scorer says what the scores of documents are: their BM25 for Words, or else what Known returns. Known must not call the backend.
+type Scorer struct {
+	Words *Words
+	Known func(Ref) float64
 }

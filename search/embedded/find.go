@@ -45,11 +45,20 @@ func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int
 	}
 	defer release()
 	allow, _ := bitmaps(sel)
-	hits, total, err := c.words.Search(ctx, c.query(q), k, allow)
+	var out backend.WordMatches
+	var hits []keyword.Hit
+	if q.All {
+		var all *roaring.Bitmap
+		if hits, all, err = c.words.SearchAll(ctx, c.query(q), k, allow); err == nil {
+			out.All, out.Total = &selection{documents: all}, int(all.GetCardinality())
+		}
+	} else {
+		hits, out.Total, err = c.words.Search(ctx, c.query(q), k, allow)
+	}
 	if err != nil {
 		return backend.WordMatches{}, err
 	}
-	out := backend.WordMatches{Matches: make([]backend.Match, len(hits)), Total: total}
+	out.Matches = make([]backend.Match, len(hits))
 	for i, h := range hits {
 		out.Matches[i] = backend.Match{Ref: refOf(h.No), Score: h.Score}
 	}

@@ -1,0 +1,305 @@
+package keyword
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// SortKey is a field to sort documents by, or with an empty Field their scores.
+type SortKey struct {
+	Field string
+	Desc  bool
+}
+
+// Order returns the first k of docs in the order of keys; equal ones by number.
+//
+//  1. Numbers come first, then dates, booleans and strings, and documents without a value last, whichever the direction; Desc turns the
+//     order within each kind around. Strings are ordered byte by byte.
+//  2. A document with several values counts by its first kind, and of that by its smallest value, with Desc by its largest.
+//  3. The score is what by gives; it is asked only for documents that earlier keys leave equal.
+//
+// Numbers and dates are found by walking down their prefixes, so that the first k cost little however many there are. Of strings all
+// that docs have are looked at; ErrQuery says that these are too many. Documents that the index does not hold have no values.
+func (x *Index) Order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap, k int, by Scorer) ([]uint32, error) {
+	o := &order{k: k}
+	err := x.read(func(v *view) error {
+		o.view, o.scores = v, by.Known
+		if by.Query != nil {
+			o.scores = func(nos []uint32) ([]float64, error) { return x.scores(ctx, v, *by.Query, nos) }
+		}
+		group := docGroup{locals: v.allowed(docs), strangers: docs.Clone()}
+		for i, s := range v.segments {
+			for it := group.locals[i].Iterator(); it.HasNext(); {
+				group.strangers.Remove(s.nos[it.Next()])
+			}
+		}
+		err := o.sort(ctx, group, keys)
+		if errors.Is(err, errEnough) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.out[:min(k, len(o.out))], nil
+}
+
+// Scorer says what the scores of documents are: their BM25 for Query, or else what Known returns, in the order of nos. Known must not use
+// the index, which is being read.
+type Scorer struct {
+	Query *Query
+	Known func(nos []uint32) ([]float64, error)
+}
+
+// errEnough ends an order that has its k documents.
+var errEnough = errors.New("enough")
+
+// docGroup is a set of documents: local numbers by segment, and the numbers of those in no segment.
+type docGroup struct {
+	locals    []*roaring.Bitmap // nil where there are none
+	strangers *roaring.Bitmap   // nil where there are none
+}
+
+func (g docGroup) empty() bool {
+	for _, l := range g.locals {
+		if l != nil && !l.IsEmpty() {
+			return false
+		}
+	}
+	return g.strangers == nil || g.strangers.IsEmpty()
+}
+
+// order is one Order under way.
+type order struct {
+	view   *view
+	k      int
+	scores func(nos []uint32) ([]float64, error)
+	out    []uint32
+}
+
+// sort appends the documents of a group in the order of keys; errEnough once there are k.
+func (o *order) sort(ctx context.Context, g docGroup, keys []SortKey) error {
+	if len(keys) == 0 {
+		if o.out = append(o.out, o.numbers(g)...); len(o.out) >= o.k {
+			return errEnough
+		}
+		return nil
+	}
+	if keys[0].Field == "" {
+		return o.byScore(ctx, g, keys)
+	}
+	left := docGroup{locals: make([]*roaring.Bitmap, len(g.locals)), strangers: g.strangers}
+	for i, l := range g.locals {
+		if l != nil {
+			left.locals[i] = l.Clone()
+		}
+	}
+	w := walk{order: o, field: keys[0].Field, desc: keys[0].Desc, rest: keys[1:], left: left}
+	for _, f := range []func(context.Context) error{
+		func(ctx context.Context) error { return w.prefixes(ctx, termNumber, 0, 0, w.left.locals) },
+		func(ctx context.Context) error { return w.prefixes(ctx, termDate, 0, 0, w.left.locals) },
+		func(ctx context.Context) error { return w.terms(ctx, termBool) },
+		func(ctx context.Context) error { return w.terms(ctx, termString) },
+	} {
+		if err := f(ctx); err != nil {
+			return err
+		}
+	}
+	if w.left.empty() {
+		return nil
+	}
+	return o.sort(ctx, w.left, keys[1:])
+}
+
+// numbers returns the document numbers of a group, in order.
+func (o *order) numbers(g docGroup) []uint32 {
+	all := roaring.New()
+	if g.strangers != nil {
+		all.Or(g.strangers)
+	}
+	for i, l := range g.locals {
+		if l != nil {
+			o.view.segments[i].addNumbers(all, l)
+		}
+	}
+	return all.ToArray()
+}
+
+// byScore sorts a group by its scores.
+func (o *order) byScore(ctx context.Context, g docGroup, keys []SortKey) error {
+	nos := o.numbers(g)
+	scores, err := o.scores(nos)
+	if err != nil {
+		return err
+	}
+	hits := make([]Hit, len(nos))
+	for i, no := range nos {
+		hits[i] = Hit{no, scores[i]}
+	}
+	slices.SortStableFunc(hits, func(a, b Hit) int {
+		if keys[0].Desc {
+			return cmp.Compare(b.Score, a.Score)
+		}
+		return cmp.Compare(a.Score, b.Score)
+	})
+	for len(hits) > 0 {
+		n := 1
+		for n < len(hits) && hits[n].Score == hits[0].Score {
+			n++
+		}
+		if err := o.sort(ctx, o.group(hits[:n]), keys[1:]); err != nil {
+			return err
+		}
+		hits = hits[n:]
+	}
+	return nil
+}
+
+// group makes a group of documents by their numbers.
+func (o *order) group(hits []Hit) docGroup {
+	g := docGroup{locals: make([]*roaring.Bitmap, len(o.view.segments)), strangers: roaring.New()}
+hits:
+	for _, h := range hits {
+		for i, s := range o.view.segments {
+			if local, ok := s.local(h.No); ok {
+				if g.locals[i] == nil {
+					g.locals[i] = roaring.New()
+				}
+				g.locals[i].Add(local)
+				continue hits
+			}
+		}
+		g.strangers.Add(h.No)
+	}
+	return g
+}
+
+// walk goes through the values of a field in order.
+type walk struct {
+	order *order
+	field string
+	desc  bool
+	rest  []SortKey
+	left  docGroup // documents that no value has been met of
+}
+
+// prefixes goes through the numbers or dates that docs have and that begin with a prefix of n bytes.
+func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, docs []*roaring.Bitmap) error {
+	var children [256][]*roaring.Bitmap
+	for i, s := range w.order.view.segments {
+		if docs[i] == nil || docs[i].IsEmpty() {
+			continue
+		}
+		first := appendPrefix([]byte{kind, n + 1}, n, prefix)
+		r := termRange{append(slices.Clone(first), 0), append(slices.Clone(first), 0xff, 0)}
+		err := s.eachValue(ctx, w.field, []termRange{r}, func(term []byte, have *roaring.Bitmap) error {
+			b := term[len(term)-1]
+			if have.And(docs[i]); !have.IsEmpty() {
+				if children[b] == nil {
+					children[b] = make([]*roaring.Bitmap, len(docs))
+				}
+				children[b][i] = have.Clone()
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for at := range children {
+		b := at
+		if w.desc {
+			b = 255 - at
+		}
+		child := children[b]
+		if child == nil {
+			continue
+		}
+		next := prefix<<8 | uint64(b)
+		if n+1 < 8 {
+			for i := range child {
+				if child[i] != nil {
+					child[i].And(w.left.locals[i])
+				}
+			}
+			if err := w.prefixes(ctx, kind, n+1, next, child); err != nil {
+				return err
+			}
+		} else if err := w.meet(ctx, child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendPrefix appends the n low bytes of prefix, the highest first.
+func appendPrefix(dst []byte, n byte, prefix uint64) []byte {
+	for i := int(n) - 1; i >= 0; i-- {
+		dst = append(dst, byte(prefix>>(8*i)))
+	}
+	return dst
+}
+
+// terms goes through the booleans or strings that the documents left have.
+func (w *walk) terms(ctx context.Context, kind byte) error {
+	found := map[string][]*roaring.Bitmap{}
+	for i, s := range w.order.view.segments {
+		left := w.left.locals[i]
+		if left == nil || left.IsEmpty() {
+			continue
+		}
+		r := termRange{[]byte{kind}, []byte{kind + 1}}
+		err := s.eachValue(ctx, w.field, []termRange{r}, func(term []byte, have *roaring.Bitmap) error {
+			if have.And(left); have.IsEmpty() {
+				return nil
+			}
+			docs := found[string(term)]
+			if docs == nil {
+				docs = make([]*roaring.Bitmap, len(w.left.locals))
+				found[string(term)] = docs
+			}
+			docs[i] = have.Clone()
+			if len(found) > maxFacetValues {
+				return tooManyValues(w.field, maxFacetValues)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	names := make([]string, 0, len(found))
+	for term := range found {
+		names = append(names, term)
+	}
+	slices.Sort(names)
+	if w.desc {
+		slices.Reverse(names)
+	}
+	for _, term := range names {
+		if err := w.meet(ctx, found[term]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meet takes the documents of one value out of what is left and sorts them by the other keys.
+func (w *walk) meet(ctx context.Context, docs []*roaring.Bitmap) error {
+	g := docGroup{locals: docs}
+	for i, d := range docs {
+		if d != nil {
+			d.And(w.left.locals[i])
+			w.left.locals[i].AndNot(d)
+		}
+	}
+	if g.empty() {
+		return nil
+	}
+	return w.order.sort(ctx, g, w.rest)
+}

@@ -1,0 +1,219 @@
+package keyword
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"searchd/index/filter"
+)
+
+// first returns the value by which a document is sorted, and the place of its kind; a place behind all for no value.
+func first(v any, desc bool) (filter.Value, int) {
+	places := map[filter.Kind]int{filter.Number: 0, filter.Date: 1, filter.Bool: 2, filter.String: 3}
+	best, place := filter.Value{}, 4
+	for _, v := range filter.Values(nil, v) {
+		p := places[v.Kind]
+		c := 0
+		if p == place {
+			if c, _ = v.Compare(best); desc {
+				c = -c
+			}
+		}
+		if p < place || p == place && c < 0 {
+			best, place = v, p
+		}
+	}
+	return best, place
+}
+
+// TestOrderEqualsSorting compares Order with sorting the documents' own values, over segments, deletions and several keys.
+func TestOrderEqualsSorting(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	x := openTemp(t, Options{})
+	docs := map[uint32]map[string]any{}
+	for round := range 4 {
+		var entries []Entry
+		for range 120 {
+			e := Entry{No: r.Uint32N(300), Delete: r.IntN(6) == 0}
+			if delete(docs, e.No); !e.Delete {
+				e.Text = []Field{{"text", []string{"one", "one two", "two two three"}[r.IntN(3)]}}
+				e.Values = map[string]any{"few": float64(r.IntN(3))}
+				for _, field := range []string{"p", "q"} {
+					if r.IntN(4) > 0 {
+						e.Values[field] = randomValue(r)
+					}
+				}
+				docs[e.No] = e.Values
+			}
+			entries = append(entries, e)
+		}
+		apply(t, x, uint64(round+1), entries...)
+	}
+	q := Query{Text: "one two"}
+	for range 200 {
+		set := roaring.New()
+		for range r.IntN(200) {
+			set.Add(r.Uint32N(310)) // some are not there
+		}
+		var keys []SortKey
+		for range 1 + r.IntN(3) {
+			keys = append(keys, SortKey{[]string{"p", "q", "few", "none", ""}[r.IntN(5)], r.IntN(2) == 0})
+		}
+		want := set.ToArray()
+		scores, err := x.Score(context.Background(), q, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		score := map[uint32]float64{}
+		for i, no := range want {
+			score[no] = scores[i]
+		}
+		slices.SortStableFunc(want, func(a, b uint32) int {
+			for _, key := range keys {
+				c := cmp.Compare(score[a], score[b])
+				if key.Field != "" {
+					va, pa := first(docs[a][key.Field], key.Desc)
+					vb, pb := first(docs[b][key.Field], key.Desc)
+					if pa != pb {
+						return cmp.Compare(pa, pb)
+					}
+					c, _ = va.Compare(vb)
+				}
+				if key.Desc {
+					c = -c
+				}
+				if c != 0 {
+					return c
+				}
+			}
+			return 0
+		})
+		k := r.IntN(len(want) + 5)
+		want = want[:min(k, len(want))]
+		by := Scorer{Query: &q}
+		if r.IntN(2) == 0 {
+			by = Scorer{Known: func(nos []uint32) ([]float64, error) {
+				out := make([]float64, len(nos))
+				for i, no := range nos {
+					out[i] = score[no]
+				}
+				return out, nil
+			}}
+		}
+		got, err := x.Order(context.Background(), keys, set, k, by)
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("Order(%+v, %d of %d) = %v, %v\nwant %v", keys, k, set.GetCardinality(), got, err, want)
+		}
+	}
+}
+
+// TestFacetsEqualCounting compares Facets with a count over the documents' own values.
+func TestFacetsEqualCounting(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	x := openTemp(t, Options{})
+	docs := map[uint32]map[string]any{}
+	for round := range 3 {
+		var entries []Entry
+		for range 150 {
+			e := Entry{No: r.Uint32N(300), Delete: r.IntN(6) == 0}
+			if delete(docs, e.No); !e.Delete {
+				e.Values = map[string]any{}
+				if r.IntN(4) > 0 {
+					e.Values["p"] = randomValue(r)
+				}
+				docs[e.No] = e.Values
+			}
+			entries = append(entries, e)
+		}
+		apply(t, x, uint64(round+1), entries...)
+	}
+	for range 100 {
+		set := roaring.New()
+		for range r.IntN(400) {
+			set.Add(r.Uint32N(300))
+		}
+		f := Facet{Field: "p", Limit: r.IntN(6)}
+		if r.IntN(2) == 0 {
+			for range 3 {
+				f.Ranges = append(f.Ranges, randomRange(r))
+			}
+		}
+		var want FacetCounts
+		counts := map[string]int{}
+		want.Ranges = make([]int, len(f.Ranges))
+		for it := set.Iterator(); it.HasNext(); {
+			doc, ok := docs[it.Next()]
+			if !ok {
+				continue
+			}
+			values := filter.Values(nil, doc["p"])
+			if len(values) == 0 {
+				want.Missing++
+			}
+			mine := map[string]bool{}
+			for _, v := range values {
+				if v.Kind != filter.Date {
+					mine[string(equalTerm(v))] = true
+				}
+			}
+			for term := range mine {
+				counts[term]++
+			}
+			for i, span := range f.Ranges {
+				if slices.ContainsFunc(values, span.holds) {
+					want.Ranges[i]++
+				}
+			}
+		}
+		if len(f.Ranges) == 0 {
+			want.Distinct = len(counts)
+			want.Values = mostFrequent(counts, f.Limit)
+		}
+		got, err := x.Facets(context.Background(), []Facet{f}, set)
+		if err != nil || fmt.Sprint(got[0]) != fmt.Sprint(want) {
+			t.Fatalf("Facets(%+v) over %d = %+v, %v\nwant %+v", f, set.GetCardinality(), got, err, want)
+		}
+	}
+}
+
+// holds is the definition of a range.
+func (r Range) holds(v filter.Value) bool {
+	if r.From != nil {
+		if c, ok := v.Compare(*r.From); !ok || c < 0 {
+			return false
+		}
+	}
+	if r.To != nil {
+		if c, ok := v.Compare(*r.To); !ok || c >= 0 {
+			return false
+		}
+	}
+	return r.From != nil || r.To != nil || v.Kind == filter.Number
+}
+
+// randomRange returns a range of numbers or dates, sometimes empty or open.
+func randomRange(r *rand.Rand) (out Range) {
+	kind := filter.Number + filter.Kind(2*r.IntN(2)) // Number or Date
+	end := func() *filter.Value {
+		for {
+			for _, v := range filter.Values(nil, randomValue(r)) {
+				if v.Kind == kind {
+					return &v
+				}
+			}
+		}
+	}
+	if r.IntN(4) > 0 {
+		out.From = end()
+	}
+	if r.IntN(4) > 0 {
+		out.To = end()
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"searchd/index/keyword"
+	"searchd/search/backend"
+)
+
+// Set returns the documents of sel and of refs. Its slots are not filled in: it is for Facets and Order.
+func (b *Backend) Set(_ context.Context, _ string, sel backend.Selection, refs []backend.Ref) (backend.Selection, error) {
+	docs := roaring.New()
+	if sel != nil {
+		docs.Or(sel.(*selection).documents)
+	}
+	for _, ref := range refs {
+		docs.Add(uint32(ref))
+	}
+	return &selection{documents: docs}, nil
+}
+
+// Facets counts values over a set.
+func (b *Backend) Facets(ctx context.Context, name string, facets []backend.Facet, set backend.Selection) ([]backend.FacetCounts, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	asked := make([]keyword.Facet, len(facets))
+	for i, f := range facets {
+		asked[i] = keyword.Facet{Field: f.Field, Limit: f.Limit}
+		for _, r := range f.Ranges {
+			asked[i].Ranges = append(asked[i].Ranges, keyword.Range(r))
+		}
+	}
+	counts, err := c.words.Facets(ctx, asked, set.(*selection).documents)
+	if err != nil {
+		return nil, queryError(err)
+	}
+	out := make([]backend.FacetCounts, len(counts))
+	for i, n := range counts {
+		out[i] = backend.FacetCounts{Distinct: n.Distinct, Ranges: n.Ranges, Missing: n.Missing}
+		for _, v := range n.Values {
+			out[i].Values = append(out[i].Values, backend.ValueCount(v))
+		}
+	}
+	return out, nil
+}
+
+// Order returns the first k documents of a set in the order of keys.
+func (b *Backend) Order(ctx context.Context, name string, keys []backend.SortKey, set backend.Selection, k int, score backend.Scorer) ([]backend.Ref, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	by := make([]keyword.SortKey, len(keys))
+	for i, key := range keys {
+		by[i] = keyword.SortKey(key)
+	}
+	var scorer keyword.Scorer
+	if score.Words != nil {
+		q := c.query(*score.Words)
+		scorer.Query = &q
+	}
+	scorer.Known = func(nos []uint32) ([]float64, error) {
+		out := make([]float64, len(nos))
+		for i, no := range nos {
+			out[i] = score.Known(refOf(no))
+		}
+		return out, nil
+	}
+	nos, err := c.words.Order(ctx, by, set.(*selection).documents, k, scorer)
+	return refsOf(nos), queryError(err)
+}
+
+// queryError marks what the index refuses as the client's.
+func queryError(err error) error {
+	if errors.Is(err, keyword.ErrQuery) {
+		return fmt.Errorf("%w: %w", backend.ErrInvalid, err)
+	}
+	return err
+}
+
+func refsOf(nos []uint32) []backend.Ref {
+	refs := make([]backend.Ref, len(nos))
+	for i, no := range nos {
+		refs[i] = refOf(no)
+	}
+	return refs
+}

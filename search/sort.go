@@ -1,0 +1,148 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"searchd/search/backend"
+)
+
+// MaxSortKeys is the most keys of one query.
+const MaxSortKeys = 4
+
+// scoreField is the name under which a query sorts by the score.
+const scoreField = "_score"
+
+// SortKey is one key of the order of the hits: a filterable field, or _score. In JSON it is an object or a string: "year", "year:desc",
+// "_score". Fields ascend and the score falls unless Order says otherwise.
+//
+// Numbers come before dates, these before booleans and these before strings, whichever the direction; documents without a value are last. A
+// document with several values counts by its smallest, descending by its largest. Documents with equal keys come in the order of their
+// first arrival.
+type SortKey struct {
+	Field string `json:"field"`
+	Order string `json:"order,omitempty"` // asc, desc
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (k *SortKey) UnmarshalJSON(b []byte) error {
+	if b[0] == '"' {
+		var s string
+		if err := json.Unmarshal(b, &s); err != nil {
+			return err
+		}
+		*k = ParseSortKey(s)
+		return nil
+	}
+	type plain SortKey // without this method
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode((*plain)(k)); err != nil {
+		return &FieldError{"sort", string(b), `"year:desc", or {"field": "year", "order": "desc"}`}
+	}
+	return nil
+}
+
+// ParseSortKey reads field, field:asc or field:desc.
+func ParseSortKey(s string) SortKey {
+	for _, order := range []string{"asc", "desc"} {
+		if name, ok := strings.CutSuffix(s, ":"+order); ok {
+			return SortKey{name, order}
+		}
+	}
+	return SortKey{Field: s}
+}
+
+// checkSort reads the keys of a query.
+func (p *plan) checkSort(wrong *fieldErrors) {
+	if len(p.Sort) > MaxSortKeys {
+		wrong.add("sort", len(p.Sort), fmt.Sprintf("at most %d keys", MaxSortKeys))
+		return
+	}
+	if len(p.Sort) > 0 && p.Rerank {
+		wrong.add("sort", p.Sort[0].Field, "no sort together with rerank, which is an order of its own")
+	}
+	seen := map[string]bool{}
+	for i, k := range p.Sort {
+		at := fmt.Sprintf("sort[%d].", i)
+		if k.Field == "" || !utf8.ValidString(k.Field) || seen[k.Field] {
+			wrong.add(at+"field", k.Field, "the name of a filterable field, or _score, each once")
+		}
+		seen[k.Field] = true
+		key := backend.SortKey{Field: k.Field, Desc: k.Order == "desc"}
+		if k.Field == scoreField {
+			key = backend.SortKey{Desc: k.Order != "asc"}
+		}
+		switch k.Order {
+		case "", "asc", "desc":
+		default:
+			wrong.add(at+"order", k.Order, "asc, desc")
+		}
+		p.sort = append(p.sort, key)
+	}
+}
+
+// sort puts what was found into the order of the query's keys: in keyword mode all that matches, otherwise the documents of the window.
+// What stays of the candidates is what can be on the page.
+func (s *search) sort(ctx context.Context) error {
+	var all backend.Selection
+	if s.plan.Mode == Keyword {
+		all = s.wordSet
+	}
+	set, err := s.engine.backend.Set(ctx, s.collection, all, s.refs())
+	if err != nil {
+		return err
+	}
+	known := make(map[backend.Ref]candidate, len(s.candidates))
+	for _, c := range s.candidates {
+		known[c.ref] = c
+	}
+	by := backend.Scorer{Known: func(ref backend.Ref) float64 { return known[ref].score }}
+	if s.plan.Mode == Keyword {
+		by = backend.Scorer{Words: &s.plan.words}
+	}
+	refs, err := s.engine.backend.Order(ctx, s.collection, s.plan.sort, set, s.plan.Offset+s.plan.limit, by)
+	if err != nil {
+		return err
+	}
+	var missing []backend.Ref
+	s.candidates = make([]candidate, len(refs))
+	for i, ref := range refs {
+		c, ok := known[ref]
+		if !ok {
+			c.ref = ref
+			missing = append(missing, ref)
+		}
+		s.candidates[i] = c
+	}
+	return s.score(ctx, missing)
+}
+
+// score gives candidates of a keyword search from beyond the window their scores.
+func (s *search) score(ctx context.Context, refs []backend.Ref) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	scores, err := s.engine.backend.WordScores(ctx, s.collection, s.plan.words, refs)
+	if err != nil {
+		return err
+	}
+	by := make(map[backend.Ref]float64, len(refs))
+	for i, ref := range refs {
+		by[ref] = scores[i]
+	}
+	for i := range s.candidates {
+		if c := &s.candidates[i]; !c.words.known {
+			c.words = leg{score: by[c.ref], known: true}
+			c.score = c.words.score
+			if s.bestWords > 0 {
+				c.words.norm = c.words.score / s.bestWords
+			}
+		}
+	}
+	return nil
+}
