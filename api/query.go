@@ -61,6 +61,7 @@ func queryOf(p *params) (search.Query, error) {
 	if highlight, ok := p.boolean("highlight"); ok {
 		q.Highlight = &highlight
 	}
+	q.Sentences, _ = p.boolean("sentences")
 	q.Explain, _ = p.boolean("explain")
 	q.Rerank, _ = p.boolean("rerank")
 	q.RerankWindow, _ = p.integer("rerank_window")

@@ -26,6 +26,7 @@ type Query struct {
 	Passages      int       `json:"passages,omitempty"`
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Highlight     *bool     `json:"highlight,omitempty"`
+	Sentences     bool      `json:"sentences,omitempty"` // tell the sentence of each hit's best passage that is nearest to the query
 	Explain       bool      `json:"explain,omitempty"`
 	Rerank        bool      `json:"rerank,omitempty"`        // put the best hits into the order of the server's cross-encoder
 	RerankWindow  int       `json:"rerank_window,omitempty"` // how many; with Rerank, Offset+Limit is at most this
@@ -120,6 +121,15 @@ type Passage struct {
 	Text   string   `json:"text"`
 	Marked string   `json:"marked,omitempty"` // the text HTML-escaped, the query's words in <mark>…</mark>
 	Score  *float64 `json:"score,omitempty"`  // cosine with the query
+
+	Sentence *Sentence `json:"sentence,omitempty"` // of the best passage, where sentences were asked for
+}
+
+// Sentence is a sentence of a passage: bytes [Start, End) of the field's text, and its cosine with the query where it was one of several.
+type Sentence struct {
+	Start int      `json:"start"`
+	End   int      `json:"end"`
+	Score *float64 `json:"score,omitempty"`
 }
 
 // Explain says how a score came about. A leg that did not run is nil.

@@ -72,6 +72,11 @@ func newCollector(e Embedder) *collector {
 
 // Embed encodes texts like the Embedder, in parts and together with the texts of other requests.
 func (c *collector) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
+	return c.parts(ctx, texts, o, false)
+}
+
+// parts encodes texts part after part; urgent ones go to the head of the queue.
+func (c *collector) parts(ctx context.Context, texts []string, o EmbedOptions, urgent bool) (*Embeddings, error) {
 	limit := c.embedder.Model().MaxTokens
 	out := &Embeddings{Model: c.embedder.Model()}
 	for first := true; len(texts) > 0 || first; first = false {
@@ -84,7 +89,7 @@ func (c *collector) Embed(ctx context.Context, texts []string, o EmbedOptions) (
 			tokens += t
 			n++
 		}
-		r, err := c.submit(ctx, &pending{texts: texts[:n], o: o, tokens: tokens, done: make(chan collected, 1)})
+		r, err := c.submit(ctx, &pending{texts: texts[:n], o: o, tokens: tokens, urgent: urgent, done: make(chan collected, 1)})
 		if err != nil {
 			return nil, err
 		}

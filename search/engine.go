@@ -32,6 +32,7 @@ type Engine struct {
 	backend   backend.Backend
 	catalog   *catalog
 	queries   *queryCache
+	sentences *textCache    // of hits
 	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
 
 	mu struct {
@@ -52,7 +53,7 @@ const queryCacheSize = 4096
 // Open opens the data folder dir, made if it is missing, and loads the checkpoint.
 // The folder is locked for this process until [Engine.Close].
 func Open(dir string, o Options) (*Engine, error) {
-	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, queries: newQueryCache(queryCacheSize), ingests: make(chan struct{}, 1)}
+	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, queries: newQueryCache(queryCacheSize), sentences: newTextCache(sentencesBudget), ingests: make(chan struct{}, 1)}
 	e.mu.records = map[string]cachedRecord{}
 	if e.embedder == nil {
 		c, err := models.Open(o.Model, o.Encoder)

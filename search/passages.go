@@ -66,22 +66,31 @@ func (c cutter) cut(text string) []span {
 // units cuts text into pieces of at most budget tokens, in order.
 func (c cutter) units(text string) []unit {
 	var out []unit
+	eachSentence(text, func(s span, paragraph int, heading bool) {
+		out = c.appendUnit(out, text, s, paragraph, heading)
+	})
+	return out
+}
+
+// eachSentence calls f with the sentences of text in order, without white space at their ends, and the number of their paragraph. A
+// heading line is no part of a sentence; its own are marked.
+func eachSentence(text string, f func(s span, paragraph int, heading bool)) {
 	paragraph := 0
 	for start := 0; start < len(text); {
 		end, next := paragraphEnd(text, start)
 		for _, line := range headingSplit(text, start, end) {
+			heading := isHeading(text[line.start:line.end])
 			for it, at := sentences.FromString(text[line.start:line.end]), line.start; it.Next(); {
 				s := trim(text, span{at, at + len(it.Value())})
 				at += len(it.Value())
 				if s.start < s.end {
-					out = c.appendUnit(out, text, s, paragraph, isHeading(text[line.start:line.end]))
+					f(s, paragraph, heading)
 				}
 			}
 		}
 		start = next
 		paragraph++
 	}
-	return out
 }
 
 // appendUnit adds s, cut at words where it is too long.

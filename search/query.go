@@ -54,6 +54,7 @@ type Query struct {
 	Passages      int       `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
 	MinSimilarity float64   `json:"min_similarity,omitempty"` // hits of the vector leg with a smaller cosine are left out, -1..1
 	Highlight     *bool     `json:"highlight,omitempty"`      // mark the query's words in the fields; default true
+	Sentences     bool      `json:"sentences,omitempty"`      // tell the sentence of each hit's best passage that is nearest to the query; not in keyword mode
 	Explain       bool      `json:"explain,omitempty"`        // say how each score came about
 	Rerank        bool      `json:"rerank,omitempty"`         // put the best hits into the order of the cross-encoder that the server was given
 	RerankWindow  int       `json:"rerank_window,omitempty"`  // how many, 1..200; default 30. With rerank, offset+limit <= rerank_window
@@ -65,7 +66,7 @@ type Response struct {
 	Total     Total                  `json:"total"`
 	Facets    map[string]FacetCounts `json:"facets,omitempty"` // by field
 	TookMS    float64                `json:"took_ms"`
-	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, facets, sort and rerank where asked, fetch
+	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, facets, sort and rerank where asked, fetch, sentences where asked
 	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
 	Reason    string                 `json:"degraded_reason,omitempty"`
 	Query     *QueryText             `json:"query,omitempty"`      // how Q was read; absent where it is words alone
@@ -97,6 +98,8 @@ type PassageHit struct {
 	Text   string   `json:"text"`
 	Marked string   `json:"marked,omitempty"` // the text HTML-escaped, the query's words in <mark>…</mark>; absent where highlight is false
 	Score  *float64 `json:"score,omitempty"`  // cosine with the query; absent when the query was not encoded
+
+	Sentence *Sentence `json:"sentence,omitempty"` // of the best passage, where sentences were asked for
 }
 
 // Explain says how a score came about. A leg that did not run is nil.

@@ -29,21 +29,23 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 	}
 	s := &search{engine: e, collection: c.Name, record: rec, plan: p, timings: map[string]float64{}}
 	for _, step := range []struct {
-		name string
-		run  func(context.Context) error
+		name  string
+		asked bool // else it is not run and has no timing
+		run   func(context.Context) error
 	}{
-		{"embed", s.embed},   // 1 the query's vector, with the checkpoint's prompt
-		{"filter", s.filter}, // 2 the documents that may be found
-		{"find", s.find},     // 3 both legs side by side, best passage per document
-		{"fill", s.fill},     // 4 the missing leg of each candidate
-		{"fuse", s.fuse},     // 5 one score, one order
-		{"facets", s.count},  // 6 how values are spread over what was found, if asked
-		{"sort", s.sort},     // 7 another order, by fields, if asked
-		{"rerank", s.rerank}, // 8 the first of them in the order of a cross-encoder, if asked
-		{"fetch", s.fetch},   // 9 one page: documents, passages, marks, explanations
+		{"embed", true, s.embed},                // 1 the query's vector, with the checkpoint's prompt
+		{"filter", true, s.filter},              // 2 the documents that may be found
+		{"find", true, s.find},                  // 3 both legs side by side, best passage per document
+		{"fill", true, s.fill},                  // 4 the missing leg of each candidate
+		{"fuse", true, s.fuse},                  // 5 one score, one order
+		{"facets", len(p.facets) > 0, s.count},  // 6 how values are spread over what was found
+		{"sort", len(p.sort) > 0, s.sort},       // 7 another order, by fields
+		{"rerank", p.Rerank, s.rerank},          // 8 the first of them in the order of a cross-encoder
+		{"fetch", true, s.fetch},                // 9 one page: documents, passages, marks, explanations
+		{"sentences", p.Sentences, s.sentences}, // 10 the sentence of each hit that is nearest to the query
 	} {
-		if step.name == "facets" && len(p.facets) == 0 || step.name == "sort" && len(p.sort) == 0 || step.name == "rerank" && !p.Rerank {
-			continue // no timing for what was not asked for
+		if !step.asked {
+			continue
 		}
 		began := time.Now()
 		if err := step.run(ctx); err != nil {

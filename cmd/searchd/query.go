@@ -22,7 +22,7 @@ func newQueryCommand() *cobra.Command {
 	var server, key, collection, mode, filter, operator, fields, facets, sort string
 	var limit int
 	var alpha float64
-	var asJSON, explain bool
+	var asJSON, explain, sentences bool
 	cmd := &cobra.Command{
 		Use: "query TEXT...", Short: "Search a data folder or a running server",
 		Long: `Search a data folder or a running server. In TEXT, "two words" is a phrase that must occur, and -word or -"two words"
@@ -44,8 +44,9 @@ minus, put -- in front of it.`,
 	cmd.Flags().Float64Var(&alpha, "alpha", -1, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	cmd.Flags().BoolVar(&explain, "explain", false, "say how each score came about")
+	cmd.Flags().BoolVar(&sentences, "sentences", false, "show the sentence of each hit that is nearest to the query")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		q := search.Query{Q: strings.Join(args, " "), Mode: search.Mode(mode), Filter: filter, Limit: &limit, Explain: explain}
+		q := search.Query{Q: strings.Join(args, " "), Mode: search.Mode(mode), Filter: filter, Limit: &limit, Explain: explain, Sentences: sentences}
 		q.Operator, q.Fields = operator, list(fields)
 		for _, name := range list(facets) {
 			q.Facets = append(q.Facets, search.Facet{Field: name})
@@ -157,6 +158,9 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 				text = unescape.Replace(text)
 			}
 			fmt.Fprintf(w, "    %s\n", shorten(text, bold, plain))
+			if s := p.Sentence; s != nil {
+				fmt.Fprintf(w, "    > %s\n", strings.Join(strings.Fields(p.Text[s.Start-p.Start:s.End-p.Start]), " "))
+			}
 		}
 		if h.Explain != nil {
 			printExplain(w, h.Explain)
