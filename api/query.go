@@ -52,6 +52,7 @@ func queryOf(p *params) (search.Query, error) {
 		q.Alpha = &alpha
 	}
 	q.MinSimilarity, _ = p.number("min_similarity")
+	q.Diversity, _ = p.number("diversity")
 	if limit, ok := p.integer("limit"); ok {
 		q.Limit = &limit
 	}

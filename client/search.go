@@ -25,6 +25,7 @@ type Query struct {
 	Offset        int       `json:"offset,omitempty"`
 	Passages      int       `json:"passages,omitempty"`
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
+	Diversity     float64   `json:"diversity,omitempty"` // 0 to 1: how much what is like an earlier hit is held back
 	Highlight     *bool     `json:"highlight,omitempty"`
 	Sentences     bool      `json:"sentences,omitempty"` // tell the sentence of each hit's best passage that is nearest to the query
 	Explain       bool      `json:"explain,omitempty"`
@@ -138,6 +139,16 @@ type Explain struct {
 	Vector  *VectorExplain  `json:"vector"`
 	Fusion  *FusionExplain  `json:"fusion"`
 	Rerank  *RerankExplain  `json:"rerank"`
+
+	Diversity *DiversityExplain `json:"diversity,omitempty"`
+}
+
+// DiversityExplain says where a hit stood by score, its relevance in [0,1], the largest cosine with an earlier hit, and what the two made.
+type DiversityExplain struct {
+	RankBefore int     `json:"rank_before"`
+	Relevance  float64 `json:"relevance"`
+	Similarity float64 `json:"similarity"`
+	Value      float64 `json:"value"`
 }
 
 // RerankExplain is what the cross-encoder made of a hit: its raw output for the query and the best passage, that as a score, and rank

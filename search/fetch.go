@@ -129,6 +129,6 @@ func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
 	if s.plan.Mode == Hybrid {
 		e.Fusion = &FusionExplain{Method: s.plan.Fusion, Alpha: s.plan.alpha, Window: s.plan.Window}
 	}
-	e.Rerank = c.rerank
+	e.Rerank, e.Diversity = c.rerank, c.diversity
 	return e, nil
 }

@@ -26,11 +26,13 @@ type leg struct {
 
 // candidate is a document that takes part in the ranking.
 type candidate struct {
-	ref    backend.Ref
-	words  leg
-	vector leg
-	score  float64
-	rerank *RerankExplain // nil where there was no re-ranking
+	ref       backend.Ref
+	words     leg
+	vector    leg
+	best      int // ordinal of the passage nearest to the query; 0 without the vector leg
+	score     float64
+	rerank    *RerankExplain    // nil where there was no re-ranking
+	diversity *DiversityExplain // nil where the order is that of the scores
 }
 
 // fuser turns the legs of candidates into one score.

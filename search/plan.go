@@ -54,6 +54,12 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 	}
 	p.checkPage(&wrong)
 	p.checkRerank(&wrong, canRerank)
+	switch {
+	case !(q.Diversity >= 0 && q.Diversity <= 1):
+		wrong.add("diversity", q.Diversity, "0 (by score alone) to 1")
+	case q.Diversity > 0 && len(q.Sort) > 0:
+		wrong.add("diversity", q.Diversity, "0 together with sort, which is an order of its own")
+	}
 	if !(q.MinSimilarity >= -1 && q.MinSimilarity <= 1) {
 		wrong.add("min_similarity", q.MinSimilarity, "-1 to 1")
 	}

@@ -52,7 +52,8 @@ type Query struct {
 	Limit         *int      `json:"limit,omitempty"`          // hits per page, 1..1000; default 10
 	Offset        int       `json:"offset,omitempty"`         // hits to pass over; offset+limit <= window
 	Passages      int       `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
-	MinSimilarity float64   `json:"min_similarity,omitempty"` // hits of the vector leg with a smaller cosine are left out, -1..1
+	MinSimilarity float64   `json:"min_similarity,omitempty"` // hits of the vector leg with a smaller cosine are left out, -1..1; default 0
+	Diversity     float64   `json:"diversity,omitempty"`      // 0 (default): by score alone; up to 1: what is like an earlier hit comes later, see [DiversityExplain]
 	Highlight     *bool     `json:"highlight,omitempty"`      // mark the query's words in the fields; default true
 	Sentences     bool      `json:"sentences,omitempty"`      // tell the sentence of each hit's best passage that is nearest to the query; not in keyword mode
 	Explain       bool      `json:"explain,omitempty"`        // say how each score came about
@@ -66,7 +67,7 @@ type Response struct {
 	Total     Total                  `json:"total"`
 	Facets    map[string]FacetCounts `json:"facets,omitempty"` // by field
 	TookMS    float64                `json:"took_ms"`
-	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, facets, sort and rerank where asked, fetch, sentences where asked
+	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, facets, sort, rerank and diversify where asked, fetch, sentences where asked
 	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
 	Reason    string                 `json:"degraded_reason,omitempty"`
 	Query     *QueryText             `json:"query,omitempty"`      // how Q was read; absent where it is words alone
@@ -108,6 +109,8 @@ type Explain struct {
 	Vector  *VectorExplain  `json:"vector,omitempty"`
 	Fusion  *FusionExplain  `json:"fusion,omitempty"`
 	Rerank  *RerankExplain  `json:"rerank,omitempty"`
+
+	Diversity *DiversityExplain `json:"diversity,omitempty"`
 }
 
 // RerankExplain says what the cross-encoder made of a hit.

@@ -33,16 +33,17 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 		asked bool // else it is not run and has no timing
 		run   func(context.Context) error
 	}{
-		{"embed", true, s.embed},                // 1 the query's vector, with the checkpoint's prompt
-		{"filter", true, s.filter},              // 2 the documents that may be found
-		{"find", true, s.find},                  // 3 both legs side by side, best passage per document
-		{"fill", true, s.fill},                  // 4 the missing leg of each candidate
-		{"fuse", true, s.fuse},                  // 5 one score, one order
-		{"facets", len(p.facets) > 0, s.count},  // 6 how values are spread over what was found
-		{"sort", len(p.sort) > 0, s.sort},       // 7 another order, by fields
-		{"rerank", p.Rerank, s.rerank},          // 8 the first of them in the order of a cross-encoder
-		{"fetch", true, s.fetch},                // 9 one page: documents, passages, marks, explanations
-		{"sentences", p.Sentences, s.sentences}, // 10 the sentence of each hit that is nearest to the query
+		{"embed", true, s.embed},                    // 1 the query's vector, with the checkpoint's prompt
+		{"filter", true, s.filter},                  // 2 the documents that may be found
+		{"find", true, s.find},                      // 3 both legs side by side, best passage per document
+		{"fill", true, s.fill},                      // 4 the missing leg of each candidate
+		{"fuse", true, s.fuse},                      // 5 one score, one order
+		{"facets", len(p.facets) > 0, s.count},      // 6 how values are spread over what was found
+		{"sort", len(p.sort) > 0, s.sort},           // 7 another order, by fields
+		{"rerank", p.Rerank, s.rerank},              // 8 the first of them in the order of a cross-encoder
+		{"diversify", p.Diversity > 0, s.diversify}, // 9 less of what is much the same
+		{"fetch", true, s.fetch},                    // 10 one page: documents, passages, marks, explanations
+		{"sentences", p.Sentences, s.sentences},     // 11 the sentence of each hit that is nearest to the query
 	} {
 		if !step.asked {
 			continue
@@ -183,7 +184,8 @@ func (s *search) find(ctx context.Context) error {
 		s.candidate(m.Ref).words = leg{rank: i + 1, score: m.Score, known: true}
 	}
 	for i, m := range near {
-		s.candidate(m.Ref).vector = leg{rank: i + 1, score: m.Cosine, known: true}
+		c := s.candidate(m.Ref)
+		c.vector, c.best = leg{rank: i + 1, score: m.Cosine, known: true}, m.Ordinal
 	}
 	return nil
 }
@@ -249,7 +251,8 @@ func (s *search) fill(ctx context.Context) error {
 	}
 	for i, ref := range noVector {
 		if len(cosines[i]) > 0 {
-			s.candidate(ref).vector = leg{score: slices.Max(cosines[i]), known: true}
+			c, most := s.candidate(ref), slices.Max(cosines[i])
+			c.vector, c.best = leg{score: most, known: true}, slices.Index(cosines[i], most)
 		}
 	}
 	return nil

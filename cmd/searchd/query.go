@@ -21,7 +21,7 @@ func newQueryCommand() *cobra.Command {
 	var f engineFlags
 	var server, key, collection, mode, filter, operator, fields, facets, sort string
 	var limit int
-	var alpha float64
+	var alpha, diversity float64
 	var asJSON, explain, sentences bool
 	cmd := &cobra.Command{
 		Use: "query TEXT...", Short: "Search a data folder or a running server",
@@ -42,12 +42,13 @@ minus, put -- in front of it.`,
 	cmd.Flags().StringVar(&sort, "sort", "", "instead of by score, e.g. year:desc,_score")
 	cmd.Flags().IntVar(&limit, "limit", search.DefaultLimit, "hits")
 	cmd.Flags().Float64Var(&alpha, "alpha", -1, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
+	cmd.Flags().Float64Var(&diversity, "diversity", 0, "0 to 1: how much what is like an earlier hit is held back")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	cmd.Flags().BoolVar(&explain, "explain", false, "say how each score came about")
 	cmd.Flags().BoolVar(&sentences, "sentences", false, "show the sentence of each hit that is nearest to the query")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q := search.Query{Q: strings.Join(args, " "), Mode: search.Mode(mode), Filter: filter, Limit: &limit, Explain: explain, Sentences: sentences}
-		q.Operator, q.Fields = operator, list(fields)
+		q.Operator, q.Fields, q.Diversity = operator, list(fields), diversity
 		for _, name := range list(facets) {
 			q.Facets = append(q.Facets, search.Facet{Field: name})
 		}

@@ -172,6 +172,12 @@ type SortKey struct {
 	Desc  bool
 }
 
+// PassageRef names a passage by its document and its place in it.
+type PassageRef struct {
+	Ref     Ref
+	Ordinal int
+}
+
 // PassageMatch is a passage found by vector.
 type PassageMatch struct {
 	Ref     Ref
@@ -243,6 +249,8 @@ type VectorFinder interface {
 	Nearest(ctx context.Context, collection string, q []float32, k int, sel Selection) ([]PassageMatch, error)
 	// Cosines returns for each document the cosine of every passage, by ordinal; nil where the document is gone.
 	Cosines(ctx context.Context, collection string, q []float32, refs []Ref) ([][]float64, error)
+	// Vectors returns the vector of each passage, the caller's to keep; nil where it is gone.
+	Vectors(ctx context.Context, collection string, passages []PassageRef) ([][]float32, error)
 }
 
 // WordFinder finds documents by words and by filter.

@@ -80,6 +80,25 @@ func (b *Backend) Cosines(ctx context.Context, name string, q []float32, refs []
 	return out, ctx.Err()
 }
 
+// Vectors returns the vector of each passage.
+func (b *Backend) Vectors(ctx context.Context, name string, passages []backend.PassageRef) ([][]float32, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var slots []uint32
+	var at []int // by place in slots
+	for i, p := range passages {
+		if r := c.slots.slots(uint32(p.Ref)); p.Ordinal >= 0 && p.Ordinal < int(r.n) {
+			slots, at = append(slots, r.first+uint32(p.Ordinal)), append(at, i)
+		}
+	}
+	out := make([][]float32, len(passages))
+	err = c.vectors(ctx, slots, func(i int, v []float32) { out[at[i]] = slices.Clone(v) })
+	return out, err
+}
+
 // vectors calls each with the vector of every slot that has one: from the graph where it holds them, else from the store.
 func (c *collection) vectors(ctx context.Context, slots []uint32, each func(i int, v []float32)) error {
 	if len(slots) == 0 {

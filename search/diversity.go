@@ -1,0 +1,98 @@
+package search
+
+import (
+	"context"
+
+	"searchd/internal/simd"
+	"searchd/search/backend"
+)
+
+// maxDiverse is how many candidates take part in diversifying. It does not depend on the page, so that pages fit together.
+const maxDiverse = 1000
+
+// DiversityExplain says how diversity placed a hit: Value = (1-diversity)·Relevance - diversity·Similarity was the largest of those left.
+// (Maximal marginal relevance, Carbonell and Goldstein 1998, lambda = 1-diversity.)
+type DiversityExplain struct {
+	RankBefore int     `json:"rank_before"` // by score, from 1
+	Relevance  float64 `json:"relevance"`   // the score where it is in [0,1] by itself, else its share between 0 and the best
+	Similarity float64 `json:"similarity"`  // the largest cosine of the best passage with that of a hit placed before; 0 for the first
+	Value      float64 `json:"value"`
+}
+
+// diversify orders the first candidates so that each is relevant and unlike those before it. Scores stay as they are.
+func (s *search) diversify(ctx context.Context) error {
+	pool := s.candidates[:min(maxDiverse, len(s.candidates))]
+	passages := make([]backend.PassageRef, len(pool))
+	for i, c := range pool {
+		passages[i] = backend.PassageRef{Ref: c.ref, Ordinal: c.best}
+	}
+	vectors, err := s.engine.backend.Vectors(ctx, s.collection, passages)
+	if err != nil {
+		return err
+	}
+	d := diversifier{lambda: 1 - s.plan.Diversity, relevance: s.relevance(pool), vectors: vectors}
+	order := d.order(min(s.plan.Offset+s.plan.limit, len(pool)))
+	out := make([]candidate, len(order))
+	for i, p := range order {
+		out[i] = pool[p.RankBefore-1]
+		out[i].diversity = &p
+	}
+	// What follows is on no page of this request.
+	s.candidates = out
+	return ctx.Err()
+}
+
+// relevance returns the scores of candidates on the scale of cosines. Those of BM25, of reciprocal ranks and of a cross-encoder's raw
+// output have another.
+func (s *search) relevance(pool []candidate) []float64 {
+	out := make([]float64, len(pool))
+	low, high := 0.0, 0.0
+	for i, c := range pool {
+		out[i] = c.score
+		low, high = min(low, c.score), max(high, c.score)
+	}
+	own := !s.plan.Rerank && (s.plan.Mode == Semantic || s.plan.Mode == Hybrid && s.plan.Fusion == Relative)
+	if !own && high > low {
+		for i := range out {
+			out[i] = (out[i] - low) / (high - low)
+		}
+	}
+	return out
+}
+
+// diversifier picks by maximal marginal relevance.
+type diversifier struct {
+	lambda    float64
+	relevance []float64
+	vectors   [][]float32 // unit length; nil is like nothing
+}
+
+// order returns the first k picks; of equal values the one with the better rank comes first. It takes k·n products of vectors.
+func (d diversifier) order(k int) []DiversityExplain {
+	nearest := make([]float64, len(d.relevance)) // the largest cosine with a pick
+	met := make([]bool, len(d.relevance))        // there is one
+	picked := make([]bool, len(d.relevance))
+	var out []DiversityExplain
+	for len(out) < k {
+		best, value := -1, 0.0
+		for i := range d.relevance {
+			if picked[i] {
+				continue
+			}
+			if v := d.lambda*d.relevance[i] - (1-d.lambda)*nearest[i]; best < 0 || v > value {
+				best, value = i, v
+			}
+		}
+		picked[best] = true
+		out = append(out, DiversityExplain{best + 1, d.relevance[best], nearest[best], value})
+		for i, v := range d.vectors {
+			if picked[i] || v == nil || d.vectors[best] == nil {
+				continue
+			}
+			if cos := float64(simd.Dot(v, d.vectors[best])); !met[i] || cos > nearest[i] {
+				nearest[i], met[i] = cos, true
+			}
+		}
+	}
+	return out
+}
