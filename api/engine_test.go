@@ -44,6 +44,23 @@ func TestOverTheEngine(t *testing.T) {
 	}
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","limit":0}`).problem(400, "invalid_request", "/limit")
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","filter":"lang ="}`).problem(400, "invalid_request", "/filter")
+	f.do("POST", "/v1/collections/docs/search", `{"q":"\"flip pancakes\" -car","facets":["lang",{"field":"year","ranges":[{"to":2000}]}],"sort":["lang:desc"],"fields":{"text":2},"sentences":true,"diversity":0}`).want(200, &res)
+	if len(res.Hits) != 1 || res.Hits[0].Passages[0].Sentence == nil || res.Facets["lang"].Values[0].Value != "en" || res.Facets["year"].Missing != 1 || res.Query.Without[0] != "car" {
+		t.Errorf("with everything: %+v", res)
+	}
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","facets":["lang",{"field":"year","limit":-1}]}`).problem(400, "invalid_request", "/facets/1/limit")
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","sort":[{"field":"year","order":"down"}]}`).problem(400, "invalid_request", "/sort/0/order")
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","fields":{"title":-1}}`).problem(400, "invalid_request", "/fields")
+	f.do("POST", "/v1/collections/docs/search", `{"q":"-car"}`).problem(400, "invalid_request", "/q")
+	var x search.Explanation
+	f.do("GET", "/v1/collections/docs/explain/a/1?q=oil&mode=keyword", "").want(200, &x)
+	if x.Rank != 0 || x.Reason != search.ReasonWords || x.Hit.ID != "a/1" {
+		t.Errorf("explain: %+v", x)
+	}
+	f.do("POST", "/v1/collections/docs/similar", `{"text":"the motor of an automobile","limit":1}`).want(200, &res)
+	if len(res.Hits) != 1 || res.Hits[0].ID != "b" {
+		t.Errorf("similar: %+v", res.Hits)
+	}
 	tag := f.do("GET", "/v1/collections/docs/documents/a/1", "").want(200, nil).Header().Get("ETag")
 	f.do("PATCH", "/v1/collections/docs/documents/a/1", `{"lang":"de"}`, "If-Match", tag).want(200, nil)
 	f.do("PATCH", "/v1/collections/docs/documents/a/1", `{"lang":"fr"}`, "If-Match", tag).problem(412, "revision_conflict", "")

@@ -109,7 +109,7 @@ func TestOpenAPIHasEveryMember(t *testing.T) {
 		"Collection": search.CollectionInfo{}, "Problem": problem{}, "Result": itemAnswerOfAPI{}, "EmbeddingRequest": embeddingRequest{}, "EmbeddingList": embeddingList{},
 		"TEIRequest": teiEmbedRequest{}, "RerankRequest": rerankRequest{}, "RerankAnswer": rerankAnswer{}, "AttentionRequest": attentionRequest{},
 		"AttentionAnswer": attentionAnswer{}, "Usage": embeddingUsage{}, "TEIError": teiError{}, "Explain": search.Explain{}, "Key": access.Key{}, "KeySpec": access.Spec{},
-		"Facet": search.Facet{}, "FacetCounts": search.FacetCounts{},
+		"Facet": search.Facet{}, "FacetCounts": search.FacetCounts{}, "Similar": search.Similar{}, "Explanation": search.Explanation{},
 	} {
 		text := strings.Join(section(t, "    "+schema+":"), "\n")
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {

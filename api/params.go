@@ -14,7 +14,7 @@ import (
 )
 
 // names reads the collection and, where the route has one, the document id from the path as it was sent:
-// /v1/collections/{collection}[/documents/{id...}]. Each is percent-decoded once.
+// /v1/collections/{collection}[/documents/{id...}], or explain for documents. Each is percent-decoded once.
 func names(r *http.Request) (collection, id string, err error) {
 	path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v1/collections/")
 	if !ok {
@@ -27,8 +27,10 @@ func names(r *http.Request) (collection, id string, err error) {
 	if strings.ContainsAny(collection, `/\`) || collection == "." || collection == ".." {
 		return "", "", &search.FieldError{Field: "collection", Value: collection, Allowed: "a name without slashes"}
 	}
-	if raw, ok := strings.CutPrefix(rest, "documents/"); ok {
-		id, err = pathValue("id", raw, 512)
+	for _, before := range []string{"documents/", "explain/"} {
+		if raw, ok := strings.CutPrefix(rest, before); ok {
+			id, err = pathValue("id", raw, 512)
+		}
 	}
 	return collection, id, err
 }

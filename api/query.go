@@ -1,6 +1,8 @@
 package api
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"searchd/search"
@@ -69,11 +71,106 @@ func queryOf(p *params) (search.Query, error) {
 	return q, p.err()
 }
 
+// batchItem answers one query of a batch.
+type batchItem struct {
+	*search.Response
+	Error *itemAnswerErr `json:"error,omitempty"` // then there is nothing else
+}
+
+// batchSearch answers each of several queries, or says what is wrong with it.
+func (s *Server) batchSearch(w http.ResponseWriter, r *http.Request) error {
+	c, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	var b struct {
+		Searches []json.RawMessage `json:"searches"`
+	}
+	if err := decodeBody(r, false, &b); err != nil {
+		return err
+	}
+	if n := len(b.Searches); n == 0 || n > search.MaxBatch {
+		return &search.FieldError{Field: "searches", Value: n, Allowed: fmt.Sprintf("1 to %d queries", search.MaxBatch)}
+	}
+	items := make([]batchItem, len(b.Searches))
+	var queries []search.Query
+	var at []int // by query: its place among the items
+	for i, raw := range b.Searches {
+		var q search.Query
+		if err := decodeStrict(raw, &q); err != nil {
+			items[i].Error = s.answerItemError("", err)
+			continue
+		}
+		queries, at = append(queries, q), append(at, i)
+	}
+	if len(queries) > 0 {
+		if _, err := s.o.Engine.Collection(r.Context(), c); err != nil {
+			return err // of all of them
+		}
+		results, err := s.o.Engine.SearchBatch(r.Context(), c, queries)
+		if err != nil {
+			return err
+		}
+		for i, res := range results {
+			if res.Err != nil {
+				items[at[i]].Error = s.answerItemError("", res.Err)
+				continue
+			}
+			s.metrics.observeSearch(res.Response)
+			items[at[i]].Response = res.Response
+		}
+	}
+	return writeJSON(w, http.StatusOK, struct {
+		Results   []batchItem `json:"results"`
+		RequestID string      `json:"request_id"`
+	}{items, requestID(r.Context())})
+}
+
+// similar finds documents that are like others.
+func (s *Server) similar(w http.ResponseWriter, r *http.Request) error {
+	c, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	var q search.Similar
+	if err := decodeBody(r, false, &q); err != nil {
+		return err
+	}
+	res, err := s.o.Engine.Similar(r.Context(), c, q)
+	if err != nil {
+		return err
+	}
+	return s.answerSearch(w, r, res)
+}
+
+// explain says why a document ranks where it does for the query of the query string.
+func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
+	c, id, err := names(r)
+	if err != nil {
+		return err
+	}
+	q, err := queryOf(queryParams(r))
+	if err != nil {
+		return err
+	}
+	x, err := s.o.Engine.Explain(r.Context(), c, id, q)
+	if err != nil {
+		return err
+	}
+	answer := *x
+	answer.RequestID = requestID(r.Context())
+	return writeJSON(w, http.StatusOK, answer)
+}
+
 func (s *Server) search(w http.ResponseWriter, r *http.Request, collection string, q search.Query) error {
 	res, err := s.o.Engine.Search(r.Context(), collection, q)
 	if err != nil {
 		return err
 	}
+	return s.answerSearch(w, r, res)
+}
+
+func (s *Server) answerSearch(w http.ResponseWriter, r *http.Request, res *search.Response) error {
 	s.metrics.observeSearch(res)
 	answer := *res // the engine's may be shared with other requests
 	answer.RequestID = requestID(r.Context())

@@ -55,6 +55,9 @@ func (s *Server) routes() []route {
 
 		{"GET", "/v1/collections/{collection}/search", toSearch, s.getSearch, 0, s.searches, find},
 		{"POST", "/v1/collections/{collection}/search", toSearch, s.postSearch, small, s.searches, find},
+		{"POST", "/v1/collections/{collection}/search/batch", toSearch, s.batchSearch, small, s.searches, write},
+		{"POST", "/v1/collections/{collection}/similar", toSearch, s.similar, small, s.searches, find},
+		{"GET", "/v1/collections/{collection}/explain/{id}", toSearch, s.explain, 0, s.searches, find},
 
 		{"GET", "/v1/aliases", any, s.listAliases, 0, nil, quick},
 		{"GET", "/v1/aliases/{alias}", any, s.alias, 0, nil, quick},

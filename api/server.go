@@ -23,6 +23,9 @@ import (
 // Searcher answers queries.
 type Searcher interface {
 	Search(ctx context.Context, collection string, q search.Query) (*search.Response, error)
+	SearchBatch(ctx context.Context, collection string, queries []search.Query) ([]search.BatchResult, error)
+	Similar(ctx context.Context, collection string, q search.Similar) (*search.Response, error)
+	Explain(ctx context.Context, collection, id string, q search.Query) (*search.Explanation, error)
 }
 
 // CollectionReader describes collections.

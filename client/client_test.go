@@ -104,6 +104,16 @@ func TestRoundTrip(t *testing.T) {
 	if len(res.Hits) != 3 || res.Hits[0].Explain.Keyword == nil || res.RequestID == "" {
 		t.Errorf("Search: %+v", res)
 	}
+	batch := must[[]client.BatchResult](t)(c.SearchBatch(ctx, "docs", []client.Query{{Q: "pancakes"}, {Q: ""}}))
+	if len(batch) != 2 || len(batch[0].Hits) == 0 || batch[0].Error != nil || batch[1].Error == nil || batch[1].Error.Code != "invalid_request" {
+		t.Errorf("SearchBatch: %+v", batch)
+	}
+	if like := must[*client.Response](t)(c.Similar(ctx, "docs", client.Similar{IDs: []string{res.Hits[0].ID}})); len(like.Hits) == 0 {
+		t.Errorf("Similar: %+v", like)
+	}
+	if x := must[*client.Explanation](t)(c.Explain(ctx, "docs", res.Hits[0].ID, "pancakes")); x.Rank == 0 || x.Hit.ID != res.Hits[0].ID {
+		t.Errorf("Explain: %+v", x)
+	}
 	for name, seq := range map[string]iter.Seq2[*client.StoredDocument, error]{"Documents": c.Documents(ctx, "docs"), "Export": c.Export(ctx, "docs")} {
 		n := 0
 		for _, err := range seq {

@@ -31,14 +31,17 @@ func (s *search) diversify(ctx context.Context) error {
 		return err
 	}
 	d := diversifier{lambda: 1 - s.plan.Diversity, relevance: s.relevance(pool), vectors: vectors}
-	order := d.order(min(s.plan.Offset+s.plan.limit, len(pool)))
+	need := s.plan.Offset + s.plan.limit
+	order := d.order(min(need, len(pool)))
 	out := make([]candidate, len(order))
 	for i, p := range order {
 		out[i] = pool[p.RankBefore-1]
 		out[i].diversity = &p
 	}
-	// What follows is on no page of this request.
-	s.candidates = out
+	if need > len(pool) {
+		out = append(out, s.candidates[len(pool):]...)
+	}
+	s.candidates = out // what would follow is on no page of this request
 	return ctx.Err()
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -130,13 +131,9 @@ func newQueryCache(size int) *queryCache {
 
 // vector returns the unit vector of a query, which the caller must not change.
 func (c *queryCache) vector(ctx context.Context, e *collector, text string) ([]float32, error) {
-	c.mu.Lock()
-	if el := c.mu.byKey[text]; el != nil {
-		c.mu.order.MoveToFront(el)
-		c.mu.Unlock()
-		return el.Value.(*cachedQuery).vector, nil
+	if v := c.known(text); v != nil {
+		return v, nil
 	}
-	c.mu.Unlock()
 	r, err := e.query(ctx, text)
 	if err != nil {
 		return nil, err
@@ -145,6 +142,48 @@ func (c *queryCache) vector(ctx context.Context, e *collector, text string) ([]f
 	if !normalize(v) {
 		return nil, fmt.Errorf("the checkpoint gives no direction to the query %s", quoteShort(text))
 	}
+	c.keep(text, v)
+	return v, nil
+}
+
+// prepare encodes those of texts that are not known, together. One without a direction is left to vector.
+func (c *queryCache) prepare(ctx context.Context, e *collector, texts []string) {
+	var unknown []string
+	seen := map[string]bool{}
+	for _, t := range texts {
+		if !seen[t] && c.known(t) == nil {
+			unknown = append(unknown, t)
+		}
+		seen[t] = true
+	}
+	if len(unknown) == 0 {
+		return
+	}
+	r, err := e.parts(ctx, unknown, EmbedOptions{Query: true}, true)
+	if err != nil {
+		return
+	}
+	for i, t := range unknown {
+		if v := slices.Clone(r.Vectors[i]); normalize(v) { // r's may share one array
+			c.keep(t, v)
+		}
+	}
+}
+
+// known returns the vector of a query, nil where it is not kept.
+func (c *queryCache) known(text string) []float32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	el := c.mu.byKey[text]
+	if el == nil {
+		return nil
+	}
+	c.mu.order.MoveToFront(el)
+	return el.Value.(*cachedQuery).vector
+}
+
+// keep adds a query's vector and drops the oldest beyond the size.
+func (c *queryCache) keep(text string, v []float32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.mu.byKey[text] == nil {
@@ -155,5 +194,4 @@ func (c *queryCache) vector(ctx context.Context, e *collector, text string) ([]f
 		c.mu.order.Remove(last)
 		delete(c.mu.byKey, last.Value.(*cachedQuery).text)
 	}
-	return v, nil
 }

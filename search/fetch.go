@@ -11,8 +11,6 @@ import (
 
 // fetch turns the page's candidates into hits. A document that was deleted since it was found is left out.
 func (s *search) fetch(ctx context.Context) error {
-	from := min(s.plan.Offset, len(s.candidates))
-	s.page = s.candidates[from:min(from+s.plan.limit, len(s.candidates))]
 	s.hits = make([]Hit, 0, len(s.page))
 	refs := make([]backend.Ref, len(s.page))
 	for i, c := range s.page {

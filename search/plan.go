@@ -18,15 +18,18 @@ type plan struct {
 	text      QueryText
 	words     backend.Words
 	filter    filter.Expr // nil: no filter
+	given     bool        // the vector is given: there is no text
 	facets    []backend.Facet
 	sort      []backend.SortKey
 }
 
 // newPlan checks a query and fills in its defaults. It names every wrong field at once.
 func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
-	p := &plan{Query: q, limit: DefaultLimit, alpha: defaultAlpha, highlight: true}
+	p := &plan{Query: q, limit: DefaultLimit, alpha: defaultAlpha, highlight: true, given: q.likeness}
 	var wrong fieldErrors
-	p.checkText(&wrong)
+	if !p.given {
+		p.checkText(&wrong)
+	}
 	switch p.Mode {
 	case "":
 		p.Mode = Hybrid

@@ -59,6 +59,8 @@ type Query struct {
 	Explain       bool      `json:"explain,omitempty"`        // say how each score came about
 	Rerank        bool      `json:"rerank,omitempty"`         // put the best hits into the order of the cross-encoder that the server was given
 	RerankWindow  int       `json:"rerank_window,omitempty"`  // how many, 1..200; default 30. With rerank, offset+limit <= rerank_window
+
+	likeness bool // there is no Q: the vector comes from [Similar]
 }
 
 // Response is the answer to a [Query].

@@ -14,6 +14,15 @@ import (
 // the collection's vectors come from another checkpoint.
 func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	start := time.Now()
+	s, err := e.newSearch(ctx, collection, q)
+	if err != nil {
+		return nil, err
+	}
+	return s.answer(ctx, start)
+}
+
+// newSearch checks a query.
+func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (*search, error) {
 	c, rec, err := e.open(ctx, collection)
 	if err != nil {
 		return nil, err
@@ -27,13 +36,21 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 			return nil, err
 		}
 	}
-	s := &search{engine: e, collection: c.Name, record: rec, plan: p, timings: map[string]float64{}}
-	for _, step := range []struct {
-		name  string
-		asked bool // else it is not run and has no timing
-		run   func(context.Context) error
-	}{
-		{"embed", true, s.embed},                    // 1 the query's vector, with the checkpoint's prompt
+	return &search{engine: e, collection: c.Name, record: rec, plan: p, timings: map[string]float64{}}, nil
+}
+
+// step is a part of the pipeline.
+type step struct {
+	name  string
+	asked bool // else it is not run and has no timing
+	run   func(context.Context) error
+}
+
+// ranking returns the steps that put documents into an order.
+func (s *search) ranking() []step {
+	p := s.plan
+	return []step{
+		{"embed", s.vector == nil, s.embed},                    // 1 the query's vector, with the checkpoint's prompt
 		{"filter", true, s.filter},                  // 2 the documents that may be found
 		{"find", true, s.find},                      // 3 both legs side by side, best passage per document
 		{"fill", true, s.fill},                      // 4 the missing leg of each candidate
@@ -42,24 +59,48 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 		{"sort", len(p.sort) > 0, s.sort},           // 7 another order, by fields
 		{"rerank", p.Rerank, s.rerank},              // 8 the first of them in the order of a cross-encoder
 		{"diversify", p.Diversity > 0, s.diversify}, // 9 less of what is much the same
-		{"fetch", true, s.fetch},                    // 10 one page: documents, passages, marks, explanations
-		{"sentences", p.Sentences, s.sentences},     // 11 the sentence of each hit that is nearest to the query
-	} {
+	}
+}
+
+// showing returns the steps that make hits of a page.
+func (s *search) showing() []step {
+	return []step{
+		{"fetch", true, s.fetch},                     // 10 documents, passages, marks, explanations
+		{"sentences", s.plan.Sentences, s.sentences}, // 11 the sentence of each hit that is nearest to the query
+	}
+}
+
+// run runs steps and measures them.
+func (s *search) run(ctx context.Context, steps []step) error {
+	for _, step := range steps {
 		if !step.asked {
 			continue
 		}
 		began := time.Now()
 		if err := step.run(ctx); err != nil {
-			return nil, translate(err)
+			return translate(err)
 		}
 		s.time(step.name, began)
+	}
+	return nil
+}
+
+// answer runs the whole pipeline.
+func (s *search) answer(ctx context.Context, start time.Time) (*Response, error) {
+	if err := s.run(ctx, s.ranking()); err != nil {
+		return nil, err
+	}
+	from := min(s.plan.Offset, len(s.candidates))
+	s.page = s.candidates[from:min(from+s.plan.limit, len(s.candidates))]
+	if err := s.run(ctx, s.showing()); err != nil {
+		return nil, err
 	}
 	r := &Response{
 		Hits: s.hits, Total: s.total, Facets: s.facets, TookMS: milliseconds(start), TimingsMS: s.timings,
 		Degraded: s.degraded != "", Reason: s.degraded,
 	}
-	if p.text.operators() {
-		r.Query = &p.text
+	if s.plan.text.operators() {
+		r.Query = &s.plan.text
 	}
 	return r, nil
 }
@@ -71,8 +112,9 @@ type search struct {
 	record     record
 	plan       *plan
 
-	vector      []float32         // of the query; nil without the vector leg
-	selection   backend.Selection // nil: all documents
+	vector      []float32            // of the query; nil without the vector leg
+	except      map[backend.Ref]bool // documents that are not looked for; the vector leg alone obeys
+	selection   backend.Selection    // nil: all documents
 	candidates  []candidate
 	byRef       map[backend.Ref]int // position in candidates, until they are ranked
 	wordTotal   int                 // documents that match by words, beyond the window too
@@ -102,7 +144,7 @@ func milliseconds(since time.Time) float64 {
 
 // embed encodes the query. A hybrid search whose query cannot be encoded goes on with words alone and says so.
 func (s *search) embed(ctx context.Context) error {
-	if s.plan.Mode == Keyword {
+	if s.plan.Mode == Keyword || s.vector != nil {
 		return nil
 	}
 	v, err := s.engine.queries.vector(ctx, s.engine.collector, s.plan.text.Text)
@@ -211,7 +253,7 @@ func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 		seen := make(map[backend.Ref]bool, s.plan.Window)
 		best := make([]backend.PassageMatch, 0, s.plan.Window)
 		for _, m := range found {
-			if !seen[m.Ref] && m.Cosine >= s.plan.MinSimilarity && len(best) < s.plan.Window {
+			if !seen[m.Ref] && !s.except[m.Ref] && m.Cosine >= s.plan.MinSimilarity && len(best) < s.plan.Window {
 				seen[m.Ref] = true
 				best = append(best, m)
 			}
@@ -251,17 +293,25 @@ func (s *search) fill(ctx context.Context) error {
 	}
 	for i, ref := range noVector {
 		if len(cosines[i]) > 0 {
-			c, most := s.candidate(ref), slices.Max(cosines[i])
-			c.vector, c.best = leg{score: most, known: true}, slices.Index(cosines[i], most)
+			c := s.candidate(ref)
+			c.vector = bestLeg(cosines[i])
+			c.best = slices.Index(cosines[i], c.vector.score)
 		}
 	}
 	return nil
 }
 
+func (s *search) fuser() fuser {
+	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.engine.embedder.Calibration()}
+}
+
+// bestLeg is the vector leg of a document that it did not find: the largest cosine of its passages.
+func bestLeg(cosines []float64) leg { return leg{score: slices.Max(cosines), known: true} }
+
 // fuse ranks the candidates and counts them.
 func (s *search) fuse(context.Context) error {
 	p := s.plan
-	s.bestWords = fuser{p.Mode, p.Fusion, p.alpha, s.wordCeiling, s.engine.embedder.Calibration()}.rank(s.candidates)
+	s.bestWords = s.fuser().rank(s.candidates)
 	switch p.Mode {
 	case Keyword:
 		s.total = Total{s.wordTotal, "eq", "keyword"}

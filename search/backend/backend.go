@@ -110,8 +110,9 @@ type Subset struct {
 
 // Selection is a set of documents that a [Subset] chose; only its backend can read it.
 type Selection interface {
-	Len() int      // documents in the set
-	Partial() bool // some that belong to the set may be missing; none is in it wrongly
+	Len() int              // documents in the set
+	Contains(ref Ref) bool //
+	Partial() bool         // some that belong to the set may be missing; none is in it wrongly
 }
 
 // Words is a keyword query.

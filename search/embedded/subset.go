@@ -32,6 +32,9 @@ type selection struct {
 // Len implements backend.Selection.
 func (s *selection) Len() int { return int(s.documents.GetCardinality()) }
 
+// Contains implements backend.Selection.
+func (s *selection) Contains(ref backend.Ref) bool { return s.documents.Contains(uint32(ref)) }
+
 // Partial implements backend.Selection.
 func (s *selection) Partial() bool { return s.partial }
 

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"searchd/search"
+)
+
+func TestBatchAnswersEach(t *testing.T) {
+	f := newFixture(t, Options{})
+	var got struct {
+		Results []struct {
+			Hits  []search.Hit   `json:"hits"`
+			Error *itemAnswerErr `json:"error"`
+		} `json:"results"`
+		RequestID string `json:"request_id"`
+	}
+	body := `{"searches":[{"q":"pancakes"},{"q":""},{"q":"x","nonsense":1},{"q":"x","limit":"3"},{"q":"dough","limit":1}]}`
+	f.do("POST", "/v1/collections/docs/search/batch", body).want(200, &got)
+	if len(got.Results) != 5 || got.RequestID == "" {
+		t.Fatalf("answer %+v", got)
+	}
+	for i, want := range []string{"", "invalid_request", "invalid_request", "invalid_request", ""} {
+		r := got.Results[i]
+		if want == "" && (r.Error != nil || len(r.Hits) == 0) || want != "" && (r.Error == nil || r.Error.Code != want) {
+			t.Errorf("result %d = %+v, %+v, want code %q", i, r.Hits, r.Error, want)
+		}
+	}
+	f.do("POST", "/v1/collections/docs/search/batch", `{"searches":[]}`).problem(400, "invalid_request", "/searches")
+	f.do("POST", "/v1/collections/docs/search/batch", `{"searches":[`+strings.Repeat(`{"q":"x"},`, 100)+`{"q":"x"}]}`).problem(400, "invalid_request", "/searches")
+	f.do("POST", "/v1/collections/none/search/batch", `{"searches":[{"q":"x"}]}`).problem(404, "collection_not_found", "")
+}
+
+func TestSimilarAndExplainRoutes(t *testing.T) {
+	f := newFixture(t, Options{})
+	var res search.Response
+	f.do("POST", "/v1/collections/docs/similar", `{"ids":["a1"],"limit":2}`).want(200, &res)
+	if len(res.Hits) == 0 || res.RequestID == "" {
+		t.Errorf("similar: %+v", res)
+	}
+	f.do("POST", "/v1/collections/docs/similar", `{"ids":["gone"]}`).problem(404, "document_not_found", "")
+	f.do("POST", "/v1/collections/docs/similar", `{}`).problem(400, "invalid_request", "/ids")
+	f.do("POST", "/v1/collections/docs/similar", `{"q":"x"}`).problem(400, "invalid_request", "/q")
+	var x search.Explanation
+	f.do("GET", "/v1/collections/docs/explain/notes%2Fb%202.md?q=dough", "").want(200, &x)
+	if x.Rank != 1 || x.Hit.ID != "notes/b 2.md" || x.RequestID == "" {
+		t.Errorf("explain: %+v", x)
+	}
+	f.do("GET", "/v1/collections/docs/explain/gone?q=dough", "").problem(404, "document_not_found", "")
+	f.do("GET", "/v1/collections/docs/explain/a1?q=dough&wrong=1", "").problem(400, "invalid_request", "/wrong")
+}
+
+// TestQueryFormsAgree asks the engine the same by query string and by body.
+func TestQueryFormsAgree(t *testing.T) {
+	params := `q="flip pancakes" -waffle&syntax=operators&fields=title^3,text&facets=lang,year&sort=year:desc,_score&diversity=0&sentences=true&operator=and`
+	values := url.Values{}
+	for _, p := range strings.Split(params, "&") {
+		name, v, _ := strings.Cut(p, "=")
+		values.Set(name, v)
+	}
+	r := newFixture(t, Options{}).request("GET", "/x?"+values.Encode(), nil)
+	got, err := queryOf(queryParams(r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want search.Query
+	body := `{"q":"\"flip pancakes\" -waffle","syntax":"operators","fields":["title^3","text"],"facets":["lang",{"field":"year"}],"sort":["year:desc",{"field":"_score"}],"sentences":true,"operator":"and"}`
+	if err := decodeStrict([]byte(body), &want); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := json.Marshal(got)
+	b, _ := json.Marshal(want)
+	if string(a) != string(b) {
+		t.Errorf("by query string %s\nby body %s", a, b)
+	}
+}

@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// Similar asks for documents that are like others. IDs, Text or both are needed; the zero value of each other field means the server's
+// default.
+type Similar struct {
+	IDs           []string  `json:"ids,omitempty"`          // documents that hits are like
+	NegativeIDs   []string  `json:"negative_ids,omitempty"` // and unlike
+	Text          string    `json:"text,omitempty"`         // a text that hits are like
+	Filter        string    `json:"filter,omitempty"`
+	Window        int       `json:"window,omitempty"`
+	Limit         int       `json:"limit,omitempty"`
+	Offset        int       `json:"offset,omitempty"`
+	Passages      int       `json:"passages,omitempty"`
+	MinSimilarity float64   `json:"min_similarity,omitempty"`
+	Diversity     float64   `json:"diversity,omitempty"`
+	Facets        []Facet   `json:"facets,omitempty"`
+	Sort          []SortKey `json:"sort,omitempty"`
+	Sentences     bool      `json:"sentences,omitempty"`
+	Explain       bool      `json:"explain,omitempty"`
+}
+
+// Similar finds documents that are like others; ErrNotFound, ErrInvalid.
+func (c *Client) Similar(ctx context.Context, collection string, q Similar) (*Response, error) {
+	out := &Response{}
+	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/similar"}, q, out)
+	return out, err
+}
+
+// BatchResult answers one query of a batch: Error is nil, or says why the rest is empty.
+type BatchResult struct {
+	Response
+	Error *ResultError `json:"error"`
+}
+
+// SearchBatch answers at most 100 queries with one request, in their order; ErrNotFound, ErrInvalid of the whole.
+func (c *Client) SearchBatch(ctx context.Context, collection string, queries []Query) ([]BatchResult, error) {
+	var out struct {
+		Results []BatchResult `json:"results"`
+	}
+	body := map[string]any{"searches": queries}
+	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search/batch"}, body, &out)
+	return out.Results, err
+}
+
+// Explanation says why a document ranks where it does: Rank from 1, or 0 with a Reason (filter, phrase, no_words, min_similarity, window,
+// rerank_window). Hit is as a search would show it.
+type Explanation struct {
+	Rank   int    `json:"rank"`
+	Reason string `json:"reason"`
+	Ranked int    `json:"ranked"`
+	Total  Total  `json:"total"`
+	Hit    Hit    `json:"hit"`
+}
+
+// Explain says why a document ranks where it does for a query in its default settings; ErrNotFound, ErrInvalid.
+func (c *Client) Explain(ctx context.Context, collection, id, q string) (*Explanation, error) {
+	out := &Explanation{}
+	path := collectionPath(collection) + "/explain/" + url.PathEscape(id) + "?" + url.Values{"q": {q}}.Encode()
+	_, err := c.do(ctx, call{method: http.MethodGet, path: path}, out)
+	return out, err
+}

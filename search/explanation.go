@@ -1,0 +1,135 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"searchd/search/backend"
+)
+
+// Reasons why a document is not among the results of a query.
+const (
+	ReasonFilter     = "filter"         // it does not pass the filter
+	ReasonText       = "phrase"         // it lacks a phrase of the query, or has what the query excludes
+	ReasonWords      = "no_words"       // keyword mode: it has none of the query's words, or with the operator and not all
+	ReasonSimilarity = "min_similarity" // semantic mode: its cosine is smaller
+	ReasonWindow     = "window"         // more documents than the window holds are better in each leg
+	ReasonRerank     = "rerank_window"  // it was not among the first that are re-ranked
+)
+
+// Explanation says why a document ranks where it does for a query.
+type Explanation struct {
+	Rank      int                `json:"rank"`             // from 1; 0 where it is not among the results
+	Reason    string             `json:"reason,omitempty"` // then: filter, phrase, no_words, min_similarity, window, rerank_window
+	Ranked    int                `json:"ranked"`           // documents that were ranked
+	Total     Total              `json:"total"`
+	Hit       Hit                `json:"hit"` // as a search would show it; its score is what it would have, had it been ranked
+	Query     *QueryText         `json:"query,omitempty"`
+	TookMS    float64            `json:"took_ms"`
+	TimingsMS map[string]float64 `json:"timings_ms"`
+	Degraded  bool               `json:"degraded"`
+	Degrade   string             `json:"degraded_reason,omitempty"`
+	RequestID string             `json:"request_id,omitempty"` // set by the server
+}
+
+// Explain says why a document ranks where it does for a query, whether or not it is on the page that Limit and Offset name: these are not
+// looked at. It returns [ErrDocumentNotFound] where there is none of this id.
+func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*Explanation, error) {
+	start := time.Now()
+	if err := CheckID(id); err != nil {
+		return nil, err
+	}
+	one := 1
+	q.Offset, q.Limit, q.Explain, q.Facets = 0, &one, true, nil
+	s, err := e.newSearch(ctx, collection, q)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := e.backend.Lookup(ctx, s.collection, []string{id})
+	if err != nil {
+		return nil, translate(err)
+	}
+	if docs[0] == nil {
+		return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, id, collection)
+	}
+	if s.plan.limit = s.plan.Window; s.plan.Mode == Keyword && len(s.plan.sort) > 0 {
+		s.plan.limit = MaxWindow
+	}
+	if err := s.run(ctx, s.ranking()); err != nil {
+		return nil, err
+	}
+	x := &Explanation{Ranked: len(s.candidates), Total: s.total}
+	c, err := s.place(ctx, docs[0], x)
+	if err != nil {
+		return nil, translate(err)
+	}
+	s.page = []candidate{c}
+	if err := s.run(ctx, s.showing()); err != nil {
+		return nil, err
+	}
+	if len(s.hits) == 0 {
+		return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, id, collection)
+	}
+	x.Hit = s.hits[0]
+	if s.plan.text.operators() {
+		x.Query = &s.plan.text
+	}
+	x.TookMS, x.TimingsMS, x.Degraded, x.Degrade = milliseconds(start), s.timings, s.degraded != "", s.degraded
+	return x, nil
+}
+
+// place finds a document among the candidates. One that is not there gets the scores that it would have, and the reason.
+func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation) (candidate, error) {
+	for i, c := range s.candidates {
+		if c.ref == d.Ref {
+			x.Rank = i + 1
+			return c, nil
+		}
+	}
+	c := candidate{ref: d.Ref}
+	f := s.fuser()
+	if s.plan.Mode != Semantic {
+		scores, err := s.engine.backend.WordScores(ctx, s.collection, s.plan.words, []backend.Ref{d.Ref})
+		if err != nil {
+			return c, err
+		}
+		c.words = leg{score: scores[0], known: true}
+		if s.bestWords > 0 {
+			c.words.norm = min(1, c.words.score/s.bestWords)
+		}
+	}
+	if s.plan.Mode != Keyword {
+		cosines, err := s.engine.backend.Cosines(ctx, s.collection, s.vector, []backend.Ref{d.Ref})
+		if err != nil {
+			return c, err
+		}
+		if len(cosines[0]) > 0 {
+			c.vector = bestLeg(cosines[0])
+			c.vector.norm = f.cosine(c.vector.score)
+		}
+	}
+	c.score = f.score(&c)
+	x.Reason = s.reason(c, d)
+	return c, nil
+}
+
+// reason says why a document is no candidate.
+func (s *search) reason(c candidate, d *backend.Document) string {
+	if s.plan.filter != nil {
+		if parts, err := s.record.Settings.Fields.Split(d.Fields); err == nil && !s.plan.filter.Match(parts.Values) {
+			return ReasonFilter
+		}
+	}
+	switch {
+	case s.selection != nil && !s.selection.Contains(d.Ref):
+		return ReasonText
+	case s.plan.Mode == Keyword && c.words.score == 0:
+		return ReasonWords
+	case s.plan.Mode == Semantic && c.vector.score < s.plan.MinSimilarity:
+		return ReasonSimilarity
+	case s.plan.Rerank:
+		return ReasonRerank
+	}
+	return ReasonWindow
+}

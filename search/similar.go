@@ -1,0 +1,186 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"searchd/search/backend"
+)
+
+// maxSimilarIDs is the most documents, positive and negative ones each, of a [Similar].
+const maxSimilarIDs = 100
+
+// Similar asks for documents that are like others. The zero value of each field but IDs, NegativeIDs and Text means its default, as in
+// [Query].
+//
+// The vector that is searched for: each document counts with the mean of its passages' vectors, Text with the mean of the vectors of the
+// passages that it would be cut into. With p the mean of IDs and Text together and n that of NegativeIDs it is p, or p + (p - n), at unit
+// length. Documents named by IDs and NegativeIDs are not among the hits.
+type Similar struct {
+	IDs         []string `json:"ids,omitempty"`          // documents of the collection that hits are like, at most 100
+	NegativeIDs []string `json:"negative_ids,omitempty"` // and unlike, at most 100
+	Text        string   `json:"text,omitempty"`         // a text that hits are like; IDs, Text or both are needed
+
+	Filter        string    `json:"filter,omitempty"`
+	Window        int       `json:"window,omitempty"`
+	Limit         *int      `json:"limit,omitempty"`
+	Offset        int       `json:"offset,omitempty"`
+	Passages      int       `json:"passages,omitempty"`
+	MinSimilarity float64   `json:"min_similarity,omitempty"`
+	Diversity     float64   `json:"diversity,omitempty"`
+	Facets        []Facet   `json:"facets,omitempty"`
+	Sort          []SortKey `json:"sort,omitempty"`
+	Sentences     bool      `json:"sentences,omitempty"`
+	Explain       bool      `json:"explain,omitempty"`
+}
+
+// query returns the query that a Similar is, but for its vector.
+func (q Similar) query() Query {
+	never := false
+	return Query{
+		Mode: Semantic, Filter: q.Filter, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Passages: q.Passages, MinSimilarity: q.MinSimilarity,
+		Diversity: q.Diversity, Facets: q.Facets, Sort: q.Sort, Sentences: q.Sentences, Explain: q.Explain, Highlight: &never, likeness: true,
+	}
+}
+
+// check names every wrong field at once.
+func (q Similar) check() error {
+	var wrong fieldErrors
+	for _, ids := range []struct {
+		field string
+		ids   []string
+	}{{"ids", q.IDs}, {"negative_ids", q.NegativeIDs}} {
+		if len(ids.ids) > maxSimilarIDs {
+			wrong.add(ids.field, len(ids.ids), fmt.Sprintf("at most %d ids", maxSimilarIDs))
+			continue
+		}
+		for i, id := range ids.ids {
+			if CheckID(id) != nil {
+				wrong.add(fmt.Sprintf("%s[%d]", ids.field, i), id, fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", maxIDBytes))
+			}
+		}
+	}
+	switch {
+	case len(q.IDs) == 0 && q.Text == "":
+		wrong.add("ids", "none", "ids of documents, a text, or both; negative_ids alone are like nothing")
+	case q.Text != "" && (strings.TrimSpace(q.Text) == "" || !utf8.ValidString(q.Text) || len(q.Text) > MaxQueryBytes):
+		wrong.add("text", q.Text, fmt.Sprintf("1 to %d bytes of UTF-8 that are not all white space", MaxQueryBytes))
+	}
+	return wrong.err()
+}
+
+// Similar finds documents that are like others. It returns [ErrDocumentNotFound] where one that it is given is not there.
+func (e *Engine) Similar(ctx context.Context, collection string, q Similar) (*Response, error) {
+	start := time.Now()
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	s, err := e.newSearch(ctx, collection, q.query())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.liken(ctx, q); err != nil {
+		return nil, translate(err)
+	}
+	s.time("embed", start)
+	return s.answer(ctx, start)
+}
+
+// liken sets the vector to search for and the documents that are not looked for.
+func (s *search) liken(ctx context.Context, q Similar) error {
+	s.except = map[backend.Ref]bool{}
+	like, err := s.meanOf(ctx, q.IDs)
+	if err != nil {
+		return err
+	}
+	n := float32(len(q.IDs))
+	if q.Text != "" {
+		v, err := s.textMean(ctx, q.Text)
+		if err != nil {
+			return err
+		}
+		add(&like, v, 1/(n+1), n/(n+1))
+	}
+	if len(q.NegativeIDs) > 0 {
+		unlike, err := s.meanOf(ctx, q.NegativeIDs)
+		if err != nil {
+			return err
+		}
+		add(&like, unlike, -1, 2)
+	}
+	if !normalize(like) {
+		return &FieldError{"negative_ids", strings.Join(q.NegativeIDs, ", "), "documents unlike those that hits shall be like: what is left of them has no direction"}
+	}
+	s.vector = like
+	return nil
+}
+
+// add sets *sum to keep·*sum + w·v.
+func add(sum *[]float32, v []float32, w, keep float32) {
+	if *sum == nil {
+		*sum = make([]float32, len(v))
+	}
+	for i := range *sum {
+		(*sum)[i] = keep*(*sum)[i] + w*v[i]
+	}
+}
+
+// meanOf returns the mean of the vectors of documents, nil for none, and takes them out of what is looked for.
+func (s *search) meanOf(ctx context.Context, ids []string) ([]float32, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	docs, err := s.engine.backend.Lookup(ctx, s.collection, ids)
+	if err != nil {
+		return nil, err
+	}
+	var mean []float32
+	for i, d := range docs {
+		if d == nil {
+			return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, ids[i], s.collection)
+		}
+		s.except[d.Ref] = true
+		passages := make([]backend.PassageRef, len(d.Passages))
+		for j := range d.Passages {
+			passages[j] = backend.PassageRef{Ref: d.Ref, Ordinal: j}
+		}
+		vectors, err := s.engine.backend.Vectors(ctx, s.collection, passages)
+		if err != nil {
+			return nil, err
+		}
+		add(&mean, meanVector(vectors, s.record.Model.Dimension), 1/float32(len(ids)), 1)
+	}
+	return mean, nil
+}
+
+// meanVector returns the mean of vectors, those that are nil left out, at unit length; zero where it has no direction.
+func meanVector(vectors [][]float32, dim int) []float32 {
+	mean := make([]float32, dim)
+	for _, v := range vectors {
+		for i := range v {
+			mean[i] += v[i]
+		}
+	}
+	normalize(mean)
+	return mean
+}
+
+// textMean encodes a text as a document of its own and returns the mean of its passages.
+func (s *search) textMean(ctx context.Context, text string) ([]float32, error) {
+	budget := s.record.Model.MaxTokens
+	if n := s.record.Settings.Passages.MaxTokens; n > 0 {
+		budget = min(budget, n)
+	}
+	var texts []string
+	for _, sp := range (cutter{max(budget-specialTokens, 1), s.engine.embedder.CountTokens}).cut(text) {
+		texts = append(texts, text[sp.start:sp.end])
+	}
+	vectors, err := s.engine.sentences.vectors(ctx, s.engine.collector, texts)
+	if err != nil {
+		return nil, err
+	}
+	return meanVector(vectors, s.record.Model.Dimension), nil
+}
