@@ -271,17 +271,31 @@ func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deleteDocuments deletes the documents whose ids the body lists.
+// deleteDocuments deletes the documents whose ids the body lists, or those that pass its filter.
 func (s *Server) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
 	c, err := collectionName(r)
 	if err != nil {
 		return err
 	}
 	var b struct {
-		IDs []string `json:"ids"`
+		IDs    []string `json:"ids"`
+		Filter *string  `json:"filter"`
+		DryRun bool     `json:"dry_run"`
 	}
 	if err := decodeBody(r, false, &b); err != nil {
 		return err
+	}
+	switch {
+	case b.Filter != nil && b.IDs != nil:
+		return &search.FieldError{Field: "filter", Value: *b.Filter, Allowed: "ids or a filter, not both"}
+	case b.Filter != nil:
+		d, err := s.o.Engine.DeleteByFilter(r.Context(), c, *b.Filter, b.DryRun)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, d)
+	case b.DryRun:
+		return &search.FieldError{Field: "dry_run", Value: true, Allowed: "only with a filter"}
 	}
 	if len(b.IDs) == 0 || len(b.IDs) > maxItems {
 		return &search.FieldError{Field: "ids", Value: len(b.IDs), Allowed: fmt.Sprintf("1 to %d ids", maxItems)}

@@ -60,6 +60,7 @@ type Documents interface {
 type Deleter interface {
 	DeleteDocument(ctx context.Context, collection, id string, ifRevision *uint64) (search.ItemResult, error)
 	DeleteDocuments(ctx context.Context, collection string, ids []string) ([]search.ItemResult, error)
+	DeleteByFilter(ctx context.Context, collection, filter string, dryRun bool) (search.Deletion, error)
 }
 
 // Embedder turns texts, or their tokens, into vectors.

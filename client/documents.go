@@ -136,6 +136,26 @@ func (c *Client) DeleteDocuments(ctx context.Context, collection string, ids []s
 	return results, nil
 }
 
+// DeleteByFilter deletes the documents that pass a filter, or with dryRun only counts them; it sends the request again until all are
+// gone. It returns how many passed and how many were deleted; ErrInvalid.
+func (c *Client) DeleteByFilter(ctx context.Context, collection, filter string, dryRun bool) (matched, deleted int, err error) {
+	for {
+		var out struct {
+			Matched  int  `json:"matched"`
+			Deleted  int  `json:"deleted"`
+			Complete bool `json:"complete"`
+		}
+		body := map[string]any{"filter": filter, "dry_run": dryRun}
+		if _, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/documents/delete"}, body, &out); err != nil {
+			return matched, deleted, err
+		}
+		matched, deleted = matched+out.Matched, deleted+out.Deleted
+		if out.Complete || dryRun || out.Deleted == 0 {
+			return matched, deleted, nil
+		}
+	}
+}
+
 // Documents goes through all documents of a collection, a page at a time. The first error ends it.
 func (c *Client) Documents(ctx context.Context, collection string) iter.Seq2[*StoredDocument, error] {
 	return func(yield func(*StoredDocument, error) bool) {

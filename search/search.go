@@ -50,7 +50,7 @@ type step struct {
 func (s *search) ranking() []step {
 	p := s.plan
 	return []step{
-		{"embed", s.vector == nil, s.embed},                    // 1 the query's vector, with the checkpoint's prompt
+		{"embed", s.vector == nil, s.embed},         // 1 the query's vector, with the checkpoint's prompt
 		{"filter", true, s.filter},                  // 2 the documents that may be found
 		{"find", true, s.find},                      // 3 both legs side by side, best passage per document
 		{"fill", true, s.fill},                      // 4 the missing leg of each candidate
@@ -112,21 +112,22 @@ type search struct {
 	record     record
 	plan       *plan
 
-	vector      []float32            // of the query; nil without the vector leg
-	except      map[backend.Ref]bool // documents that are not looked for; the vector leg alone obeys
-	selection   backend.Selection    // nil: all documents
-	candidates  []candidate
-	byRef       map[backend.Ref]int // position in candidates, until they are ranked
-	wordTotal   int                 // documents that match by words, beyond the window too
-	wordCeiling float64             // a BM25 that no document can exceed
-	wordSet     backend.Selection   // all documents that match by words, where facets or a sort need them
-	bestWords   float64             // the BM25 that counts as a full match
-	nearFull    bool                // the vector leg filled its window: there may be more
-	page        []candidate
-	hits        []Hit
-	total       Total
-	facets      map[string]FacetCounts
-	degraded    string
+	vector       []float32            // of the query; nil without the vector leg
+	except       map[backend.Ref]bool // documents that are not looked for; the vector leg alone obeys
+	selection    backend.Selection    // nil: all documents
+	candidates   []candidate
+	byRef        map[backend.Ref]int // position in candidates, until they are ranked
+	wordTotal    int                 // documents that match by words, beyond the window too
+	wordCeiling  float64             // a BM25 that no document can exceed
+	wordSet      backend.Selection   // all documents that match by words, where facets or a sort need them
+	bestWords    float64             // the BM25 that counts as a full match
+	wordsPartial bool                // the keyword index is being filled
+	nearFull     bool                // the vector leg filled its window: there may be more
+	page         []candidate
+	hits         []Hit
+	total        Total
+	facets       map[string]FacetCounts
+	degraded     string
 
 	timing  sync.Mutex
 	timings map[string]float64
@@ -142,18 +143,31 @@ func milliseconds(since time.Time) float64 {
 	return math.Round(float64(time.Since(since).Nanoseconds())/1e3) / 1e3
 }
 
+// embedShare is the part of the time that is left which encoding the query of a hybrid search may take; the rest is for the words.
+const embedShare = 0.6
+
 // embed encodes the query. A hybrid search whose query cannot be encoded goes on with words alone and says so.
 func (s *search) embed(ctx context.Context) error {
 	if s.plan.Mode == Keyword || s.vector != nil {
 		return nil
 	}
-	v, err := s.engine.queries.vector(ctx, s.engine.collector, s.plan.text.Text)
-	if err != nil {
-		if s.plan.Mode == Hybrid && ctx.Err() == nil {
-			s.plan.Mode, s.degraded = Keyword, "the query could not be encoded: keyword results only"
-			return nil
-		}
+	limited := ctx
+	if end, ok := ctx.Deadline(); ok && s.plan.Mode == Hybrid {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, time.Duration(embedShare*float64(time.Until(end))))
+		defer cancel()
+	}
+	v, err := s.engine.queries.vector(limited, s.engine.collector, s.plan.text.Text)
+	switch {
+	case err == nil:
+	case s.plan.Mode != Hybrid || ctx.Err() != nil:
 		return err
+	case limited.Err() != nil:
+		s.plan.Mode, s.degraded = Keyword, "encoding the query took too long: keyword results only"
+		return nil
+	default:
+		s.plan.Mode, s.degraded = Keyword, "the query could not be encoded: keyword results only"
+		return nil
 	}
 	s.vector = v
 	return nil
@@ -220,7 +234,7 @@ func (s *search) find(ctx context.Context) error {
 	if nearErr != nil {
 		return nearErr
 	}
-	s.wordTotal, s.wordCeiling, s.wordSet = words.Total, words.Ceiling, words.All
+	s.wordTotal, s.wordCeiling, s.wordSet, s.wordsPartial = words.Total, words.Ceiling, words.All, words.Partial
 	s.byRef = make(map[backend.Ref]int, len(words.Matches)+len(near))
 	for i, m := range words.Matches {
 		s.candidate(m.Ref).words = leg{rank: i + 1, score: m.Score, known: true}
@@ -252,15 +266,21 @@ func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 		}
 		seen := make(map[backend.Ref]bool, s.plan.Window)
 		best := make([]backend.PassageMatch, 0, s.plan.Window)
+		more := false // documents beyond the window
 		for _, m := range found {
-			if !seen[m.Ref] && !s.except[m.Ref] && m.Cosine >= s.plan.MinSimilarity && len(best) < s.plan.Window {
+			switch {
+			case seen[m.Ref] || s.except[m.Ref] || m.Cosine < s.plan.MinSimilarity:
+			case len(best) == s.plan.Window:
+				more = true
+			default:
 				seen[m.Ref] = true
 				best = append(best, m)
 			}
 		}
 		cut := len(found) > 0 && found[len(found)-1].Cosine < s.plan.MinSimilarity
-		s.nearFull = len(best) == s.plan.Window
-		if s.nearFull || len(found) < k || cut || k > 64*MaxWindow {
+		all := len(found) < k || cut
+		full := len(best) == s.plan.Window
+		if s.nearFull = more || !all; full || all || k > 64*MaxWindow {
 			return best, nil
 		}
 	}
@@ -325,7 +345,7 @@ func (s *search) fuse(context.Context) error {
 			}
 		}
 	}
-	if s.nearFull || s.selection != nil && s.selection.Partial() {
+	if s.nearFull || s.wordsPartial || s.selection != nil && s.selection.Partial() {
 		s.total.Relation = "gte"
 	}
 	return nil

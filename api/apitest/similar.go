@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"searchd/index/filter"
 	"searchd/search"
 )
 
@@ -47,4 +48,21 @@ func (e *Engine) Explain(ctx context.Context, name, id string, q search.Query) (
 		}
 	}
 	return nil, fmt.Errorf("%w: %s", search.ErrDocumentNotFound, id)
+}
+
+// DeleteByFilter implements api.Engine: every filter passes all documents.
+func (e *Engine) DeleteByFilter(ctx context.Context, name, text string, dryRun bool) (search.Deletion, error) {
+	if _, err := filter.Parse(text); err != nil {
+		return search.Deletion{}, &search.FieldError{Field: "filter", Value: text, Allowed: err.Error()}
+	}
+	docs, _, err := e.Documents(ctx, name, "", 1000)
+	if err != nil || dryRun {
+		return search.Deletion{Matched: len(docs), Complete: true}, err
+	}
+	ids := make([]string, len(docs))
+	for i, d := range docs {
+		ids[i] = d.ID
+	}
+	_, err = e.DeleteDocuments(ctx, name, ids)
+	return search.Deletion{Matched: len(docs), Deleted: len(docs), Complete: true}, err
 }

@@ -13,7 +13,7 @@
 //	not        = "NOT" not | "(" or ")" | condition
 //	condition  = field ( "=" | "!=" ) value
 //	           | field ( "<" | "<=" | ">" | ">=" ) ( string | number )
-//	           | field [ "NOT" ] "IN" "[" value { "," value } "]"
+//	           | field [ "NOT" ] "IN" ( "[" value { "," value } "]" | "(" value { "," value } ")" )
 //	           | field [ "NOT" ] "EXISTS"
 //	field      = name { "." name } | "`" any text "`"
 //	name       = letter or "_", then letters, digits, "_" and "-"

@@ -228,12 +228,17 @@ func (p *parser) comparison(field string) (Expr, error) {
 	return e, nil
 }
 
-// list = "IN" "[" value { "," value } "]"
+// list = "IN" ( "[" value { "," value } "]" | "(" value { "," value } ")" )
 func (p *parser) list() ([]Value, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	if p.tok.kind != tokOpenList {
+	end, endText := tokCloseList, "]"
+	switch p.tok.kind {
+	case tokOpenList:
+	case tokOpen: // as SQL writes it
+		end, endText = tokClose, ")"
+	default:
 		return nil, p.expected("[ after IN")
 	}
 	var values []Value
@@ -251,10 +256,10 @@ func (p *parser) list() ([]Value, error) {
 		values = append(values, v)
 		switch p.tok.kind {
 		case tokComma:
-		case tokCloseList:
+		case end:
 			return values, p.advance()
 		default:
-			return nil, p.expected(", or ]")
+			return nil, p.expected(", or " + endText)
 		}
 	}
 }

@@ -140,6 +140,7 @@ type WordMatches struct {
 	Matches []Match
 	Total   int       // documents that match, beyond k too
 	Ceiling float64   // a score that no document can exceed; terms that no document has count too
+	Partial bool      // the index is being filled: documents may be missing
 	All     Selection // nil where it was not asked for
 }
 
@@ -268,6 +269,8 @@ type WordFinder interface {
 type SetReader interface {
 	// Set returns the documents of sel, nil meaning none here, and those of refs.
 	Set(ctx context.Context, collection string, sel Selection, refs []Ref) (Selection, error)
+	// Refs returns the n lowest refs of a set that are not below from.
+	Refs(ctx context.Context, collection string, set Selection, from Ref, n int) ([]Ref, error)
 	// Facets counts values over a set.
 	Facets(ctx context.Context, collection string, facets []Facet, set Selection) ([]FacetCounts, error)
 	// Order returns the first k documents of a set in the order of keys, those without a value last, equal ones by ref.

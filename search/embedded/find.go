@@ -45,7 +45,7 @@ func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int
 	}
 	defer release()
 	allow, _ := bitmaps(sel)
-	var out backend.WordMatches
+	out := backend.WordMatches{Partial: c.rebuild.words.Load()} // before the search: it may end meanwhile
 	var hits []keyword.Hit
 	if q.All {
 		var all *roaring.Bitmap

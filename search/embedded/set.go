@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -21,6 +22,19 @@ func (b *Backend) Set(_ context.Context, _ string, sel backend.Selection, refs [
 		docs.Add(uint32(ref))
 	}
 	return &selection{documents: docs}, nil
+}
+
+// Refs returns the n lowest refs of a set that are not below from.
+func (b *Backend) Refs(_ context.Context, _ string, set backend.Selection, from backend.Ref, n int) ([]backend.Ref, error) {
+	var refs []backend.Ref
+	if from > math.MaxUint32 {
+		return nil, nil
+	}
+	it := set.(*selection).documents.Iterator()
+	for it.AdvanceIfNeeded(uint32(from)); it.HasNext() && len(refs) < n; {
+		refs = append(refs, refOf(it.Next()))
+	}
+	return refs, nil
 }
 
 // Facets counts values over a set.

@@ -85,7 +85,7 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 	} else {
 		check.doubtful.And(docs)
 	}
-	sel := &selection{documents: docs}
+	sel := &selection{documents: docs, partial: c.rebuild.words.Load()}
 	if !check.doubtful.IsEmpty() {
 		passed, whole, err := check.run(ctx, c.query(s.Rank))
 		if err != nil {
@@ -93,7 +93,7 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 		}
 		docs.AndNot(check.doubtful)
 		docs.Or(passed)
-		sel.partial = !whole
+		sel.partial = sel.partial || !whole
 	}
 	sel.slots = c.slots.of(docs)
 	return sel, nil

@@ -1,0 +1,147 @@
+package search
+
+import (
+	"context"
+	"time"
+
+	"searchd/index/filter"
+	"searchd/search/backend"
+)
+
+// Deletion answers [Engine.DeleteByFilter].
+type Deletion struct {
+	Matched  int  `json:"matched"`  // documents that pass the filter; with Complete false, of those that were looked at
+	Deleted  int  `json:"deleted"`  // none in a dry run
+	Complete bool `json:"complete"` // false: the time was up; the same call again goes on
+}
+
+// deletionPage is how many documents are looked at, and deleted in one transaction, at a time.
+const deletionPage = 512
+
+// deletionShare is the part of the time that is left after which no further page is begun.
+const deletionShare = 0.7
+
+// DeleteByFilter deletes the documents that pass a filter, or with dryRun only counts them. Each is looked at as it is stored, and one
+// that changes meanwhile is judged by what it has become. Pages are committed one after another; near the deadline of ctx it
+// stops between two and says so. It returns a [FieldError] for a filter that cannot be read or is empty.
+func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dryRun bool) (Deletion, error) {
+	var out Deletion
+	c, rec, err := e.open(ctx, collection)
+	if err != nil {
+		return out, err
+	}
+	expr, err := filter.Parse(text)
+	if err != nil {
+		return out, &FieldError{"filter", text, err.Error()}
+	}
+	d := deletion{engine: e, collection: c.Name, record: rec, expr: expr, dryRun: dryRun, out: &out}
+	if end, ok := ctx.Deadline(); ok {
+		d.until = time.Now().Add(time.Duration(deletionShare * float64(time.Until(end))))
+	}
+	sel, err := e.backend.Select(ctx, c.Name, backend.Subset{Filter: expr})
+	if err == nil && sel.Partial() { // the index does not know all documents yet
+		err = d.scan(ctx)
+	} else if err == nil {
+		err = d.selected(ctx, sel)
+	}
+	return out, translate(err)
+}
+
+// deletion is one DeleteByFilter under way.
+type deletion struct {
+	engine     *Engine
+	collection string
+	record     record
+	expr       filter.Expr
+	dryRun     bool
+	until      time.Time // zero: no end
+	out        *Deletion
+}
+
+func (d *deletion) late() bool { return !d.until.IsZero() && time.Now().After(d.until) }
+
+// selected deletes the documents of a selection.
+func (d *deletion) selected(ctx context.Context, sel backend.Selection) error {
+	for from := backend.Ref(0); !d.late(); {
+		refs, err := d.engine.backend.Refs(ctx, d.collection, sel, from, deletionPage)
+		if err != nil {
+			return err
+		}
+		if len(refs) == 0 {
+			d.out.Complete = true
+			return nil
+		}
+		docs, err := d.engine.backend.Fetch(ctx, d.collection, refs)
+		if err != nil {
+			return err
+		}
+		if err := d.page(ctx, docs); err != nil {
+			return err
+		}
+		from = refs[len(refs)-1] + 1
+	}
+	return nil
+}
+
+// scan goes through all documents.
+func (d *deletion) scan(ctx context.Context) error {
+	for cursor := ""; !d.late(); {
+		docs, next, err := d.engine.backend.List(ctx, d.collection, cursor, deletionPage)
+		if err != nil {
+			return err
+		}
+		if err := d.page(ctx, docs); err != nil {
+			return err
+		}
+		if cursor = next; cursor == "" {
+			d.out.Complete = true
+			return nil
+		}
+	}
+	return nil
+}
+
+// page deletes those of docs, some of which may be nil, that pass the filter.
+func (d *deletion) page(ctx context.Context, docs []*backend.Document) error {
+	for len(docs) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var writes []backend.Write
+		for _, doc := range docs {
+			if doc == nil {
+				continue
+			}
+			parts, err := d.record.Settings.Fields.Split(doc.Fields)
+			if err != nil {
+				return err
+			}
+			if d.expr.Match(parts.Values) {
+				writes = append(writes, backend.Write{ID: doc.ID, Delete: true, IfRevision: &doc.Revision})
+			}
+		}
+		d.out.Matched += len(writes)
+		if d.dryRun || len(writes) == 0 {
+			return nil
+		}
+		outcomes, err := d.engine.backend.Apply(ctx, d.collection, writes)
+		if err != nil {
+			return err
+		}
+		var changed []string
+		for i, o := range outcomes {
+			if o.Status == backend.Deleted {
+				d.out.Deleted++
+				continue
+			}
+			d.out.Matched--
+			if o.Status == backend.Conflict {
+				changed = append(changed, writes[i].ID)
+			}
+		}
+		if docs, err = d.engine.backend.Lookup(ctx, d.collection, changed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
