@@ -176,6 +176,9 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 // printFacet writes the values of a field with their counts.
 func printFacet(w io.Writer, name string, f search.FacetCounts) {
 	fmt.Fprintf(w, "\n%s:", name)
+	if len(f.Values) == 0 {
+		fmt.Fprint(w, "  no values")
+	}
 	for _, v := range f.Values {
 		fmt.Fprintf(w, "  %v (%d)", v.Value, v.Count)
 	}
