@@ -59,6 +59,9 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/collections/{collection}/similar", toSearch, s.similar, small, s.searches, find},
 		{"GET", "/v1/collections/{collection}/explain/{id}", toSearch, s.explain, 0, s.searches, find},
 
+		{"GET", "/v1/collections/{collection}/map", toSearch, s.getMap, 0, s.embeds, write},
+		{"POST", "/v1/collections/{collection}/map", toSearch, s.postMap, small, s.embeds, write},
+
 		{"GET", "/v1/aliases", any, s.listAliases, 0, nil, quick},
 		{"GET", "/v1/aliases/{alias}", any, s.alias, 0, nil, quick},
 		{"PUT", "/v1/aliases/{alias}", toManage, s.putAlias, small, s.writes, write},

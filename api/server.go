@@ -87,6 +87,11 @@ type Inspector interface {
 	Contributions(ctx context.Context, texts [2]string, o [2]search.EmbedOptions) (*search.Contribution, error)
 }
 
+// Mapper draws the passages of a collection as points.
+type Mapper interface {
+	Map(ctx context.Context, collection string, o search.MapOptions) (*search.Map, error)
+}
+
 // Engine is what a [Server] serves; [search.Engine] is one.
 type Engine interface {
 	Searcher
@@ -98,6 +103,7 @@ type Engine interface {
 	Embedder
 	Heads
 	Inspector
+	Mapper
 	Ready() error // nil when searches can be answered, else the reason
 }
 

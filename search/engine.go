@@ -32,7 +32,8 @@ type Engine struct {
 	backend   backend.Backend
 	catalog   *catalog
 	queries   *queryCache
-	sentences *textCache    // of hits
+	sentences *textCache // of hits
+	maps      mapCache
 	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
 
 	mu struct {

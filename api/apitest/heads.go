@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -222,4 +223,29 @@ func (e *Engine) DeleteDocument(ctx context.Context, name, id string, ifRevision
 	}
 	delete(c.docs, id)
 	return search.ItemResult{ID: id, Status: search.Deleted}, nil
+}
+
+// Map implements api.Engine: the passages stand on a line, in the order of their documents' ids.
+func (e *Engine) Map(ctx context.Context, name string, o search.MapOptions) (*search.Map, error) {
+	if err := e.enter(ctx, "Map"); err != nil {
+		return nil, err
+	}
+	if o.Limit != 0 && (o.Limit < search.MinMapPoints || o.Limit > search.MaxMapPoints) {
+		return nil, &search.FieldError{Field: "limit", Value: o.Limit, Allowed: "3 to 5000"}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, err := e.find(name)
+	if err != nil {
+		return nil, err
+	}
+	m := &search.Map{Points: []search.MapPoint{}, Fields: []search.MapField{}, Variance: []float64{1, 0}}
+	for _, id := range slices.Sorted(maps.Keys(c.docs)) {
+		m.Points = append(m.Points, search.MapPoint{ID: id, Title: id, At: []float32{float32(len(m.Points)), 0}})
+	}
+	m.Total = len(m.Points)
+	if o.Q != "" {
+		m.Query = &search.MapQuery{At: []float32{0, 0}, Nearest: []search.MapMatch{}}
+	}
+	return m, nil
 }

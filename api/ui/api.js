@@ -50,6 +50,8 @@ export const createCollection = (name, settings) => post('v1/collections', { nam
 export const search = (collection, query, signal) => post(within(collection, '/search'), query, signal);
 export const attention = (request, signal) => post('v1/attention', request, signal);
 
+export const map = (collection, options, signal) => post(within(collection, '/map'), options, signal);
+
 /** The query as a command for a shell. */
 export function curl(collection, query) {
   const quote = (s) => "'" + s.replaceAll("'", "'\\''") + "'";

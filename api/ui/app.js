@@ -27,6 +27,7 @@ const page = {
 const loaders = {
   search: () => loaded.search,
   compare: () => import('./compare.js').then((m) => new m.Compare($('view-compare'), page)),
+  map: () => import('./map.js').then((m) => new m.PassageMap($('view-map'), page)),
   inside: () => import('./inside.js').then((m) => new m.Inside($('view-inside'), page)),
 };
 

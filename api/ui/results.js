@@ -315,7 +315,7 @@ function teach(info) {
   return [el('p', { class: 'quiet' }, 'Type a question, a few words, or an exact name. Results come as you type.'),
     el('div', { class: 'teach' },
       part('words', 'By words', 'Counts the query’s words in each document; rare words weigh more, long documents count less. Finds names and exact terms.'),
-      part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: look `, el('a', { href: '?view=inside' }, 'inside'), '.'),
+      part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: see the `, el('a', { href: '?view=map' }, 'map'), ', and what is ', el('a', { href: '?view=inside' }, 'inside'), '.'),
       part('', 'Together', 'Both scores are brought to one scale and added. The slider says how much each counts; “why this result” shows the sum.'))];
 }
 

@@ -127,3 +127,52 @@ func TestPageCompare(t *testing.T) {
 	})
 	p.clean(t)
 }
+
+func TestPageMap(t *testing.T) {
+	base := serve(t, kitchen(t))
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?view=map"))
+	p.until(t, "document.querySelectorAll('.legend li').length > 1 && document.querySelector('.mapside').innerText.includes('passages.')")
+	colours := "(() => { const c = document.querySelector('.scatter'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const s = new Set(); for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) s.add(d[i] + ',' + d[i + 1] + ',' + d[i + 2]); return [...s]; })()"
+	dots := "[...document.querySelectorAll('.legend i')].map(i => getComputedStyle(i).backgroundColor.match(/\\d+/g).slice(0, 3).join(','))"
+
+	t.Run("points in the colours of a field", func(t *testing.T) {
+		p.js(t, "{ const s = document.querySelector('#mapColour'); s.value = 'lang'; s.dispatchEvent(new Event('change')); }")
+		p.until(t, "document.querySelector('.legend').innerText.includes('de') && location.search.includes('color=lang')")
+		if missing := eval[[]string](t, p, "(() => { const drawn = new Set("+colours+"); return "+dots+".filter(c => !drawn.has(c)); })()"); len(missing) > 0 {
+			t.Errorf("colours of the legend that no point has: %v", missing)
+		}
+	})
+	t.Run("the query among them", func(t *testing.T) {
+		p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "flip a pancake"))
+		p.until(t, "document.querySelector('.nearest li')?.textContent.startsWith('Fluffy pancakes for breakfast') === true")
+		p.js(t, "document.querySelector('.nearest button').click()")
+		p.until(t, "document.querySelector('.pointed h2')?.textContent === 'Fluffy pancakes for breakfast'")
+	})
+	t.Run("larger, moved, and back, by keys", func(t *testing.T) {
+		picture := "document.querySelector('.scatter').toDataURL()"
+		p.do(t, chromedp.Focus(chromedp.CSS(".scatter")))
+		before := eval[string](t, p, picture)
+		p.key(t, "+")
+		p.do(t, chromedp.KeyEvent(kb.ArrowLeft))
+		if after := eval[string](t, p, picture); after == before {
+			t.Error("plus and an arrow change nothing")
+		}
+		p.key(t, "0")
+		if after := eval[string](t, p, picture); after != before {
+			t.Error("0 does not go back")
+		}
+	})
+	p.looks(t, "map")
+	t.Run("refined in a worker", func(t *testing.T) {
+		before := eval[string](t, p, "document.querySelector('.scatter').toDataURL()")
+		p.js(t, "[...document.querySelectorAll('.mapside .button')].find(b => b.textContent.includes('t-SNE')).click()")
+		p.until(t, "document.querySelector('.mapside').innerText.includes('Placed by t-SNE')")
+		if after := eval[string](t, p, "document.querySelector('.scatter').toDataURL()"); after == before {
+			t.Error("t-SNE moved nothing")
+		}
+		p.js(t, "[...document.querySelectorAll('.mapside .button')].find(b => b.textContent.includes('plain')).click()")
+		p.until(t, "document.querySelector('.mapside').innerText.includes('The two directions')")
+	})
+	p.clean(t)
+}

@@ -187,6 +187,13 @@ type PassageMatch struct {
 	Cosine  float64
 }
 
+// PassageVector is a passage with its vector, of unit length.
+type PassageVector struct {
+	Ref     Ref
+	Ordinal int // of the passage in its document
+	Vector  []float32
+}
+
 // TermScore is one term's share of a BM25 score.
 type TermScore struct {
 	Term  string
@@ -253,6 +260,9 @@ type VectorFinder interface {
 	Cosines(ctx context.Context, collection string, q []float32, refs []Ref) ([][]float64, error)
 	// Vectors returns the vector of each passage, the caller's to keep; nil where it is gone.
 	Vectors(ctx context.Context, collection string, passages []PassageRef) ([][]float32, error)
+	// Sample returns at most n passages with their vectors, spread evenly over the collection in the order in which they came; the same
+	// ones as long as nothing changes.
+	Sample(ctx context.Context, collection string, n int) ([]PassageVector, error)
 }
 
 // WordFinder finds documents by words and by filter.

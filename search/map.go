@@ -1,0 +1,299 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"searchd/internal/simd"
+	"searchd/search/backend"
+	"searchd/search/mapping"
+)
+
+// Limits of [MapOptions].
+const (
+	DefaultMapPoints  = 1000
+	MinMapPoints      = 3
+	MaxMapPoints      = 5000
+	MaxMapComponents  = 32
+	maxMapFloats      = 2 << 20 // of the vectors behind one map, which are kept
+	maxMaps           = 4       // that are kept
+	mapNearest        = 10
+	mapText           = 140 // bytes of a passage that are shown
+	mapFields         = 12
+	mapCategories     = 64 // different strings by which points may be told apart
+	mapValueBytes     = 48
+	defaultComponents = 2
+)
+
+// MapOptions ask for a map. The zero value of each field means its default.
+type MapOptions struct {
+	Q          string `json:"q,omitempty"`          // a query that is to be drawn too
+	Limit      int    `json:"limit,omitempty"`      // passages, 3..5000; default 1000. Fewer where vectors are so long that they would take more than 8 MB
+	Components int    `json:"components,omitempty"` // coordinates of each point, 2..32; default 2
+}
+
+// Map shows the passages of a collection as points: a sample of their vectors on their principal components.
+type Map struct {
+	Points   []MapPoint `json:"points"`
+	Total    int        `json:"total"`    // passages of the collection
+	Sequence uint64     `json:"sequence"` // of the last change that the map knows
+	Variance []float64  `json:"variance"` // share of all variance along each coordinate
+	Fields   []MapField `json:"fields"`   // by which points may be told apart
+	Query    *MapQuery  `json:"query,omitempty"`
+}
+
+// MapPoint is one passage.
+type MapPoint struct {
+	ID     string         `json:"id"` // of the document
+	Title  string         `json:"title"`
+	Field  string         `json:"field"`
+	Start  int            `json:"start"` // byte offsets [Start, End) into the field's text
+	End    int            `json:"end"`
+	Text   string         `json:"text"` // where the passage begins
+	At     []float32      `json:"at"`
+	Values map[string]any `json:"values,omitempty"` // by the names of Fields: string, float64 or bool
+}
+
+// MapField is a field whose values tell points apart.
+type MapField struct {
+	Name   string `json:"name"`
+	Number bool   `json:"number"`
+	Values int    `json:"values"` // how many different
+}
+
+// MapQuery is a query on the map.
+type MapQuery struct {
+	At      []float32  `json:"at"`
+	Nearest []MapMatch `json:"nearest"` // of the passages on the map, nearest first
+}
+
+// MapMatch is a passage near a query.
+type MapMatch struct {
+	Point  int     `json:"point"` // its place in Points
+	Cosine float64 `json:"cosine"`
+}
+
+// mapCache keeps the last maps, the latest first. A map is drawn by one caller at a time.
+type mapCache struct {
+	sync.Mutex
+	maps []*drawnMap
+}
+
+type drawnMap struct {
+	key       mapKey
+	whole     Map // with all components of the key, without a query
+	principal principal
+	vectors   [][]float32
+}
+
+type mapKey struct {
+	collection string
+	created    time.Time
+	sequence   uint64
+	limit      int
+	components int // defaultComponents or MaxMapComponents
+}
+
+// Map draws the passages of a collection. The same collection gives the same map, which is kept until it changes. It returns a
+// [FieldError] for what is not allowed and, with a query, [ErrModelMismatch] as Search does.
+func (e *Engine) Map(ctx context.Context, collection string, o MapOptions) (*Map, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	c, r, err := e.open(ctx, collection)
+	if err != nil {
+		return nil, err
+	}
+	limit := cmp.Or(o.Limit, DefaultMapPoints)
+	limit = max(MinMapPoints, min(limit, maxMapFloats/max(1, c.Config.Dimension)))
+	key := mapKey{c.Name, r.Created, c.Sequence, limit, defaultComponents}
+	if o.Components > defaultComponents {
+		key.components = MaxMapComponents
+	}
+	d, err := e.draw(ctx, c, r, key)
+	if err != nil {
+		return nil, translate(err)
+	}
+	m := d.whole
+	components := min(cmp.Or(o.Components, defaultComponents), len(d.principal.axes))
+	m.Variance = m.Variance[:components]
+	m.Points = slices.Clone(m.Points)
+	for i := range m.Points {
+		m.Points[i].At = m.Points[i].At[:components]
+	}
+	if strings.TrimSpace(o.Q) != "" && len(m.Points) > 0 {
+		if err := e.sameModel(collection, r); err != nil {
+			return nil, err
+		}
+		v, err := e.queries.vector(ctx, e.collector, o.Q)
+		if err != nil {
+			return nil, err
+		}
+		m.Query = &MapQuery{At: d.principal.project(v)[:components], Nearest: d.nearest(v)}
+	}
+	return &m, nil
+}
+
+func (o MapOptions) validate() error {
+	var wrong fieldErrors
+	if len(o.Q) > MaxQueryBytes || !utf8.ValidString(o.Q) {
+		wrong.add("q", o.Q, fmt.Sprintf("valid UTF-8 of at most %d bytes", MaxQueryBytes))
+	}
+	if o.Limit != 0 && (o.Limit < MinMapPoints || o.Limit > MaxMapPoints) {
+		wrong.add("limit", o.Limit, fmt.Sprintf("%d to %d", MinMapPoints, MaxMapPoints))
+	}
+	if o.Components != 0 && (o.Components < defaultComponents || o.Components > MaxMapComponents) {
+		wrong.add("components", o.Components, fmt.Sprintf("%d to %d", defaultComponents, MaxMapComponents))
+	}
+	return wrong.err()
+}
+
+// draw returns the map of a key, from the cache if it is there.
+func (e *Engine) draw(ctx context.Context, c backend.Collection, r record, key mapKey) (*drawnMap, error) {
+	e.maps.Lock()
+	defer e.maps.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err // it may have waited long
+	}
+	if i := slices.IndexFunc(e.maps.maps, func(d *drawnMap) bool { return d.key == key }); i >= 0 {
+		d := e.maps.maps[i]
+		e.maps.maps = slices.Insert(slices.Delete(e.maps.maps, i, i+1), 0, d)
+		return d, nil
+	}
+	sample, err := e.backend.Sample(ctx, key.collection, key.limit)
+	if err != nil {
+		return nil, err
+	}
+	d := &drawnMap{key: key, whole: Map{Points: []MapPoint{}, Total: c.Passages, Sequence: c.Sequence, Fields: []MapField{}, Variance: []float64{}}}
+	if err := d.read(ctx, e.backend, r, sample); err != nil {
+		return nil, err
+	}
+	if len(d.vectors) > 0 {
+		d.principal = newPrincipal(d.vectors, key.components)
+		d.whole.Variance = d.principal.variance
+		for i, v := range d.vectors {
+			d.whole.Points[i].At = d.principal.project(v)
+		}
+	}
+	e.maps.maps = append([]*drawnMap{d}, e.maps.maps[:min(len(e.maps.maps), maxMaps-1)]...)
+	return d, nil
+}
+
+// read fills in what is shown of each passage. One whose document has been deleted since is left out.
+func (d *drawnMap) read(ctx context.Context, b backend.Backend, r record, sample []backend.PassageVector) error {
+	refs := make([]backend.Ref, len(sample))
+	for i, p := range sample {
+		refs[i] = p.Ref
+	}
+	docs, err := b.Fetch(ctx, d.key.collection, refs)
+	if err != nil {
+		return err
+	}
+	parsed := map[backend.Ref]mapping.Parts{}
+	for i, doc := range docs {
+		if doc == nil || sample[i].Ordinal >= len(doc.Passages) {
+			continue
+		}
+		parts, ok := parsed[refs[i]]
+		if !ok {
+			if parts, err = r.Settings.Fields.Split(doc.Fields); err != nil {
+				return err
+			}
+			parsed[refs[i]] = parts
+		}
+		p := passageHit(parts, doc.Passages[sample[i].Ordinal])
+		d.whole.Points = append(d.whole.Points, MapPoint{
+			ID: doc.ID, Title: cmp.Or(strings.TrimSpace(parts.Title), doc.ID), Field: p.Field, Start: p.Start, End: p.End,
+			Text: beginning(p.Text, mapText), Values: mapValues(parts),
+		})
+		d.vectors = append(d.vectors, sample[i].Vector)
+	}
+	d.whole.Fields = tellingFields(d.whole.Points)
+	return nil
+}
+
+// beginning returns the first words of text, at most n bytes.
+func beginning(text string, n int) string {
+	text = strings.Join(strings.Fields(text[:runeEnd(text, min(len(text), 2*n))]), " ")
+	if len(text) <= n {
+		return text
+	}
+	if end := strings.LastIndexByte(text[:n], ' '); end > 0 {
+		return text[:end] + " …"
+	}
+	return text[:runeEnd(text, n)]
+}
+
+// mapValues returns the values that may tell points apart: numbers, booleans, short strings, of a list its first; not the texts.
+func mapValues(parts mapping.Parts) map[string]any {
+	out := map[string]any{}
+	for name, v := range parts.Values {
+		if _, text := parts.Field(name); text {
+			continue
+		}
+		if list, ok := v.([]any); ok && len(list) > 0 {
+			v = list[0]
+		}
+		switch v := v.(type) {
+		case float64, bool:
+			out[name] = v
+		case string:
+			if v != "" && len(v) <= mapValueBytes {
+				out[name] = v
+			}
+		}
+	}
+	return out
+}
+
+// tellingFields returns the fields that have at least two values and, as strings, not too many, by name; and takes all others out of the
+// points.
+func tellingFields(points []MapPoint) []MapField {
+	seen := map[string]map[any]bool{}
+	words := map[string]bool{} // fields with a value that is no number
+	for _, p := range points {
+		for name, v := range p.Values {
+			if seen[name] == nil {
+				seen[name] = map[any]bool{}
+			}
+			seen[name][v] = true
+			if _, number := v.(float64); !number {
+				words[name] = true
+			}
+		}
+	}
+	fields := []MapField{}
+	for name, values := range seen {
+		if len(values) >= 2 && (!words[name] || len(values) <= mapCategories && len(values) < len(points)) {
+			fields = append(fields, MapField{name, !words[name], len(values)})
+		}
+	}
+	slices.SortFunc(fields, func(a, b MapField) int { return cmp.Compare(a.Name, b.Name) })
+	fields = fields[:min(len(fields), mapFields)]
+	for _, p := range points {
+		for name := range p.Values {
+			if !slices.ContainsFunc(fields, func(f MapField) bool { return f.Name == name }) {
+				delete(p.Values, name)
+			}
+		}
+	}
+	return fields
+}
+
+// nearest returns the passages of the map that are nearest to a query.
+func (d *drawnMap) nearest(q []float32) []MapMatch {
+	all := make([]MapMatch, len(d.vectors))
+	for i, v := range d.vectors {
+		all[i] = MapMatch{i, float64(simd.Dot(q, v))}
+	}
+	slices.SortFunc(all, func(a, b MapMatch) int {
+		return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), cmp.Compare(a.Point, b.Point))
+	})
+	return all[:min(len(all), mapNearest)]
+}
