@@ -6,12 +6,22 @@ import (
 	"searchd/internal/simd"
 )
 
-// Attention works on tiles of queries and, for each, on tiles of keys, so that the scores of only queryTile x keyTile pairs exist at any
-// time in a goroutine. A sequence of up to keyTile tokens takes a single tile of keys and an ordinary softmax.
+// Attention works on tiles of queries and, for each, on tiles of keys, so that only tileScores scores exist at any time in a goroutine. A
+// sequence of up to keyTile tokens takes a single tile of keys and an ordinary softmax. Beyond, tiles of more queries and fewer keys serve
+// better, because what is done once for a tile of keys is then shared by more queries.
 const (
-	queryTile = 64
-	keyTile   = 512
+	queryTile, keyTile         = 64, 512
+	longQueryTile, longKeyTile = 128, 256
+	tileScores                 = queryTile * keyTile
 )
+
+// tileShape returns the queries and keys of a tile for a sequence of n tokens; their product is at most tileScores.
+func tileShape(n int) (queries, keys int) {
+	if n <= keyTile {
+		return queryTile, keyTile
+	}
+	return longQueryTile, longKeyTile
+}
 
 // attend computes softmax(alpha·Q·Kᵀ + bias)·V of layer n for every sequence and head, from w.qkv into w.context.
 func (s *stack) attend(w *workspace, n int, t team) {
@@ -39,7 +49,8 @@ func (s *stack) visible(l *layerSpec, i, n int) (lo, hi int) {
 func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head int) {
 	d, inner, width := s.headSize, s.heads*s.headSize, w.qkvWidth
 	length := t.end - t.begin
-	rows := min(queryTile, length-t.query)
+	queries, most := tileShape(length)
+	rows := min(queries, length-t.query)
 	kvHead := head / (s.heads / s.kvHeads)
 	first := t.begin + t.query
 	query := w.qkv[first*width+head*d:]
@@ -59,9 +70,9 @@ func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head
 	}
 	from, _ := s.visible(l, t.query, length)
 	_, to := s.visible(l, t.query+rows-1, length)
-	single := to-from <= keyTile
-	for k := from; k < to; k += keyTile {
-		keys := min(keyTile, to-k)
+	single := to-from <= most
+	for k := from; k < to; k += most {
+		keys := min(most, to-k)
 		ld := scoreStride(keys)
 		simd.MulNT(sc.scores, ld, query, width, key[k*width:], width, rows, keys, d, s.alpha)
 		for i := range rows {

@@ -19,9 +19,9 @@ type scratch struct {
 	embedding []float32 // [blockRows, E]
 	normed    []float32 // [blockRows, H]
 	gate, up  []float32 // [blockRows, I]
-	scores    []float32 // [queryTile, keyTile]
-	heaviest  [queryTile]float32
-	weight    [queryTile]float32
+	scores    []float32 // [tileScores]
+	heaviest  [longQueryTile]float32
+	weight    [longQueryTile]float32
 }
 
 // tile is a run of queries of one sequence.
@@ -44,7 +44,7 @@ func (w *workspace) prepare(s *stack, b *batch, t team) {
 		sc := &scratch{
 			normed: make([]float32, blockRows*s.hidden),
 			up:     make([]float32, blockRows*s.intermediate),
-			scores: make([]float32, queryTile*keyTile),
+			scores: make([]float32, tileScores),
 		}
 		if s.projection != nil {
 			sc.embedding = make([]float32, blockRows*s.embedding)
@@ -61,7 +61,8 @@ func (w *workspace) prepare(s *stack, b *batch, t team) {
 	w.tiles = w.tiles[:0]
 	for i := range len(b.offsets) - 1 {
 		begin, end := b.offsets[i], b.offsets[i+1]
-		for q := 0; q < end-begin; q += queryTile {
+		queries, _ := tileShape(end - begin)
+		for q := 0; q < end-begin; q += queries {
 			w.tiles = append(w.tiles, tile{begin: begin, end: end, query: q})
 		}
 	}

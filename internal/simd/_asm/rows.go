@@ -64,19 +64,15 @@ func largest(v isa, element Mem, off reg.GPVirtual) reg.VecVirtual {
 	return v.reduce(most, maximum)
 }
 
-// expSum replaces the n elements by exp(x-top), where top is not below any, and returns their sum in lane 0; off is destroyed.
+// expSum replaces the n elements by exp(x-top), or 0 below e^-60, where top is not below any, and returns their sum in lane 0; off is destroyed.
 func expSum(v isa, p *pool, element Mem, off reg.GPVirtual, top reg.VecVirtual) reg.VecVirtual {
-	exp := (*pool).exp
-	if v.wide() {
-		exp = (*pool).expBelow
-	}
 	sum := v.reg()
 	v.zero(sum)
 	v.vectors(ptr("n"), off, func(m *mask) {
 		r := v.reg()
 		v.load(element, r, m)
 		VSUBPS(top, r, r)
-		e := exp(p, r)
+		e := p.expBelow(r)
 		v.store(e, element, m)
 		v.keep(e, m)
 		VADDPS(e, sum, sum)
