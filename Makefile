@@ -31,7 +31,8 @@ lint:
 	$(GO) test ./internal/lint
 	if command -v golangci-lint >/dev/null; then golangci-lint run; fi
 
-# Writes docs/benchmarks.md. With ONNX="CHECKPOINT TEXTS.jsonl CACHE" it runs ONNX Runtime too, which needs node (internal/bench/onnx.sh).
+# Writes docs/benchmarks.md. With ONNX="CHECKPOINT TEXTS.jsonl CACHE" it runs ONNX Runtime too, which needs node (internal/bench/onnx.sh); with
+# SETS=DIR, a folder of evaluation sets, it also measures what int8 costs.
 bench: build
 	internal/bench/report.sh bin/searchd $(ONNX) >docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md

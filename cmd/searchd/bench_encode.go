@@ -139,16 +139,15 @@ func benchQuery(ctx context.Context, m *models.Checkpoint, fig *encodeFigures) e
 	return nil
 }
 
-// queryOf returns words that make a text of about the given number of tokens, special ones included.
+// queryOf returns words that make a text of the given number of tokens, special ones included, or of a few less.
 func queryOf(m *models.Checkpoint, tokens int) string {
 	const words = "how to find a good book about the sea and its weather in the library of a small town"
 	text := ""
 	for _, w := range strings.Fields(words) {
 		longer := strings.TrimSpace(text + " " + w)
-		if m.Tokenizer().Count(longer)+2 > tokens && text != "" {
-			break
+		if text == "" || m.Tokenizer().Count(longer)+2 <= tokens {
+			text = longer
 		}
-		text = longer
 	}
 	return text
 }
