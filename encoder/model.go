@@ -245,20 +245,18 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
-	if m.tok, err = readTokenizer(fsys, dir, lowerCase, a.vocab); err != nil {
-		return err
-	}
 	ck, err := safetensors.Open(fsys, dir)
 	if err != nil {
 		return err
 	}
 	defer ck.Close()
-	var hashed sync.WaitGroup
-	var hashErr error
-	hashed.Go(func() { m.info.SHA256, hashErr = ck.SHA256() })
+	var beside sync.WaitGroup
+	var tokErr, hashErr error
+	beside.Go(func() { m.tok, tokErr = readTokenizer(fsys, dir, lowerCase, a.vocab) })
+	beside.Go(func() { m.info.SHA256, hashErr = ck.SHA256() })
 	m.stack, err = loadStack(ck, a, m.options.Precision)
-	hashed.Wait()
-	if err := errors.Join(err, hashErr); err != nil {
+	beside.Wait()
+	if err := errors.Join(tokErr, err, hashErr); err != nil {
 		return err
 	}
 	m.info.Family, m.info.Layers, m.info.Hidden, m.info.Heads = a.family, len(a.specs), a.hidden, a.heads

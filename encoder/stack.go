@@ -59,10 +59,16 @@ func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack
 		return nil, err
 	}
 	s := &stack{architecture: a, parameters: l.parameters}
-	s.load(l)
-	l.precision = p
-	s.loadLayers(l)
-	return s, l.err
+	inside := *l
+	inside.precision = p
+	team(2).each(2, func(_, part int) { // the word table of a small checkpoint is as large as its blocks
+		if part == 0 {
+			s.load(l)
+		} else {
+			s.loadLayers(&inside)
+		}
+	})
+	return s, errors.Join(l.err, inside.err)
 }
 
 // load asks l for every tensor outside the blocks.

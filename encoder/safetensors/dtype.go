@@ -35,7 +35,12 @@ func (d DType) float(dst []float32, raw []byte) error {
 		}
 	case F16:
 		for i := range dst {
-			dst[i] = halfToFloat(binary.LittleEndian.Uint16(raw[2*i:]))
+			h := uint32(binary.LittleEndian.Uint16(raw[2*i:]))
+			if e := h & 0x7c00; e == 0 || e == 0x7c00 {
+				dst[i] = halfToFloat(uint16(h))
+				continue
+			}
+			dst[i] = math.Float32frombits(h&0x8000<<16 | (h&0x7fff<<13 + 112<<23)) // an ordinary number
 		}
 	case BF16:
 		for i := range dst {

@@ -141,10 +141,14 @@ func TestLinearTime(t *testing.T) {
 					}
 					return best
 				}
-				a, b := times(small), times(large)
-				if b > 50*a && b > 400*time.Millisecond {
-					t.Errorf("16 KiB take %v, 256 KiB %v", a, b)
+				const tries = 10 // a busy machine may stop this process each time for a while
+				var a, b time.Duration
+				for range tries {
+					if a, b = times(small), times(large); b <= 50*a || b <= 400*time.Millisecond {
+						return
+					}
 				}
+				t.Errorf("16 KiB take %v, 256 KiB %v", a, b)
 			})
 		}
 	}
