@@ -54,6 +54,7 @@ func queryOf(p *params) (search.Query, error) {
 		q.Alpha = &alpha
 	}
 	q.MinSimilarity, _ = p.number("min_similarity")
+	q.Group, _ = p.text("group")
 	q.Diversity, _ = p.number("diversity")
 	if limit, ok := p.integer("limit"); ok {
 		q.Limit = &limit

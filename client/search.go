@@ -20,7 +20,8 @@ type Query struct {
 	Fields        []string  `json:"fields,omitempty"` // of the keyword leg and of phrases, with weights: "title^2"
 	Operator      string    `json:"operator,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`
-	Sort          []SortKey `json:"sort,omitempty"` // default: by score
+	Sort          []SortKey `json:"sort,omitempty"`  // default: by score
+	Group         string    `json:"group,omitempty"` // a field: of the documents of the window with the same value only the first is a hit
 	Limit         int       `json:"limit,omitempty"`
 	Offset        int       `json:"offset,omitempty"`
 	Passages      int       `json:"passages,omitempty"`
@@ -110,8 +111,15 @@ type Hit struct {
 	Score      float64             `json:"score"`
 	Document   json.RawMessage     `json:"document"`
 	Passages   []Passage           `json:"passages"`
-	Highlights map[string][]string `json:"highlights"` // HTML-escaped, the query's words in <mark>…</mark>
+	Highlights map[string][]string `json:"highlights"`      // HTML-escaped, the query's words in <mark>…</mark>
+	Group      *HitGroup           `json:"group,omitempty"` // where hits are grouped
 	Explain    *Explain            `json:"explain"`
+}
+
+// HitGroup is the value of a hit's group, nil where it has none, and how many more documents of the window have it.
+type HitGroup struct {
+	Value any `json:"value"`
+	More  int `json:"more"`
 }
 
 // Passage is a part of a document's field: bytes [Start, End) of its text.

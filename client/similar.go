@@ -21,6 +21,7 @@ type Similar struct {
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`
 	Sort          []SortKey `json:"sort,omitempty"`
+	Group         string    `json:"group,omitempty"`
 	Sentences     bool      `json:"sentences,omitempty"`
 	Explain       bool      `json:"explain,omitempty"`
 }
@@ -49,7 +50,7 @@ func (c *Client) SearchBatch(ctx context.Context, collection string, queries []Q
 }
 
 // Explanation says why a document ranks where it does: Rank from 1, or 0 with a Reason (filter, phrase, no_words, min_similarity, window,
-// rerank_window). Hit is as a search would show it.
+// group, rerank_window). Hit is as a search would show it.
 type Explanation struct {
 	Rank   int    `json:"rank"`
 	Reason string `json:"reason"`

@@ -15,13 +15,14 @@ const (
 	ReasonWords      = "no_words"       // keyword mode: it has none of the query's words, or with the operator and not all
 	ReasonSimilarity = "min_similarity" // semantic mode: its cosine is smaller
 	ReasonWindow     = "window"         // more documents than the window holds are better in each leg
+	ReasonGroup      = "group"          // a better document has the same value of the field to group by
 	ReasonRerank     = "rerank_window"  // it was not among the first that are re-ranked
 )
 
 // Explanation says why a document ranks where it does for a query.
 type Explanation struct {
 	Rank      int                `json:"rank"`             // from 1; 0 where it is not among the results
-	Reason    string             `json:"reason,omitempty"` // then: filter, phrase, no_words, min_similarity, window, rerank_window
+	Reason    string             `json:"reason,omitempty"` // then: filter, phrase, no_words, min_similarity, window, group, rerank_window
 	Ranked    int                `json:"ranked"`           // documents that were ranked
 	Total     Total              `json:"total"`
 	Hit       Hit                `json:"hit"` // as a search would show it; its score is what it would have, had it been ranked
@@ -128,6 +129,8 @@ func (s *search) reason(c candidate, d *backend.Document) string {
 		return ReasonWords
 	case s.plan.Mode == Semantic && c.vector.score < s.plan.MinSimilarity:
 		return ReasonSimilarity
+	case s.collapsed[d.Ref]:
+		return ReasonGroup
 	case s.plan.Rerank:
 		return ReasonRerank
 	}

@@ -33,6 +33,7 @@ type candidate struct {
 	score     float64
 	rerank    *RerankExplain    // nil where there was no re-ranking
 	diversity *DiversityExplain // nil where the order is that of the scores
+	group     *HitGroup         // nil where hits are not grouped
 }
 
 // fuser turns the legs of candidates into one score.

@@ -63,6 +63,9 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 	case q.Diversity > 0 && len(q.Sort) > 0:
 		wrong.add("diversity", q.Diversity, "0 together with sort, which is an order of its own")
 	}
+	if !utf8.ValidString(q.Group) {
+		wrong.add("group", q.Group, "the name of a field")
+	}
 	if !(q.MinSimilarity >= -1 && q.MinSimilarity <= 1) {
 		wrong.add("min_similarity", q.MinSimilarity, "-1 to 1")
 	}

@@ -49,6 +49,7 @@ type Query struct {
 	Operator      string    `json:"operator,omitempty"`       // of the keyword leg: or (default), and: all the words must occur
 	Facets        []Facet   `json:"facets,omitempty"`         // count the values of fields over what is found
 	Sort          []SortKey `json:"sort,omitempty"`           // default: by score. In keyword mode all matches are sorted, otherwise those of the window
+	Group         string    `json:"group,omitempty"`          // a filterable field: of the documents of the window with the same value only the first is a hit
 	Limit         *int      `json:"limit,omitempty"`          // hits per page, 1..1000; default 10
 	Offset        int       `json:"offset,omitempty"`         // hits to pass over; offset+limit <= window
 	Passages      int       `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
@@ -69,7 +70,7 @@ type Response struct {
 	Total     Total                  `json:"total"`
 	Facets    map[string]FacetCounts `json:"facets,omitempty"` // by field
 	TookMS    float64                `json:"took_ms"`
-	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, facets, sort, rerank and diversify where asked, fetch, sentences where asked
+	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, facets, sort, group, rerank and diversify where asked, fetch, sentences where asked
 	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
 	Reason    string                 `json:"degraded_reason,omitempty"`
 	Query     *QueryText             `json:"query,omitempty"`      // how Q was read; absent where it is words alone
@@ -90,7 +91,14 @@ type Hit struct {
 	Document   json.RawMessage     `json:"document"`
 	Passages   []PassageHit        `json:"passages"`
 	Highlights map[string][]string `json:"highlights,omitempty"` // HTML-escaped snippets, the query's words in <mark>…</mark>
+	Group      *HitGroup           `json:"group,omitempty"`      // where hits are grouped
 	Explain    *Explain            `json:"explain,omitempty"`
+}
+
+// HitGroup says what a hit stands for.
+type HitGroup struct {
+	Value any `json:"value"` // of the field, the first where it has several; null: none, and the hit stands for itself alone
+	More  int `json:"more"`  // documents of the window with the same value, which are no hits
 }
 
 // PassageHit is a passage of a hit's document.

@@ -57,16 +57,17 @@ func (s *search) ranking() []step {
 		{"fuse", true, s.fuse},                      // 5 one score, one order
 		{"facets", len(p.facets) > 0, s.count},      // 6 how values are spread over what was found
 		{"sort", len(p.sort) > 0, s.sort},           // 7 another order, by fields
-		{"rerank", p.Rerank, s.rerank},              // 8 the first of them in the order of a cross-encoder
-		{"diversify", p.Diversity > 0, s.diversify}, // 9 less of what is much the same
+		{"group", p.Group != "", s.group},           // 8 one hit of those with the same value
+		{"rerank", p.Rerank, s.rerank},              // 9 the first of them in the order of a cross-encoder
+		{"diversify", p.Diversity > 0, s.diversify}, // 10 less of what is much the same
 	}
 }
 
 // showing returns the steps that make hits of a page.
 func (s *search) showing() []step {
 	return []step{
-		{"fetch", true, s.fetch},                     // 10 documents, passages, marks, explanations
-		{"sentences", s.plan.Sentences, s.sentences}, // 11 the sentence of each hit that is nearest to the query
+		{"fetch", true, s.fetch},                     // 11 documents, passages, marks, explanations
+		{"sentences", s.plan.Sentences, s.sentences}, // 12 the sentence of each hit that is nearest to the query
 	}
 }
 
@@ -116,13 +117,14 @@ type search struct {
 	except       map[backend.Ref]bool // documents that are not looked for; the vector leg alone obeys
 	selection    backend.Selection    // nil: all documents
 	candidates   []candidate
-	byRef        map[backend.Ref]int // position in candidates, until they are ranked
-	wordTotal    int                 // documents that match by words, beyond the window too
-	wordCeiling  float64             // a BM25 that no document can exceed
-	wordSet      backend.Selection   // all documents that match by words, where facets or a sort need them
-	bestWords    float64             // the BM25 that counts as a full match
-	wordsPartial bool                // the keyword index is being filled
-	nearFull     bool                // the vector leg filled its window: there may be more
+	byRef        map[backend.Ref]int  // position in candidates, until they are ranked
+	wordTotal    int                  // documents that match by words, beyond the window too
+	wordCeiling  float64              // a BM25 that no document can exceed
+	wordSet      backend.Selection    // all documents that match by words, where facets or a sort need them
+	bestWords    float64              // the BM25 that counts as a full match
+	wordsPartial bool                 // the keyword index is being filled
+	nearFull     bool                 // the vector leg filled its window: there may be more
+	collapsed    map[backend.Ref]bool // candidates that another of their group stands for
 	page         []candidate
 	hits         []Hit
 	total        Total

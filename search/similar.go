@@ -33,6 +33,7 @@ type Similar struct {
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`
 	Sort          []SortKey `json:"sort,omitempty"`
+	Group         string    `json:"group,omitempty"`
 	Sentences     bool      `json:"sentences,omitempty"`
 	Explain       bool      `json:"explain,omitempty"`
 }
@@ -42,7 +43,7 @@ func (q Similar) query() Query {
 	never := false
 	return Query{
 		Mode: Semantic, Filter: q.Filter, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Passages: q.Passages, MinSimilarity: q.MinSimilarity,
-		Diversity: q.Diversity, Facets: q.Facets, Sort: q.Sort, Sentences: q.Sentences, Explain: q.Explain, Highlight: &never, likeness: true,
+		Diversity: q.Diversity, Facets: q.Facets, Sort: q.Sort, Group: q.Group, Sentences: q.Sentences, Explain: q.Explain, Highlight: &never, likeness: true,
 	}
 }
 

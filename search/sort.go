@@ -105,7 +105,11 @@ func (s *search) sort(ctx context.Context) error {
 	if s.plan.Mode == Keyword {
 		by = backend.Scorer{Words: &s.plan.words}
 	}
-	refs, err := s.engine.backend.Order(ctx, s.collection, s.plan.sort, set, s.plan.Offset+s.plan.limit, by)
+	k := s.plan.Offset + s.plan.limit
+	if s.plan.Group != "" {
+		k = s.plan.Window
+	}
+	refs, err := s.engine.backend.Order(ctx, s.collection, s.plan.sort, set, k, by)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -172,13 +173,16 @@ func (s *segmentView) allowed(allow *roaring.Bitmap) *roaring.Bitmap {
 	return s.live(local)
 }
 
+// valueRanges holds one term for each number, boolean and string; dates are strings too.
+var valueRanges = []termRange{
+	{[]byte{termNumber, 8}, []byte{termNumber, 9}},
+	{[]byte{termBool}, []byte{termBool + 1}},
+	{[]byte{termString}, []byte{termString + 1}},
+}
+
 // countValues adds to counts, by term, the documents of local that have it.
 func (s *segmentView) countValues(ctx context.Context, field string, local *roaring.Bitmap, counts map[string]int) error {
-	return s.eachValue(ctx, field, []termRange{
-		{[]byte{termString}, []byte{termString + 1}},
-		{[]byte{termBool}, []byte{termBool + 1}},
-		{[]byte{termNumber, 8}, []byte{termNumber, 9}},
-	}, func(term []byte, docs *roaring.Bitmap) error {
+	return s.eachValue(ctx, field, valueRanges, func(term []byte, docs *roaring.Bitmap) error {
 		n := int(docs.AndCardinality(local))
 		if n > 0 {
 			counts[string(term)] += n
@@ -240,4 +244,36 @@ func termValue(term []byte) filter.Value {
 	default:
 		return filter.Value{Kind: filter.String, Str: string(term[1:])}
 	}
+}
+
+// Firsts returns the first value of a field that each document of docs has, of numbers, booleans and strings in this order; those
+// without one are left out. ErrQuery says that the field has too many different values.
+func (x *Index) Firsts(ctx context.Context, field string, docs *roaring.Bitmap) (map[uint32]filter.Value, error) {
+	out := map[uint32]filter.Value{}
+	err := x.read(func(v *view) error {
+		for i, local := range v.allowed(docs) {
+			s := v.segments[i]
+			if local.IsEmpty() {
+				continue
+			}
+			err := s.eachValue(ctx, field, valueRanges, func(term []byte, have *roaring.Bitmap) error {
+				have.And(local)
+				for it := have.Iterator(); it.HasNext(); {
+					out[s.nos[it.Next()]] = termValue(term)
+				}
+				if local.AndNot(have); local.IsEmpty() {
+					return errEnough
+				}
+				return nil
+			})
+			if err != nil && !errors.Is(err, errEnough) {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }

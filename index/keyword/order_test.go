@@ -175,6 +175,27 @@ func TestFacetsEqualCounting(t *testing.T) {
 			want.Distinct = len(counts)
 			want.Values = mostFrequent(counts, f.Limit)
 		}
+		firsts, err := x.Firsts(context.Background(), "p", set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for it := set.Iterator(); it.HasNext(); {
+			no := it.Next()
+			want, best := "", ""
+			for _, v := range filter.Values(nil, docs[no]["p"]) {
+				key := map[filter.Kind]string{filter.Number: "1", filter.Bool: "2", filter.String: "3"}[v.Kind] + string(equalTerm(v))
+				if v.Kind != filter.Date && (best == "" || key < best) {
+					want, best = fmt.Sprint(termValue(equalTerm(v))), key
+				}
+			}
+			got := ""
+			if v, ok := firsts[no]; ok {
+				got = fmt.Sprint(v)
+			}
+			if got != want {
+				t.Fatalf("first value of document %d with %v is %s, want %s", no, docs[no]["p"], got, want)
+			}
+		}
 		got, err := x.Facets(context.Background(), []Facet{f}, set)
 		if err != nil || fmt.Sprint(got[0]) != fmt.Sprint(want) {
 			t.Fatalf("Facets(%+v) over %d = %+v, %v\nwant %+v", f, set.GetCardinality(), got, err, want)

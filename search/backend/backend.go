@@ -283,6 +283,8 @@ type SetReader interface {
 	Refs(ctx context.Context, collection string, set Selection, from Ref, n int) ([]Ref, error)
 	// Facets counts values over a set.
 	Facets(ctx context.Context, collection string, facets []Facet, set Selection) ([]FacetCounts, error)
+	// Firsts returns for each document a value of a field, always the same while it does not change; nil where it has none.
+	Firsts(ctx context.Context, collection, field string, refs []Ref) ([]*filter.Value, error)
 	// Order returns the first k documents of a set in the order of keys, those without a value last, equal ones by ref.
 	Order(ctx context.Context, collection string, keys []SortKey, set Selection, k int, by Scorer) ([]Ref, error)
 }

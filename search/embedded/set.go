@@ -8,6 +8,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"searchd/index/filter"
 	"searchd/index/keyword"
 	"searchd/search/backend"
 )
@@ -60,6 +61,30 @@ func (b *Backend) Facets(ctx context.Context, name string, facets []backend.Face
 		out[i] = backend.FacetCounts{Distinct: n.Distinct, Ranges: n.Ranges, Missing: n.Missing}
 		for _, v := range n.Values {
 			out[i].Values = append(out[i].Values, backend.ValueCount(v))
+		}
+	}
+	return out, nil
+}
+
+// Firsts returns for each document the first value of a field.
+func (b *Backend) Firsts(ctx context.Context, name, field string, refs []backend.Ref) ([]*filter.Value, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	docs := roaring.New()
+	for _, ref := range refs {
+		docs.Add(uint32(ref))
+	}
+	values, err := c.words.Firsts(ctx, field, docs)
+	if err != nil {
+		return nil, queryError(err)
+	}
+	out := make([]*filter.Value, len(refs))
+	for i, ref := range refs {
+		if v, ok := values[uint32(ref)]; ok {
+			out[i] = &v
 		}
 	}
 	return out, nil
