@@ -34,6 +34,7 @@ var (
 	errBadKey        = errors.New("API key not valid")
 	errScope         = errors.New("scope missing")
 	errCollection    = errors.New("collection not allowed")
+	errRate          = errors.New("too many requests")
 )
 
 // failure is how one kind of error is answered.
@@ -64,6 +65,7 @@ var failures = []failure{
 	{errBadKey, 401, "invalid_api_key", "API key not valid", ""},
 	{errScope, 403, "insufficient_scope", "The API key may not do this", ""},
 	{errCollection, 403, "collection_not_allowed", "The API key is not for this collection", ""},
+	{errRate, 429, "rate_limited", "Too many requests", ""},
 	{access.ErrExceeds, 403, "exceeds_key", "More than the API key of the request may", ""},
 	{access.ErrUnknown, 404, "key_not_found", "API key not found", ""},
 	{access.ErrTooMany, 409, "too_many_keys", "Too many API keys", ""},
@@ -204,9 +206,9 @@ func (s *Server) writeError(err error, c echo.Context) {
 	if w.Committed {
 		return
 	}
-	if f.retry != "" {
-		w.Header().Set("Retry-After", f.retry)
-	}
+	var rate *rateError
+	errors.As(err, &rate)
+	setRetryAfter(w.Header(), f, rate)
 	var ae *authError
 	if errors.As(err, &ae) {
 		w.Header().Set("WWW-Authenticate", ae.challenge)

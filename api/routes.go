@@ -114,6 +114,9 @@ func (s *Server) router() http.Handler {
 	e.IPExtractor = echo.ExtractIPDirect() // X-Forwarded-For is anybody's to write
 	e.HTTPErrorHandler = s.writeError
 	e.Use(identify, s.observe, recovery, s.guard)
+	if len(s.o.CORSOrigins) > 0 {
+		e.Use(s.cors())
+	}
 	for _, rt := range s.routes() {
 		path := expandPath(rt.path)
 		h := s.bind(rt)
@@ -130,10 +133,13 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, w := c.Request(), c.Response()
 		who, err := s.admit(r, rt)
+		if limited := s.limit(rt, who, c.RealIP()); limited != nil {
+			err = limited
+		}
+		c.Set(callerID, who.id())
 		if err != nil {
 			return err
 		}
-		c.Set(callerID, who.id())
 		rc := http.NewResponseController(w)
 		if r.Body == http.NoBody {
 			// The server's deadline for reading would otherwise cancel the context of a handler that streams for longer.

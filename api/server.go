@@ -116,6 +116,11 @@ type Options struct {
 	Keys         *access.Keyring // who may do what; default: everybody may do everything
 	AllowedHosts []string        // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
 
+	CORSOrigins []string // origins whose pages may use the server from a browser, or "*" for all; default: none but its own
+
+	RateLimit float64 // requests per second of a key that names no rate of its own, and of an address without a key; default: not bounded
+	RateBurst int     // requests at once; default: those of one second, at least 1
+
 	SearchSlots int // searches at once; default 2 per core, 8 times as many wait up to 250 ms
 	WriteSlots  int // writing requests at once; default 1 per core, at least 2
 	EmbedSlots  int // embedding and re-ranking requests at once, which the engine gathers into batches; default 128, 4 times as many wait
@@ -170,6 +175,14 @@ func (o Options) validate() error {
 	if o.Engine == nil {
 		errs = append(errs, errors.New("Engine: nil"))
 	}
+	if !(o.RateLimit >= 0 && o.RateLimit <= 1e6) {
+		errs = append(errs, fmt.Errorf("RateLimit: got %v, allowed: 0 (none) to 1000000", o.RateLimit))
+	}
+	for _, origin := range o.CORSOrigins {
+		if err := checkOrigin(origin); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	for _, n := range []struct {
 		name  string
 		value int64
@@ -178,7 +191,7 @@ func (o Options) validate() error {
 		{"SearchTimeout", int64(o.SearchTimeout)}, {"WriteTimeout", int64(o.WriteTimeout)}, {"EmbedTimeout", int64(o.EmbedTimeout)},
 		{"DrainTimeout", int64(o.DrainTimeout)}, {"IdleBody", int64(o.IdleBody)},
 		{"MaxBody", o.MaxBody}, {"MaxDocuments", o.MaxDocuments}, {"MaxImport", o.MaxImport},
-		{"MaxInFlight", o.MaxInFlight},
+		{"MaxInFlight", o.MaxInFlight}, {"RateBurst", int64(o.RateBurst)},
 		{"MaxItem", int64(o.MaxItem)}, {"MaxConns", int64(o.MaxConns)}, {"MaxEmbedTexts", int64(o.MaxEmbedTexts)},
 	} {
 		if n.value < 0 {
@@ -201,6 +214,8 @@ type Server struct {
 	writes   *gate
 	embeds   *gate
 	imports  *gate
+	limits   *limits
+	limited  atomic.Int64 // requests refused by a rate limit
 	metrics  *metrics
 	started  time.Time
 	inFlight atomic.Int64 // bytes of bodies in memory
@@ -220,6 +235,14 @@ func New(o Options) (*Server, error) {
 	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
 	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
+	s.limits = newLimits(o.RateLimit, o.RateBurst)
+	for _, origin := range o.CORSOrigins {
+		if origin != anyOrigin {
+			if err := s.origin.AddTrustedOrigin(origin); err != nil {
+				return nil, fmt.Errorf("api: options: CORSOrigins: %w", err)
+			}
+		}
+	}
 	s.handler = s.router()
 	return s, nil
 }

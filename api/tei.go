@@ -317,7 +317,7 @@ var teiPaths = map[string]bool{"/embed": true, "/embed_all": true, "/embed_spars
 func writeTEIError(w http.ResponseWriter, p problem) {
 	status, typ := p.Status, "Backend"
 	switch {
-	case p.Code == "overloaded":
+	case p.Code == "overloaded" || p.Code == "rate_limited":
 		status, typ = http.StatusTooManyRequests, "Overloaded"
 	case p.Code == "invalid_request" || p.Code == "malformed_request":
 		status, typ = http.StatusUnprocessableEntity, "Validation"

@@ -118,8 +118,8 @@ func newKeysCreateCommand() *cobra.Command {
 	cmd.Flags().StringSliceVar(&scopes, "scopes", nil, "all, or some of "+strings.Join(access.ScopeNames(), ","))
 	cmd.Flags().StringSliceVar(&s.Collections, "collections", nil, "names of collections, '*' for any text, e.g. docs,team-* (default: all)")
 	cmd.Flags().StringVar(&expires, "expires", "", "a time from now (90d, 12h) or a date (2030-01-31, 2030-01-31T12:00:00Z); default never")
-	cmd.Flags().Float64Var(&s.Rate, "rate-limit", 0, "requests per second (default: the server's)")
-	cmd.Flags().IntVar(&s.Burst, "rate-burst", 0, "requests at once (default: those of one second)")
+	cmd.Flags().Float64Var(&s.Rate, "rate", 0, "requests per second (default: the server's)")
+	cmd.Flags().IntVar(&s.Burst, "burst", 0, "requests at once (default: those of one second)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the key with all it may do as JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var err error

@@ -70,7 +70,7 @@ func TestKeysOfAServer(t *testing.T) {
 func testKeys(t *testing.T, place ...string) {
 	t.Helper()
 	with := func(args ...string) []string { return append(append([]string{"keys"}, args...), place...) }
-	token := mustCommand(t, with("create", "--name", "laptop", "--scopes", "search,documents:read", "--collections", "docs,team-*", "--expires", "90d", "--rate-limit", "2.5")...)
+	token := mustCommand(t, with("create", "--name", "laptop", "--scopes", "search,documents:read", "--collections", "docs,team-*", "--expires", "90d", "--rate", "2.5")...)
 	if !strings.HasPrefix(token, "sd_") || strings.ContainsAny(token, " \n") {
 		t.Fatalf("create printed %q", token)
 	}
@@ -158,6 +158,8 @@ func TestWhenServeStarts(t *testing.T) {
 		guarded bool
 	}{
 		"loopback":                    {&apitest.Vault{}, loopback, guardFlags{}, "", "", false},
+		"all pages":                   {&apitest.Vault{}, loopback, guardFlags{origins: []string{"*"}}, "", "--cors-origin", false},
+		"all pages with a key":        {with(access.Spec{Name: "a", Scopes: access.All}), loopback, guardFlags{origins: []string{"*"}}, "", "", true},
 		"loopback that needs a key":   {&apitest.Vault{}, loopback, guardFlags{requireKey: true}, "", "--require-key", true},
 		"everywhere":                  {&apitest.Vault{}, everywhere, guardFlags{}, "", "--insecure", false},
 		"everywhere, insecure":        {&apitest.Vault{}, everywhere, guardFlags{insecure: true}, "", "", false},

@@ -43,6 +43,10 @@ probes, the page and /openapi.yaml do without.`,
 			return fmt.Errorf("--addr: %w", err)
 		}
 		defer l.Close()
+		l, scheme, err := guard.listen(l, func(text string) { log.Info(text) })
+		if err != nil {
+			return err
+		}
 		o, err := f.heads(reranker, sparse)
 		if err != nil {
 			return err
@@ -53,13 +57,17 @@ probes, the page and /openapi.yaml do without.`,
 			return err
 		}
 		v, revision := version()
-		ao := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: hosts}
+		ao := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: hosts,
+			CORSOrigins: guard.origins, RateLimit: guard.rate, RateBurst: guard.burst}
 		vault, err := e.Vault()
 		if err == nil {
 			ao.Keys, err = guard.keys(vault, l.Addr())
 		}
 		if err == nil {
-			err = serve(cmd, l, e, ao)
+			if scheme == "http" && ao.Keys.Guarded() && !isLoopback(l.Addr()) {
+				log.Warn("API keys travel unencrypted: give --tls-cert and --tls-key, or put a proxy with TLS in front")
+			}
+			err = serve(cmd, l, e, ao, scheme)
 		}
 		if closeErr := e.Close(); err == nil {
 			err = closeErr
@@ -97,12 +105,12 @@ func (f *engineFlags) heads(reranker, sparse string) (search.Options, error) {
 	return o, nil
 }
 
-func serve(cmd *cobra.Command, l net.Listener, e *search.Engine, o api.Options) error {
+func serve(cmd *cobra.Command, l net.Listener, e *search.Engine, o api.Options, scheme string) error {
 	o.Engine = e
 	s, err := api.New(o)
 	if err != nil {
 		return err
 	}
-	o.Logger.Info("serving", "url", "http://"+l.Addr().String()+"/", "model", e.Model().Name, "data", cmd.Flag("data").Value.String())
+	o.Logger.Info("serving", "url", scheme+"://"+l.Addr().String()+"/", "model", e.Model().Name, "data", cmd.Flag("data").Value.String())
 	return s.Serve(cmd.Context(), l)
 }

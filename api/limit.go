@@ -1,0 +1,149 @@
+package api
+
+import (
+	"container/list"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"searchd/access"
+
+	"golang.org/x/time/rate"
+)
+
+// limits bounds the requests per second of each caller: of a key by its own rate or the server's default, of an address without a valid key by
+// the default. The admin key of the environment is not bounded.
+type limits struct {
+	rate      float64 // requests per second; 0: none
+	burst     int
+	keys      buckets
+	addresses buckets
+}
+
+// maxBuckets bounds the callers of each kind that are remembered. One that is forgotten begins anew with a full bucket.
+const maxBuckets = 10_000
+
+func newLimits(perSecond float64, burst int) *limits {
+	l := &limits{rate: perSecond, burst: burst}
+	l.keys.init()
+	l.addresses.init()
+	return l
+}
+
+// burstOf is the documented default of a burst: what one second brings, at least 1.
+func burstOf(perSecond float64, burst int) int {
+	if burst > 0 {
+		return burst
+	}
+	return max(1, int(math.Ceil(perSecond)))
+}
+
+// take counts a request of key, or, where key is nil, of the address. It returns how long to wait where there were too many, 0 where not.
+func (l *limits) take(key *access.Key, address string, now time.Time) time.Duration {
+	switch {
+	case key == nil:
+		if l.rate == 0 {
+			return 0
+		}
+		return l.addresses.take(network(address), l.rate, burstOf(l.rate, l.burst), now)
+	case key.ID == access.AdminID:
+		return 0
+	case key.Rate > 0:
+		return l.keys.take(key.ID, key.Rate, burstOf(key.Rate, key.Burst), now)
+	case l.rate > 0:
+		return l.keys.take(key.ID, l.rate, burstOf(l.rate, l.burst), now)
+	}
+	return 0
+}
+
+// network returns what counts as one caller: an IPv4 address, or the 64 bits of an IPv6 address that a provider hands to one customer.
+func network(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil || a.Unmap().Is4() {
+		return address
+	}
+	p, err := a.WithZone("").Prefix(64)
+	if err != nil {
+		return address
+	}
+	return p.String()
+}
+
+// buckets are the token buckets of some callers, the least recently used forgotten first.
+type buckets struct {
+	mu struct {
+		sync.Mutex
+		order *list.List // of *bucket, most recent first
+		byWho map[string]*list.Element
+	}
+}
+
+type bucket struct {
+	who     string
+	limiter *rate.Limiter
+}
+
+func (b *buckets) init() {
+	b.mu.order, b.mu.byWho = list.New(), map[string]*list.Element{}
+}
+
+// take takes a token from the bucket of who; where it is empty, it takes none and returns the wait for the next.
+func (b *buckets) take(who string, perSecond float64, burst int, now time.Time) time.Duration {
+	b.mu.Lock()
+	el := b.mu.byWho[who]
+	if el == nil {
+		el = b.mu.order.PushFront(&bucket{who, rate.NewLimiter(rate.Limit(perSecond), burst)})
+		b.mu.byWho[who] = el
+		if b.mu.order.Len() > maxBuckets {
+			last := b.mu.order.Remove(b.mu.order.Back()).(*bucket)
+			delete(b.mu.byWho, last.who)
+		}
+	} else {
+		b.mu.order.MoveToFront(el)
+	}
+	b.mu.Unlock()
+	r := el.Value.(*bucket).limiter.ReserveN(now, 1)
+	wait := r.DelayFrom(now)
+	if wait > 0 {
+		r.CancelAt(now)
+	}
+	return wait
+}
+
+// rateError refuses a request that came too soon.
+type rateError struct{ wait time.Duration }
+
+func (e *rateError) Error() string {
+	return "more requests than the rate limit allows, the next one is answered in " + retrySeconds(e.wait) + " s"
+}
+func (e *rateError) Unwrap() error { return errRate }
+
+// retrySeconds is the Retry-After of a wait: whole seconds, rounded up.
+func retrySeconds(wait time.Duration) string {
+	return strconv.FormatInt(max(1, int64(math.Ceil(wait.Seconds()))), 10)
+}
+
+// limit counts a request that was admitted, or refused for its key, and returns a rateError where its caller sends too many.
+func (s *Server) limit(rt route, who caller, address string) error {
+	if rt.needs == open {
+		return nil
+	}
+	if wait := s.limits.take(who.key, address, time.Now()); wait > 0 {
+		s.limited.Add(1)
+		return &rateError{wait}
+	}
+	return nil
+}
+
+// setRetryAfter sets the header of an error that says how long to wait.
+func setRetryAfter(h http.Header, f failure, err *rateError) {
+	switch {
+	case err != nil:
+		h.Set("Retry-After", retrySeconds(err.wait))
+	case f.retry != "":
+		h.Set("Retry-After", f.retry)
+	}
+}
