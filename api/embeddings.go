@@ -106,8 +106,7 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request, in inputs, o sear
 	if err != nil {
 		return nil, err
 	}
-	s.metrics.observeEmbedding(in.len(), e.Tokens)
-	tell(w, cost{total: time.Since(began), queue: e.Queue, inference: e.Inference, characters: in.characters(), tokens: e.Tokens, truncated: count(e.Truncated)})
+	s.tell(w, cost{texts: in.len(), total: time.Since(began), queue: e.Queue, inference: e.Inference, characters: in.characters(), tokens: e.Tokens, truncated: count(e.Truncated)})
 	return e, nil
 }
 
@@ -115,9 +114,12 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request, in inputs, o sear
 type cost struct {
 	total, queue, inference       time.Duration
 	characters, tokens, truncated int
+	texts                         int
+	pairs                         bool // the texts were scored in pairs with a query
 }
 
-func tell(w http.ResponseWriter, c cost) {
+func (s *Server) tell(w http.ResponseWriter, c cost) {
+	s.metrics.observeCost(c)
 	h := w.Header()
 	h.Set("X-Compute-Type", "cpu")
 	for name, n := range map[string]int64{

@@ -104,6 +104,7 @@ type Engine interface {
 	Heads
 	Inspector
 	Mapper
+	Stats(ctx context.Context) (*search.Stats, error)
 	Ready() error // nil when searches can be answered, else the reason
 }
 
@@ -230,7 +231,6 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{o: o, log: o.Logger, origin: http.NewCrossOriginProtection(), started: time.Now()}
-	s.metrics = newMetrics()
 	s.searches = newGate("search", o.SearchSlots, 8*o.SearchSlots, 250*time.Millisecond, errOverloaded)
 	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
@@ -243,6 +243,7 @@ func New(o Options) (*Server, error) {
 			}
 		}
 	}
+	s.metrics = newMetrics(s)
 	s.handler = s.router()
 	return s, nil
 }

@@ -135,7 +135,7 @@ func (s *Server) teiEmbedAll(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	took := time.Since(began)
-	tell(w, cost{total: took, inference: took, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
+	s.tell(w, cost{texts: in.len(), total: took, inference: took, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
 	return writeJSON(w, http.StatusOK, v.Vectors)
 }
 
@@ -167,7 +167,7 @@ func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	took := time.Since(began)
-	tell(w, cost{total: took, inference: took, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
+	s.tell(w, cost{texts: in.len(), total: took, inference: took, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
 	rows := make([][]teiSparseValue, len(v.Vectors))
 	for i, weights := range v.Vectors {
 		rows[i] = make([]teiSparseValue, len(weights))

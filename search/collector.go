@@ -25,6 +25,8 @@ type collector struct {
 	embedder Embedder
 	workers  int
 
+	batchTexts, batchTokens Histogram // of each call of the embedder
+
 	mu struct {
 		sync.Mutex
 		running int        // calls of the embedder
@@ -228,6 +230,7 @@ func (c *collector) run(ctx context.Context, b *batch) {
 // alone encodes one request.
 func (c *collector) alone(ctx context.Context, p *pending) (*Embeddings, error) {
 	began := time.Now()
+	c.count(len(p.texts), p.tokens)
 	r, err := c.embed(ctx, p.texts, p.o)
 	if err != nil {
 		return nil, err
@@ -239,9 +242,12 @@ func (c *collector) alone(ctx context.Context, p *pending) (*Embeddings, error) 
 // together encodes several requests and answers all of them, or none.
 func (c *collector) together(ctx context.Context, members []*pending) error {
 	var texts []string
+	tokens := 0
 	for _, p := range members {
 		texts = append(texts, p.texts...)
+		tokens += p.tokens
 	}
+	c.count(len(texts), tokens)
 	began := time.Now()
 	all, err := c.embed(ctx, texts, members[0].o)
 	if err != nil {
@@ -268,6 +274,12 @@ func (c *collector) together(ctx context.Context, members []*pending) error {
 		from = to
 	}
 	return nil
+}
+
+// count counts a call of the embedder.
+func (c *collector) count(texts, tokens int) {
+	c.batchTexts.add(texts)
+	c.batchTokens.add(tokens)
 }
 
 // embed calls the embedder. It runs in goroutines of the collector's own too, where a panic would end the process.

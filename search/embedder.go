@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"searchd/encoder"
@@ -116,6 +117,8 @@ type queryCache struct {
 		byKey map[string]*list.Element
 	}
 	size int
+
+	hits, misses atomic.Uint64
 }
 
 type cachedQuery struct {
@@ -132,8 +135,10 @@ func newQueryCache(size int) *queryCache {
 // vector returns the unit vector of a query, which the caller must not change.
 func (c *queryCache) vector(ctx context.Context, e *collector, text string) ([]float32, error) {
 	if v := c.known(text); v != nil {
+		c.hits.Add(1)
 		return v, nil
 	}
+	c.misses.Add(1)
 	r, err := e.query(ctx, text)
 	if err != nil {
 		return nil, err

@@ -104,6 +104,15 @@ func (s *Store) ID() [16]byte { return s.id }
 // Dir returns the data folder as given to Open.
 func (s *Store) Dir() string { return s.dir }
 
+// Size returns the bytes of the store's file.
+func (s *Store) Size() (int64, error) {
+	fi, err := os.Stat(s.path)
+	if err != nil {
+		return 0, fmt.Errorf("store: %w", err)
+	}
+	return fi.Size(), nil
+}
+
 // Close waits for the calls in flight, closes the file and releases the folder. Later calls get ErrClosed.
 // A function running inside View that calls the store again gets ErrClosed too, so Close never deadlocks with it.
 func (s *Store) Close() error {

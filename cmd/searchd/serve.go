@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 
@@ -13,7 +14,7 @@ import (
 
 func newServeCommand() *cobra.Command {
 	var f engineFlags
-	var addr, logFormat, reranker, sparse string
+	var addr, debugAddr, logFormat, reranker, sparse string
 	var hosts []string
 	var guard guardFlags
 	cmd := &cobra.Command{
@@ -32,6 +33,7 @@ probes, the page and /openapi.yaml do without.`,
 	cmd.Flags().StringVar(&sparse, "sparse-model", "", "SPLADE checkpoint for sparse vectors: a folder like that of --model (default none)")
 	cmd.Flags().StringSliceVar(&hosts, "allowed-hosts", nil, "names under which the server may be asked, besides those of loopback; with names given, others are refused")
 	guard.add(cmd)
+	cmd.Flags().StringVar(&debugAddr, "debug-addr", "", "second address, for /debug/pprof/ alone; without keys, so loopback's unless --insecure (default none)")
 	cmd.Flags().StringVar(&logFormat, "log-format", "text", "log lines on standard error: text or json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		log, err := logger(logFormat)
@@ -43,6 +45,22 @@ probes, the page and /openapi.yaml do without.`,
 			return fmt.Errorf("--addr: %w", err)
 		}
 		defer l.Close()
+		if debugAddr != "" {
+			d, err := debugListener(debugAddr, guard.insecure)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithCancel(cmd.Context())
+			done := make(chan error, 1)
+			go func() { done <- serveDebug(ctx, d) }()
+			defer func() {
+				cancel()
+				if err := <-done; err != nil {
+					log.Error("debug server", "error", err)
+				}
+			}()
+			log.Info("debugging", "url", "http://"+d.Addr().String()+"/debug/pprof/")
+		}
 		l, scheme, err := guard.listen(l, func(text string) { log.Info(text) })
 		if err != nil {
 			return err

@@ -18,6 +18,7 @@ type IndexStats struct {
 	GraphRebuild   bool       // passages are missing in the graph and found by a scan
 	KeywordRebuild bool       // documents are missing in the keyword index
 	KeywordBytes   int64      // on disk
+	KeywordLag     uint64     // changes that are committed and that the keyword index has not applied
 }
 
 // A probe of the graph costs scans: there is one a minute at most, and it takes no more than a hundredth of the time.
@@ -35,6 +36,12 @@ type probed struct {
 	next       time.Time
 }
 
+// StoreSize returns the bytes of the store's file.
+func (b *Backend) StoreSize() (int64, error) {
+	n, err := b.store.Size()
+	return n, translate(err)
+}
+
 // IndexStats returns the gauges of a collection. It may take as long as some searches.
 func (b *Backend) IndexStats(ctx context.Context, name string) (IndexStats, error) {
 	c, release, err := b.collection(name)
@@ -50,6 +57,9 @@ func (b *Backend) IndexStats(ctx context.Context, name string) (IndexStats, erro
 	s.Documents, s.Passages = c.slots.counts()
 	if s.KeywordBytes, err = c.words.Size(); err != nil {
 		return s, err
+	}
+	if applied, committed := c.words.Seq(), c.seq.Load(); committed > applied {
+		s.KeywordLag = committed - applied
 	}
 	p := &c.probed
 	p.Lock()

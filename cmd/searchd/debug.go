@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+)
+
+// debugListener opens the address of the debug server. What it tells (memory, stacks, the command line) is for the operator, so that it has
+// a listener of its own, on loopback unless insecure.
+func debugListener(addr string, insecure bool) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("--debug-addr: %w", err)
+	}
+	if !isLoopback(l.Addr()) && !insecure {
+		l.Close()
+		return nil, fmt.Errorf("--debug-addr %s: other machines can reach it and it asks for no key; allowed: an address of loopback, or --insecure", addr)
+	}
+	return l, nil
+}
+
+// serveDebug answers /debug/pprof/ until ctx ends; it closes l.
+func serveDebug(ctx context.Context, l net.Listener) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	srv := &http.Server{Handler: http.NewCrossOriginProtection().Handler(localOnly(mux)), ReadHeaderTimeout: 5 * time.Second}
+	stop := context.AfterFunc(ctx, func() { srv.Close() })
+	defer stop()
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("--debug-addr: %w", err)
+	}
+	return nil
+}
+
+// localOnly refuses names that are no address: a page of another site can make a browser send requests to loopback under the site's name.
+func localOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if host != "localhost" && net.ParseIP(host) == nil {
+			http.Error(w, "Host: allowed: localhost or an address", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
