@@ -2,6 +2,7 @@ package bench
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -33,5 +34,20 @@ func TestBest(t *testing.T) {
 	broken := errors.New("broken")
 	if _, err := Best(2, func() error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("Best returns %v, want %v", err, broken)
+	}
+}
+
+// TestThreadTime sleeps and then computes: the first takes no processor time where there is a clock of it, the second does.
+func TestThreadTime(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	began := threadTime()
+	time.Sleep(200 * time.Millisecond)
+	if took := threadTime() - began; runtime.GOOS == "linux" && took > 100*time.Millisecond {
+		t.Errorf("200 ms of sleep took %v of processor time", took)
+	}
+	began = threadTime()
+	for x := 0.0; threadTime()-began < 20*time.Millisecond; x++ { // ends only if the clock moves
+		_ = x
 	}
 }
