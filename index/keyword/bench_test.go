@@ -28,7 +28,7 @@ func benchIndex(b *testing.B, docs int) *Index {
 		entries[i] = Entry{
 			No:     uint32(i),
 			Text:   []Field{{"title", text(8)}, {"body", text(100)}},
-			Values: map[string]any{"n": float64(i), "lang": []string{"en", "de", "fr"}[i%3]},
+			Values: map[string]any{"n": float64(i), "lang": []string{"en", "de", "fr"}[i%3], "name": fmt.Sprintf("name %d", i*7919%docs)},
 		}
 	}
 	apply(b, x, 1, entries...)
@@ -92,6 +92,52 @@ func BenchmarkFilter(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkOrder sorts by a number and by a string that all documents have another of.
+func BenchmarkOrder(b *testing.B) {
+	x := benchIndex(b, 50_000)
+	all, some := roaring.New(), roaring.New()
+	all.AddRange(0, 50_000)
+	for i := range uint32(200) {
+		some.Add(i * 249)
+	}
+	for _, field := range []string{"lang", "n", "name"} {
+		for _, docs := range []*roaring.Bitmap{all, some} {
+			for _, desc := range []bool{false, true} {
+				b.Run(fmt.Sprintf("by=%s/docs=%d/desc=%t", field, docs.GetCardinality(), desc), func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						if _, err := x.Order(context.Background(), []SortKey{{field, desc}}, docs, 10, Scorer{}); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkFacets counts values of which all documents have three, or each has another, and ranges.
+func BenchmarkFacets(b *testing.B) {
+	x := benchIndex(b, 50_000)
+	from, to := filter.Value{Kind: filter.Number, Num: 1000}, filter.Value{Kind: filter.Number, Num: 20_000}
+	some := roaring.New()
+	for i := range uint32(200) {
+		some.Add(i * 249)
+	}
+	for name, f := range map[string]Facet{"lang": {Field: "lang", Limit: 10}, "name": {Field: "name", Limit: 10}, "ranges": {Field: "n", Ranges: []Range{{nil, &from}, {&from, &to}, {&to, nil}}}} {
+		for _, docs := range []*roaring.Bitmap{nil, some} {
+			b.Run(fmt.Sprintf("%s/all=%t", name, docs == nil), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := x.Facets(context.Background(), []Facet{f}, docs); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }
 

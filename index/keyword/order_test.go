@@ -238,3 +238,23 @@ func randomRange(r *rand.Rand) (out Range) {
 	}
 	return out
 }
+
+// TestScoreOfMany scores more documents than are scored at a time.
+func TestScoreOfMany(t *testing.T) {
+	x := openTemp(t, Options{})
+	entries := make([]Entry, scoreChunk+10)
+	nos := make([]uint32, len(entries))
+	for i := range entries {
+		entries[i] = Entry{No: uint32(i), Text: []Field{{"text", []string{"one", "two", "one two"}[i%3]}}}
+		nos[i] = uint32(i)
+	}
+	apply(t, x, 1, entries...)
+	all, err := x.Score(context.Background(), Query{Text: "one"}, nos)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := x.Score(context.Background(), Query{Text: "one"}, nos[scoreChunk-5:])
+	if err != nil || !slices.Equal(all[scoreChunk-5:], last) || all[0] == 0 || all[1] != 0 || slices.Max(last) == 0 {
+		t.Errorf("the last of all have the scores %v, alone %v, %v", all[scoreChunk-5:], last, err)
+	}
+}

@@ -25,15 +25,21 @@ func (x *Index) Score(ctx context.Context, q Query, nos []uint32) (scores []floa
 	return scores, err
 }
 
+// scoreChunk bounds the memory of scoring many documents: 8 bytes for each of them, term and field of the query.
+const scoreChunk = 4096
+
 func (x *Index) scores(ctx context.Context, v *view, q Query, nos []uint32) ([]float64, error) {
 	scores := make([]float64, len(nos))
 	p, err := x.newPlan(ctx, v, q)
 	if err != nil {
 		return nil, err
 	}
-	err = p.each(ctx, nos, func(i int, tfs []uint64, dl float64) { scores[i] = p.total(tfs, dl) })
-	if err != nil {
-		return nil, err
+	for from := 0; from < len(nos); from += scoreChunk {
+		part := scores[from:min(from+scoreChunk, len(nos))]
+		err := p.each(ctx, nos[from:from+len(part)], func(i int, tfs []uint64, dl float64) { part[i] = p.total(tfs, dl) })
+		if err != nil {
+			return nil, err
+		}
 	}
 	return scores, nil
 }
