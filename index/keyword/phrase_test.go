@@ -1,0 +1,54 @@
+package keyword
+
+import "testing"
+
+// TestHolds checks phrases against texts in the languages whose analysis differs most.
+func TestHolds(t *testing.T) {
+	for _, tc := range []struct {
+		name, language, phrase, text string
+		want                         bool
+	}{
+		{"words", "standard", "red brick wall", "A red brick wall.", true},
+		{"order", "standard", "brick red", "A red brick wall.", false},
+		{"gap", "standard", "red wall", "A red brick wall.", false},
+		{"repeated", "standard", "ha ha yes", "ha ha ha yes", true},
+		{"repeated too little", "standard", "ha ha ha ha", "ha ha ha yes", false},
+		{"across pieces of a long text", "standard", "alpha omega", long("alpha", pieceBytes) + "omega", true},
+		{"not across pieces", "standard", "omega alpha", long("alpha", pieceBytes) + "omega", false},
+		{"stop word", "en", "point of view", "my point of view", true},
+		{"any word for it", "en", "point of view", "my point any view", true},
+		{"no word for it", "en", "point of view", "my point view", false},
+		{"stem", "en", "running shoe", "Runs shoes", true},
+		{"hyphen", "en", "state-of-the-art", "a state-of-the-art thing", true},
+		{"humps", "en", "http header", "parseHTTPHeader(x)", true},
+		{"whole name", "en", "parseHTTPHeader", "call parseHTTPHeader now", true},
+		{"around a name", "en", "call parse http header now", "call parse_http_header now", true},
+		{"German", "de", "der grüne Baum", "unter grünen Bäumen", true},
+		{"Chinese, Japanese", "cjk", "東京都", "私は東京都に住む", true},
+		{"Chinese, Japanese, order", "cjk", "京東", "私は東京都に住む", false},
+		{"Chinese, Japanese, longer", "cjk", "東京大学", "東京の大学", false},
+		{"Russian", "ru", "красная площадь", "на Красной площади", true},
+		{"Arabic", "ar", "كتاب جديد", "هذا كتاب جديد", true},
+		{"empty", "en", "of the", "anything", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a, err := newAnalyzer(tc.language)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := &Index{analyzer: a}
+			if got := x.Holds(tc.text, x.Phrase(tc.phrase)); got != tc.want {
+				t.Errorf("%q in %q: %v, want %v; %+v in %+v", tc.phrase, tc.text, got, tc.want, x.Phrase(tc.phrase), x.Analyze(tc.text[max(0, len(tc.text)-80):]))
+			}
+		})
+	}
+}
+
+// long repeats a word to n bytes and more.
+func long(word string, n int) string {
+	var s []byte
+	for len(s) < n {
+		s = append(append(s, word...), ' ')
+	}
+	return string(s)
+}
