@@ -8,16 +8,17 @@ import (
 // Backend is a set of instructions that the kernels are written for; each includes those before it.
 type Backend uint8
 
-// The back ends. AVX2 includes FMA and BMI2; AVX512 is F, BW, DQ and VL; AVX512VNNI adds the byte products.
+// The back ends. AVX2 includes FMA and BMI2; AVX512 is F, BW, DQ and VL; AVX512VNNI adds the byte products, AMX those of tiles.
 const (
 	Go Backend = iota
 	AVX2
 	AVX512
 	AVX512VNNI
+	AMX
 	numBackends
 )
 
-var backendNames = [numBackends]string{"go", "avx2", "avx512", "avx512vnni"}
+var backendNames = [numBackends]string{"go", "avx2", "avx512", "avx512vnni", "amx"}
 
 // String is the name that the environment variables SIMD and SIMD_REQUIRE use.
 func (b Backend) String() string {

@@ -23,7 +23,7 @@ func TestRequired(t *testing.T) {
 
 func TestFromEnvironment(t *testing.T) {
 	for name, want := range map[string]Backend{
-		"": best, "go": Go, "avx2": min(AVX2, best), "avx512": min(AVX512, best), "avx512vnni": min(AVX512VNNI, best), "sse": best,
+		"": best, "go": Go, "avx2": min(AVX2, best), "avx512": min(AVX512, best), "avx512vnni": min(AVX512VNNI, best), "amx": min(AMX, best), "sse": best,
 	} {
 		if got := fromEnvironment(name); got != want {
 			t.Errorf("fromEnvironment(%q) = %v, want %v", name, got, want)

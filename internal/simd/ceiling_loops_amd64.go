@@ -23,6 +23,9 @@ func CeilingBytes() float64 {
 	switch active {
 	case Go:
 		return 0
+	case AMX:
+		ceilingAMX(loops / 8)
+		return loops / 8 * 6 * 16384 * 2
 	case AVX512VNNI:
 		ceilingVNNI(loops)
 		return loops * 24 * 64 * 2

@@ -5,7 +5,8 @@ package simd
 import "golang.org/x/sys/cpu"
 
 // detect reads the CPU's features; x/sys/cpu reports those of AVX only where the operating system saves the registers,
-// and those of AVX-512 only where it saves zmm and the mask registers.
+// and those of AVX-512 only where it saves zmm and the mask registers. Tiles it reports
+// wherever the CPU has them.
 func detect() Backend {
 	x := &cpu.X86
 	switch {
@@ -15,6 +16,8 @@ func detect() Backend {
 		return AVX2
 	case !x.HasAVX512VNNI:
 		return AVX512
+	case !x.HasAMXTile || !x.HasAMXInt8 || !tilesPermitted():
+		return AVX512VNNI
 	}
-	return AVX512VNNI
+	return AMX
 }

@@ -9,6 +9,9 @@ import (
 // maxInt8Depth is the largest number of input channels whose products surely fit into an int32: 65536·255·127 < 2³¹.
 const maxInt8Depth = 65536
 
+// behindGroups is how many groups a back end may read behind the last panel, where it multiplies them by 0.
+const behindGroups = 15
+
 // MatrixInt8 is the weight [out, in] of a linear layer, rounded to int8 with one scale per output channel, packed for Mul.
 // It is read-only and safe for concurrent use.
 //
@@ -30,7 +33,7 @@ func PackInt8(w []float32, out, in int) *MatrixInt8 {
 	}
 	panels := (out + panelWidth - 1) / panelWidth
 	m := &MatrixInt8{out: out, in: in, groups: (in + 3) / 4}
-	m.data = alignedBytes(panels * m.groups * panelWidth * 4)
+	m.data = alignedBytes((panels*m.groups + behindGroups) * panelWidth * 4)
 	m.scale = make([]float32, panels*panelWidth)
 	m.sum = make([]int32, panels*panelWidth)
 	for o := range out {

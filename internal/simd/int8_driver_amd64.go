@@ -22,6 +22,7 @@ type rowsInt8 struct {
 	data  []uint8 // [rows, 4·groups]
 	scale []float32
 	zero  []int32
+	sums  []float32 // room for a block of tiles, as int32
 }
 
 var rowsInt8Pool = sync.Pool{New: func() any { return new(rowsInt8) }}
@@ -59,9 +60,16 @@ func (m *MatrixInt8) mul(dst, x []float32, rows, from, to int, e Epilogue) {
 	}
 	q := rowsInt8Pool.Get().(*rowsInt8)
 	defer rowsInt8Pool.Put(q)
-	width := 4 * m.groups
+	width, tiled := 4*m.groups, m.tiled(rows, e)
+	if tiled {
+		width = (width + tileDepth - 1) / tileDepth * tileDepth
+	}
 	block := blockRows(rows, width/2) // a quarter of the bytes of float32, and the other half for dst
-	q.grow(block, width)
+	if tiled {
+		q.grow(block+amxBehind, width)
+	} else {
+		q.grow(block, width)
+	}
 	for r := 0; r < rows; r += block {
 		n := min(block, rows-r)
 		q.set(x[r*m.in:(r+n)*m.in], n, m.in, width)
@@ -69,14 +77,19 @@ func (m *MatrixInt8) mul(dst, x []float32, rows, from, to int, e Epilogue) {
 		if e.Residual != nil {
 			b.Residual = e.Residual[r*m.out:]
 		}
-		m.mulBlock(dst[r*m.out:], q, n, from, to, b)
+		if tiled {
+			q.tiles(n, m.in, width)
+			m.mulTiles(dst[r*m.out:], q, n, from, to, b)
+		} else {
+			m.mulBlock(dst[r*m.out:], q, n, from, to, b)
+		}
 	}
 }
 
 // mulBlock passes each panel of weights over all rows, like that of Matrix.
 func (m *MatrixInt8) mulBlock(dst []float32, q *rowsInt8, rows, from, to int, e Epilogue) {
 	tileRows, tileCols := 14, 32
-	if active != AVX512VNNI {
+	if active < AVX512VNNI {
 		tileRows, tileCols = 4, 16
 	}
 	tiles := (rows + tileRows - 1) / tileRows
@@ -120,7 +133,7 @@ func (m *MatrixInt8) tile(c *float32, ldc int, q *rowsInt8, r, rows, col, cols i
 	}
 	width := 4 * m.groups
 	a, b := &q.data[r*width], &m.data[(col/panelWidth*m.groups*panelWidth+col%panelWidth)*4]
-	if active == AVX512VNNI {
+	if active >= AVX512VNNI {
 		gemmInt8VNNI(c, ldc, a, width, b, m.groups, rows, cols, &q.scale[r], &q.zero[r], &m.scale[col], &m.sum[col], bias, residual, m.out, p.next, p.stride)
 	} else {
 		gemmInt8AVX2(c, ldc, a, width, b, m.groups, rows, cols, &q.scale[r], &q.zero[r], &m.scale[col], &m.sum[col], bias, residual, m.out, p.next, p.stride)
@@ -128,10 +141,10 @@ func (m *MatrixInt8) tile(c *float32, ldc int, q *rowsInt8, r, rows, col, cols i
 }
 
 func dotInt8(a, b []int8) int32 {
-	switch active {
-	case Go:
+	switch {
+	case active == Go:
 		return dotInt8Go(a, b)
-	case AVX512VNNI:
+	case active >= AVX512VNNI:
 		return dotInt8VNNI(unsafe.SliceData(a), unsafe.SliceData(b), len(a))
 	}
 	whole := len(a) &^ 15
@@ -147,7 +160,7 @@ func dotRowsInt8(dst []int32, q, base []int8, ids []uint32) {
 	for len(ids) > 0 {
 		n := min(len(ids), max(4, 4*longest/len(q)))
 		d, r := unsafe.SliceData(dst), unsafe.SliceData(ids)
-		if active == AVX512VNNI {
+		if active >= AVX512VNNI {
 			dotRowsInt8VNNI(d, unsafe.SliceData(q), unsafe.SliceData(base), r, n, len(q), len(q))
 		} else {
 			dotRowsInt8AVX2(d, unsafe.SliceData(q), unsafe.SliceData(base), r, n, whole, len(q))

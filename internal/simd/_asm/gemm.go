@@ -134,6 +134,11 @@ func gemmStore(v isa, mr, nv int, stem string, acc []reg.VecVirtual) {
 		gemmStoreMasked(v, mr, nv, stem, acc, make([]*mask, nv))
 		Label(tail)
 	}
+	gemmStoreMasked(v, mr, nv, stem, acc, columnMasks(v, nv))
+}
+
+// columnMasks makes the masks of the argument cols for nv vectors of columns.
+func columnMasks(v isa, nv int) []*mask {
 	masks := make([]*mask, nv)
 	for j := range masks {
 		// Clamp cols - j·lanes to 0..lanes.
@@ -147,7 +152,7 @@ func gemmStore(v isa, mr, nv int, stem string, acc []reg.VecVirtual) {
 		CMOVQGT(limit, n)
 		masks[j] = v.leading(n)
 	}
-	gemmStoreMasked(v, mr, nv, stem, acc, masks)
+	return masks
 }
 
 func gemmStoreMasked(v isa, mr, nv int, stem string, acc []reg.VecVirtual, masks []*mask) {

@@ -50,13 +50,18 @@ var files = map[string]func(){
 			dotRowsInt8(v)
 		}
 	},
+	"amx": func() {
+		gemmInt8AMX(false)
+		gemmInt8AMX(true)
+		ceilingAMX()
+	},
 	"ceiling": func() {
 		ceilings()
 	},
 }
 
 func main() {
-	kernels := flag.String("kernels", "", "which file to print: gemm, rows, vector, int8, ceiling")
+	kernels := flag.String("kernels", "", "which file to print: gemm, rows, vector, int8, amx, ceiling")
 	flag.Parse()
 	build, ok := files[*kernels]
 	if !ok {

@@ -1,0 +1,74 @@
+//go:build !purego
+
+package simd
+
+import "unsafe"
+
+const (
+	tileGroups = 16 // groups of four input channels in a tile of AMX
+	tileDepth  = 4 * tileGroups
+	tileSums   = 2 * 2 * 16 * 16
+
+	// amxBehind is how many rows behind the last the kernels read, whose products nobody sees: the blocks of a call are equally high.
+	amxBehind = 31
+
+	// amxRows and amxCols are the largest part of dst that one call of a kernel writes: large enough for the configuration of the tiles,
+	// which takes as long as ten products of tiles, not to matter; small enough for an activation to find it in the first-level cache.
+	amxRows = 64
+	amxCols = 4 * panelWidth
+)
+
+// amxLeast is the least number of rows for which tiles are used. Below, loading weights into tiles of which few rows are used takes
+// longer than the products of bytes of AVX-512. A variable, so that tests can send every shape through the tiles.
+var amxLeast = 6
+
+// tiled says whether the product of rows rows goes through AMX's tiles. An activation before a residual, which no encoder has, does not.
+func (m *MatrixInt8) tiled(rows int, e Epilogue) bool {
+	return active >= AMX && rows >= amxLeast && (e.Act == Identity || e.Residual == nil)
+}
+
+// tiles prepares rows rows for tiles: it clears what lies behind the in bytes of each row up to width, because it meets weights of other
+// channels.
+func (q *rowsInt8) tiles(rows, in, width int) {
+	for r := range rows {
+		clear(q.data[r*width+in : (r+1)*width])
+	}
+	if q.sums == nil {
+		q.sums = alignedFloats(tileSums)
+	}
+}
+
+// mulTiles passes each panel of weights over all rows; the rows of q are whole tiles wide.
+func (m *MatrixInt8) mulTiles(dst []float32, q *rowsInt8, rows, from, to int, e Epilogue) {
+	for col := from; col < to; col += amxCols {
+		cols := min(amxCols, to-col)
+		for r := 0; r < rows; r += amxRows {
+			n := min(amxRows, rows-r)
+			m.part(dst, q, r, n, col, cols, e)
+			if e.Act != Identity {
+				activateTile(dst[r*m.out+col:], m.out, n, cols, e.Act)
+			}
+		}
+	}
+}
+
+// part multiplies the rows r..r+rows of q with the columns col..col+cols.
+func (m *MatrixInt8) part(dst []float32, q *rowsInt8, r, rows, col, cols int, e Epilogue) {
+	steps := (m.groups + tileGroups - 1) / tileGroups
+	lda := steps * tileDepth
+	at := r*m.out + col
+	var bias, residual *float32
+	if e.Bias != nil {
+		bias = &e.Bias[col]
+	}
+	if e.Residual != nil {
+		residual = &e.Residual[at]
+	}
+	multiply, height := gemmInt8AMXSingle, rows
+	if rows > 16 {
+		blocks := (rows + 31) / 32
+		multiply, height = gemmInt8AMX, (rows+blocks-1)/blocks
+	}
+	multiply(&dst[at], m.out, &q.data[r*lda], lda, &m.data[col*m.groups*4], m.groups*panelBytes, steps, rows, height, cols,
+		&q.scale[r], &q.zero[r], &m.scale[col], &m.sum[col], bias, residual, (*int32)(unsafe.Pointer(unsafe.SliceData(q.sums))))
+}
