@@ -62,6 +62,17 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/collections/{collection}/map", toSearch, s.getMap, 0, s.embeds, write},
 		{"POST", "/v1/collections/{collection}/map", toSearch, s.postMap, small, s.embeds, write},
 
+		{"POST", "/v1/collections/{collection}/reembed", toManage, s.reembed, small, s.writes, write},
+
+		{"GET", "/v1/tasks", toManage, s.listTasks, 0, nil, quick},
+		{"GET", "/v1/tasks/{task}", toManage, s.task, 0, nil, quick},
+		{"DELETE", "/v1/tasks/{task}", toManage, s.cancelTask, 0, s.writes, write},
+
+		{"GET", "/v1/snapshots", toManage, s.listSnapshots, 0, nil, quick},
+		{"POST", "/v1/snapshots", toManage, s.createSnapshot, 0, s.writes, write},
+		{"GET", "/v1/snapshots/{snapshot}", toManage, s.snapshot, 0, nil, 0},
+		{"DELETE", "/v1/snapshots/{snapshot}", toManage, s.deleteSnapshot, 0, s.writes, write},
+
 		{"GET", "/v1/aliases", any, s.listAliases, 0, nil, quick},
 		{"GET", "/v1/aliases/{alias}", any, s.alias, 0, nil, quick},
 		{"PUT", "/v1/aliases/{alias}", toManage, s.putAlias, small, s.writes, write},
@@ -104,7 +115,7 @@ const writeGrace = 30 * time.Second
 // pathParam is a parameter of a path of the table, echoPath what echo writes for it.
 var (
 	pathParam = regexp.MustCompile(`\{\w+\}`)
-	echoPath  = map[string]string{"collection": ":collection", "id": "*", "file": "*", "model": "*", "alias": ":alias", "key": ":key"}
+	echoPath  = map[string]string{"collection": ":collection", "id": "*", "file": "*", "model": "*", "alias": ":alias", "task": ":task", "snapshot": ":snapshot", "key": ":key"}
 )
 
 // router binds the table to echo.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -47,6 +48,22 @@ type Aliases interface {
 	Alias(ctx context.Context, alias string) (search.Alias, error)
 	SetAlias(ctx context.Context, alias, collection string) (created bool, err error)
 	DeleteAlias(ctx context.Context, alias string) error
+}
+
+// Tasks are the engine's long operations.
+type Tasks interface {
+	Tasks(ctx context.Context) ([]search.Task, error)
+	Task(ctx context.Context, id string) (search.Task, error)
+	CancelTask(ctx context.Context, id string) (search.Task, error)
+	Reembed(ctx context.Context, collection string, o search.ReembedOptions) (search.Task, error)
+}
+
+// Snapshots are backups that the engine keeps.
+type Snapshots interface {
+	Snapshots(ctx context.Context) ([]search.Snapshot, error)
+	CreateSnapshot(ctx context.Context) (search.Task, error)
+	OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser, search.Snapshot, error)
+	DeleteSnapshot(ctx context.Context, id string) error
 }
 
 // Documents reads the documents of a collection, and writes them.
@@ -98,6 +115,8 @@ type Engine interface {
 	CollectionReader
 	CollectionWriter
 	Aliases
+	Tasks
+	Snapshots
 	Documents
 	Deleter
 	Embedder

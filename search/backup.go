@@ -14,9 +14,7 @@ var ErrNoBackup = errors.New("this backend makes its own backups")
 // Backup writes everything that [Restore] needs to w and returns the bytes written. Reads and writes go on meanwhile; the backup is the
 // state of one moment.
 func (e *Engine) Backup(ctx context.Context, w io.Writer) (int64, error) {
-	b, ok := e.backend.(interface {
-		Backup(context.Context, io.Writer) (int64, error)
-	})
+	b, ok := e.backend.(backer)
 	if !ok {
 		return 0, ErrNoBackup
 	}

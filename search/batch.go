@@ -22,7 +22,11 @@ func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Q
 	if len(queries) == 0 || len(queries) > MaxBatch {
 		return nil, &FieldError{"searches", len(queries), fmt.Sprintf("1 to %d queries", MaxBatch)}
 	}
-	e.prepare(ctx, queries)
+	if _, rec, err := e.open(ctx, collection); err == nil {
+		if enc, err := e.encodings.of(collection, rec); err == nil {
+			enc.prepare(ctx, queries)
+		}
+	}
 	out := make([]BatchResult, len(queries))
 	for i, q := range queries {
 		out[i].Response, out[i].Err = e.Search(ctx, collection, q)
@@ -31,7 +35,7 @@ func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Q
 }
 
 // prepare encodes the texts of queries in one call and keeps their vectors. What fails here fails, or degrades, in the search it is for.
-func (e *Engine) prepare(ctx context.Context, queries []Query) {
+func (e *encoding) prepare(ctx context.Context, queries []Query) {
 	var texts []string
 	for _, q := range queries {
 		if q.Mode == Keyword || !utf8.ValidString(q.Q) || len(q.Q) > MaxQueryBytes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -65,20 +66,28 @@ func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) 
 	if info, err = e.Collection(ctx, name); err != nil {
 		return info, false, err
 	}
-	if err := s.Validate(e.embedder.Model().MaxTokens); err != nil {
+	if err := s.Validate(info.Model.MaxTokens); err != nil {
 		return info, false, err
 	}
 	if !sameIndex(info.Settings, s) && info.Documents > 0 {
 		return info, false, &FieldError{"settings", name, fmt.Sprintf("the collection's present settings with another index.ef_search or index.quantize, as it holds %d documents; make a new collection for others", info.Documents)}
 	}
-	config, err := record{Settings: s, Model: info.Model, Created: info.Created}.config()
+	c, r, err := e.open(ctx, name)
 	if err != nil {
 		return info, false, err
 	}
-	c, _, err := e.open(ctx, name)
+	if reflect.DeepEqual(r.Settings, s) {
+		return info, false, nil
+	}
+	if jobs := e.tasks.unfinished(info.Name); len(jobs) > 0 {
+		return info, false, fmt.Errorf("%w: collection %s is being re-embedded with its present settings; change them when that is done", ErrTaskRunning, info.Name)
+	}
+	r.Settings = s
+	config, err := r.config()
 	if err != nil {
 		return info, false, err
 	}
+	config.FirstSequence = c.Config.FirstSequence
 	if err := e.backend.Update(ctx, c.Name, config); err != nil {
 		return info, false, translate(err)
 	}
@@ -119,13 +128,23 @@ func (e *Engine) Collections(ctx context.Context) ([]CollectionInfo, error) {
 // DropCollection removes a collection with everything in it. It returns [ErrAliased] while an alias leads to it.
 func (e *Engine) DropCollection(ctx context.Context, name string) error {
 	c := e.catalog
-	c.change.Lock()
-	defer c.change.Unlock()
 	stored, ok := c.stored(name)
 	if !ok {
 		return fmt.Errorf("%w: %s", ErrCollectionNotFound, quoteShort(name))
 	}
 	own, _ := c.nameOf(stored)
+	if len(c.aliasesOf(own)) == 0 {
+		for _, j := range e.tasks.unfinished(own) {
+			if err := j.end(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	c.change.Lock()
+	defer c.change.Unlock()
+	if stored, ok = c.stored(own); !ok {
+		return fmt.Errorf("%w: %s", ErrCollectionNotFound, quoteShort(name))
+	}
 	if aliases := c.aliasesOf(own); len(aliases) > 0 {
 		return fmt.Errorf("%w: %s has the alias %s; delete it, or let it lead elsewhere, first", ErrAliased, own, strings.Join(aliases, ", "))
 	}
@@ -134,6 +153,7 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 			return translate(err)
 		}
 	}
+	defer e.trimEncodings(ctx)
 	return translate(e.backend.Drop(ctx, stored))
 }
 
@@ -186,4 +206,10 @@ func (e *Engine) open(ctx context.Context, name string) (backend.Collection, rec
 	}
 	r, err := e.record(c)
 	return c, r, err
+}
+
+// named returns the name that clients know a stored collection by.
+func (e *Engine) named(stored string) string {
+	name, _ := e.catalog.nameOf(stored)
+	return name
 }

@@ -26,10 +26,11 @@ const deletionShare = 0.7
 // stops between two and says so. It returns a [FieldError] for a filter that cannot be read or is empty.
 func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dryRun bool) (Deletion, error) {
 	var out Deletion
-	c, rec, err := e.open(ctx, collection)
+	c, rec, release, err := e.openToWrite(ctx, collection)
 	if err != nil {
 		return out, err
 	}
+	defer release()
 	expr, err := filter.Parse(text)
 	if err != nil {
 		return out, &FieldError{"filter", text, err.Error()}

@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"searchd/search/backend"
 )
@@ -38,9 +40,16 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 	if limit < 1 || limit > maxList {
 		return nil, "", &FieldError{"limit", limit, fmt.Sprintf("1 to %d", maxList)}
 	}
-	list, next, err := e.backend.List(ctx, c.Name, cursor, limit)
+	from, rest, err := e.listFrom(ctx, c.Name, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	list, next, err := e.backend.List(ctx, from, rest, limit)
 	if err != nil {
 		return nil, "", translate(err)
+	}
+	if n := generationOf(from); n > 1 && next != "" {
+		next = strconv.Itoa(n) + "~" + next
 	}
 	docs = make([]StoredDocument, len(list))
 	for i, d := range list {
@@ -53,12 +62,32 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 	return docs, next, nil
 }
 
+// listFrom takes a cursor apart: the generation that a listing began with, as long as it is there, and the backend's part.
+func (e *Engine) listFrom(ctx context.Context, stored, cursor string) (string, string, error) {
+	n := 1
+	if g, rest, ok := strings.Cut(cursor, "~"); ok {
+		n, _ = strconv.Atoi(g)
+		cursor = rest
+	}
+	if cursor == "" || n == generationOf(stored) {
+		return stored, cursor, nil
+	}
+	name, _, _ := strings.Cut(stored, "~")
+	if began := generation(name, n); n > 0 {
+		if _, err := e.backend.Collection(ctx, began); err == nil {
+			return began, cursor, nil
+		}
+	}
+	return "", "", &FieldError{"cursor", cursor, "a cursor of the collection as it is; it was re-embedded meanwhile, begin again without one"}
+}
+
 // DeleteDocuments deletes documents by id and answers each in order; one that is not there has the error [ErrDocumentNotFound].
 func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []string) ([]ItemResult, error) {
-	c, _, err := e.open(ctx, collection)
+	c, _, release, err := e.openToWrite(ctx, collection)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	results := make([]ItemResult, 0, len(ids))
 	for len(ids) > 0 {
 		n := min(len(ids), commitPassages)
@@ -84,10 +113,11 @@ func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []s
 // DeleteDocument deletes one document. With ifRevision it does so only while the document has this revision; otherwise the result has
 // the error [ErrConflict], or [ErrDocumentNotFound] where there is none.
 func (e *Engine) DeleteDocument(ctx context.Context, collection, id string, ifRevision *uint64) (ItemResult, error) {
-	c, _, err := e.open(ctx, collection)
+	c, _, release, err := e.openToWrite(ctx, collection)
 	if err != nil {
 		return ItemResult{}, err
 	}
+	defer release()
 	if err := CheckID(id); err != nil {
 		return ItemResult{}, err
 	}

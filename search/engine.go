@@ -3,7 +3,7 @@ package search
 import (
 	"context"
 	"errors"
-	"fmt"
+	"path/filepath"
 	"sync"
 
 	"searchd/encoder"
@@ -14,13 +14,14 @@ import (
 
 // Options of [Open]. The zero value is the documented default.
 type Options struct {
-	Model    string            // name or folder of the checkpoint; default: the embedded one. Ignored with Embedder
-	Encoder  encoder.Options   // how the checkpoint runs. Ignored with Embedder
-	Embedder Embedder          // default: the checkpoint that Model names
-	Backend  backend.Backend   // default: the embedded one in the data folder; closed with the engine
-	Reranker Reranker          // default: none, and queries that ask for re-ranking are refused
-	Sparse   SparseEncoder     // default: the checkpoint, where it gives sparse vectors
-	Notice   func(text string) // told of repairs and rebuilds, from any goroutine; default: nobody
+	Model    string                                           // name or folder of the checkpoint; default: the embedded one. Ignored with Embedder
+	Encoder  encoder.Options                                  // how the checkpoint runs. Ignored with Embedder
+	Embedder Embedder                                         // default: the checkpoint that Model names
+	Backend  backend.Backend                                  // default: the embedded one in the data folder; closed with the engine
+	Reranker Reranker                                         // default: none, and queries that ask for re-ranking are refused
+	Sparse   SparseEncoder                                    // default: the checkpoint, where it gives sparse vectors
+	Load     func(source, precision string) (Embedder, error) // opens further checkpoints; default: as Model is opened; with Embedder: none
+	Notice   func(text string)                                // told of repairs and rebuilds, from any goroutine; default: nobody
 }
 
 // Engine is the search engine over one data folder. It is safe for concurrent use.
@@ -31,15 +32,18 @@ type Engine struct {
 	sparse    SparseEncoder // nil: none
 	backend   backend.Backend
 	catalog   *catalog
-	queries   *queryCache
-	sentences *textCache // of hits
 	maps      mapCache
+	encodings *encodings
+	tasks     *taskList
+	notice    func(text string)
+	snapshots string        // folder
 	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
 
 	mu struct {
 		sync.Mutex
 		closed  bool
 		records map[string]cachedRecord
+		writers map[string]*sync.RWMutex // by stored name; held for reading by whoever writes
 	}
 }
 
@@ -54,19 +58,28 @@ const queryCacheSize = 4096
 // Open opens the data folder dir, made if it is missing, and loads the checkpoint.
 // The folder is locked for this process until [Engine.Close].
 func Open(dir string, o Options) (*Engine, error) {
-	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, queries: newQueryCache(queryCacheSize), sentences: newTextCache(sentencesBudget), ingests: make(chan struct{}, 1)}
-	e.mu.records = map[string]cachedRecord{}
+	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, ingests: make(chan struct{}, 1)}
+	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*sync.RWMutex{}
+	if e.notice = o.Notice; e.notice == nil {
+		e.notice = func(string) {}
+	}
+	e.snapshots = filepath.Join(dir, snapshotFolder)
+	load := o.Load
 	if e.embedder == nil {
 		c, err := models.Open(o.Model, o.Encoder)
 		if err != nil {
 			return nil, err
 		}
 		e.embedder = NewEmbedder(c)
+		if load == nil {
+			load = loader(o.Encoder)
+		}
 	}
 	if c, ok := e.embedder.(checkpointEmbedder); ok && e.sparse == nil && c.checkpoint.Info().Sparse {
 		e.sparse = c.checkpoint
 	}
-	e.collector = newCollector(e.embedder)
+	e.encodings = newEncodings(e.embedder, sourceOf(o.Model), e.Encoder().Precision, load)
+	e.collector = e.encodings.own.collector
 	if e.backend == nil {
 		b, err := embedded.Open(dir, embedded.Options{Notice: o.Notice})
 		if err != nil {
@@ -74,15 +87,35 @@ func Open(dir string, o Options) (*Engine, error) {
 		}
 		e.backend = b
 	}
-	var err error
-	if e.catalog, err = openCatalog(e.backend); err != nil {
+	if err := e.openNames(context.Background()); err != nil {
 		return nil, errors.Join(err, e.backend.Close())
 	}
 	return e, nil
 }
 
+// openNames reads names and tasks, loads the checkpoints of the collections and goes on with what was not finished.
+func (e *Engine) openNames(ctx context.Context) (err error) {
+	if e.catalog, err = openCatalog(e.backend); err != nil {
+		return err
+	}
+	if err := e.openEncodings(ctx); err != nil {
+		return err
+	}
+	var open []taskRecord
+	if e.tasks, open, err = openTasks(e.backend); err != nil {
+		return err
+	}
+	e.removeParts()
+	if err := e.resume(ctx, open); err != nil {
+		e.tasks.close()
+		return err
+	}
+	return nil
+}
+
 // Close writes what makes the next opening fast and releases the data folder. Calls after the first do nothing.
 func (e *Engine) Close() error {
+	e.tasks.close() // while the engine answers: a task must not take its end for a failure
 	e.mu.Lock()
 	closed := e.mu.closed
 	e.mu.closed = true
@@ -111,14 +144,37 @@ func (e *Engine) Check(ctx context.Context, deep bool) ([]backend.Problem, error
 	return e.backend.Check(ctx, deep)
 }
 
-// sameModel returns ErrModelMismatch when the collection's vectors come from another checkpoint.
-func (e *Engine) sameModel(collection string, r record) error {
-	m := e.embedder.Model()
-	if r.Model.SHA256 != m.SHA256 || r.Model.Dimension != m.Dimension || r.Model.Pooling != m.Pooling {
-		return fmt.Errorf("%w: collection %s holds vectors of %s (%d dimensions, pooling %s, sha256 %.12s), this is %s (%d, %s, %.12s); start with --model %s, or ingest into a new collection",
-			ErrModelMismatch, collection, r.Model.Name, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, m.Name, m.Dimension, m.Pooling, m.SHA256, r.Model.Name)
+// openToWrite is open for a writer: until done is called, no other generation takes the collection's place.
+func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collection, r record, done func(), err error) {
+	for {
+		if c, r, err = e.open(ctx, name); err != nil {
+			return c, r, nil, err
+		}
+		l := e.writers(c.Name)
+		l.RLock()
+		if now, ok := e.catalog.stored(name); ok && now == c.Name {
+			return c, r, l.RUnlock, nil
+		}
+		l.RUnlock() // replaced meanwhile
 	}
-	return nil
+}
+
+// stopWriters waits for the writers of a stored collection, and keeps others out until start is called.
+func (e *Engine) stopWriters(stored string) (start func()) {
+	l := e.writers(stored)
+	l.Lock()
+	return l.Unlock
+}
+
+func (e *Engine) writers(stored string) *sync.RWMutex {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l := e.mu.writers[stored]
+	if l == nil {
+		l = &sync.RWMutex{}
+		e.mu.writers[stored] = l
+	}
+	return l
 }
 
 // translate gives the backend's errors the engine's names.

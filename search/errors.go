@@ -11,6 +11,11 @@ var (
 	ErrCollectionNotFound = errors.New("collection not found") //
 	ErrCollectionExists   = errors.New("collection exists")    //
 	ErrAliasNotFound      = errors.New("alias not found")      //
+	ErrSnapshotNotFound   = errors.New("snapshot not found")
+	ErrTooManySnapshots   = errors.New("too many snapshots")
+	ErrTaskNotFound       = errors.New("task not found")
+	ErrTaskFinished       = errors.New("task has ended")
+	ErrTaskRunning        = errors.New("task under way") // another one works on the same thing
 	ErrAliased            = errors.New("collection has an alias")
 	ErrDocumentNotFound   = errors.New("document not found")    //
 	ErrConflict           = errors.New("revision conflict")     // the document's revision is not the expected one

@@ -26,14 +26,16 @@ const (
 // committed and indexed. It answers each document in order; an error is returned only where the rest could not be tried,
 // together with the results of what was committed before. A result other than [Failed] is durable.
 func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document) ([]ItemResult, error) {
-	c, r, err := e.open(ctx, collection)
+	c, r, release, err := e.openToWrite(ctx, collection)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.sameModel(collection, r); err != nil {
+	defer release()
+	enc, err := e.encodings.of(collection, r)
+	if err != nil {
 		return nil, err
 	}
-	in := &ingest{engine: e, collection: c, record: r, seen: map[string]bool{}}
+	in := &ingest{engine: e, collection: c, record: r, encoding: enc, seen: map[string]bool{}}
 	results := make([]ItemResult, len(docs))
 	committed := make(chan error, 1) // what became of the commit under way
 	committed <- nil
@@ -62,6 +64,8 @@ type ingest struct {
 	engine     *Engine
 	collection backend.Collection
 	record     record
+	encoding   *encoding
+	background bool            // takes no turn among the ingests, which would wait for it
 	seen       map[string]bool // ids written by this call: their stored hash is no longer what Lookup said
 }
 
@@ -189,7 +193,7 @@ func (in *ingest) cut(it *item) {
 		budget = min(budget, s.MaxTokens)
 	}
 	budget -= specialTokens
-	count := in.engine.embedder.CountTokens
+	count := in.encoding.embedder.CountTokens
 	title := strings.TrimSpace(it.parts.Title)
 	if s.NoTitle {
 		title = ""
@@ -240,13 +244,15 @@ func (in *ingest) encode(ctx context.Context, items []item) error {
 	if len(texts) == 0 {
 		return nil
 	}
-	select {
-	case in.engine.ingests <- struct{}{}:
-		defer func() { <-in.engine.ingests }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if !in.background {
+		select {
+		case in.engine.ingests <- struct{}{}:
+			defer func() { <-in.engine.ingests }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	r, err := in.engine.embedder.Embed(ctx, texts, EmbedOptions{})
+	r, err := in.encoding.embedder.Embed(ctx, texts, EmbedOptions{})
 	if err != nil {
 		return fmt.Errorf("encoding %d passages: %w", len(texts), err)
 	}

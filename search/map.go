@@ -128,10 +128,11 @@ func (e *Engine) Map(ctx context.Context, collection string, o MapOptions) (*Map
 		m.Points[i].At = m.Points[i].At[:components]
 	}
 	if strings.TrimSpace(o.Q) != "" && len(m.Points) > 0 {
-		if err := e.sameModel(collection, r); err != nil {
+		enc, err := e.encodings.of(collection, r)
+		if err != nil {
 			return nil, err
 		}
-		v, err := e.queries.vector(ctx, e.collector, o.Q)
+		v, err := enc.queries.vector(ctx, enc.collector, o.Q)
 		if err != nil {
 			return nil, err
 		}

@@ -27,16 +27,18 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (*se
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPlan(q, e.embedder.Calibration().Alpha, e.reranker != nil)
+	enc, mismatch := e.encodings.of(collection, rec)
+	if mismatch != nil {
+		enc = e.encodings.own
+	}
+	p, err := newPlan(q, enc.embedder.Calibration().Alpha, e.reranker != nil)
 	if err != nil {
 		return nil, err
 	}
-	if p.Mode != Keyword {
-		if err := e.sameModel(collection, rec); err != nil {
-			return nil, err
-		}
+	if p.Mode != Keyword && mismatch != nil {
+		return nil, mismatch
 	}
-	return &search{engine: e, collection: c.Name, record: rec, plan: p, timings: map[string]float64{}}, nil
+	return &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, timings: map[string]float64{}}, nil
 }
 
 // step is a part of the pipeline.
@@ -111,6 +113,7 @@ type search struct {
 	engine     *Engine
 	collection string
 	record     record
+	encoding   *encoding
 	plan       *plan
 
 	vector       []float32            // of the query; nil without the vector leg
@@ -159,7 +162,7 @@ func (s *search) embed(ctx context.Context) error {
 		limited, cancel = context.WithTimeout(ctx, time.Duration(embedShare*float64(time.Until(end))))
 		defer cancel()
 	}
-	v, err := s.engine.queries.vector(limited, s.engine.collector, s.plan.text.Text)
+	v, err := s.encoding.queries.vector(limited, s.encoding.collector, s.plan.text.Text)
 	switch {
 	case err == nil:
 	case s.plan.Mode != Hybrid || ctx.Err() != nil:
@@ -324,7 +327,7 @@ func (s *search) fill(ctx context.Context) error {
 }
 
 func (s *search) fuser() fuser {
-	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.engine.embedder.Calibration()}
+	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.embedder.Calibration()}
 }
 
 // bestLeg is the vector leg of a document that it did not find: the largest cosine of its passages.

@@ -59,7 +59,7 @@ func (s *search) sentences(ctx context.Context) error {
 			texts = append(texts, p.Text[f.start:f.end])
 		}
 	}
-	vectors, err := s.engine.sentences.vectors(limited, s.engine.collector, texts)
+	vectors, err := s.encoding.sentences.vectors(limited, s.encoding.collector, texts)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -100,6 +100,11 @@ type record struct {
 	Settings Settings  `json:"settings"`
 	Model    ModelInfo `json:"model"`
 	Created  time.Time `json:"created"`
+
+	// Of a collection that was re-embedded: how the checkpoint is found and runs, and what the collection as it was is called.
+	Source    string `json:"source,omitempty"`
+	Precision string `json:"precision,omitempty"`
+	Kept      string `json:"kept,omitempty"`
 }
 
 // config returns what the backend must know of the collection.

@@ -141,7 +141,7 @@ func (s *search) meanOf(ctx context.Context, ids []string) ([]float32, error) {
 	var mean []float32
 	for i, d := range docs {
 		if d == nil {
-			return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, ids[i], s.collection)
+			return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, ids[i], s.engine.named(s.collection))
 		}
 		s.except[d.Ref] = true
 		passages := make([]backend.PassageRef, len(d.Passages))
@@ -176,10 +176,10 @@ func (s *search) textMean(ctx context.Context, text string) ([]float32, error) {
 		budget = min(budget, n)
 	}
 	var texts []string
-	for _, sp := range (cutter{max(budget-specialTokens, 1), s.engine.embedder.CountTokens}).cut(text) {
+	for _, sp := range (cutter{max(budget-specialTokens, 1), s.encoding.embedder.CountTokens}).cut(text) {
 		texts = append(texts, text[sp.start:sp.end])
 	}
-	vectors, err := s.engine.sentences.vectors(ctx, s.engine.collector, texts)
+	vectors, err := s.encoding.sentences.vectors(ctx, s.encoding.collector, texts)
 	if err != nil {
 		return nil, err
 	}

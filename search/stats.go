@@ -74,7 +74,7 @@ const maxCollectionStats = 100
 func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	s := &Stats{}
 	e.collector.stats(&s.Encoder)
-	s.Queries = e.queries.stats()
+	s.Queries = e.encodings.own.queries.stats()
 	if b, ok := e.backend.(interface{ StoreSize() (int64, error) }); ok {
 		n, err := b.StoreSize()
 		if err != nil {
@@ -96,6 +96,10 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 		return cmp.Or(cmp.Compare(b.Passages, a.Passages), cmp.Compare(a.Name, b.Name))
 	})
 	for _, c := range list[:min(len(list), maxCollectionStats)] {
+		name, visible := e.catalog.nameOf(c.Name)
+		if !visible {
+			continue
+		}
 		x, err := indexed.IndexStats(ctx, c.Name)
 		if errors.Is(err, backend.ErrCollectionNotFound) {
 			continue // dropped since
@@ -103,7 +107,7 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 		if err != nil {
 			return nil, translate(err)
 		}
-		s.Collections = append(s.Collections, CollectionStats{c.Name, &x})
+		s.Collections = append(s.Collections, CollectionStats{name, &x})
 	}
 	return s, nil
 }

@@ -227,6 +227,12 @@ func isObject(b []byte) bool {
 // It returns ErrExists if the name is taken and ErrInvalid for a name or settings that are not allowed:
 // a name is valid UTF-8 of 1 to MaxNameBytes bytes without control characters.
 func (s *Store) CreateCollection(ctx context.Context, name string, settings []byte) (Collection, error) {
+	return s.CreateCollectionAt(ctx, name, settings, 0)
+}
+
+// CreateCollectionAt is CreateCollection for a collection that takes the place of another: its first change gets the sequence number
+// seq+1, so that no revision of the other is given out again.
+func (s *Store) CreateCollectionAt(ctx context.Context, name string, settings []byte, seq uint64) (Collection, error) {
 	if err := errors.Join(checkName(name), checkSettings(settings)); err != nil {
 		return Collection{}, err
 	}
@@ -259,7 +265,7 @@ func (s *Store) CreateCollection(ctx context.Context, name string, settings []by
 				stateB = bucket{Bucket: b, kind: k, collection: id}
 			}
 		}
-		st := state{nextNo: 1}
+		st := state{nextNo: 1, seq: seq, trimmed: seq}
 		return stateB.put(stateKey, st.encode())
 	})
 	if err != nil {

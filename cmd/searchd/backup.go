@@ -1,51 +1,100 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"searchd/client"
 	"searchd/search"
 )
 
 func newBackupCommand() *cobra.Command {
 	var f engineFlags
+	var server, key string
 	cmd := &cobra.Command{
-		Use: "backup --data DIR FILE", Short: "Write a backup of a data folder to a file",
+		Use: "backup --data DIR|--server URL FILE", Short: "Write a backup of a data folder or a running server to a file",
 		Long: `Writes documents, passages, vectors and settings to FILE, which must not exist, with a checksum over all.
-The indexes are not in it: restoring builds them anew.`,
+The indexes are not in it: restoring builds them anew. Of a server it takes a snapshot, downloads it and deletes it there.`,
 		Args: cobra.ExactArgs(1), PreRunE: fillSettings,
 	}
 	f.add(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		e, err := f.open(true, tell)
+	cmd.Flags().StringVar(&server, "server", "", "URL of a running server, instead of --data")
+	cmd.Flags().StringVar(&key, "key", "", "API key of the server")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		write := func(w io.Writer) (int64, error) { return downloadBackup(cmd.Context(), server, key, w) }
+		if server == "" {
+			e, err := f.open(true, tell)
+			if err != nil {
+				return err
+			}
+			defer e.Close()
+			write = func(w io.Writer) (int64, error) { return e.Backup(cmd.Context(), w) }
+		}
+		n, err := writeNew(args[0], write)
 		if err != nil {
-			return err
-		}
-		defer e.Close()
-		part := args[0] + ".part"
-		if _, err := os.Lstat(args[0]); err == nil {
-			return fmt.Errorf("%s exists; name a new file", args[0])
-		}
-		file, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return err
-		}
-		defer os.Remove(part) // gone already where all went well
-		n, err := e.Backup(cmd.Context(), file)
-		if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-			return err
-		}
-		if err := os.Rename(part, args[0]); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d bytes in %s\n", n, args[0])
-		return syncFolder(filepath.Dir(args[0]))
+		return nil
 	}
 	return cmd
+}
+
+// writeNew writes a file that must not exist; it has its name when it is whole and on the disk.
+func writeNew(path string, write func(io.Writer) (int64, error)) (n int64, err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return 0, fmt.Errorf("%s exists; name a new file", path)
+	}
+	part := path + ".part"
+	file, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(part) // gone already where all went well
+	n, err = write(file)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return n, err
+	}
+	if err := os.Rename(part, path); err != nil {
+		return n, err
+	}
+	return n, syncFolder(filepath.Dir(path))
+}
+
+// downloadBackup takes a snapshot of a server.
+func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int64, err error) {
+	c, err := client.New(server, client.Options{Key: key})
+	if err != nil {
+		return 0, err
+	}
+	t, err := c.CreateSnapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if t, err = c.Wait(ctx, t.ID, nil); err != nil {
+		return 0, err
+	}
+	var s client.Snapshot
+	if err := json.Unmarshal(t.Result, &s); err != nil {
+		return 0, fmt.Errorf("task %s: result: %w", t.ID, err)
+	}
+	defer func() { err = errors.Join(err, c.DeleteSnapshot(context.WithoutCancel(ctx), s.ID)) }()
+	body, err := c.OpenSnapshot(ctx, s.ID)
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close()
+	if n, err = io.Copy(w, body); err == nil && n != s.Bytes {
+		err = fmt.Errorf("snapshot %s: %d bytes arrived of %d", s.ID, n, s.Bytes)
+	}
+	return n, err
 }
 
 // syncFolder makes a rename in a folder last.

@@ -48,6 +48,6 @@ func newRootCommand() *cobra.Command {
 	}
 	root.PersistentFlags().String("config", "", "file of settings, a line `name = value` each")
 	root.AddCommand(newServeCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
-		newCheckCommand(), newBackupCommand(), newRestoreCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand())
+		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand())
 	return root
 }

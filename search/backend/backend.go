@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"time"
 
 	"searchd/index/filter"
 	"searchd/search/mapping"
@@ -30,8 +31,9 @@ type Config struct {
 	M              int             `json:"m,omitempty"`
 	EfConstruction int             `json:"ef_construction,omitempty"`
 	EfSearch       int             `json:"ef_search,omitempty"`
-	Quantize       string          `json:"quantize,omitempty"` // QuantizeNone, the default, or QuantizeInt8
-	Payload        json.RawMessage `json:"payload"`            // the engine's own, opaque here
+	Quantize       string          `json:"quantize,omitempty"`       // QuantizeNone, the default, or QuantizeInt8
+	FirstSequence  uint64          `json:"first_sequence,omitempty"` // of a new collection: its sequence number before the first write
+	Payload        json.RawMessage `json:"payload"`                  // the engine's own, opaque here
 }
 
 // Values of Config.Quantize.
@@ -209,6 +211,14 @@ type Token struct {
 	Term       string
 	Start, End int
 	Position   int
+}
+
+// Rebuild is a derived index that is being filled in the background.
+type Rebuild struct {
+	Collection  string
+	Index       string // vector, keyword
+	Done, Total int64  // passages, documents
+	Began       time.Time
 }
 
 // Problem is a fault that [Backend.Check] found.

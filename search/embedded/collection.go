@@ -35,6 +35,7 @@ type collection struct {
 	dir    string
 	store  *store.Store
 	notice func(text string)
+	fresh  bool // it held no document yet when it was opened
 	slots  slotTable
 	source hnsw.Source // of a graph of codes; nil: the graph holds the vectors
 	graph  *hnsw.Graph
@@ -46,8 +47,9 @@ type collection struct {
 	// write orders writers: it is held from the commit until the derived indexes have applied it, so that they apply in the order of the log.
 	write struct {
 		sync.Mutex
-		unsaved int  // slots written since the graph was saved
-		behind  bool // a derived index failed to apply a commit; it catches up at the next opening
+		unsaved int     // slots written since the graph was saved
+		held    *uint64 // changes after it stay in the log; nil: those that the indexes have may go
+		behind  bool    // a derived index failed to apply a commit; it catches up at the next opening
 	}
 	seq atomic.Uint64 // last sequence number committed
 
@@ -87,6 +89,7 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection) (*col
 func (c *collection) loadSlots(ctx context.Context) error {
 	return c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		c.seq.Store(tx.Seq())
+		c.fresh = tx.Counts().NextNo == 1
 		return tx.Documents(0, func(d store.Document) error {
 			if n := len(d.Passages); n > 0 {
 				c.slots.put(d.No, d.Passages[0].Slot, uint32(n))
@@ -134,7 +137,11 @@ func (c *collection) saveGraph(ctx context.Context) error {
 	if c.rebuild.words.Load() {
 		return nil // a keyword index that is being filled begins again after a crash, but needs what has been written since
 	}
-	return c.store.TrimChanges(ctx, c.id, min(c.seq.Load(), c.words.Seq()))
+	upTo := min(c.seq.Load(), c.words.Seq())
+	if c.write.held != nil {
+		upTo = min(upTo, *c.write.held)
+	}
+	return c.store.TrimChanges(ctx, c.id, upTo)
 }
 
 // close stops what runs in the background and saves what makes the next opening fast.

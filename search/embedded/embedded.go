@@ -163,7 +163,7 @@ func (b *Backend) Create(ctx context.Context, name string, config backend.Config
 	if b.mu.byName[name] != nil {
 		return fmt.Errorf("%w: %q", backend.ErrCollectionExists, name)
 	}
-	sc, err := b.store.CreateCollection(ctx, name, settings)
+	sc, err := b.store.CreateCollectionAt(ctx, name, settings, config.FirstSequence)
 	if err != nil {
 		return translate(err)
 	}

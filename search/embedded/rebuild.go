@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"searchd/index/hnsw"
 	"searchd/index/keyword"
@@ -25,7 +26,9 @@ type rebuild struct {
 	stop  context.CancelFunc
 	wait  sync.WaitGroup
 	graph atomic.Pointer[span] // what the graph lacks; nil: nothing
-	words atomic.Bool          // the keyword index lacks documents; its sequence number stays 0 until it does not
+	began time.Time
+	added atomic.Int64 // documents added to the keyword index
+	words atomic.Bool  // the keyword index lacks documents; its sequence number stays 0 until it does not
 }
 
 // span is a range of slots, [from, until), of which the graph may lack some. Slots are added in their order, so that from
@@ -38,7 +41,7 @@ type span struct {
 // begin starts what openGraph and openWords left to do.
 func (c *collection) begin() {
 	ctx, stop := context.WithCancel(context.Background())
-	c.rebuild.stop = stop
+	c.rebuild.stop, c.rebuild.began = stop, time.Now().UTC()
 	if s := c.rebuild.graph.Load(); s != nil {
 		c.rebuild.wait.Go(func() { c.fillGraph(ctx, s) })
 	}
@@ -172,6 +175,7 @@ func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) err
 	if err != nil {
 		return err
 	}
+	c.rebuild.added.Add(int64(len(entries)))
 	if *more = len(entries) == fillDocuments; *more {
 		return c.words.Apply(ctx, entries, 0) // sequence 0 until the end: an interrupted rebuild starts again
 	}

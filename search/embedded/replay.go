@@ -112,6 +112,9 @@ func (c *collection) openWords(ctx context.Context) error {
 	x, err := keyword.Open(dir, c.wordOptions())
 	if err == nil {
 		c.words = x
+		if x.Seq() == 0 && c.fresh {
+			return x.Apply(ctx, nil, c.seq.Load())
+		}
 		if documents, _ := c.slots.counts(); x.Seq() == 0 && documents > c.rebuildFrom {
 			c.rebuild.words.Store(true) // a rebuild was interrupted, or has never begun
 			return c.restartWords()

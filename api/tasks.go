@@ -1,0 +1,110 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"searchd/models"
+	"searchd/search"
+)
+
+type taskList struct {
+	Tasks []search.Task `json:"tasks"`
+}
+
+// listTasks answers the tasks, newest first: all, or those of a state, a kind or a collection. A key sees those of its collections.
+func (s *Server) listTasks(w http.ResponseWriter, r *http.Request) error {
+	p := queryParams(r)
+	state, _ := p.text("state")
+	kind, _ := p.text("kind")
+	collection, _ := p.text("collection")
+	if err := p.err(); err != nil {
+		return err
+	}
+	list, err := s.o.Engine.Tasks(r.Context())
+	if err != nil {
+		return err
+	}
+	who := callerOf(r.Context())
+	list = slices.DeleteFunc(list, func(t search.Task) bool {
+		return state != "" && string(t.State) != state || kind != "" && string(t.Kind) != kind || collection != "" && t.Collection != collection ||
+			who.mayUse(taskCollection(t)) != nil
+	})
+	if list == nil {
+		list = []search.Task{}
+	}
+	return writeJSON(w, http.StatusOK, taskList{list})
+}
+
+// taskCollection is the collection that a key must be for to see a task; all of them for what concerns all.
+func taskCollection(t search.Task) string {
+	if t.Collection == "" {
+		return "*"
+	}
+	return t.Collection
+}
+
+// taskOf returns the task that the path names, where the caller may see it.
+func (s *Server) taskOf(r *http.Request) (search.Task, error) {
+	id, err := pathValue("task", strings.TrimPrefix(r.URL.EscapedPath(), "/v1/tasks/"), 512)
+	if err != nil {
+		return search.Task{}, err
+	}
+	t, err := s.o.Engine.Task(r.Context(), id)
+	if err != nil {
+		return t, err
+	}
+	return t, callerOf(r.Context()).mayUse(taskCollection(t))
+}
+
+func (s *Server) task(w http.ResponseWriter, r *http.Request) error {
+	t, err := s.taskOf(r)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, t)
+}
+
+// cancelTask ends a task and answers it as it ended.
+func (s *Server) cancelTask(w http.ResponseWriter, r *http.Request) error {
+	t, err := s.taskOf(r)
+	if err != nil {
+		return err
+	}
+	if t, err = s.o.Engine.CancelTask(r.Context(), t.ID); err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, t)
+}
+
+// accepted answers a task that has begun.
+func accepted(w http.ResponseWriter, t search.Task) error {
+	w.Header().Set("Location", "/v1/tasks/"+url.PathEscape(t.ID))
+	return writeJSON(w, http.StatusAccepted, t)
+}
+
+// reembed begins to build a collection anew with another checkpoint.
+func (s *Server) reembed(w http.ResponseWriter, r *http.Request) error {
+	c, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	var o search.ReembedOptions
+	if err := decodeBody(r, true, &o); err != nil {
+		return err
+	}
+	// A path of the server's machine is not for its clients to name.
+	if _, err := models.ParseRepo(o.Model); err != nil && o.Model != "" && o.Model != models.Embedded {
+		return &search.FieldError{Field: "model", Value: o.Model, Allowed: "embedded, or the OWNER/NAME of a checkpoint that was pulled"}
+	}
+	if o.Precision != "" && o.Precision != "f32" && o.Precision != "int8" {
+		return &search.FieldError{Field: "precision", Value: o.Precision, Allowed: "f32, int8"}
+	}
+	t, err := s.o.Engine.Reembed(r.Context(), c, o)
+	if err != nil {
+		return err
+	}
+	return accepted(w, t)
+}

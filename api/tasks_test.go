@@ -1,0 +1,118 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"searchd/search"
+)
+
+// overEngine is a server over an engine with the embedded checkpoint.
+func overEngine(t *testing.T) *fixture {
+	t.Helper()
+	e, err := search.Open(t.TempDir(), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	s, err := New(Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fixture{t: t, server: s}
+}
+
+// ended waits for the task that an answer 202 names.
+func (f *fixture) ended(a answer) search.Task {
+	f.t.Helper()
+	at := a.want(202, nil).Header().Get("Location")
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		var t search.Task
+		if f.do("GET", at, "").want(200, &t); t.Ended() {
+			return t
+		}
+		if time.Now().After(deadline) {
+			f.t.Fatalf("task %+v does not end", t)
+		}
+	}
+}
+
+func TestReembedRoute(t *testing.T) {
+	f := overEngine(t)
+	f.do("PUT", "/v1/collections/docs", "").want(201, nil)
+	f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"A kitten sleeps."}`).want(201, nil)
+	f.do("POST", "/v1/collections/docs/reembed", `{"model":"/etc"}`).problem(400, "invalid_request", "/model")
+	f.do("POST", "/v1/collections/docs/reembed", `{"model":"nobody/nothing"}`).problem(400, "invalid_request", "/model")
+	f.do("POST", "/v1/collections/docs/reembed", `{"precision":"f8"}`).problem(400, "invalid_request", "/precision")
+	f.do("POST", "/v1/collections/none/reembed", "").problem(404, "collection_not_found", "")
+	task := f.ended(f.do("POST", "/v1/collections/docs/reembed", `{"precision":"int8","keep_old":true}`))
+	if task.State != search.TaskSucceeded || task.Done != 1 || task.Total != 1 || task.Collection != "docs" || string(task.Request) != `{"precision":"int8","keep_old":true}` {
+		t.Errorf("task = %+v, request %s", task, task.Request)
+	}
+	var list taskList
+	if f.do("GET", "/v1/tasks?state=succeeded&kind=reembed&collection=docs", "").want(200, &list); len(list.Tasks) != 1 {
+		t.Errorf("%d tasks, want 1", len(list.Tasks))
+	}
+	if f.do("GET", "/v1/tasks?state=failed", "").want(200, &list); len(list.Tasks) != 0 {
+		t.Errorf("%d failed tasks, want none", len(list.Tasks))
+	}
+	var c collectionList
+	if f.do("GET", "/v1/collections", "").want(200, &c); len(c.Collections) != 2 || c.Collections[1].Name != "docs-old" {
+		t.Errorf("collections = %+v, want docs and docs-old", c.Collections)
+	}
+	var r search.Response
+	if f.do("GET", "/v1/collections/docs/search?q=cat&mode=semantic", "").want(200, &r); len(r.Hits) != 1 {
+		t.Errorf("%d hits, want 1", len(r.Hits))
+	}
+	f.do("DELETE", "/v1/tasks/"+task.ID, "").problem(409, "task_finished", "")
+	f.do("DELETE", "/v1/tasks/none", "").problem(404, "task_not_found", "")
+	f.do("GET", "/v1/tasks/none", "").problem(404, "task_not_found", "")
+}
+
+func TestSnapshotRoutes(t *testing.T) {
+	f := overEngine(t)
+	f.do("PUT", "/v1/collections/docs", "").want(201, nil)
+	f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"A kitten sleeps."}`).want(201, nil)
+	task := f.ended(f.do("POST", "/v1/snapshots", ""))
+	var snap search.Snapshot
+	if err := json.Unmarshal(task.Result, &snap); err != nil || task.State != search.TaskSucceeded || snap.Bytes == 0 || task.Done != snap.Bytes {
+		t.Fatalf("task = %+v, result %s", task, task.Result)
+	}
+	f.do("PUT", "/v1/collections/docs/documents/b", `{"text":"Too late."}`).want(201, nil)
+	a := f.do("GET", "/v1/snapshots/"+snap.ID, "").want(200, nil)
+	if int64(a.Body.Len()) != snap.Bytes || a.Header().Get("Content-Length") != fmt.Sprint(snap.Bytes) {
+		t.Errorf("%d bytes, Content-Length %s, want %d", a.Body.Len(), a.Header().Get("Content-Length"), snap.Bytes)
+	}
+	part := f.do("GET", "/v1/snapshots/"+snap.ID, "", "Range", "bytes=16-31").want(206, nil)
+	if !bytes.Equal(part.Body.Bytes(), a.Body.Bytes()[16:32]) {
+		t.Error("a range is not the part of the whole")
+	}
+	dir := t.TempDir()
+	if err := search.Restore(t.Context(), a.Body, dir); err != nil {
+		t.Fatal(err)
+	}
+	e, err := search.Open(dir, search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if c, err := e.Collection(t.Context(), "docs"); err != nil || c.Documents != 1 {
+		t.Errorf("the restored collection = %+v, %v, want the one document of then", c, err)
+	}
+	for range search.MaxSnapshots - 1 {
+		f.ended(f.do("POST", "/v1/snapshots", ""))
+	}
+	f.do("POST", "/v1/snapshots", "").problem(409, "too_many_snapshots", "")
+	var list snapshotList
+	if f.do("GET", "/v1/snapshots", "").want(200, &list); len(list.Snapshots) != search.MaxSnapshots || list.Snapshots[search.MaxSnapshots-1].ID != snap.ID {
+		t.Errorf("snapshots = %+v", list.Snapshots)
+	}
+	f.do("DELETE", "/v1/snapshots/"+snap.ID, "").want(204, nil)
+	f.do("DELETE", "/v1/snapshots/"+snap.ID, "").problem(404, "snapshot_not_found", "")
+	f.do("GET", "/v1/snapshots/"+snap.ID, "").problem(404, "snapshot_not_found", "")
+	f.do("GET", "/v1/snapshots/..%2Fsearchd.db", "").problem(404, "snapshot_not_found", "")
+}

@@ -1,0 +1,85 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Task is a long operation of the server.
+type Task struct {
+	ID         string          `json:"id"`
+	Kind       string          `json:"kind"` // reembed, snapshot, rebuild
+	Collection string          `json:"collection"`
+	State      string          `json:"state"` // queued, running, succeeded, failed, canceled, interrupted
+	Done       int64           `json:"done"`
+	Total      int64           `json:"total"`
+	Error      string          `json:"error"`
+	Result     json.RawMessage `json:"result"`
+}
+
+// Snapshot is a backup that the server keeps.
+type Snapshot struct {
+	ID      string    `json:"id"`
+	Created time.Time `json:"created"`
+	Bytes   int64     `json:"bytes"`
+}
+
+// Task returns a task.
+func (c *Client) Task(ctx context.Context, id string) (*Task, error) {
+	var t Task
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/tasks/" + url.PathEscape(id)}, &t)
+	return &t, err
+}
+
+// Wait asks for a task every now and then until it has ended, and returns it; a task that did not succeed is an error. watch, where not
+// nil, is shown each answer.
+func (c *Client) Wait(ctx context.Context, id string, watch func(*Task)) (*Task, error) {
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		t, err := c.Task(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if watch != nil {
+			watch(t)
+		}
+		switch t.State {
+		case "succeeded":
+			return t, nil
+		case "queued", "running":
+		default:
+			return t, fmt.Errorf("client: task %s %s: %s", t.ID, t.State, t.Error)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return t, ctx.Err()
+		}
+	}
+}
+
+// CreateSnapshot lets the server write a snapshot; the task's result is a [Snapshot].
+func (c *Client) CreateSnapshot(ctx context.Context) (*Task, error) {
+	var t Task
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/v1/snapshots"}, &t)
+	return &t, err
+}
+
+// OpenSnapshot downloads a snapshot; the caller closes it.
+func (c *Client) OpenSnapshot(ctx context.Context, id string) (io.ReadCloser, error) {
+	res, err := c.open(ctx, call{method: http.MethodGet, path: "/v1/snapshots/" + url.PathEscape(id)})
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
+// DeleteSnapshot deletes a snapshot of the server.
+func (c *Client) DeleteSnapshot(ctx context.Context, id string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/v1/snapshots/" + url.PathEscape(id)}, nil)
+	return err
+}

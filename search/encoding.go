@@ -1,0 +1,218 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"searchd/encoder"
+	"searchd/models"
+)
+
+// encoding is a checkpoint at work: with the queue of its requests and the vectors of recent texts.
+type encoding struct {
+	embedder  Embedder
+	collector *collector
+	queries   *queryCache
+	sentences *textCache // of hits
+}
+
+func newEncoding(e Embedder) *encoding {
+	return &encoding{e, newCollector(e), newQueryCache(queryCacheSize), newTextCache(sentencesBudget)}
+}
+
+// encodings are the checkpoints that an engine runs: its own, for new collections and for requests that name none, and those of
+// collections that were made with another.
+type encodings struct {
+	own       *encoding
+	source    string // by which load finds the engine's own
+	precision string // that the engine's own runs with
+	load      func(source, precision string) (Embedder, error)
+
+	mu struct {
+		sync.Mutex
+		others map[string]*encoding // by key
+		why    map[string]error     // why a checkpoint could not be loaded
+	}
+}
+
+func newEncodings(own Embedder, source, precision string, load func(source, precision string) (Embedder, error)) *encodings {
+	s := &encodings{own: newEncoding(own), source: source, precision: precision, load: load}
+	s.mu.others, s.mu.why = map[string]*encoding{}, map[string]error{}
+	return s
+}
+
+// key tells checkpoints apart: different ones give different vectors.
+func (r record) key() string {
+	return fmt.Sprintf("%s %d %s %s", r.Model.SHA256, r.Model.Dimension, r.Model.Pooling, r.Precision)
+}
+
+// loader opens checkpoints as the engine's own was: o with another precision, and with the checkpoint's own pooling.
+func loader(o encoder.Options) func(source, precision string) (Embedder, error) {
+	o.Pooling = ""
+	return func(source, precision string) (Embedder, error) {
+		if precision != "" {
+			p, err := encoder.ParsePrecision(precision)
+			if err != nil {
+				return nil, &FieldError{"precision", precision, "f32, int8"}
+			}
+			o.Precision = p
+		}
+		c, err := models.Open(source, o)
+		if err != nil {
+			return nil, err
+		}
+		return NewEmbedder(c), nil
+	}
+}
+
+// sourceOf returns a checkpoint's name so that it can be found from another working directory.
+func sourceOf(model string) string {
+	if model == "" || model == models.Embedded {
+		return models.Embedded
+	}
+	if _, err := models.ParseRepo(model); err == nil {
+		return model
+	}
+	if abs, err := filepath.Abs(model); err == nil {
+		return abs
+	}
+	return model
+}
+
+// same reports whether two checkpoints give the same vectors.
+func same(a, b ModelInfo) bool {
+	return a.SHA256 == b.SHA256 && a.Dimension == b.Dimension && a.Pooling == b.Pooling
+}
+
+// of returns the checkpoint of a collection, or [ErrModelMismatch] where it is not loaded.
+func (s *encodings) of(collection string, r record) (*encoding, error) {
+	own := s.own.embedder.Model()
+	if same(r.Model, own) && (r.Precision == "" || r.Precision == s.precision) {
+		return s.own, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.mu.others[r.key()]; e != nil {
+		return e, nil
+	}
+	why := ""
+	if err := s.mu.why[r.key()]; err != nil {
+		why = fmt.Sprintf(", and it cannot be loaded: %v", err)
+	}
+	return nil, fmt.Errorf("%w: collection %s holds vectors of %s (%d dimensions, pooling %s, sha256 %.12s)%s; this is %s (%d, %s, %.12s). Start with --model %s, or re-embed the collection with this checkpoint: `searchd reembed`. Keyword searches work meanwhile",
+		ErrModelMismatch, collection, r.Model.Name, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, why, own.Name, own.Dimension, own.Pooling, own.SHA256, r.Model.Name)
+}
+
+// open loads a checkpoint by name; an empty name means the engine's own.
+func (s *encodings) open(source, precision string) (*encoding, error) {
+	if (source == "" || source == s.source) && (precision == "" || precision == s.precision) {
+		return s.own, nil
+	}
+	if s.load == nil {
+		return nil, fmt.Errorf("%w: this engine runs one checkpoint", ErrUnsupported)
+	}
+	if source == "" {
+		source = s.source
+	}
+	e, err := s.load(source, precision)
+	if err != nil {
+		return nil, err
+	}
+	return newEncoding(e), nil
+}
+
+// require loads the checkpoint of a collection where it is not loaded yet; a failure is remembered for [encodings.of].
+func (s *encodings) require(collection string, r record) error {
+	if _, err := s.of(collection, r); err == nil {
+		return nil
+	}
+	source := r.Source
+	if source == "" {
+		source = r.Model.Name
+	}
+	e, err := s.open(source, r.Precision)
+	if err == nil && !same(e.embedder.Model(), r.Model) {
+		m := e.embedder.Model()
+		err = fmt.Errorf("%s has changed: sha256 %.12s (%d dimensions, pooling %s)", source, m.SHA256, m.Dimension, m.Pooling)
+	}
+	if err != nil {
+		s.mu.Lock()
+		s.mu.why[r.key()] = err
+		s.mu.Unlock()
+		_, err = s.of(collection, r)
+		return err
+	}
+	s.add(r, e)
+	return nil
+}
+
+// add keeps a loaded checkpoint for the collections of a record.
+func (s *encodings) add(r record, e *encoding) {
+	if e == s.own {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.others[r.key()] == nil {
+		s.mu.others[r.key()] = e
+	}
+}
+
+// keep forgets the checkpoints that are not in use.
+func (s *encodings) keep(used map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.mu.others {
+		if !used[key] {
+			delete(s.mu.others, key)
+		}
+	}
+}
+
+// openEncodings loads the checkpoints of all collections. One that cannot be had is told; its collections answer keyword searches.
+func (e *Engine) openEncodings(ctx context.Context) error {
+	list, err := e.backend.Collections(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	for _, c := range list {
+		name, visible := e.catalog.nameOf(c.Name)
+		r, err := e.record(c)
+		if err != nil {
+			return err
+		}
+		if !visible {
+			continue
+		}
+		if err := e.encodings.require(name, r); err != nil {
+			e.notice(err.Error())
+		}
+	}
+	return nil
+}
+
+// trimEncodings forgets the checkpoints that no collection needs any more.
+func (e *Engine) trimEncodings(ctx context.Context) {
+	list, err := e.backend.Collections(ctx)
+	if err != nil {
+		return
+	}
+	used := map[string]bool{}
+	for _, c := range list {
+		if r, err := e.record(c); err == nil {
+			used[r.key()] = true
+		}
+	}
+	e.encodings.keep(used)
+}
+
+// errNoModel turns the failure to load a checkpoint that a request named into the request's fault.
+func errNoModel(name string, err error) error {
+	if errors.Is(err, models.ErrNotFound) {
+		return &FieldError{"model", name, "the name of a checkpoint that the server has; `searchd models list` shows them"}
+	}
+	return err
+}

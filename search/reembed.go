@@ -1,0 +1,435 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"searchd/search/backend"
+)
+
+// ReembedOptions say how a collection gets new vectors.
+type ReembedOptions struct {
+	Model     string `json:"model,omitempty"`     // name of the checkpoint; default: the engine's own
+	Precision string `json:"precision,omitempty"` // f32 or int8; default: the engine's
+	KeepOld   bool   `json:"keep_old,omitempty"`  // keep the collection as it was under the name COLLECTION-old
+}
+
+// reembedRequest is what the task keeps, so that another run of the program goes on with it.
+type reembedRequest struct {
+	ReembedOptions
+	Source string    `json:"source"` // by which the checkpoint is found again
+	Info   ModelInfo `json:"checkpoint"`
+	Next   string    `json:"next"` // stored name of the generation that is built
+	Kept   string    `json:"kept,omitempty"`
+}
+
+// reembedResult is what came of it.
+type reembedResult struct {
+	Model     ModelInfo `json:"model"`
+	Documents int       `json:"documents"`
+	Passages  int       `json:"passages"`
+	Kept      string    `json:"kept,omitempty"` // name of the collection as it was
+}
+
+// reembedGrace is how long the generation that was replaced stays for the requests that began with it.
+var reembedGrace = 10 * time.Second
+
+// finishChanges is how many changes may be left for the writers of a collection to wait until they are brought over; catchUps is how
+// often it is tried to come below.
+const (
+	finishChanges = 256
+	catchUps      = 8
+)
+
+// reembedBatch is how many documents are read and encoded at a time.
+const reembedBatch = 64
+
+// changeFeed is what a backend needs for re-embedding: its change log.
+type changeFeed interface {
+	// Changed returns the ids of at most limit documents that were put or deleted after seq, and the sequence number to go on with.
+	Changed(ctx context.Context, collection string, seq uint64, limit int) (ids []string, next uint64, err error)
+	// Hold keeps the log after seq until release is called.
+	Hold(collection string, seq uint64) (release func(), err error)
+}
+
+// Reembed builds a collection anew with another checkpoint, as a task: in the background, while searches go on with what there is. Writes
+// are taken as ever and brought over from the change log. When both are equal the new generation takes the place of the old in one
+// transaction; whatever happens before it leaves the old one as it is. Documents keep their ids and fields and get new revisions.
+func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOptions) (Task, error) {
+	c, _, err := e.open(ctx, collection)
+	if err != nil {
+		return Task{}, err
+	}
+	if _, ok := e.backend.(changeFeed); !ok {
+		return Task{}, fmt.Errorf("%w: the backend has no change log", ErrUnsupported)
+	}
+	enc, err := e.encodings.open(o.Model, o.Precision)
+	if err != nil {
+		return Task{}, errNoModel(o.Model, err)
+	}
+	q := reembedRequest{ReembedOptions: o, Source: sourceOf(o.Model), Info: enc.embedder.Model()}
+	if o.Model == "" {
+		q.Source = e.encodings.source
+	}
+	name, _ := e.catalog.nameOf(c.Name)
+	if o.KeepOld {
+		if q.Kept, err = e.keptName(ctx, name); err != nil {
+			return Task{}, err
+		}
+	}
+	if q.Next, err = e.nextGeneration(ctx, name, c.Name); err != nil {
+		return Task{}, err
+	}
+	t, err := newTask(TaskReembed, name, o, q)
+	if err != nil {
+		return t.Task, err
+	}
+	return e.tasks.start(ctx, t, e.reembedding(name, q, enc))
+}
+
+// nextGeneration returns a stored name that is not in use.
+func (e *Engine) nextGeneration(ctx context.Context, name, stored string) (string, error) {
+	for n := generationOf(stored) + 1; ; n++ {
+		next := generation(name, n)
+		if _, err := e.backend.Collection(ctx, next); errors.Is(err, backend.ErrCollectionNotFound) {
+			return next, nil
+		} else if err != nil {
+			return "", translate(err)
+		}
+	}
+}
+
+// reembedding returns the work of one re-embedding.
+func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work {
+	return func(ctx context.Context, report func(done, total int64)) (any, error) {
+		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report, feed: e.backend.(changeFeed)}
+		result, err := r.run(ctx)
+		if err != nil && !errors.Is(context.Cause(ctx), errShutdown) && r.next.Name != "" {
+			err = errors.Join(err, e.backend.Drop(context.WithoutCancel(ctx), r.next.Name))
+		}
+		e.trimEncodings(context.WithoutCancel(ctx))
+		return result, err
+	}
+}
+
+// reembedding is one run of the task.
+type reembedding struct {
+	engine *Engine
+	name   string
+	q      reembedRequest
+	enc    *encoding
+	report func(done, total int64)
+	feed   changeFeed
+
+	old, next backend.Collection
+	record    record // of the next generation
+}
+
+func (r *reembedding) run(ctx context.Context) (any, error) {
+	old, rec, err := r.engine.open(ctx, r.name)
+	if err != nil {
+		return nil, err
+	}
+	if old.Name == r.q.Next { // the program ended between the change and its note
+		return r.result(ctx, rec.Kept)
+	}
+	r.old = old
+	release, err := r.feed.Hold(old.Name, old.Sequence)
+	if err != nil {
+		return nil, translate(err)
+	}
+	defer release()
+	resumed, err := r.prepare(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.copyAll(ctx); err != nil {
+		return nil, err
+	}
+	if resumed {
+		if err := r.deleteGone(ctx); err != nil {
+			return nil, err
+		}
+	}
+	seq, err := r.drain(ctx, old.Sequence)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.change(ctx, seq); err != nil {
+		return nil, err
+	}
+	return r.result(ctx, r.record.Kept)
+}
+
+// prepare makes the next generation, or opens the one that an earlier run has left.
+func (r *reembedding) prepare(ctx context.Context, rec record) (resumed bool, err error) {
+	rec.Model, rec.Source, rec.Precision, rec.Kept = r.q.Info, r.q.Source, r.q.Precision, r.q.Kept
+	rec.Settings.Passages.MaxTokens = min(rec.Settings.Passages.MaxTokens, r.q.Info.MaxTokens)
+	if m := r.enc.embedder.Model(); !same(m, r.q.Info) {
+		return false, fmt.Errorf("%w: %s was sha256 %.12s when the task began and is %.12s now; start it again", ErrModelMismatch, r.q.Source, r.q.Info.SHA256, m.SHA256)
+	}
+	r.record = rec
+	config, err := rec.config()
+	if err != nil {
+		return false, err
+	}
+	// Revisions of the next generation are larger than any that clients may remember, so that If-Match never takes one for another.
+	config.FirstSequence = r.old.Sequence + revisionGap
+	err = r.engine.backend.Create(ctx, r.q.Next, config)
+	resumed = errors.Is(err, backend.ErrCollectionExists)
+	if err != nil && !resumed {
+		return false, translate(err)
+	}
+	r.next, err = r.engine.backend.Collection(ctx, r.q.Next)
+	return resumed, translate(err)
+}
+
+// revisionGap is more than the writes that may come while a collection is re-embedded. JSON readers that know 53 bits of a number can
+// follow two million times.
+const revisionGap = 1 << 32
+
+// copyAll brings over every document. What the next generation holds already, of an earlier run, is not encoded again.
+func (r *reembedding) copyAll(ctx context.Context) error {
+	total := int64(r.old.Documents)
+	r.report(0, total)
+	done := int64(0)
+	for cursor, more := "", true; more; more = cursor != "" {
+		docs, next, err := r.engine.backend.List(ctx, r.old.Name, cursor, reembedBatch)
+		if err != nil {
+			return translate(err)
+		}
+		if err := r.put(ctx, docs); err != nil {
+			return err
+		}
+		done += int64(len(docs))
+		r.report(done, max(done, total))
+		cursor = next
+	}
+	return nil
+}
+
+// deleteGone deletes from the next generation what the old one does not hold.
+func (r *reembedding) deleteGone(ctx context.Context) error {
+	for cursor, more := "", true; more; more = cursor != "" {
+		docs, next, err := r.engine.backend.List(ctx, r.q.Next, cursor, maxList)
+		if err != nil {
+			return translate(err)
+		}
+		ids := make([]string, len(docs))
+		for i, d := range docs {
+			ids[i] = d.ID
+		}
+		if err := r.bring(ctx, ids); err != nil {
+			return err
+		}
+		cursor = next
+	}
+	return nil
+}
+
+// drain brings over the changes after seq until few are left, and returns the sequence number that it came to.
+func (r *reembedding) drain(ctx context.Context, seq uint64) (uint64, error) {
+	for range catchUps {
+		c, err := r.engine.backend.Collection(ctx, r.old.Name)
+		if err != nil {
+			return seq, translate(err)
+		}
+		n := c.Sequence - seq
+		for seq < c.Sequence {
+			if seq, err = r.follow(ctx, seq); err != nil {
+				return seq, err
+			}
+		}
+		if n <= finishChanges {
+			break
+		}
+	}
+	return seq, nil
+}
+
+// follow brings over the next changes after seq and returns how far they go; seq where there are none.
+func (r *reembedding) follow(ctx context.Context, seq uint64) (uint64, error) {
+	ids, next, err := r.feed.Changed(ctx, r.old.Name, seq, reembedBatch)
+	if err != nil {
+		return seq, translate(err)
+	}
+	return next, r.bring(ctx, ids)
+}
+
+// bring makes documents of the next generation what they are in the old one: there or not.
+func (r *reembedding) bring(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	docs, err := r.engine.backend.Lookup(ctx, r.old.Name, ids)
+	if err != nil {
+		return translate(err)
+	}
+	var there []*backend.Document
+	var gone []backend.Write
+	for i, d := range docs {
+		if d != nil {
+			there = append(there, d)
+		} else {
+			gone = append(gone, backend.Write{ID: ids[i], Delete: true})
+		}
+	}
+	if len(gone) > 0 {
+		if _, err := r.engine.backend.Apply(ctx, r.q.Next, gone); err != nil {
+			return translate(err)
+		}
+	}
+	return r.put(ctx, there)
+}
+
+// put encodes documents of the old generation and writes them into the next. What is there with the same content is passed over.
+func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
+	if len(docs) == 0 {
+		return nil
+	}
+	in := &ingest{engine: r.engine, collection: r.next, record: r.record, encoding: r.enc, background: true, seen: map[string]bool{}}
+	batch := make([]Document, len(docs))
+	for i, d := range docs {
+		batch[i] = Document{ID: d.ID, Fields: d.Fields}
+	}
+	for len(batch) > 0 {
+		n := in.take(batch)
+		results := make([]ItemResult, n)
+		items, err := in.prepare(ctx, batch[:n], results)
+		if err == nil {
+			err = in.apply(ctx, items, results)
+		}
+		if err != nil {
+			return translate(err)
+		}
+		for _, res := range results {
+			if res.Err != nil {
+				return fmt.Errorf("document %s cannot be re-embedded: %w", quoteShort(res.ID), res.Err)
+			}
+		}
+		batch = batch[n:]
+	}
+	return nil
+}
+
+// change brings over the last changes while the collection's writers wait, and puts the next generation in the place of the old.
+func (r *reembedding) change(ctx context.Context, seq uint64) error {
+	e := r.engine
+	unlock := e.stopWriters(r.old.Name)
+	defer unlock()
+	for {
+		next, err := r.follow(ctx, seq)
+		if err != nil {
+			return err
+		}
+		if next == seq {
+			break
+		}
+		seq = next
+	}
+	c := e.catalog
+	c.change.Lock()
+	defer c.change.Unlock()
+	current := map[string]string{r.name: r.q.Next}
+	if r.record.Kept != "" {
+		var err error
+		if r.record.Kept, err = e.keptName(ctx, r.name); err != nil { // another may have taken it meanwhile
+			return err
+		}
+		current[r.record.Kept] = r.old.Name
+	}
+	e.encodings.add(r.record, r.enc)
+	if err := c.point(ctx, current); err != nil {
+		return translate(err)
+	}
+	r.next.Name = "" // no failure drops it any more
+	if r.record.Kept == "" {
+		e.dropLater(r.old.Name)
+	}
+	return nil
+}
+
+// result describes the collection as it now is.
+func (r *reembedding) result(ctx context.Context, kept string) (any, error) {
+	c, rec, err := r.engine.open(ctx, r.name)
+	if err != nil {
+		return nil, err
+	}
+	return reembedResult{Model: rec.Model, Documents: c.Documents, Passages: c.Passages, Kept: kept}, nil
+}
+
+// keptName returns a name for the collection as it was that nothing has yet.
+func (e *Engine) keptName(ctx context.Context, name string) (string, error) {
+	for n := 1; ; n++ {
+		suffix := "-old"
+		if n > 1 {
+			suffix += strconv.Itoa(n)
+		}
+		kept := name[:min(len(name), maxCollectionName-len(suffix))] + suffix
+		if _, err := e.Collection(ctx, kept); errors.Is(err, ErrCollectionNotFound) {
+			return kept, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+}
+
+// dropLater drops a generation that has been replaced, when the requests that began with it have had time to end. Closing the engine does
+// not wait: the next opening drops what no name leads to.
+func (e *Engine) dropLater(stored string) {
+	e.tasks.wait.Go(func() {
+		select {
+		case <-time.After(reembedGrace):
+			if err := e.backend.Drop(context.Background(), stored); err != nil {
+				e.notice(fmt.Sprintf("dropping a generation that has been replaced, the next opening tries again: %v", err))
+			}
+			e.trimEncodings(context.Background())
+		case <-e.tasks.ctx.Done():
+		}
+	})
+}
+
+// resume goes on with the tasks that an earlier run of the program did not finish, gives up those that cannot, and drops the generations
+// that neither a name nor a task leads to.
+func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
+	building := map[string]bool{}
+	for _, t := range open {
+		if t.Kind != TaskReembed {
+			e.tasks.giveUp(t.ID, "the program ended before it was done; start it again")
+			continue
+		}
+		var q reembedRequest
+		err := json.Unmarshal(t.Resume, &q)
+		var enc *encoding
+		if err == nil {
+			enc, err = e.encodings.open(q.Source, q.Precision)
+		}
+		if err == nil {
+			_, err = e.tasks.start(ctx, t, e.reembedding(t.Collection, q, enc))
+		}
+		if err != nil {
+			e.tasks.giveUp(t.ID, "cannot go on after the program ended: "+err.Error())
+			continue
+		}
+		building[q.Next] = true
+		e.notice(fmt.Sprintf("collection %s: re-embedding goes on where it was", t.Collection))
+	}
+	list, err := e.backend.Collections(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	for _, c := range list {
+		if _, visible := e.catalog.nameOf(c.Name); visible || building[c.Name] {
+			continue
+		}
+		e.notice(fmt.Sprintf("dropping %s, a generation that is not in use", c.Name))
+		if err := e.backend.Drop(ctx, c.Name); err != nil {
+			return translate(err)
+		}
+	}
+	return nil
+}
