@@ -29,6 +29,8 @@ var (
 	errOverloaded    = errors.New("overloaded")
 	errTooManyWrites = errors.New("too many writes")
 	errNotReady      = errors.New("not ready")
+	errKeyInUse      = errors.New("Idempotency-Key: the request that it was first sent with is under way")
+	errKeyReused     = errors.New("Idempotency-Key: sent before with another request")
 	errBodyTimeout   = errors.New("request body too slow")
 	errNoKey         = errors.New("API key missing")
 	errBadKey        = errors.New("API key not valid")
@@ -85,6 +87,8 @@ var failures = []failure{
 	{errOrigin, 403, "cross_origin", "Cross-origin request refused", ""},
 	{errTooManyWrites, 429, "too_many_writes", "Too many writes at once", "1"},
 	{errOverloaded, 503, "overloaded", "Too many requests at once", "1"},
+	{errKeyInUse, 409, "idempotency_key_in_use", "First request is under way", "1"},
+	{errKeyReused, 422, "idempotency_key_reused", "Key was used for another request", ""},
 	{errNotReady, 503, "not_ready", "Not ready", "1"},
 	{errBodyTimeout, 408, "body_too_slow", "Request body arrived too slowly", ""},
 	{context.DeadlineExceeded, 503, "deadline_exceeded", "Request took too long", "1"},

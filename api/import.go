@@ -19,7 +19,7 @@ const (
 )
 
 // importDocuments streams documents in and one answer per document out, each as soon as its batch is committed.
-// The body is NDJSON or a JSON array, plain or compressed with gzip or zstd; memory does not grow with its length.
+// The body is NDJSON, a JSON array or CSV with a row of names, plain or compressed with gzip or zstd; memory does not grow with its length.
 //
 // When something ends the stream early, the last line of the answer is an error with "stopped": true, and names the line
 // from which on nothing was answered. Ingesting is idempotent by id, so sending all of it again is safe.
@@ -28,7 +28,7 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	media, err := mediaType(r, "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "text/plain", "application/json")
+	media, err := mediaType(r, "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "text/plain", "application/json", "text/csv")
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,11 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Connection", "close")
 	im := &importer{s: s, collection: c, items: it, out: newLineWriter(w, s.o.WriteTimeout)}
 	defer im.out.finish()
-	if err := im.run(r.Context()); err != nil || im.out.begun {
+	run := im.run
+	if media == "text/csv" {
+		run = func(ctx context.Context) error { return im.runCSV(ctx, b) }
+	}
+	if err := run(r.Context()); err != nil || im.out.begun {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson") // an empty body has the empty answer
@@ -70,6 +74,7 @@ type importer struct {
 	out        *lineWriter
 
 	docs    []search.Document
+	line    int          // of the body, where the last document began
 	answers []itemAnswer // of the batch, in the order of the body; those of docs are filled in by flush
 	at      []int        // answers[at[i]] is that of docs[i]
 	bytes   int
@@ -78,28 +83,41 @@ type importer struct {
 func (im *importer) run(ctx context.Context) error {
 	for im.items.next() {
 		doc, err := im.items.document()
-		a := itemAnswer{Line: im.items.n, ID: doc.ID}
-		if err != nil {
-			a.Status, a.Error = search.Failed, im.s.answerItemError(doc.ID, err)
-		} else {
-			im.at = append(im.at, len(im.answers))
-			im.docs = append(im.docs, doc)
-		}
-		im.answers = append(im.answers, a)
-		if im.bytes += len(im.items.buf); len(im.answers) >= importBatchDocs || im.bytes >= importBatchBytes {
-			if err := im.flush(ctx); err != nil {
-				return im.abort(err)
-			}
+		im.line = im.items.n
+		if err := im.add(ctx, doc, err, len(im.items.buf)); err != nil {
+			return im.abort(err)
 		}
 	}
-	if im.items.err != nil {
+	im.line = im.items.n
+	return im.end(ctx, im.items.err)
+}
+
+// add takes the next document, or what is wrong with it, of a number of bytes.
+func (im *importer) add(ctx context.Context, doc search.Document, wrong error, size int) error {
+	a := itemAnswer{Line: im.line, ID: doc.ID}
+	if wrong != nil {
+		a.Status, a.Error = search.Failed, im.s.answerItemError(doc.ID, wrong)
+	} else {
+		im.at = append(im.at, len(im.answers))
+		im.docs = append(im.docs, doc)
+	}
+	im.answers = append(im.answers, a)
+	if im.bytes += size; len(im.answers) >= importBatchDocs || im.bytes >= importBatchBytes {
+		return im.flush(ctx)
+	}
+	return nil
+}
+
+// end ingests what is left after the body has ended, with an error unless nil.
+func (im *importer) end(ctx context.Context, body error) error {
+	if body != nil {
 		ctx = context.WithoutCancel(ctx) // a body that fails ends ctx; what came before it is kept
 	}
 	if err := im.flush(ctx); err != nil {
 		return im.abort(err)
 	}
-	if im.items.err != nil {
-		return im.abort(im.items.err)
+	if body != nil {
+		return im.abort(body)
 	}
 	return nil
 }
@@ -135,10 +153,13 @@ func (im *importer) flush(ctx context.Context) error {
 
 // abort ends the answer with a line that says why; an error before the first line is answered as a problem instead.
 func (im *importer) abort(err error) error {
+	if rec, ok := im.out.w.(*recorder); ok {
+		rec.failed = true // the rest is still to be sent: such an answer is not kept for Idempotency-Key
+	}
 	if !im.out.begun {
 		return err
 	}
-	first := im.items.n
+	first := im.line
 	if len(im.answers) > 0 {
 		first = im.answers[0].Line
 	}

@@ -44,8 +44,8 @@ func (s *Server) routes() []route {
 		{"DELETE", "/v1/collections/{collection}", toManage, s.dropCollection, 0, s.writes, write},
 
 		{"GET", "/v1/collections/{collection}/documents", toRead, s.listDocuments, 0, nil, quick},
-		{"POST", "/v1/collections/{collection}/documents", toWrite, s.postDocuments, docs, s.writes, write},
-		{"POST", "/v1/collections/{collection}/documents/import", toWrite, s.importDocuments, 0, nil, 0},
+		{"POST", "/v1/collections/{collection}/documents", toWrite, s.once(s.postDocuments), docs, s.writes, write},
+		{"POST", "/v1/collections/{collection}/documents/import", toWrite, s.once(s.importDocuments), 0, nil, 0},
 		{"GET", "/v1/collections/{collection}/documents/export", toRead, s.exportDocuments, 0, nil, 0},
 		{"POST", "/v1/collections/{collection}/documents/delete", toWrite, s.deleteDocuments, small, s.writes, write},
 		{"GET", "/v1/collections/{collection}/documents/{id}", toRead, s.document, 0, nil, quick},

@@ -236,6 +236,7 @@ type Server struct {
 	imports  *gate
 	limits   *limits
 	limited  atomic.Int64 // requests refused by a rate limit
+	answers  *idempotency
 	metrics  *metrics
 	started  time.Time
 	inFlight atomic.Int64 // bytes of bodies in memory
@@ -263,6 +264,7 @@ func New(o Options) (*Server, error) {
 		}
 	}
 	s.metrics = newMetrics(s)
+	s.answers = newIdempotency()
 	s.handler = s.router()
 	return s, nil
 }

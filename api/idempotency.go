@@ -1,0 +1,178 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Bounds of the answers that are kept for Idempotency-Key: by age, by number, and by bytes in all and of one.
+const (
+	idempotencyAge   = 24 * time.Hour
+	idempotencyMax   = 10000
+	idempotencyBytes = 64 << 20
+	idempotencyOne   = 4 << 20
+)
+
+// idempotency keeps the answers of writes that were sent with an Idempotency-Key, so that the same request sent again, after its answer
+// was lost, gets the same answer and writes nothing. They are kept in memory: after a restart the write is done again, which changes nothing
+// where documents have ids.
+//
+//   - The same key with another request is refused (422 idempotency_key_reused).
+//   - The same key while the first request is under way is refused (409 idempotency_key_in_use).
+//   - Answers of status 500 and above, and those that were cut off, are not kept: the request may be sent again.
+//   - Keys belong to the API key of their sender.
+type idempotency struct {
+	mu      sync.Mutex
+	answers map[string]*keptAnswer
+	order   []*keptAnswer // oldest first
+	bytes   int
+	now     func() time.Time
+}
+
+// keptAnswer is an answer, or the place of one that is under way.
+type keptAnswer struct {
+	name   string
+	digest [32]byte // of the request
+	at     time.Time
+	done   bool
+	status int
+	header http.Header
+	body   []byte
+}
+
+func newIdempotency() *idempotency {
+	return &idempotency{answers: map[string]*keptAnswer{}, now: time.Now}
+}
+
+// begin takes the place of an answer, or returns the one that is kept.
+func (i *idempotency) begin(name string, digest [32]byte) (kept *keptAnswer, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.expire()
+	a := i.answers[name]
+	switch {
+	case a == nil:
+		if len(i.answers) >= 2*idempotencyMax {
+			return nil, errTooManyWrites
+		}
+		i.answers[name] = &keptAnswer{name: name, digest: digest, at: i.now()}
+		return nil, nil
+	case !a.done:
+		return nil, fmt.Errorf("%w: wait for its answer", errKeyInUse)
+	case a.digest != digest:
+		return nil, fmt.Errorf("%w: use a new key for each request", errKeyReused)
+	}
+	return a, nil
+}
+
+// end keeps an answer, or with status 0 gives its place up.
+func (i *idempotency) end(name string, status int, header http.Header, body []byte) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	a := i.answers[name]
+	if status == 0 || len(body) > idempotencyOne {
+		delete(i.answers, name)
+		return
+	}
+	a.done, a.status, a.header, a.body, a.at = true, status, header, body, i.now()
+	i.order = append(i.order, a)
+	i.bytes += len(body)
+	i.expire()
+}
+
+// expire forgets what is too old or too much.
+func (i *idempotency) expire() {
+	n := 0
+	for ; n < len(i.order); n++ {
+		a := i.order[n]
+		if i.now().Sub(a.at) < idempotencyAge && len(i.order)-n <= idempotencyMax && i.bytes <= idempotencyBytes {
+			break
+		}
+		delete(i.answers, a.name)
+		i.bytes -= len(a.body)
+	}
+	clear(i.order[:n])
+	i.order = i.order[n:]
+}
+
+// once answers a write with Idempotency-Key once; without the header it is handle. The body is in memory already, or, where a route
+// streams it, is told apart by its length and type alone.
+func (s *Server) once(handle handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		key := r.Header.Get("Idempotency-Key")
+		if key == "" {
+			return handle(w, r)
+		}
+		if err := checkName("Idempotency-Key", key, 255); err != nil {
+			return err
+		}
+		h := sha256.New()
+		fmt.Fprintf(h, "%s %s\n%s\n%s\n%s\n%d\n", r.Method, r.URL.RequestURI(), r.Header.Get("Content-Type"), r.Header.Get("If-Match"), r.Header.Get("If-None-Match"), r.ContentLength)
+		if b, ok := r.Body.(*wholeBody); ok {
+			h.Write(b.data)
+		}
+		name := callerOf(r.Context()).id() + "\n" + key
+		kept, err := s.answers.begin(name, [32]byte(h.Sum(nil)))
+		if err != nil {
+			return err
+		}
+		if kept != nil {
+			for k, v := range kept.header {
+				w.Header()[k] = v
+			}
+			w.Header().Set("Idempotent-Replayed", "true")
+			w.WriteHeader(kept.status)
+			_, err := w.Write(kept.body)
+			return err
+		}
+		rec := &recorder{ResponseWriter: w}
+		status := 0
+		defer func() { s.answers.end(name, status, rec.kept, rec.body.Bytes()) }()
+		if err := handle(rec, r); err != nil {
+			return err // not kept: nothing was written, and the same request fails the same way
+		}
+		if rec.status < 500 && !rec.failed && !rec.over && r.Context().Err() == nil {
+			status = rec.status
+		}
+		return nil
+	}
+}
+
+// recorder keeps what is answered.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	kept   http.Header
+	body   bytes.Buffer
+	over   bool // longer than is kept
+	failed bool // the client did not get all of it
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status, r.kept = status, http.Header{}
+		for _, k := range []string{"Content-Type", "ETag", "Location"} {
+			if v := r.Header().Values(k); len(v) > 0 {
+				r.kept[http.CanonicalHeaderKey(k)] = v
+			}
+		}
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.WriteHeader(http.StatusOK)
+	}
+	if r.over = r.over || r.body.Len()+len(b) > idempotencyOne; !r.over {
+		r.body.Write(b)
+	}
+	return r.ResponseWriter.Write(b)
+}
