@@ -18,9 +18,9 @@ const (
 	amxCols = 4 * panelWidth
 )
 
-// amxLeast is the least number of rows for which tiles are used. Below, loading weights into tiles of which few rows are used takes
-// longer than the products of bytes of AVX-512. A variable, so that tests can send every shape through the tiles.
-var amxLeast = 6
+// amxLeast is the least number of rows for which tiles are used. From six rows on a product alone is faster, but a whole short query is not:
+// weights from memory bound it, and its processor time grew by a quarter. A variable, so that tests can send every shape through the tiles.
+var amxLeast = 16
 
 // tiled says whether the product of rows rows goes through AMX's tiles. An activation before a residual, which no encoder has, does not.
 func (m *MatrixInt8) tiled(rows int, e Epilogue) bool {
