@@ -141,7 +141,7 @@ type Options struct {
 	RateLimit float64 // requests per second of a key that names no rate of its own, and of an address without a key; default: not bounded
 	RateBurst int     // requests at once; default: those of one second, at least 1
 
-	SearchSlots int // searches at once; default 2 per core, 8 times as many wait up to 250 ms
+	SearchSlots int // searches at once; default 2 per core, 64 times as many wait up to 2 s
 	WriteSlots  int // writing requests at once; default 1 per core, at least 2
 	EmbedSlots  int // embedding and re-ranking requests at once, which the engine gathers into batches; default 128, 4 times as many wait
 
@@ -251,7 +251,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{o: o, log: o.Logger, origin: http.NewCrossOriginProtection(), started: time.Now()}
-	s.searches = newGate("search", o.SearchSlots, 8*o.SearchSlots, 250*time.Millisecond, errOverloaded)
+	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, 2*time.Second, errOverloaded)
 	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
 	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)

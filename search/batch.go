@@ -22,6 +22,7 @@ func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Q
 	if len(queries) == 0 || len(queries) > MaxBatch {
 		return nil, &FieldError{"searches", len(queries), fmt.Sprintf("1 to %d queries", MaxBatch)}
 	}
+	defer e.courtesy.begin()()
 	if _, rec, err := e.open(ctx, collection); err == nil {
 		if enc, err := e.encodings.of(collection, rec); err == nil {
 			enc.prepare(ctx, queries)

@@ -16,9 +16,10 @@ import (
 //  1. While fewer calls run than there are cores, a request is encoded at once, by its own goroutine: a lone request waits for nobody.
 //  2. Otherwise it joins a queue. Whoever finishes takes from its head as many requests of the same options as fit a token budget, and
 //     encodes them together. So batches grow with the load, and no timer is needed.
-//  3. Queries of searches go to the head of the queue, before texts that are to be embedded.
+//  3. Queries of searches have as many calls of their own, and the head of the queue: none waits for the end of a large batch of texts.
 //  4. A large request is cut into parts of the budget which queue one after another, so that it does not keep others out.
-//  5. What would make the queue longer than maxQueued tokens is refused with [ErrBusy].
+//  5. Texts that would make the queue longer than maxQueued tokens are refused with [ErrBusy]. Queries are not: searches have bounds of
+//     their own.
 //
 // A batch ends early when all its requests have been given up.
 type collector struct {
@@ -29,7 +30,8 @@ type collector struct {
 
 	mu struct {
 		sync.Mutex
-		running int        // calls of the embedder
+		running int        // calls of the embedder for texts
+		urgent  int        // and for queries
 		queue   []*pending // waiting, in order
 		queued  int        // tokens of the queue
 	}
@@ -126,13 +128,13 @@ func estimate(text string, limit int) int {
 func (c *collector) submit(ctx context.Context, p *pending) (*Embeddings, error) {
 	p.since = time.Now()
 	c.mu.Lock()
-	if c.mu.running < c.workers {
-		c.mu.running++
+	if calls := c.calls(p.urgent); *calls < c.workers {
+		*calls++
 		c.mu.Unlock()
-		defer c.next()
+		defer c.next(p.urgent)
 		return c.alone(ctx, p)
 	}
-	if len(c.mu.queue) > 0 && c.mu.queued+p.tokens > maxQueued {
+	if !p.urgent && len(c.mu.queue) > 0 && c.mu.queued+p.tokens > maxQueued {
 		c.mu.Unlock()
 		return nil, fmt.Errorf("%w: %d tokens, send it again later", ErrBusy, maxQueued)
 	}
@@ -154,6 +156,14 @@ func (c *collector) submit(ctx context.Context, p *pending) (*Embeddings, error)
 	}
 }
 
+// calls returns the number of calls under way for queries, or for texts. The caller holds mu.
+func (c *collector) calls(urgent bool) *int {
+	if urgent {
+		return &c.mu.urgent
+	}
+	return &c.mu.running
+}
+
 // leave gives p up: it takes p out of the queue, or stops its batch where p is the last that anybody waits for.
 func (c *collector) leave(p *pending) {
 	c.mu.Lock()
@@ -171,32 +181,33 @@ func (c *collector) leave(p *pending) {
 	}
 }
 
-// next hands the caller's place to a goroutine that works the queue off, or gives it up where nothing waits.
-func (c *collector) next() {
-	ctx, b := c.take()
+// next hands the caller's place to a goroutine that works off the queries, or the texts, of the queue, or gives it up where none waits.
+func (c *collector) next(urgent bool) {
+	ctx, b := c.take(urgent)
 	if b == nil {
 		return
 	}
 	go func() {
-		for ; b != nil; ctx, b = c.take() {
+		for ; b != nil; ctx, b = c.take(urgent) {
 			c.run(ctx, b)
 			b.cancel()
 		}
 	}()
 }
 
-// take returns the next batch and its context; nil, with one worker less, where nothing waits.
-func (c *collector) take() (context.Context, *batch) {
+// take returns the next batch of queries, or of texts, and its context; nil, with one call less, where none waits.
+func (c *collector) take(urgent bool) (context.Context, *batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.mu.queue) == 0 {
-		c.mu.running--
+	first := slices.IndexFunc(c.mu.queue, func(p *pending) bool { return p.urgent == urgent })
+	if first < 0 {
+		*c.calls(urgent)--
 		return nil, nil
 	}
-	o, tokens := c.mu.queue[0].o, 0
+	o, tokens := c.mu.queue[first].o, 0
 	b := &batch{}
 	c.mu.queue = slices.DeleteFunc(c.mu.queue, func(p *pending) bool {
-		if p.o != o || len(b.members) > 0 && tokens+p.tokens > MaxBatchTokens {
+		if p.urgent != urgent || p.o != o || len(b.members) > 0 && tokens+p.tokens > MaxBatchTokens {
 			return false
 		}
 		tokens += p.tokens

@@ -164,6 +164,7 @@ func (c *queryCache) prepare(ctx context.Context, e *collector, texts []string) 
 	if len(unknown) == 0 {
 		return
 	}
+	c.misses.Add(uint64(len(unknown)))
 	r, err := e.parts(ctx, unknown, EmbedOptions{Query: true}, true)
 	if err != nil {
 		return

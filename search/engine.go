@@ -36,7 +36,8 @@ type Engine struct {
 	encodings *encodings
 	tasks     *taskList
 	notice    func(text string)
-	snapshots string        // folder
+	snapshots string // folder
+	courtesy  courtesy
 	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
 
 	mu struct {

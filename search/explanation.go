@@ -38,6 +38,7 @@ type Explanation struct {
 // looked at. It returns [ErrDocumentNotFound] where there is none of this id.
 func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*Explanation, error) {
 	start := time.Now()
+	defer e.courtesy.begin()()
 	if err := CheckID(id); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,6 +20,7 @@ import (
 const (
 	commitPassages = 1024
 	commitBytes    = 16 << 20
+	commitShort    = 32 // instead, while somebody searches: indexing a commit keeps all cores busy
 	maxIDBytes     = 512
 )
 
@@ -79,10 +81,13 @@ type item struct {
 
 // take returns how many of the documents make up the next commit, at least one.
 func (in *ingest) take(docs []Document) int {
-	size := 0
+	size, most := 0, commitPassages
+	if in.engine.courtesy.wanted() {
+		most = commitShort
+	}
 	for i, d := range docs {
 		size += len(d.Fields)
-		if i > 0 && (size > commitBytes || i >= commitPassages) {
+		if i > 0 && (size > commitBytes || i >= most) {
 			return i
 		}
 	}
@@ -252,11 +257,10 @@ func (in *ingest) encode(ctx context.Context, items []item) error {
 			return ctx.Err()
 		}
 	}
-	r, err := in.encoding.embedder.Embed(ctx, texts, EmbedOptions{})
+	vectors, err := in.engine.courtesy.embed(ctx, in.encoding.embedder, texts)
 	if err != nil {
 		return fmt.Errorf("encoding %d passages: %w", len(texts), err)
 	}
-	vectors := r.Vectors
 	for i := range items {
 		if it := &items[i]; !it.done {
 			it.write.Vectors, vectors = vectors[:len(it.texts)], vectors[len(it.texts):]
@@ -282,10 +286,13 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 	if len(writes) == 0 {
 		return nil
 	}
+	began := time.Now()
 	outcomes, err := in.engine.backend.Apply(ctx, in.collection.Name, writes)
 	if err != nil {
 		return err
 	}
+	took := time.Since(began)
+	defer in.engine.courtesy.pause(ctx, took) // what was committed is answered whether or not ctx ends
 	for j, o := range outcomes {
 		results[at[j]] = itemResult(writes[j], o)
 	}

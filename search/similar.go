@@ -76,6 +76,7 @@ func (q Similar) check() error {
 // Similar finds documents that are like others. It returns [ErrDocumentNotFound] where one that it is given is not there.
 func (e *Engine) Similar(ctx context.Context, collection string, q Similar) (*Response, error) {
 	start := time.Now()
+	defer e.courtesy.begin()()
 	if err := q.check(); err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 // stats describes what the collector does.
 func (c *collector) stats(s *EncoderStats) {
 	c.mu.Lock()
-	s.Running, s.Waiting, s.WaitingTokens = c.mu.running, len(c.mu.queue), c.mu.queued
+	s.Running, s.Waiting, s.WaitingTokens = c.mu.running+c.mu.urgent, len(c.mu.queue), c.mu.queued
 	c.mu.Unlock()
 	s.BatchTexts.copyFrom(&c.batchTexts)
 	s.BatchTokens.copyFrom(&c.batchTokens)

@@ -1,0 +1,91 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// courtesy makes what is done in bulk (encoding and indexing documents) give way to searches.
+//
+// The rules:
+//  1. While nobody searches, bulk work runs in large parts, one after another, on all cores.
+//  2. While somebody searches, it runs in small parts, so that a query does not wait long for the encoder, and after each it pauses for
+//     as long as somebody searches, at most bulkPause times as long as the part took. So searches have most of the machine, and bulk
+//     work goes on however many there are.
+type courtesy struct {
+	searches atomic.Int64 // under way
+	last     atomic.Int64 // Unix nanoseconds of the end of the last one
+}
+
+// Bounds of parts, in estimated tokens per core, and of pauses.
+const (
+	bulkPart      = 2048
+	bulkPartShort = 256
+	bulkPause     = 3
+	bulkLongest   = 500 * time.Millisecond
+	bulkMemory    = 100 * time.Millisecond // searches come in swarms: so long after one the next is expected
+	bulkLook      = time.Millisecond
+)
+
+// begin counts a search until the returned function is called.
+func (c *courtesy) begin() (end func()) {
+	c.searches.Add(1)
+	return func() {
+		c.last.Store(time.Now().UnixNano())
+		c.searches.Add(-1)
+	}
+}
+
+// wanted reports whether somebody searches, or did just now.
+func (c *courtesy) wanted() bool {
+	return c.searches.Load() > 0 || time.Now().UnixNano()-c.last.Load() < int64(bulkMemory)
+}
+
+// pause gives way after a part of bulk work that took so long.
+func (c *courtesy) pause(ctx context.Context, took time.Duration) error {
+	until := time.Now().Add(min(bulkPause*took, bulkLongest))
+	for c.searches.Load() > 0 && time.Now().Before(until) {
+		t := time.NewTimer(bulkLook)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
+// embed encodes texts like e, in parts between which it gives way.
+func (c *courtesy) embed(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
+	limit := e.Model().MaxTokens
+	vectors := make([][]float32, 0, len(texts))
+	for len(texts) > 0 {
+		budget := bulkPart * runtime.GOMAXPROCS(0)
+		if c.wanted() {
+			budget = bulkPartShort * runtime.GOMAXPROCS(0)
+		}
+		n := 0
+		for tokens := 0; n < len(texts); n++ {
+			if tokens += estimate(texts[n], limit); n > 0 && tokens > budget {
+				break
+			}
+		}
+		began := time.Now()
+		r, err := e.Embed(ctx, texts[:n], EmbedOptions{})
+		if err != nil {
+			return nil, err
+		}
+		if len(r.Vectors) != n {
+			return nil, fmt.Errorf("the embedder gave %d vectors for %d texts", len(r.Vectors), n)
+		}
+		vectors, texts = append(vectors, r.Vectors...), texts[n:]
+		if err := c.pause(ctx, time.Since(began)); err != nil {
+			return nil, err
+		}
+	}
+	return vectors, nil
+}

@@ -1,0 +1,151 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func manyTexts(n int) []string {
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("%c", 'a'+i%26) + strings.Repeat("x", 4*100+i) // about a hundred tokens each
+	}
+	return texts
+}
+
+func TestBulkComesInParts(t *testing.T) {
+	cores := runtime.GOMAXPROCS(0)
+	texts := manyTexts(100 * cores)
+	for name, tt := range map[string]struct {
+		searching bool
+		least     int // calls
+		most      int
+	}{
+		"nobody searches":   {false, 100 * cores * 100 / (bulkPart * cores), 100*cores*300/(bulkPart*cores) + 1},
+		"somebody searches": {true, 100 * cores * 100 / (bulkPartShort * cores), 100 * cores},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c courtesy
+			if tt.searching {
+				defer c.begin()()
+			}
+			e := &slowEmbedder{}
+			vectors, err := c.embed(t.Context(), e, texts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(e.batches); n < tt.least || n > tt.most {
+				t.Errorf("%d calls, want %d to %d", n, tt.least, tt.most)
+			}
+			if len(vectors) != len(texts) {
+				t.Fatalf("%d vectors of %d texts", len(vectors), len(texts))
+			}
+			for i, v := range vectors {
+				if v[0] != float32(len(texts[i])) || v[1] != float32(texts[i][0]) {
+					t.Fatalf("vector %d is that of another text", i)
+				}
+			}
+		})
+	}
+}
+
+func TestBulkPauses(t *testing.T) {
+	var c courtesy
+	const long = time.Hour // a part that took so long is followed by the longest pause
+	began := time.Now()
+	if err := c.pause(t.Context(), long); err != nil || time.Since(began) >= bulkLongest {
+		t.Errorf("nobody searches: paused %s, %v", time.Since(began), err)
+	}
+	end := c.begin()
+	if !c.wanted() {
+		t.Error("a search under way does not count")
+	}
+	began = time.Now()
+	if err := c.pause(t.Context(), long); err != nil || time.Since(began) < bulkLongest {
+		t.Errorf("somebody searches: paused %s, want %s; %v", time.Since(began), bulkLongest, err)
+	}
+	began = time.Now()
+	if c.pause(t.Context(), 20*time.Millisecond); time.Since(began) < bulkPause*20*time.Millisecond {
+		t.Errorf("after a short part: paused %s, want %s", time.Since(began), bulkPause*20*time.Millisecond)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.pause(ctx, long); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	paused := make(chan time.Duration, 1)
+	go func() {
+		began := time.Now()
+		c.pause(context.Background(), long)
+		paused <- time.Since(began)
+	}()
+	end()
+	if d := <-paused; d > bulkLongest+time.Minute {
+		t.Errorf("the search has ended: paused %s", d)
+	}
+	if !c.wanted() {
+		t.Error("a search that has just ended does not count")
+	}
+	c.last.Store(time.Now().Add(-2 * bulkMemory).UnixNano())
+	if c.wanted() {
+		t.Error("a search that ended long ago counts")
+	}
+}
+
+// A query is encoded while texts have all the calls and a full queue.
+func TestQueriesDoNotWaitForTexts(t *testing.T) {
+	e := &gated{slowEmbedder: slowEmbedder{}, texts: make(chan struct{})}
+	c := newCollector(e)
+	c.workers = 2
+	done := make(chan error, 6)
+	for range 6 {
+		go func() {
+			_, err := c.Embed(context.Background(), []string{strings.Repeat("y", 400)}, EmbedOptions{})
+			done <- err
+		}()
+	}
+	waits(c, 4)
+	c.mu.Lock()
+	c.mu.queued = maxQueued // as if much more were waiting
+	c.mu.Unlock()
+	for range 10 {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		if _, err := c.query(ctx, "a query"); err != nil {
+			t.Fatalf("query: %v", err)
+		}
+		cancel()
+	}
+	close(e.texts)
+	for range 6 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.running != 0 || c.mu.urgent != 0 || len(c.mu.queue) != 0 {
+		t.Errorf("afterwards: %d and %d calls, %d waiting", c.mu.running, c.mu.urgent, len(c.mu.queue))
+	}
+}
+
+// gated lets queries pass and holds texts back.
+type gated struct {
+	slowEmbedder
+	texts chan struct{}
+}
+
+func (g *gated) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
+	if !o.Query {
+		select {
+		case <-g.texts:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return g.slowEmbedder.Embed(ctx, texts, o)
+}
