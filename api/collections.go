@@ -68,6 +68,19 @@ func (s *Server) collection(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, info)
 }
 
+// collectionStats answers the gauges of a collection's indexes.
+func (s *Server) collectionStats(w http.ResponseWriter, r *http.Request) error {
+	name, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	stats, err := s.o.Engine.Gauges(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, stats)
+}
+
 // putCollection creates the collection or brings its settings to those of the body; saying the same twice changes nothing.
 func (s *Server) putCollection(w http.ResponseWriter, r *http.Request) error {
 	name, err := collectionName(r)

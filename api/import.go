@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"searchd/extract"
 	"searchd/search"
 )
 
@@ -19,7 +20,8 @@ const (
 )
 
 // importDocuments streams documents in and one answer per document out, each as soon as its batch is committed.
-// The body is NDJSON, a JSON array or CSV with a row of names, plain or compressed with gzip or zstd; memory does not grow with its length.
+// The body is NDJSON, a JSON array, or a file of another format (see importedFile), plain or compressed with gzip or zstd; memory does not
+// grow with its length.
 //
 // When something ends the stream early, the last line of the answer is an error with "stopped": true, and names the line
 // from which on nothing was answered. Ingesting is idempotent by id, so sending all of it again is safe.
@@ -28,7 +30,7 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	media, err := mediaType(r, "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "text/plain", "application/json", "text/csv")
+	file, err := importedFile(r)
 	if err != nil {
 		return err
 	}
@@ -44,19 +46,15 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer b.close()
-	it := newLineItems(b, s.o.MaxItem)
-	if media == "application/json" {
-		it = newArrayItems(b, s.o.MaxItem)
-	}
 	http.NewResponseController(w).EnableFullDuplex() // answers go out while the body comes in
 	// With both under way net/http cannot always tell where a body that failed would have ended; what follows on the
 	// connection must not be read as a request.
 	w.Header().Set("Connection", "close")
-	im := &importer{s: s, collection: c, items: it, out: newLineWriter(w, s.o.WriteTimeout)}
+	im := &importer{s: s, collection: c, items: file.items(b, s.o.MaxItem), out: newLineWriter(w, s.o.WriteTimeout)}
 	defer im.out.finish()
 	run := im.run
-	if media == "text/csv" {
-		run = func(ctx context.Context) error { return im.runCSV(ctx, b) }
+	if file.format != extract.JSONL {
+		run = func(ctx context.Context) error { return im.runFile(ctx, b, file) }
 	}
 	if err := run(r.Context()); err != nil || im.out.begun {
 		return err

@@ -43,6 +43,8 @@ func (s *Server) routes() []route {
 		{"PATCH", "/v1/collections/{collection}", toManage, s.patchCollection, small, s.writes, write},
 		{"DELETE", "/v1/collections/{collection}", toManage, s.dropCollection, 0, s.writes, write},
 
+		{"GET", "/v1/collections/{collection}/stats", any, s.collectionStats, 0, nil, quick},
+
 		{"GET", "/v1/collections/{collection}/documents", toRead, s.listDocuments, 0, nil, quick},
 		{"POST", "/v1/collections/{collection}/documents", toWrite, s.once(s.postDocuments), docs, s.writes, write},
 		{"POST", "/v1/collections/{collection}/documents/import", toWrite, s.once(s.importDocuments), 0, nil, 0},

@@ -33,6 +33,7 @@ type Searcher interface {
 type CollectionReader interface {
 	Collection(ctx context.Context, name string) (search.CollectionInfo, error)
 	Collections(ctx context.Context) ([]search.CollectionInfo, error)
+	Gauges(ctx context.Context, name string) (*search.Gauges, error)
 }
 
 // CollectionWriter makes, changes and drops collections.

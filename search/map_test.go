@@ -125,6 +125,12 @@ func TestMapOfLittle(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
+	if _, err := e.SetAlias(t.Context(), "live", "docs"); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := e.Map(t.Context(), "live", search.MapOptions{}); err != nil || len(m.Points) != 3 {
+		t.Errorf("by an alias: %+v, %v", m, err)
+	}
 	if _, err := e.Map(t.Context(), "none", search.MapOptions{}); !errors.Is(err, search.ErrCollectionNotFound) {
 		t.Errorf("of no collection: %v", err)
 	}

@@ -249,3 +249,12 @@ func (e *Engine) Map(ctx context.Context, name string, o search.MapOptions) (*se
 	}
 	return m, nil
 }
+
+// Gauges implements api.Engine: its collections have no indexes.
+func (e *Engine) Gauges(ctx context.Context, name string) (*search.Gauges, error) {
+	info, err := e.Collection(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &search.Gauges{Documents: info.Documents, Passages: info.Passages}, nil
+}

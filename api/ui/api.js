@@ -52,6 +52,36 @@ export const attention = (request, signal) => post('v1/attention', request, sign
 
 export const map = (collection, options, signal) => post(within(collection, '/map'), options, signal);
 
+export const collectionStats = (collection) => call(within(collection, '/stats'));
+/** The tasks, latest first; null where this server keeps none. */
+export async function tasks() {
+  tasks.served ??= fetch('openapi.yaml').then((r) => r.text()).then((text) => text.includes('\n  /v1/tasks:'), () => false);
+  return (await tasks.served) ? (await call('v1/tasks')).tasks : null;
+}
+
+/** Sends a file to the import and tells how much of it has gone. Resolves to the answer's lines. fetch cannot tell the progress of a body. */
+export async function importFile(collection, { type, query }, body, progress) {
+  const path = within(collection, '/documents/import') + (query.size ? `?${query}` : '');
+  for (let first = true; ; first = false) {
+    const res = await new Promise((resolve, reject) => {
+      const x = new XMLHttpRequest();
+      x.open('POST', path);
+      x.setRequestHeader('Content-Type', type);
+      for (const [name, value] of Object.entries(headers())) x.setRequestHeader(name, value);
+      x.upload.onprogress = (e) => progress(e.total ? e.loaded / e.total : 0);
+      x.onload = () => resolve(x);
+      x.onerror = () => reject(new Problem(0, { detail: 'The server cannot be reached.', code: 'unreachable' }));
+      x.send(body);
+    });
+    if (res.status === 200) return res.responseText;
+    let problem = {};
+    try {
+      problem = JSON.parse(res.responseText);
+    } catch { /* not the server's own answer */ }
+    if (res.status !== 401 || !(await ask((first ? '' : 'The key was not accepted. ') + (problem.detail || '')))) throw new Problem(res.status, problem);
+  }
+}
+
 /** The query as a command for a shell. */
 export function curl(collection, query) {
   const quote = (s) => "'" + s.replaceAll("'", "'\\''") + "'";

@@ -28,6 +28,7 @@ const loaders = {
   search: () => loaded.search,
   compare: () => import('./compare.js').then((m) => new m.Compare($('view-compare'), page)),
   map: () => import('./map.js').then((m) => new m.PassageMap($('view-map'), page)),
+  collections: () => import('./collections.js').then((m) => new m.Collections($('view-collections'), page)),
   inside: () => import('./inside.js').then((m) => new m.Inside($('view-inside'), page)),
 };
 

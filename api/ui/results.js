@@ -87,7 +87,10 @@ export class Results {
     const busy = setTimeout(() => ui.box.classList.add('busy'), busyDelay);
     try {
       const res = await api.search(asked.c, this.query(preview ? { mode: 'keyword', alpha: undefined } : {}), mine.signal);
-      if (mine === this.running) this.arrive({ asked, res, preview });
+      if (mine !== this.running) return;
+      const answer = { asked, res, preview };
+      this.arrive(answer);
+      if (!preview && asked.mode !== 'keyword' && res.hits.length) this.sentences(answer, mine.signal);
     } catch (err) {
       if (err.name === 'AbortError' || mine !== this.running || preview) return;
       this.fail(err);
@@ -95,6 +98,18 @@ export class Results {
       clearTimeout(busy);
       if (mine === this.running && !preview) ui.box.classList.remove('busy');
     }
+  }
+
+  /** Marks the nearest sentences in an answer that is on the page. They cost the server more than the search, so they are asked for behind it. */
+  async sentences(a, signal) {
+    try {
+      const q = { ...this.query({ limit: this.shown, passages: 1, highlight: false, sentences: true }), explain: undefined };
+      const res = await api.search(a.asked.c, q, signal);
+      const near = new Map(res.hits.map((h) => [h.id, h.passages[0]?.sentence]));
+      if (this.answer !== a) return;
+      for (const h of a.res.hits) if (near.get(h.id) && h.passages[0]) h.passages[0].sentence = near.get(h.id);
+      this.render();
+    } catch { /* the hits are good without */ }
   }
 
   /** Puts an answer on the page, unless that would move the hits under the pointer or the focus. */
@@ -237,9 +252,10 @@ export class Results {
   blank() {
     const info = this.page.info();
     const command = (c) => el('pre', null, `ingest --server ${location.origin} --collection ${c} PATH`);
-    if (!state.c) return [el('h2', null, 'Nothing to search yet'), el('p', null, 'Bring documents in: files, folders, or a stream of JSON lines.'), command('docs')];
+    const upload = el('p', null, el('a', { href: '?view=collections' }, 'Drop files here'), ', or on the command line:');
+    if (!state.c) return [el('h2', null, 'Nothing to search yet'), el('p', null, 'Bring documents in: files, folders, or a stream of JSON lines.'), upload, command('docs')];
     if (!state.q.trim()) {
-      if (info?.documents === 0) return [el('h2', null, `${state.c} is empty`), command(state.c)];
+      if (info?.documents === 0) return [el('h2', null, `${state.c} is empty`), upload, command(state.c)];
       return teach(info);
     }
     if (!this.answer) return [];

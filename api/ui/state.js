@@ -1,6 +1,6 @@
 // What is asked lives in the URL; this is the only module that reads and writes it.
 
-export const views = ['search', 'compare', 'map', 'inside'];
+export const views = ['search', 'compare', 'map', 'inside', 'collections'];
 const modes = ['hybrid', 'semantic', 'keyword'];
 
 /** view, c: collection, q, mode, alpha (null: the model's), filter, and `own`: parameters of single views by name. */

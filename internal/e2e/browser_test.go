@@ -57,7 +57,7 @@ func open(t *testing.T, base string) *page {
 	if err := chromedp.Listen(ctx, p.watch); err != nil {
 		t.Fatal(err)
 	}
-	timeout := time.AfterFunc(90*time.Second, cancel)
+	timeout := time.AfterFunc(5*time.Minute, cancel)
 	t.Cleanup(func() { timeout.Stop() })
 	for _, enable := range []func() error{
 		func() error {
@@ -141,7 +141,7 @@ func (p *page) key(t *testing.T, letter string) {
 // until waits for a JavaScript expression to become true.
 func (p *page) until(t *testing.T, js string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if eval[bool](t, p, js) {
 			return
 		}

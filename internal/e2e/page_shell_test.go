@@ -56,7 +56,7 @@ func TestPageKeysAndColours(t *testing.T) {
 				t.Errorf("%s has the focus and does not show it", at[0])
 			}
 		}
-		for _, name := range []string{"compare", "map", "inside", "theme", "help", "q", "hybrid", "alpha", "filterToggle", "curl", "card", "text", "why"} {
+		for _, name := range []string{"compare", "map", "inside", "collections", "theme", "help", "q", "hybrid", "alpha", "filterToggle", "curl", "card", "text", "why"} {
 			if !seen[name] {
 				t.Errorf("Tab does not reach %s; it reaches %v", name, seen)
 			}

@@ -19,7 +19,7 @@ var rooms = map[string]struct {
 	why string
 }{
 	"cmd":      {[]string{"api", "access", "search", "models", "encoder", "pooling", "index", "store", "extract", "client", "internal"}, "commands put everything together"},
-	"api":      {[]string{"access", "search", "models", "encoder", "pooling", "index", "store", "extract", "internal"}, "the API serves the engine; it reads CSV as ingest does, and neither reads files nor talks to itself over HTTP"},
+	"api":      {[]string{"access", "search", "models", "encoder", "pooling", "index", "store", "extract", "internal"}, "the API serves the engine; bodies are its only files, which it reads as ingest does, and it does not talk to itself over HTTP"},
 	"search":   {[]string{"models", "encoder", "pooling", "index", "store", "internal"}, "the engine must work without a server"},
 	"models":   {[]string{"encoder", "pooling", "internal"}, "finding and loading checkpoints knows nothing of indexes or storage"},
 	"encoder":  {[]string{"pooling", "internal"}, "the encoder is of use without an index"},

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"searchd/extract"
+	"searchd/search"
+)
+
+// bodyFile says how the body of an import is read.
+type bodyFile struct {
+	format extract.Format // JSONL: NDJSON, or with array a JSON array, which the API reads itself
+	array  bool
+	name   string // of a file: the id of its document, where it is one document
+}
+
+// importMedia are the media types that an import takes. text/plain is NDJSON, as curl and others send it; a plain text needs format=txt.
+var importMedia = []struct {
+	name string
+	file bodyFile
+}{
+	{"application/x-ndjson", bodyFile{format: extract.JSONL}},
+	{"application/ndjson", bodyFile{format: extract.JSONL}},
+	{"application/jsonl", bodyFile{format: extract.JSONL}},
+	{"application/x-jsonlines", bodyFile{format: extract.JSONL}},
+	{"text/plain", bodyFile{format: extract.JSONL}},
+	{"application/json", bodyFile{format: extract.JSONL, array: true}},
+	{"text/csv", bodyFile{format: extract.CSV}},
+	{"text/tab-separated-values", bodyFile{format: extract.CSV}},
+	{"text/markdown", bodyFile{format: extract.Markdown}},
+	{"text/html", bodyFile{format: extract.HTML}},
+}
+
+// importedFile reads the media type and the parameters format and name. The body is NDJSON or a JSON array, CSV or tab-separated values with
+// a header line, or one document as Markdown, HTML or, with format=txt, plain text.
+func importedFile(r *http.Request) (bodyFile, error) {
+	p := queryParams(r)
+	format, _ := p.text("format")
+	name, named := p.text("name")
+	if err := p.err(); err != nil {
+		return bodyFile{}, err
+	}
+	media := make([]string, len(importMedia))
+	for i, m := range importMedia {
+		media[i] = m.name
+	}
+	t, err := mediaType(r, media...)
+	if err != nil {
+		return bodyFile{}, err
+	}
+	var f bodyFile
+	for _, m := range importMedia {
+		if m.name == t {
+			f = m.file
+		}
+	}
+	switch format {
+	case "":
+	case "txt":
+		f = bodyFile{format: extract.Text}
+	default:
+		return f, &search.FieldError{Field: "format", Value: format, Allowed: "txt, or none: the Content-Type says it"}
+	}
+	if f.name = name; named && (name == "" || len(name) > 512 || !utf8.ValidString(name) || strings.IndexFunc(name, unicode.IsControl) >= 0) {
+		return f, &search.FieldError{Field: "name", Value: name, Allowed: "1 to 512 bytes of UTF-8 without control characters"}
+	}
+	return f, nil
+}
+
+// items returns the items of a JSON body.
+func (f bodyFile) items(r io.Reader, max int) *items {
+	if f.array {
+		return newArrayItems(r, max)
+	}
+	return newLineItems(r, max)
+}
+
+// runFile imports a body that is not JSON. A record that cannot be right is answered with its error.
+func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) error {
+	watched := &watchedReader{r: body}
+	im.line = 1
+	o := extract.Options{MaxLine: int64(im.s.o.MaxItem), MaxFile: int64(im.s.o.MaxItem), MaxUnpacked: im.s.o.MaxImport}
+	err := extract.Reader(context.WithoutCancel(ctx), watched, f.name, f.format, o, func(d extract.Document) error {
+		im.line = max(1, d.Line)
+		fields, err := json.Marshal(d.Fields)
+		return im.add(ctx, search.Document{ID: d.ID, Fields: fields}, err, len(fields))
+	}, func(e extract.ItemError) error {
+		if e.Warning || watched.err != nil {
+			return nil // the latter is said at the end
+		}
+		im.line = max(1, e.Line)
+		return im.add(ctx, search.Document{}, &requestError{kind: errMalformed, detail: fmt.Sprintf("line %d: %s", im.line, e.Reason)}, 0)
+	})
+	if err != nil && watched.err == nil {
+		return im.abort(err)
+	}
+	return im.end(ctx, watched.err)
+}
+
+// watchedReader remembers why a body could not be read to its end, which a reader of files takes for a broken file.
+type watchedReader struct {
+	r   io.Reader
+	err error
+}
+
+func (w *watchedReader) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if err != nil && err != io.EOF {
+		w.err = err
+	}
+	return n, err
+}

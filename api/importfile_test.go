@@ -1,0 +1,98 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// imported sends a body and returns the lines of the answer.
+func imported(t *testing.T, f *fixture, query, media, body string, header ...string) []itemAnswer {
+	t.Helper()
+	a := f.do("POST", "/v1/collections/docs/documents/import"+query, body, append([]string{"Content-Type", media}, header...)...)
+	a.want(200, nil)
+	var lines []itemAnswer
+	for line := range strings.Lines(a.Body.String()) {
+		var l itemAnswer
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+func TestImportFiles(t *testing.T) {
+	f := newFixture(t, Options{})
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	z.Write([]byte("# Zipped\n\nA text."))
+	z.Close()
+	for _, tt := range []struct {
+		name, query, media, body string
+		ids, title               string
+	}{
+		{"Markdown", "?name=notes/pan.md", "text/markdown", "---\nyear: 2021\n---\n# Iron pans\n\nOil them.", "notes/pan.md", "Iron pans"},
+		{"HTML", "?name=a.html", "text/html; charset=utf-8", "<title>Flat tyres</title><p>Patch the tube.", "a.html", "Flat tyres"},
+		{"plain text", "?name=b.txt&format=txt", "text/plain", "Only words.", "b.txt", "Only words."},
+		{"CSV", "", "text/csv", "id,title,year\nc1,One,1999\nc2,Two,2000\n", "c1 c2", "One"},
+		{"tabs", "", "text/tab-separated-values", "id\ttitle\nt1\tThree\n", "t1", "Three"},
+		{"gzip inside", "?name=z.md", "text/markdown", zipped.String(), "z.md", "Zipped"},
+		{"NDJSON as text/plain", "", "text/plain", `{"id":"n1","title":"Lines"}`, "n1", "Lines"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var ids []string
+			for _, l := range imported(t, f, tt.query, tt.media, tt.body) {
+				if l.Status != "created" || l.Line < 1 {
+					t.Errorf("line %+v", l)
+				}
+				ids = append(ids, l.ID)
+			}
+			if got := strings.Join(ids, " "); got != tt.ids {
+				t.Fatalf("ids %q, want %q", got, tt.ids)
+			}
+			var doc struct{ Document map[string]any }
+			f.do("GET", "/v1/collections/docs/documents/"+ids[0], "").want(200, &doc)
+			if title, _ := doc.Document["title"].(string); title != tt.title {
+				t.Errorf("title %q, want %q: %v", title, tt.title, doc.Document)
+			}
+		})
+	}
+}
+
+func TestImportFilesRefuses(t *testing.T) {
+	f := newFixture(t, Options{})
+	const path = "/v1/collections/docs/documents/import"
+	f.do("POST", path, "x", "Content-Type", "application/pdf").problem(415, "unsupported_media_type", "")
+	f.do("POST", path+"?format=pdf", "x", "Content-Type", "text/plain").problem(400, "invalid_request", "/format")
+	f.do("POST", path+"?name=", "x", "Content-Type", "text/markdown").problem(400, "invalid_request", "/name")
+	f.do("POST", path+"?other=1", "x", "Content-Type", "text/markdown").problem(400, "invalid_request", "/other")
+	lines := imported(t, f, "", "text/csv", "id,title\nc1,One\nc2,Two,too,many\nc3,Three\n")
+	if len(lines) != 3 || lines[0].Status != "created" || lines[1].Status != "error" || lines[1].Line != 3 || lines[1].Error == nil || lines[2].Status != "created" {
+		t.Errorf("a record with too many fields: %+v", lines)
+	}
+	lines = imported(t, f, "?name=x.md", "text/markdown", strings.Repeat("long ", 1<<20))
+	if len(lines) != 1 || lines[0].Status != "error" {
+		t.Errorf("a text of 5 MiB: %+v", lines)
+	}
+}
+
+func TestCollectionStatsRoute(t *testing.T) {
+	f := overCheckpoints(t)
+	f.do("PUT", "/v1/collections/gauges", "").want(201, nil)
+	f.do("POST", "/v1/collections/gauges/documents", `{"id":"a","text":"the quick fox"}`).want(201, nil)
+	var s struct {
+		Documents, Passages int
+		Vectors             struct {
+			Bytes, Nodes int64
+		}
+		Keyword struct{ Bytes int64 }
+	}
+	f.do("GET", "/v1/collections/gauges/stats", "").want(200, &s)
+	if s.Documents != 1 || s.Passages != 1 || s.Vectors.Nodes != 1 || s.Vectors.Bytes <= 0 || s.Keyword.Bytes <= 0 {
+		t.Errorf("gauges %+v", s)
+	}
+	f.do("GET", "/v1/collections/none/stats", "").problem(404, "collection_not_found", "")
+}

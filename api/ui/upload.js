@@ -1,0 +1,74 @@
+// Files on their way into a collection: each is one request to the import, whose answer has a line per document.
+import * as api from './api.js';
+import { bytes, el } from './dom.js';
+
+const media = {
+  ndjson: 'application/x-ndjson', jsonl: 'application/x-ndjson', json: 'application/json', csv: 'text/csv', tsv: 'text/tab-separated-values',
+  md: 'text/markdown', markdown: 'text/markdown', html: 'text/html', htm: 'text/html', txt: 'text/plain', text: 'text/plain',
+};
+
+/** What the file dialog offers. */
+export const accepted = Object.keys(media).map((ext) => '.' + ext).join(',');
+
+const shownErrors = 20;
+
+/** How a file is sent: its media type and parameters; null where the server does not read its kind. A JSON object is one document. */
+async function formOf(file) {
+  const ext = file.name.toLowerCase().split('.').pop();
+  const type = media[ext];
+  if (!type) return null;
+  const name = (file.webkitRelativePath || file.name).slice(-500);
+  if (type === 'text/plain') return { type, query: new URLSearchParams({ format: 'txt', name }) };
+  if (type === 'application/json' && !(await file.slice(0, 1024).text()).trimStart().startsWith('[')) return { type: media.ndjson, query: new URLSearchParams(), whole: true };
+  return { type, query: new URLSearchParams({ name }) };
+}
+
+/** One row of the list of uploads: the file, how far it is, and what became of its documents. */
+export class Upload {
+  constructor(file) {
+    this.file = file;
+    this.counts = {};
+    this.bar = el('progress', { max: '1', value: '0', 'aria-label': `Progress of ${file.name}` });
+    this.state = el('span', { class: 'quiet' }, 'waiting');
+    this.errors = el('ul', { class: 'wrongs' });
+    this.root = el('li', { class: 'upload' }, el('span', { class: 'file' }, file.name, ' ', el('span', { class: 'quiet small' }, bytes(file.size))), this.bar, this.state, this.errors);
+  }
+
+  /** Sends the file and reads the answer. Resolves when all is done, also where it failed. */
+  async run(collection) {
+    const form = await formOf(this.file);
+    if (!form) {
+      this.fail(`This kind of file is not read here; for PDF use the ingest command. Allowed: ${accepted.replaceAll(',', ' ')}`);
+      return;
+    }
+    this.state.textContent = 'sending';
+    try {
+      const body = form.whole ? JSON.stringify(JSON.parse(await this.file.text())) : this.file;
+      const text = await api.importFile(collection, form, body, (share) => { this.bar.value = 0.9 * share; });
+      for (const line of text.split('\n')) if (line) this.take(JSON.parse(line));
+      this.bar.value = 1;
+      this.done();
+    } catch (err) {
+      this.fail(err instanceof SyntaxError ? 'This is not JSON.' : err.message);
+    }
+  }
+
+  take(answer) {
+    this.counts[answer.status] = (this.counts[answer.status] || 0) + 1;
+    if (answer.status === 'error' && this.errors.children.length < shownErrors) this.errors.append(el('li', null, `line ${answer.line}${answer.id ? ` (${answer.id})` : ''}: ${answer.error?.detail ?? answer.error?.code}`));
+  }
+
+  done() {
+    const words = Object.entries(this.counts).map(([status, n]) => `${n.toLocaleString('en')} ${status === 'error' ? (n === 1 ? 'error' : 'errors') : status}`);
+    this.state.textContent = words.join(', ') || 'nothing in it';
+    this.root.classList.add(this.counts.error ? 'failed' : 'done');
+    if (this.counts.error > shownErrors) this.errors.append(el('li', null, `and ${this.counts.error - shownErrors} more`));
+  }
+
+  fail(message) {
+    this.bar.value = 0;
+    this.state.textContent = 'failed';
+    this.root.classList.add('failed');
+    this.errors.append(el('li', null, message));
+  }
+}

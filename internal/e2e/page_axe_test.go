@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// axe finds faults that keep people out: those that it calls serious or critical. AXE_CORE names axe.min.js of the npm package axe-core.
+func TestPageAxe(t *testing.T) {
+	path := os.Getenv("AXE_CORE")
+	if path == "" {
+		t.Skip("AXE_CORE does not name a file; .ci/run fetches one")
+	}
+	axe, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := serve(t, kitchen(t))
+	p := open(t, base)
+	const faults = `(async () => {
+		const r = await axe.run(document, {resultTypes: ['violations']});
+		return r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).flatMap(v => v.nodes.map(n => v.id + ': ' + n.target.join(' ') + ' ' + n.failureSummary.replace(/\s+/g, ' ')));
+	})()`
+	for _, view := range []struct{ name, url, ready string }{
+		{"empty", "/", "document.querySelectorAll('.teach section').length === 3"},
+		{"results", "/?q=flip+pancakes", idle},
+		{"nothing", "/?q=zzzz&mode=keyword", "document.querySelector('#blank').innerText.includes('Nothing found')"},
+		{"compare", "/?view=compare&q=flip&a=keyword&b=semantic", "document.querySelectorAll('.column article').length > 6"},
+		{"map", "/?view=map&q=flip", "document.querySelectorAll('.nearest li').length > 4"},
+		{"inside", "/?view=inside&q=flip", "document.querySelectorAll('.head').length === 24 && document.querySelectorAll('.line').length > 2"},
+		{"collections", "/?view=collections", "document.querySelector('.collection dl') !== null && document.querySelector('[aria-label=Model] dl') !== null"},
+	} {
+		t.Run(view.name, func(t *testing.T) {
+			for _, scheme := range []string{"light", "dark"} {
+				p.look(t, 1440, 900, scheme)
+				p.do(t, chromedp.Navigate(base+view.url))
+				p.until(t, view.ready)
+				if view.name == "results" {
+					p.js(t, "document.querySelector('[data-role=why]').click(); document.querySelector('[data-role=text]').click()")
+					p.until(t, "document.querySelector('.why .nearness .facts') !== null")
+				}
+				p.js(t, "document.getAnimations().forEach(a => a.finish())")
+				p.js(t, string(axe))
+				found, err := chromedp.Run(p.ctx, chromedp.Evaluate[[]string](faults, chromedp.EvalAwaitPromise))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(found) > 0 {
+					t.Errorf("%s: %s", scheme, strings.Join(found, "\n"))
+				}
+			}
+		})
+	}
+	p.clean(t)
+}

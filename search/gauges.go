@@ -1,0 +1,63 @@
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"searchd/search/embedded"
+)
+
+// Gauges are the gauges of a collection's indexes.
+type Gauges struct {
+	Documents int           `json:"documents"`
+	Passages  int           `json:"passages"`
+	Vectors   VectorGauges  `json:"vectors"`
+	Keyword   KeywordGauges `json:"keyword"`
+}
+
+// VectorGauges are the gauges of the graph, which is in memory.
+type VectorGauges struct {
+	Bytes        int64 `json:"bytes"`
+	Float32Bytes int64 `json:"float32_bytes"` // 0 where the graph holds codes
+	CodeBytes    int64 `json:"code_bytes"`
+	LinkBytes    int64 `json:"link_bytes"`
+	TableBytes   int64 `json:"table_bytes"`
+	Nodes        int   `json:"nodes"` // equal vectors share one
+	Dead         int   `json:"dead"`  // deleted ones that a compaction will take out
+	Layers       int   `json:"layers"`
+	EfSearch     int   `json:"ef_search"` // beam width of a search for ten
+	Rebuilding   bool  `json:"rebuilding"`
+}
+
+// KeywordGauges are the gauges of the postings, which are on disk.
+type KeywordGauges struct {
+	Bytes      int64 `json:"bytes"`
+	Rebuilding bool  `json:"rebuilding"`
+}
+
+// Gauges returns the gauges of a collection; [ErrUnsupported] where its backend has none.
+func (e *Engine) Gauges(ctx context.Context, name string) (*Gauges, error) {
+	c, _, err := e.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	b, ok := e.backend.(interface {
+		IndexStats(ctx context.Context, name string) (embedded.IndexStats, error)
+	})
+	if !ok {
+		return nil, fmt.Errorf("%w: the backend has no gauges", ErrUnsupported)
+	}
+	s, err := b.IndexStats(ctx, c.Name)
+	if err != nil {
+		return nil, translate(err)
+	}
+	m := s.Graph.Memory
+	return &Gauges{
+		Documents: c.Documents, Passages: c.Passages,
+		Vectors: VectorGauges{
+			Bytes: m.Total(), Float32Bytes: m.Vectors, CodeBytes: m.Codes, LinkBytes: m.Links, TableBytes: m.Tables,
+			Nodes: s.Graph.Nodes, Dead: s.Graph.Dead, Layers: s.Graph.Layers, EfSearch: s.Graph.EfSearch, Rebuilding: s.GraphRebuild,
+		},
+		Keyword: KeywordGauges{Bytes: s.KeywordBytes, Rebuilding: s.KeywordRebuild},
+	}, nil
+}
