@@ -57,13 +57,13 @@ export class Card {
     const focused = this.root.contains(document.activeElement) && document.activeElement.dataset.role;
     this.title = titleOf(hit);
     this.link = safeURL(hit.document);
-    const article = el('article', { tabindex: this.root.firstChild?.getAttribute('tabindex') ?? '-1', 'data-role': 'card', 'aria-label': this.title.text },
-      this.head(), this.snippet(), this.chips(), this.foot());
+    // The article stays the same element: what had the focus before a dialog opened has it again when that is closed.
+    this.article ??= el('article', { tabindex: '-1', 'data-role': 'card' });
+    this.article.setAttribute('aria-label', this.title.text);
     this.text = el('div', { class: 'panel text', hidden: !this.openText });
     this.why = el('div', { class: 'panel why', hidden: !this.openWhy });
-    article.append(this.text, this.why);
-    this.root.replaceChildren(article);
-    this.article = article;
+    this.article.replaceChildren(this.head(), this.snippet(), this.chips(), this.foot(), this.text, this.why);
+    if (!this.article.parentNode) this.root.replaceChildren(this.article);
     this.fill();
     if (focused) this.root.querySelector(`[data-role="${focused}"]`)?.focus({ preventScroll: true });
   }
