@@ -134,7 +134,7 @@ func (l *loader) check(roots ...string) error {
 
 // derived tells tensors that older checkpoints store although they follow from the config.
 func derived(name string) bool {
-	for _, suffix := range []string{".position_ids", ".token_type_ids", ".inv_freq", ".masked_bias", ".attn.bias"} {
+	for _, suffix := range []string{safetensors.ScalesOf(""), ".position_ids", ".token_type_ids", ".inv_freq", ".masked_bias", ".attn.bias"} {
 		if strings.HasSuffix(name, suffix) {
 			return true
 		}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"slices"
 	"sort"
 	"sync"
 )
@@ -221,13 +222,55 @@ func (c *Checkpoint) Size() int64 {
 // chunks holds the read buffers of Float32, so that loading a checkpoint does not allocate each tensor twice.
 var chunks = sync.Pool{New: func() any { b := make([]byte, 1<<20); return &b }}
 
-// Float32 reads a tensor of dtype F32, F16, BF16 or F64 as float32, row-major. A NaN or an infinity is refused: it would spread to every
-// vector that the model makes. Errors: ErrDType for other dtypes, ErrFormat for a missing tensor or a value that is not finite.
+// Float32 reads a tensor of dtype F32, F16, BF16 or F64 as float32, row-major, and one of dtype I8 with its scales (see ScalesOf). A NaN
+// or an infinity is refused: it would spread to every vector that the model makes. Errors: ErrDType for other dtypes, ErrFormat for a
+// missing tensor, scales that do not fit or a value that is not finite.
 func (c *Checkpoint) Float32(name string) ([]float32, error) {
 	t, ok := c.tensors[name]
 	if !ok {
 		return nil, fmt.Errorf("%w: no tensor %q", ErrFormat, name)
 	}
+	if t.DType == I8 {
+		return c.scaled(name, t)
+	}
+	return c.plain(name, t)
+}
+
+// ScalesOf names the tensor that holds the scales of the rows of an I8 tensor: row r of the matrix is its bytes times scale r.
+func ScalesOf(name string) string { return name + ".scales" }
+
+// scaled reads an I8 matrix [rows, columns] and multiplies each row by its scale.
+func (c *Checkpoint) scaled(name string, t located) ([]float32, error) {
+	s, ok := c.tensors[ScalesOf(name)]
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%w: %s: tensor %q is I8 and has no %q", ErrFormat, t.in.name, name, ScalesOf(name))
+	case len(t.Shape) != 2 || s.DType == I8 || !slices.Equal(s.Shape, t.Shape[:1]):
+		return nil, fmt.Errorf("%w: %s: tensor %q is I8 %v, its %q is %s %v, want a matrix and one float for each row",
+			ErrFormat, t.in.name, name, t.Shape, ScalesOf(name), s.DType, s.Shape)
+	}
+	scales, err := c.plain(ScalesOf(name), s)
+	if err != nil {
+		return nil, err
+	}
+	dst, err := c.plain(name, t)
+	if err != nil {
+		return nil, err
+	}
+	for r, scale := range scales {
+		row := dst[r*t.Shape[1] : (r+1)*t.Shape[1]]
+		for i := range row {
+			row[i] *= scale
+		}
+		if i := notFinite(row); i >= 0 {
+			return nil, fmt.Errorf("%w: %s: tensor %q: element %d is %v, want finite numbers", ErrFormat, t.in.name, name, r*len(row)+i, row[i])
+		}
+	}
+	return dst, nil
+}
+
+// plain reads the elements of a tensor as they are.
+func (c *Checkpoint) plain(name string, t located) ([]float32, error) {
 	if err := t.DType.float(nil, nil); err != nil {
 		return nil, fmt.Errorf("%s: tensor %q: %w", t.in.name, name, err)
 	}

@@ -9,17 +9,18 @@ import (
 // DType is the element type of a tensor, by the name that the format gives it: F32, F16, BF16, I64 and so on.
 type DType string
 
-// The element types that Float32 converts. All others can be listed but not read.
+// The element types that Float32 converts; I8 needs a tensor of scales beside it. All others can be listed but not read.
 const (
 	F64  DType = "F64"
 	F32  DType = "F32"
 	F16  DType = "F16"
 	BF16 DType = "BF16"
+	I8   DType = "I8"
 )
 
 // dtypeBits gives the width of an element of each type in the format.
 var dtypeBits = map[DType]uint64{
-	"BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
+	"BOOL": 8, "U8": 8, I8: 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
 	"I16": 16, "U16": 16, F16: 16, BF16: 16,
 	"I32": 32, "U32": 32, F32: 32,
 	"I64": 64, "U64": 64, F64: 64, "C64": 64,
@@ -50,8 +51,12 @@ func (d DType) float(dst []float32, raw []byte) error {
 		for i := range dst {
 			dst[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(raw[8*i:])))
 		}
+	case I8:
+		for i := range dst {
+			dst[i] = float32(int8(raw[i]))
+		}
 	default:
-		return fmt.Errorf("%w: %s, want F32, F16, BF16 or F64", ErrDType, d)
+		return fmt.Errorf("%w: %s, want F32, F16, BF16, F64 or I8 with scales", ErrDType, d)
 	}
 	return nil
 }

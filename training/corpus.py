@@ -1,0 +1,116 @@
+"""Batches of pairs of texts, from what prepare.py wrote."""
+import queue
+import threading
+
+import numpy as np
+
+# How much each kind of pair counts. Sizes do not match worth: dictionaries would swamp the rest.
+WEIGHTS = {
+    "simplewiki/title-lead": 13, "simplewiki/heading-paragraph": 14, "simplewiki/synthetic-question": 7, "enwiki_part/title-lead": 1,
+    "arxiv/title-abstract": 16, "scitldr/summary": 3, "scitldr/title-abstract": 2,
+    "docs_cpp/heading-paragraph": 5, "docs_powershell/heading-paragraph": 3, "docs_peps/heading-paragraph": 4,
+    "docs_owasp/heading-paragraph": 2, "tldr/command": 2, "tldr/term-def": 1, "factbook/heading-paragraph": 1,
+    "medquad/question-answer": 7, "opentriviaqa/question-answer": 4, "squad_part/question-answer": 7,
+    "wordnet/term-def": 4, "wordnet/def-example": 2, "wordnet/hypernym-gloss": 1, "wordnet/synonym": 1,
+    "wordset/term-def": 2, "wordset/def-example": 1, "simpledict/term-def": 1, "simpledict/def-example": 0.5,
+    "wiki_split/paraphrase": 4, "bible_parallel/paraphrase": 2, "graded-stsb_train/sts": 1.5,
+}
+CROPPED = {"simplewiki": 40, "enwiki_part": 12, "arxiv": 18, "scitldr": 3, "docs_cpp": 6, "docs_powershell": 3, "docs_peps": 4,
+           "docs_owasp": 2, "medquad": 6, "speeches": 4, "squad_part": 2}
+
+
+class Corpus:
+    def __init__(self, path, seed=0):
+        d = np.load(path)
+        self.vocab = [str(w) for w in d["vocab"]]
+        self.rng = np.random.default_rng(seed)
+        self.a = (d["a_ids"], d["a_off"])
+        self.b = (d["b_ids"], d["b_off"])
+        kinds = [str(k) for k in d["kinds"]]
+        self.by_kind = {k: np.flatnonzero(d["kind"] == i) for i, k in enumerate(kinds)}
+        self.kinds = [k for k in kinds if WEIGHTS.get(k) and len(self.by_kind[k])]
+        self.share = np.array([WEIGHTS[k] for k in self.kinds])
+        self.share = self.share / self.share.sum()
+        self.graded = ((d["ga_ids"], d["ga_off"]), (d["gb_ids"], d["gb_off"]), d["score"])
+        # Passages: the plain ones and the long sides of pairs. (0, i) is a passage, (1, i) the second side of pair i.
+        self.t = (d["t_ids"], d["t_off"])
+        sources = [str(s) for s in d["sources"]]
+        pools = {s: [(0, i) for i in np.flatnonzero(d["source"] == n)] for n, s in enumerate(sources)}
+        long = np.diff(d["b_off"]) >= 40
+        for k, ix in self.by_kind.items():
+            pools.setdefault(k.split("/")[0], []).extend((1, i) for i in ix[long[ix]])
+        names = [s for s in CROPPED if pools.get(s)]
+        self.pools = [np.array(pools[s]) for s in names]
+        self.pool_share = np.array([CROPPED[s] for s in names], float)
+        self.pool_share /= self.pool_share.sum()
+        n = np.bincount(self.b[0], minlength=len(self.vocab)) + np.bincount(self.t[0], minlength=len(self.vocab)) + 1.0
+        self.frequency = n / n.sum()
+        self.rarity = np.sqrt(1e-3 / (1e-3 + self.frequency)) * np.minimum(1, 3e-5 / self.frequency) ** 0.3
+        self.continues = np.array([w.startswith("##") for w in self.vocab])
+
+    @staticmethod
+    def row(side, i):
+        ids, off = side
+        return ids[off[i] : off[i + 1]]
+
+    def pairs(self, n):
+        """n pairs: half of the batches from one kind, where the others are harder to tell apart."""
+        if self.rng.random() < 0.5:
+            own = self.by_kind[self.rng.choice(self.kinds, p=self.share)]
+            ix = self.rng.choice(own, min(n, len(own)), replace=False)
+        else:
+            ix = np.concatenate([self.rng.choice(self.by_kind[k], min(m, len(self.by_kind[k])), replace=False)
+                                 for k, m in zip(self.kinds, self.rng.multinomial(n, self.share))])
+        return [self.row(self.a, i) for i in ix], [self.row(self.b, i) for i in ix]
+
+    def crops(self, n):
+        """n passages, each with something said in it: a span, some of its rarer words, or another span."""
+        a, b = [], []
+        for p, m in enumerate(self.rng.multinomial(n, self.pool_share)):
+            pool = self.pools[p]
+            for which, i in pool[self.rng.integers(len(pool), size=m)]:
+                row = self.row(self.t if which == 0 else self.b, i)
+                x, y = self.crop(row)
+                a.append(x)
+                b.append(y)
+        return a, b
+
+    def crop(self, row):
+        rng, n = self.rng, len(row)
+        how = rng.random()
+        if how < 0.35:  # some of its words, the rare ones rather, in their order
+            starts = np.flatnonzero(~self.continues[row])
+            if len(starts) < 4:
+                return row[: n // 2 + 1], row
+            w = self.rarity[row[starts]]
+            m = min(int(rng.integers(2, 9)), len(starts))
+            chosen = np.sort(np.argpartition(-np.log(w) + rng.gumbel(size=len(w)) * -1, m - 1)[:m])
+            ends = np.append(starts[1:], n)
+            return np.concatenate([row[starts[c] : ends[c]] for c in chosen]), row
+        if how < 0.75:  # a span, half of the time cut out of the passage
+            m = int(rng.integers(4, min(28, n // 2) + 1)) if n > 10 else n // 2 + 1
+            at = int(rng.integers(0, n - m + 1))
+            rest = row if rng.random() < 0.5 else np.concatenate([row[:at], row[at + m :]])
+            return row[at : at + m], rest
+        m, k = (int(n * rng.uniform(0.2, 0.6)) + 1 for _ in range(2))
+        at, to = int(rng.integers(0, n - m + 1)), int(rng.integers(0, n - k + 1))
+        return row[at : at + m], row[to : to + k]
+
+    def rated(self, n):
+        """n graded pairs and their similarities in [0, 1]."""
+        a, b, s = self.graded
+        ix = self.rng.choice(len(s), n, replace=False)
+        return [self.row(a, i) for i in ix], [self.row(b, i) for i in ix], s[ix]
+
+
+def ahead(make, depth=4):
+    """Calls make in a thread, `depth` results ahead."""
+    q = queue.Queue(depth)
+
+    def run():
+        while True:
+            q.put(make())
+
+    threading.Thread(target=run, daemon=True).start()
+    while True:
+        yield q.get()

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""train.py DATA.npz OUT [--static 4000] [--layers 6000] [--graded 600] [--eval DIR]
+
+Three stages, each leaves OUT.STAGE.pt: `static`, token vectors as a bag with the contrastive loss; `layers`, the layers
+on top of them, first with masked words, then with the contrastive loss; `graded`, pairs with similarities and a rank loss.
+A stage whose file is there is not trained again. Steps, not minutes, set the length, so that a stopped machine changes nothing.
+Set OPENBLAS_CORETYPE for the processor; matrix products run in bfloat16, which AMX multiplies.
+"""
+import argparse
+import copy
+import math
+import os
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+import evaluate
+from corpus import Corpus, ahead
+from model import HIDDEN, SINK, Encoder, bagged, padded
+
+DIMENSIONS = ((HIDDEN, 1.0), (128, 0.2))  # Matryoshka: a cut vector is trained, too
+
+
+def contrastive(a, b, scale, same=None):
+    """In-batch negatives, both ways; `same` [n, n] marks those that are none."""
+    total = 0
+    for d, w in DIMENSIONS:
+        x, y = (a, b) if d == HIDDEN else (F.normalize(a[:, :d], dim=-1), F.normalize(b[:, :d], dim=-1))
+        s = x @ y.T * scale
+        if same is not None:
+            s = s.masked_fill(same, -1e4)
+        at = torch.arange(len(a))
+        total = total + w * (F.cross_entropy(s, at) + F.cross_entropy(s.T, at)) / 2
+    return total
+
+
+def ranked(cos, score, scale=20.0):
+    """CoSENT: each two pairs in the wrong order cost."""
+    gap = (cos[None] - cos[:, None])[score[:, None] > score[None] + 0.04] * scale
+    return torch.logsumexp(torch.cat([torch.zeros(1), gap]), 0)
+
+
+def repeats(a, b):
+    """Where another row of the batch has the same text on either side."""
+    def number(rows):
+        return np.unique([hash(r.tobytes()) for r in rows], return_inverse=True)[1]
+    x, y = number(a), number(b)
+    same = (x[:, None] == x) | (y[:, None] == y)
+    np.fill_diagonal(same, False)
+    return torch.from_numpy(same)
+
+
+class Run:
+    """Steps of one stage: rate, clipping, moving average of the weights, a line now and then."""
+
+    def __init__(self, model, groups, steps, warmup, average=0.0):
+        self.model, self.steps, self.warmup, self.began = model, steps, warmup, time.time()
+        self.opt = torch.optim.AdamW([dict(g, lr=g["rate"]) for g in groups], betas=(0.9, 0.98), weight_decay=0.0)
+        self.step, self.shown = 0, None
+        self.mean = copy.deepcopy(model.state_dict()) if average else None
+        self.average = average
+
+    def __call__(self, loss):
+        part = self.step / self.steps
+        rate = min(1, (self.step + 1) / self.warmup) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * part)))
+        for g in self.opt.param_groups:
+            g["lr"] = g["rate"] * rate
+        self.opt.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.opt.step()
+        self.step += 1
+        self.shown = loss.item() if self.shown is None else 0.98 * self.shown + 0.02 * loss.item()
+        if self.mean is not None:
+            for k, v in self.model.state_dict().items():
+                self.mean[k].lerp_(v, 1 - min(self.average, self.step / (self.step + 10)))
+        if self.step % 100 == 0:
+            took = time.time() - self.began
+            print(f"step {self.step} loss {self.shown:.4f} {took:.0f} s {took / self.step:.3f} s/step", flush=True)
+        return self.step < self.steps
+
+    def finish(self):
+        if self.mean is not None:
+            self.model.load_state_dict(self.mean)
+
+
+def static(model, c, o):
+    scale = torch.nn.Parameter(torch.tensor(math.log(20.0)))
+    g = torch.Generator().manual_seed(0)
+    weight = torch.from_numpy(1e-3 / (1e-3 + c.frequency)).float().clamp(0.05, 0.98)
+    model.start(torch.randn(len(c.vocab), HIDDEN - SINK, generator=g), weight)
+    table, last = model.word.weight, [model.last.weight, model.last.bias]
+    run = Run(model, [{"params": [table], "rate": o.static_rate}, {"params": last, "rate": 1e-3}, {"params": [scale], "rate": 2e-3}], o.static, 100)
+
+    def make():
+        a, b = c.crops(o.static_batch) if c.rng.random() < o.crops else c.pairs(o.static_batch)
+        return bagged(a), bagged(b), repeats(a, b)
+
+    batches = ahead(make)
+    while True:
+        a, b, same = next(batches)
+        if not run(contrastive(model.bag(*a), model.bag(*b), scale.exp().clamp(max=60), same)):
+            break
+        if o.eval and run.step % o.every == 0:
+            evaluate.report(lambda rows: model.bag(*bagged(rows)), c.vocab, o.eval)
+    print("scale", scale.exp().item())
+
+
+def encode(model, rows, drop):
+    """Vectors of rows, in parts of similar length, so that little is padded."""
+    order = np.argsort([len(r) for r in rows], kind="stable")
+    parts = np.array_split(order, max(1, len(rows) // 64))
+    with torch.autocast("cpu", torch.bfloat16):
+        out = torch.cat([model(padded([rows[i] for i in p]), drop).float() for p in parts])
+    back = np.empty(len(rows), np.int64)
+    back[order] = np.arange(len(rows))
+    return out[torch.from_numpy(back)]
+
+
+def masked(model, c, rows, head):
+    """Masked words: 20 % of the tokens, told from their states by the word table."""
+    ids = padded(rows)
+    pick = (torch.rand(ids.shape) < 0.2) & (ids > 4)
+    seen = torch.where(pick & (torch.rand(ids.shape) < 0.85), torch.full_like(ids, 4), ids)
+    with torch.autocast("cpu", torch.bfloat16):
+        x = head(model.states(seen, 0.0)[pick])
+        logits = x @ F.layer_norm(model.word.weight, (HIDDEN,)).T
+    return F.cross_entropy(logits.float() * 0.3, ids[pick])
+
+
+def layers(model, c, o):
+    rest = [p for n, p in model.named_parameters() if n != "word.weight"]
+    if o.masked:
+        head = torch.nn.Sequential(torch.nn.Linear(HIDDEN, HIDDEN), torch.nn.GELU(), torch.nn.LayerNorm(HIDDEN))
+        run = Run(model, [{"params": rest, "rate": 5e-4}, {"params": head.parameters(), "rate": 1e-3}], o.masked, 200)
+        batches = ahead(lambda: sorted((r[:126] for r in c.crops(256)[1]), key=len))
+        more = True
+        while more:
+            rows = next(batches)
+            for at in range(0, len(rows), 64):
+                more = run(masked(model, c, rows[at : at + 64], head))
+                if not more:
+                    break
+        torch.save({"vocab": c.vocab, "state": model.state_dict()}, o.out + ".masked.pt")
+    run = Run(model, [{"params": [model.word.weight], "rate": o.rate * 2}, {"params": rest, "rate": o.rate}], o.layers, 200, average=0.998)
+
+    def make():
+        n = o.batch
+        a, b = c.crops(n) if c.rng.random() < o.crops else c.pairs(n)
+        a, b = [r[: o.cut_a] for r in a], [r[: o.cut_b] for r in b]
+        return a, b, repeats(a, b)
+
+    batches, more = ahead(make), True
+    while more:
+        a, b, same = next(batches)
+        more = run(contrastive(encode(model, a, o.drop), encode(model, b, o.drop), o.scale, same))
+        if o.eval and run.step % o.every == 0:
+            model.eval()
+            evaluate.report(lambda rows: encode(model, rows, 0.0), c.vocab, o.eval)
+            model.train()
+    run.finish()
+
+
+def graded(model, c, o):
+    run = Run(model, [{"params": model.parameters(), "rate": o.graded_rate}], o.graded, 50, average=0.99)
+    more = True
+    while more:
+        if c.rng.random() < 0.5:
+            a, b, s = c.rated(128)
+            more = run(ranked((encode(model, a, o.drop) * encode(model, b, o.drop)).sum(-1), torch.from_numpy(s)))
+        else:
+            a, b = c.pairs(o.batch) if c.rng.random() > o.crops else c.crops(o.batch)
+            a, b = [r[: o.cut_a] for r in a], [r[: o.cut_b] for r in b]
+            more = run(contrastive(encode(model, a, o.drop), encode(model, b, o.drop), o.scale, repeats(a, b)))
+    run.finish()
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("data")
+    p.add_argument("out")
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--threads", type=int, default=os.cpu_count())
+    p.add_argument("--static", type=int, default=4000)
+    p.add_argument("--static-batch", type=int, default=2048)
+    p.add_argument("--static-rate", type=float, default=0.05)
+    p.add_argument("--crops", type=float, default=0.35, help="share of the batches that are made of passages alone")
+    p.add_argument("--masked", type=int, default=3000)
+    p.add_argument("--layers", type=int, default=6000)
+    p.add_argument("--batch", type=int, default=384)
+    p.add_argument("--rate", type=float, default=3e-4)
+    p.add_argument("--scale", type=float, default=25.0)
+    p.add_argument("--drop", type=float, default=0.0)
+    p.add_argument("--cut-a", type=int, default=32)
+    p.add_argument("--cut-b", type=int, default=94)
+    p.add_argument("--graded", type=int, default=600)
+    p.add_argument("--graded-rate", type=float, default=5e-5)
+    p.add_argument("--eval")
+    p.add_argument("--every", type=int, default=500)
+    p.add_argument("--until", choices=["static", "layers", "graded"], default="graded")
+    o = p.parse_args()
+    torch.set_flush_denormal(True)
+    torch.set_num_threads(o.threads)
+    torch.manual_seed(o.seed)
+    c = Corpus(o.data, o.seed)
+    model = Encoder(len(c.vocab))
+    for name, stage in (("static", static), ("layers", layers), ("graded", graded)):
+        path = f"{o.out}.{name}.pt"
+        if os.path.exists(path):
+            model.load_state_dict(torch.load(path)["state"])
+        else:
+            print("stage", name, flush=True)
+            stage(model, c, o)
+            torch.save({"vocab": c.vocab, "state": model.state_dict()}, path)
+            if o.eval:
+                model.eval()
+                f = (lambda rows: model.bag(*bagged(rows))) if name == "static" else (lambda rows: encode(model, rows, 0.0))
+                evaluate.report(f, c.vocab, o.eval)
+                model.train()
+        if name == o.until:
+            break
+
+
+if __name__ == "__main__":
+    main()
