@@ -125,14 +125,18 @@ func TestCollectorGathersWhatWaits(t *testing.T) {
 // A lone request is encoded by its own goroutine at once.
 func TestCollectorDoesNotDelayALoneRequest(t *testing.T) {
 	c := newCollector(&slowEmbedder{})
-	began := time.Now()
-	for range 100 {
-		if _, err := c.Embed(t.Context(), []string{"x"}, EmbedOptions{}); err != nil {
-			t.Fatal(err)
+	best := time.Hour
+	for range 20 { // the best of many, for a busy machine delays as well
+		began := time.Now()
+		for range 10 {
+			if _, err := c.Embed(t.Context(), []string{"x"}, EmbedOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		}
+		best = min(best, time.Since(began))
 	}
-	if took := time.Since(began); took > 100*time.Millisecond {
-		t.Errorf("100 requests one after another took %v", took)
+	if best > 10*time.Millisecond {
+		t.Errorf("10 requests one after another took %v", best)
 	}
 }
 
