@@ -38,13 +38,17 @@ type Checkpoint struct {
 	Calibration Calibration
 }
 
-// Calibration says what the cosines of a checkpoint mean to the fusion of hybrid search. It is read from searchd.json
+// Calibration says what the cosines of a checkpoint mean to the fusion of hybrid search, and how long its passages are best. It is read from searchd.json
 // in the checkpoint's folder; [DefaultCalibration] where there is none.
 type Calibration struct {
 	CosineFloor   float64 `json:"cosine_floor"`   // cosine of a query with an unrelated passage: scores 0
 	CosineCeiling float64 `json:"cosine_ceiling"` // cosine of a query with its best passage: scores 1
 	Alpha         float64 `json:"alpha"`          // default weight of the vector leg in hybrid search, 0..1
+	PassageTokens int     `json:"passage_tokens"` // default length of a passage, special tokens included; 0: all that the checkpoint takes
 }
+
+// minPassageTokens is the least length of a passage that makes sense.
+const minPassageTokens = 16
 
 // DefaultCalibration holds for checkpoints without searchd.json: a wide range and even weights.
 var DefaultCalibration = Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5}
@@ -106,6 +110,9 @@ func readCalibration(fsys fs.FS) (Calibration, error) {
 	}
 	if !(c.Alpha >= 0 && c.Alpha <= 1) {
 		return c, fmt.Errorf("%s: alpha: got %v, allowed: 0 to 1", CalibrationFile, c.Alpha)
+	}
+	if n := c.PassageTokens; n != 0 && n < minPassageTokens {
+		return c, fmt.Errorf("%s: passage_tokens: got %d, allowed: 0 (all that the checkpoint takes) or at least %d", CalibrationFile, n, minPassageTokens)
 	}
 	return c, nil
 }

@@ -59,7 +59,7 @@ type FieldSettings = mapping.Field
 
 // PassageSettings say how texts are cut.
 type PassageSettings struct {
-	MaxTokens int  `json:"max_tokens,omitempty"` // per passage, special tokens included; default and cap: what the checkpoint takes
+	MaxTokens int  `json:"max_tokens,omitempty"` // per passage, special tokens included; default: what suits the checkpoint; cap: what it takes
 	NoTitle   bool `json:"no_title,omitempty"`   // true: the title is not put in front of each passage before it is encoded
 }
 
@@ -89,4 +89,6 @@ type ModelInfo struct {
 	Dimension int    `json:"dimension"`
 	Pooling   string `json:"pooling"`
 	MaxTokens int    `json:"max_tokens"`
+
+	PassageTokens int `json:"passage_tokens,omitempty"` // of a passage, unless the settings say otherwise; 0: MaxTokens
 }

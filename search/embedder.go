@@ -90,7 +90,8 @@ func (e checkpointEmbedder) Calibration() models.Calibration { return e.checkpoi
 
 func (e checkpointEmbedder) Model() ModelInfo {
 	i := e.checkpoint.Info()
-	return ModelInfo{Name: e.checkpoint.Name, SHA256: hex.EncodeToString(i.SHA256[:]), Dimension: e.checkpoint.Dim(), Pooling: strings.Join(i.Pooling, "+"), MaxTokens: e.checkpoint.MaxSeqLength()}
+	return ModelInfo{Name: e.checkpoint.Name, SHA256: hex.EncodeToString(i.SHA256[:]), Dimension: e.checkpoint.Dim(), Pooling: strings.Join(i.Pooling, "+"), MaxTokens: e.checkpoint.MaxSeqLength(),
+		PassageTokens: min(e.checkpoint.Calibration.PassageTokens, e.checkpoint.MaxSeqLength())}
 }
 
 // normalize scales v to unit length in place. It reports false for a vector without a direction: zero, NaN or infinite.

@@ -497,3 +497,32 @@ func TestResponseShape(t *testing.T) {
 		t.Errorf("an empty answer is %s", b)
 	}
 }
+
+// How long passages are: the settings say it, or else the checkpoint, or else what it takes.
+func TestPassageLength(t *testing.T) {
+	text := strings.TrimSpace(strings.Repeat("One two three four five six seven eight nine ten. ", 12)) // 120 tokens
+	for _, tt := range []struct {
+		name                string
+		checkpoint, setting int
+		passages            int
+	}{
+		{"what the checkpoint takes", 0, 0, 6}, // 29 tokens hold two sentences
+		{"what suits the checkpoint", 16, 0, 12},
+		{"the settings go first", 16, 32, 6},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e, err := search.Open(t.TempDir(), search.Options{Embedder: &fakeEmbedder{passageTokens: tt.checkpoint}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{Passages: search.PassageSettings{MaxTokens: tt.setting}}); err != nil {
+				t.Fatal(err)
+			}
+			put(t, e, search.Created, doc("a", fmt.Sprintf(`{"text":%q}`, text)))
+			if c, err := e.Collection(t.Context(), "docs"); err != nil || c.Passages != tt.passages {
+				t.Errorf("%d passages, %v, want %d", c.Passages, err, tt.passages)
+			}
+		})
+	}
+}

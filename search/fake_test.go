@@ -20,6 +20,8 @@ type fakeEmbedder struct {
 	calls  int // texts encoded that were not queries
 	limit  int // texts after which encoding fails; 0: never
 	notice func(string)
+
+	passageTokens int
 }
 
 const fakeDim = 64
@@ -61,7 +63,7 @@ func (f *fakeEmbedder) Model() search.ModelInfo {
 	if sum == "" {
 		sum = "fake"
 	}
-	return search.ModelInfo{Name: "fake", SHA256: sum, Dimension: fakeDim, Pooling: "mean", MaxTokens: 32}
+	return search.ModelInfo{Name: "fake", SHA256: sum, Dimension: fakeDim, Pooling: "mean", MaxTokens: 32, PassageTokens: f.passageTokens}
 }
 
 func (f *fakeEmbedder) Calibration() models.Calibration {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -194,8 +195,8 @@ func (in *ingest) skipUnchanged(ctx context.Context, items []item, results []Ite
 func (in *ingest) cut(it *item) {
 	s := in.record.Settings.Passages
 	budget := in.record.Model.MaxTokens
-	if s.MaxTokens > 0 {
-		budget = min(budget, s.MaxTokens)
+	if n := cmp.Or(s.MaxTokens, in.record.Model.PassageTokens); n > 0 {
+		budget = min(budget, n)
 	}
 	budget -= specialTokens
 	count := in.encoding.embedder.CountTokens

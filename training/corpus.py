@@ -3,6 +3,7 @@ import queue
 import threading
 
 import numpy as np
+import scipy.sparse
 
 # How much each kind of pair counts. Sizes do not match worth: dictionaries would swamp the rest.
 WEIGHTS = {
@@ -75,8 +76,68 @@ class Corpus:
                 b.append(y)
         return a, b
 
+    def cluster(self, vectors, k=256, sample=20_000, rounds=8):
+        """Sorts the pairs and the passages into k groups of like vectors, for batches whose members are hard to tell apart.
+        vectors encodes rows of ids."""
+        def all_of(side):
+            n = len(side[1]) - 1
+            return np.concatenate([vectors([self.row(side, i)[:128] for i in range(at, min(at + 4096, n))]) for at in range(0, n, 4096)])
+
+        pairs, plain = all_of(self.b), all_of(self.t)
+        x = pairs[self.rng.choice(len(pairs), sample, replace=False)]
+        middle = x[:k].copy()
+        for _ in range(rounds):
+            near = (x @ middle.T).argmax(1)
+            for j in range(k):
+                if (near == j).any():
+                    middle[j] = x[near == j].mean(0)
+            middle /= np.linalg.norm(middle, axis=1, keepdims=True)
+        weight = np.zeros(len(pairs))
+        for kind, share in zip(self.kinds, self.share):
+            weight[self.by_kind[kind]] = share / len(self.by_kind[kind])
+        near = np.concatenate([(pairs[at : at + 50_000] @ middle.T).argmax(1) for at in range(0, len(pairs), 50_000)])
+        self.groups = [(ix, weight[ix]) for ix in (np.flatnonzero((near == j) & (weight > 0)) for j in range(k)) if len(ix) >= 600]
+        pool = np.concatenate(self.pools)
+        weight = np.concatenate([np.full(len(p), s / len(p)) for p, s in zip(self.pools, self.pool_share)])
+        near = np.where(pool[:, 0] == 1, near[np.where(pool[:, 0] == 1, pool[:, 1], 0)],
+                        (plain @ middle.T).argmax(1)[np.where(pool[:, 0] == 0, pool[:, 1], 0)])
+        self.pool_groups = [(pool[ix], weight[ix]) for ix in (np.flatnonzero(near == j) for j in range(k)) if len(ix) >= 300]
+
+    def hard(self, n, crops):
+        """n pairs, or passages with something said in them, out of two groups."""
+        groups, a, b = self.pool_groups if crops else self.groups, [], []
+        size = np.array([w.sum() for _, w in groups])
+        for g in self.rng.choice(len(groups), 2, replace=False, p=size / size.sum()):
+            ix, w = groups[g]
+            for i in ix[self.rng.choice(len(ix), min(n // 2, int(len(ix) * 0.8)), replace=False, p=w / w.sum())]:
+                if crops:
+                    x, y = self.crop(self.row(self.t if i[0] == 0 else self.b, i[1]))
+                else:
+                    x, y = self.row(self.a, i), self.row(self.b, i)
+                a.append(x)
+                b.append(y)
+        return a, b
+
+    def words_in_common(self, a, b):
+        """Cosines of TF-IDF vectors, [len(a), len(b)]: what an exact comparison of words says."""
+        idf = np.maximum(np.log(1 / self.frequency) - 3, 0.05).astype(np.float32)
+
+        def weigh(rows):
+            ends = np.concatenate([[0], np.cumsum([len(r) for r in rows])])
+            m = scipy.sparse.csr_matrix((np.ones(ends[-1], np.float32), np.concatenate(rows).astype(np.int32), ends), (len(rows), len(idf)))
+            m.sum_duplicates()
+            m.data = np.log1p(m.data) * idf[m.indices]
+            norm = np.sqrt(np.asarray(m.multiply(m).sum(1)).ravel())
+            return scipy.sparse.diags(1 / np.maximum(norm, 1e-6)).astype(np.float32) @ m
+
+        return (weigh(a) @ weigh(b).T).toarray()
+
     def crop(self, row):
-        rng, n = self.rng, len(row)
+        rng = self.rng
+        if len(row) > (n := int(rng.integers(40, 112))):  # a passage as the engine cuts it
+            at = int(rng.integers(0, len(row) - n + 1))
+            row = row[at : at + n]
+        n = len(row)
         how = rng.random()
         if how < 0.35:  # some of its words, the rare ones rather, in their order
             starts = np.flatnonzero(~self.continues[row])

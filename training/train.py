@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """train.py DATA.npz OUT [--static 4000] [--layers 6000] [--graded 600] [--eval DIR]
 
-Three stages, each leaves OUT.STAGE.pt: `static`, token vectors as a bag with the contrastive loss; `layers`, the layers
+Four stages, each leaves OUT.STAGE.pt: `static`, token vectors as a bag with the contrastive loss; `sharp`, the same in batches of
+like texts; `layers`, the layers
 on top of them, first with masked words, then with the contrastive loss; `graded`, pairs with similarities and a rank loss.
 A stage whose file is there is not trained again. Steps, not minutes, set the length, so that a stopped machine changes nothing.
 Set OPENBLAS_CORETYPE for the processor; matrix products run in bfloat16, which AMX multiplies.
@@ -20,20 +21,16 @@ import evaluate
 from corpus import Corpus, ahead
 from model import HIDDEN, SINK, Encoder, bagged, padded
 
-DIMENSIONS = ((HIDDEN, 1.0), (128, 0.2))  # Matryoshka: a cut vector is trained, too
+SHORT = (128, 0.25)  # Matryoshka: in this share of the steps the vectors are cut to so many dimensions
 
 
-def contrastive(a, b, scale, same=None):
+def contrastive(a, b, scale, same):
     """In-batch negatives, both ways; `same` [n, n] marks those that are none."""
-    total = 0
-    for d, w in DIMENSIONS:
-        x, y = (a, b) if d == HIDDEN else (F.normalize(a[:, :d], dim=-1), F.normalize(b[:, :d], dim=-1))
-        s = x @ y.T * scale
-        if same is not None:
-            s = s.masked_fill(same, -1e4)
-        at = torch.arange(len(a))
-        total = total + w * (F.cross_entropy(s, at) + F.cross_entropy(s.T, at)) / 2
-    return total
+    if torch.rand(()) < SHORT[1]:
+        a, b = F.normalize(a[:, : SHORT[0]], dim=-1), F.normalize(b[:, : SHORT[0]], dim=-1)
+    s = ((a.bfloat16() @ b.bfloat16().T).float() * scale).masked_fill(same, -1e4)
+    at = torch.arange(len(a))
+    return (F.cross_entropy(s, at) + F.cross_entropy(s.T, at)) / 2
 
 
 def ranked(cos, score, scale=20.0):
@@ -96,22 +93,68 @@ def static(model, c, o):
 
     def make():
         a, b = c.crops(o.static_batch) if c.rng.random() < o.crops else c.pairs(o.static_batch)
+        n = c.rng.choice([64, 128, 254], p=[0.4, 0.4, 0.2])
+        a, b = [r[:n] for r in a], [r[:n] for r in b]
         return bagged(a), bagged(b), repeats(a, b)
 
     batches = ahead(make)
     while True:
         a, b, same = next(batches)
-        if not run(contrastive(model.bag(*a), model.bag(*b), scale.exp().clamp(max=60), same)):
+        if not run(contrastive(model.bag(a), model.bag(b), scale.exp().clamp(max=60), same)):
             break
         if o.eval and run.step % o.every == 0:
-            evaluate.report(lambda rows: model.bag(*bagged(rows)), c.vocab, o.eval)
+            torch.save({"vocab": c.vocab, "state": model.state_dict()}, f"{o.out}.part.pt")
+            evaluate.report(lambda rows: model.bag(bagged(rows)), c.vocab, o.eval)
+    print("scale", scale.exp().item())
+
+
+def taught(a, b, scale, lexical, same, share):
+    """The contrastive loss with two teachers: the pairs, and with this share how like the words of two texts are."""
+    if torch.rand(()) < SHORT[1]:
+        a, b = F.normalize(a[:, : SHORT[0]], dim=-1), F.normalize(b[:, : SHORT[0]], dim=-1)
+    s, t, total = ((a.bfloat16() @ b.bfloat16().T).float() * scale).masked_fill(same, -1e4), (lexical * 25).masked_fill(same, -1e4), 0
+    for s, t in ((s, t), (s.T, t.T)):
+        log = s.log_softmax(1)
+        total = total - (1 - share) * log.diagonal().mean() - share * (log * t.softmax(1)).sum(1).mean()
+    return total / 2
+
+
+def sharp(model, c, o):
+    """Static again, with batches of like texts, where only the exact words tell one from another."""
+    def vectors(rows):
+        with torch.no_grad():
+            return model.bag(bagged(rows)).numpy()
+
+    c.cluster(vectors)
+    print(len(c.groups), "groups of pairs,", len(c.pool_groups), "of passages", flush=True)
+    scale = torch.nn.Parameter(torch.tensor(math.log(25.0)))
+    run = Run(model, [{"params": [model.word.weight], "rate": o.sharp_rate}, {"params": [model.last.weight, model.last.bias], "rate": 5e-4},
+                      {"params": [scale], "rate": 1e-3}], o.sharp, 50)
+
+    def make():
+        crops = c.rng.random() < o.crops
+        if c.rng.random() < 0.6:
+            a, b = c.hard(o.static_batch, crops)
+        else:
+            a, b = c.crops(o.static_batch) if crops else c.pairs(o.static_batch)
+        n = c.rng.choice([40, 64, 112], p=[0.3, 0.4, 0.3])
+        a, b = [r[:n] for r in a], [r[:n] for r in b]
+        return bagged(a), bagged(b), torch.from_numpy(c.words_in_common(a, b)), repeats(a, b)
+
+    batches, more = ahead(make), True
+    while more:
+        a, b, lexical, same = next(batches)
+        more = run(taught(model.bag(a), model.bag(b), scale.exp().clamp(max=60), lexical, same, o.lexical))
+        if o.eval and run.step % o.every == 0:
+            torch.save({"vocab": c.vocab, "state": model.state_dict()}, f"{o.out}.part.pt")
+            evaluate.report(lambda rows: model.bag(bagged(rows)), c.vocab, o.eval)
     print("scale", scale.exp().item())
 
 
 def encode(model, rows, drop):
     """Vectors of rows, in parts of similar length, so that little is padded."""
     order = np.argsort([len(r) for r in rows], kind="stable")
-    parts = np.array_split(order, max(1, len(rows) // 64))
+    parts = np.array_split(order, max(1, len(rows) // 128))
     with torch.autocast("cpu", torch.bfloat16):
         out = torch.cat([model(padded([rows[i] for i in p]), drop).float() for p in parts])
     back = np.empty(len(rows), np.int64)
@@ -144,7 +187,8 @@ def layers(model, c, o):
                 if not more:
                     break
         torch.save({"vocab": c.vocab, "state": model.state_dict()}, o.out + ".masked.pt")
-    run = Run(model, [{"params": [model.word.weight], "rate": o.rate * 2}, {"params": rest, "rate": o.rate}], o.layers, 200, average=0.998)
+    model.word.weight.requires_grad_(False)  # the words are learned; what the layers add is how they go together
+    run = Run(model, [{"params": rest, "rate": o.rate}], o.layers, 100, average=0.998)
 
     def make():
         n = o.batch
@@ -164,6 +208,7 @@ def layers(model, c, o):
 
 
 def graded(model, c, o):
+    model.word.weight.requires_grad_(True)
     run = Run(model, [{"params": model.parameters(), "rate": o.graded_rate}], o.graded, 50, average=0.99)
     more = True
     while more:
@@ -183,30 +228,33 @@ def main():
     p.add_argument("out")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--threads", type=int, default=os.cpu_count())
-    p.add_argument("--static", type=int, default=4000)
+    p.add_argument("--static", type=int, default=1000)
     p.add_argument("--static-batch", type=int, default=2048)
     p.add_argument("--static-rate", type=float, default=0.05)
     p.add_argument("--crops", type=float, default=0.35, help="share of the batches that are made of passages alone")
+    p.add_argument("--sharp", type=int, default=1600)
+    p.add_argument("--sharp-rate", type=float, default=0.03)
+    p.add_argument("--lexical", type=float, default=0.4, help="share of the lexical teacher in the stage `sharp`")
     p.add_argument("--masked", type=int, default=3000)
     p.add_argument("--layers", type=int, default=6000)
-    p.add_argument("--batch", type=int, default=384)
+    p.add_argument("--batch", type=int, default=256)
     p.add_argument("--rate", type=float, default=3e-4)
     p.add_argument("--scale", type=float, default=25.0)
     p.add_argument("--drop", type=float, default=0.0)
-    p.add_argument("--cut-a", type=int, default=32)
-    p.add_argument("--cut-b", type=int, default=94)
+    p.add_argument("--cut-a", type=int, default=30)
+    p.add_argument("--cut-b", type=int, default=62)
     p.add_argument("--graded", type=int, default=600)
     p.add_argument("--graded-rate", type=float, default=5e-5)
     p.add_argument("--eval")
     p.add_argument("--every", type=int, default=500)
-    p.add_argument("--until", choices=["static", "layers", "graded"], default="graded")
+    p.add_argument("--until", choices=["static", "sharp", "layers", "graded"], default="graded")
     o = p.parse_args()
     torch.set_flush_denormal(True)
     torch.set_num_threads(o.threads)
     torch.manual_seed(o.seed)
     c = Corpus(o.data, o.seed)
     model = Encoder(len(c.vocab))
-    for name, stage in (("static", static), ("layers", layers), ("graded", graded)):
+    for name, stage in (("static", static), ("sharp", sharp), ("layers", layers), ("graded", graded)):
         path = f"{o.out}.{name}.pt"
         if os.path.exists(path):
             model.load_state_dict(torch.load(path)["state"])
@@ -216,7 +264,7 @@ def main():
             torch.save({"vocab": c.vocab, "state": model.state_dict()}, path)
             if o.eval:
                 model.eval()
-                f = (lambda rows: model.bag(*bagged(rows))) if name == "static" else (lambda rows: encode(model, rows, 0.0))
+                f = (lambda rows: model.bag(bagged(rows))) if name in ("static", "sharp") else (lambda rows: encode(model, rows, 0.0))
                 evaluate.report(f, c.vocab, o.eval)
                 model.train()
         if name == o.until:
