@@ -47,6 +47,7 @@ class Corpus:
         n = np.bincount(self.b[0], minlength=len(self.vocab)) + np.bincount(self.t[0], minlength=len(self.vocab)) + 1.0
         self.frequency = n / n.sum()
         self.rarity = np.sqrt(1e-3 / (1e-3 + self.frequency)) * np.minimum(1, 3e-5 / self.frequency) ** 0.3
+        self.groups = []  # see cluster
         self.continues = np.array([w.startswith("##") for w in self.vocab])
 
     @staticmethod

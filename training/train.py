@@ -121,11 +121,7 @@ def taught(a, b, scale, lexical, same, share):
 
 def sharp(model, c, o):
     """Static again, with batches of like texts, where only the exact words tell one from another."""
-    def vectors(rows):
-        with torch.no_grad():
-            return model.bag(bagged(rows)).numpy()
-
-    c.cluster(vectors)
+    grouped(model, c)
     print(len(c.groups), "groups of pairs,", len(c.pool_groups), "of passages", flush=True)
     scale = torch.nn.Parameter(torch.tensor(math.log(25.0)))
     run = Run(model, [{"params": [model.word.weight], "rate": o.sharp_rate}, {"params": [model.last.weight, model.last.bias], "rate": 5e-4},
@@ -173,7 +169,25 @@ def masked(model, c, rows, head):
     return F.cross_entropy(logits.float() * 0.3, ids[pick])
 
 
+def some(c, o, n):
+    """A batch of n for the layers: half of them of like texts, cut to what the layers see."""
+    crops = c.rng.random() < o.crops
+    if c.rng.random() < 0.5:
+        a, b = c.hard(n, crops)
+    else:
+        a, b = c.crops(n) if crops else c.pairs(n)
+    a, b = [r[: o.cut_a] for r in a], [r[: o.cut_b] for r in b]
+    return a, b, torch.from_numpy(c.words_in_common(a, b)), repeats(a, b)
+
+
+def grouped(model, c):
+    if not c.groups:
+        with torch.no_grad():
+            c.cluster(lambda rows: model.bag(bagged(rows)).numpy())
+
+
 def layers(model, c, o):
+    grouped(model, c)
     rest = [p for n, p in model.named_parameters() if n != "word.weight"]
     if o.masked:
         head = torch.nn.Sequential(torch.nn.Linear(HIDDEN, HIDDEN), torch.nn.GELU(), torch.nn.LayerNorm(HIDDEN))
@@ -188,19 +202,13 @@ def layers(model, c, o):
                     break
         torch.save({"vocab": c.vocab, "state": model.state_dict()}, o.out + ".masked.pt")
     model.word.weight.requires_grad_(False)  # the words are learned; what the layers add is how they go together
-    run = Run(model, [{"params": rest, "rate": o.rate}], o.layers, 100, average=0.998)
-
-    def make():
-        n = o.batch
-        a, b = c.crops(n) if c.rng.random() < o.crops else c.pairs(n)
-        a, b = [r[: o.cut_a] for r in a], [r[: o.cut_b] for r in b]
-        return a, b, repeats(a, b)
-
-    batches, more = ahead(make), True
+    run = Run(model, [{"params": rest, "rate": o.rate}], o.layers, 100, average=0.99)
+    batches, more = ahead(lambda: some(c, o, o.batch)), True
     while more:
-        a, b, same = next(batches)
-        more = run(contrastive(encode(model, a, o.drop), encode(model, b, o.drop), o.scale, same))
+        a, b, lexical, same = next(batches)
+        more = run(taught(encode(model, a, o.drop), encode(model, b, o.drop), o.scale, lexical, same, o.lexical))
         if o.eval and run.step % o.every == 0:
+            torch.save({"vocab": c.vocab, "state": model.state_dict()}, f"{o.out}.part.pt")
             model.eval()
             evaluate.report(lambda rows: encode(model, rows, 0.0), c.vocab, o.eval)
             model.train()
@@ -208,17 +216,17 @@ def layers(model, c, o):
 
 
 def graded(model, c, o):
+    grouped(model, c)
     model.word.weight.requires_grad_(True)
     run = Run(model, [{"params": model.parameters(), "rate": o.graded_rate}], o.graded, 50, average=0.99)
-    more = True
+    batches, more = ahead(lambda: some(c, o, o.batch)), True
     while more:
-        if c.rng.random() < 0.5:
+        if c.rng.random() < 0.6:
             a, b, s = c.rated(128)
-            more = run(ranked((encode(model, a, o.drop) * encode(model, b, o.drop)).sum(-1), torch.from_numpy(s)))
+            more = run(ranked((encode(model, a, 0.1) * encode(model, b, 0.1)).sum(-1), torch.from_numpy(s)))
         else:
-            a, b = c.pairs(o.batch) if c.rng.random() > o.crops else c.crops(o.batch)
-            a, b = [r[: o.cut_a] for r in a], [r[: o.cut_b] for r in b]
-            more = run(contrastive(encode(model, a, o.drop), encode(model, b, o.drop), o.scale, repeats(a, b)))
+            a, b, lexical, same = next(batches)
+            more = run(taught(encode(model, a, o.drop), encode(model, b, o.drop), o.scale, lexical, same, o.lexical))
     run.finish()
 
 
