@@ -26,7 +26,7 @@ const evalDepth = 100
 func newEvalCommand() *cobra.Command {
 	var f modelFlags
 	var dataset, sts, mode, fusion string
-	var alpha float64
+	var alphas []float64
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "eval (--dataset DIR | --sts FILE)", Short: "Measure quality on an evaluation set",
@@ -40,7 +40,7 @@ empty engine and asks every judged query; several modes may be named, joined by 
 	cmd.Flags().StringVar(&sts, "sts", "", "file of graded sentence pairs")
 	cmd.Flags().StringVar(&mode, "mode", "hybrid", "hybrid, semantic, keyword; or several joined by commas")
 	cmd.Flags().StringVar(&fusion, "fusion", "relative", "relative or rrf")
-	cmd.Flags().Float64Var(&alpha, "alpha", -1, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
+	cmd.Flags().Float64SliceVar(&alphas, "alpha", nil, "weight of the vector leg in hybrid search, 0 to 1; or several joined by commas (default: the checkpoint's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
@@ -50,17 +50,33 @@ empty engine and asks every judged query; several modes may be named, joined by 
 			return evalSTS(cmd, f, sts, asJSON)
 		}
 		q := search.Query{Fusion: search.Fusion(fusion), Passages: 1, Syntax: search.Plain} // a set's queries were not typed into a search box
-		if alpha != -1 {
-			q.Alpha = &alpha
-		}
-		return evalDataset(cmd, f, dataset, strings.Split(mode, ","), q, asJSON)
+		return evalDataset(cmd, f, dataset, variants(q, strings.Split(mode, ","), alphas), asJSON)
 	}
 	return cmd
 }
 
+// variants are the searches to measure: each mode, and hybrid with each weight.
+func variants(base search.Query, modes []string, alphas []float64) []search.Query {
+	var out []search.Query
+	for _, m := range modes {
+		q := base
+		q.Mode = search.Mode(m)
+		if q.Mode != search.Hybrid || len(alphas) == 0 {
+			out = append(out, q)
+			continue
+		}
+		for _, a := range alphas {
+			q.Alpha = &a
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
 // retrievalFigures is what eval prints of a retrieval set.
 type retrievalFigures struct {
-	Mode string `json:"mode"`
+	Mode  string   `json:"mode"`
+	Alpha *float64 `json:"alpha,omitempty"` // where it was named
 	eval.Quality
 	Docs    int     `json:"docs"`
 	IngestS float64 `json:"ingest_s"`
@@ -68,7 +84,7 @@ type retrievalFigures struct {
 }
 
 // evalDataset runs the whole pipeline, as a user would: ingest into an empty data folder, then search.
-func evalDataset(cmd *cobra.Command, f modelFlags, dir string, modes []string, base search.Query, asJSON bool) error {
+func evalDataset(cmd *cobra.Command, f modelFlags, dir string, queries []search.Query, asJSON bool) error {
 	set, err := eval.ReadCollection(os.DirFS(dir))
 	if err != nil {
 		return err
@@ -90,9 +106,7 @@ func evalDataset(cmd *cobra.Command, f modelFlags, dir string, modes []string, b
 		return err
 	}
 	ingest := time.Since(began).Seconds()
-	for _, mode := range modes {
-		q := base
-		q.Mode = search.Mode(mode)
+	for _, q := range queries {
 		fig, err := evalMode(ctx, e, set, q)
 		if err != nil {
 			return err
@@ -147,7 +161,7 @@ func evalMode(ctx context.Context, e *search.Engine, set *eval.Collection, q sea
 		run[query.ID] = ids
 	}
 	return retrievalFigures{
-		Mode: string(q.Mode), Quality: eval.Measure(run, set.Qrels), Docs: len(set.Documents),
+		Mode: string(q.Mode), Alpha: q.Alpha, Quality: eval.Measure(run, set.Qrels), Docs: len(set.Documents),
 		QueryMS: math.Round(time.Since(began).Seconds()/float64(max(len(set.Queries), 1))*1e6) / 1e3,
 	}, nil
 }
@@ -156,8 +170,12 @@ func printRetrieval(w io.Writer, f retrievalFigures, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(f)
 	}
+	mode := f.Mode
+	if f.Alpha != nil {
+		mode = fmt.Sprintf("%s %g", f.Mode, *f.Alpha)
+	}
 	_, err := fmt.Fprintf(w, "%-8s  nDCG@10 %.4f  recall@100 %.4f  MRR@10 %.4f  (%d queries, %d documents, ingest %.1f s, %.2f ms a query)\n",
-		f.Mode, f.NDCG10, f.Recall100, f.MRR10, f.Queries, f.Docs, f.IngestS, f.QueryMS)
+		mode, f.NDCG10, f.Recall100, f.MRR10, f.Queries, f.Docs, f.IngestS, f.QueryMS)
 	return err
 }
 
