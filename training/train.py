@@ -73,7 +73,7 @@ class Run:
         if self.mean is not None:
             for k, v in self.model.state_dict().items():
                 self.mean[k].lerp_(v, 1 - min(self.average, self.step / (self.step + 10)))
-        if self.step % 100 == 0:
+        if self.step % 50 == 0:
             took = time.time() - self.began
             print(f"step {self.step} loss {self.shown:.4f} {took:.0f} s {took / self.step:.3f} s/step", flush=True)
         return self.step < self.steps
