@@ -68,10 +68,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	s, err := New(Options{Engine: e, Logger: discard})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newServer(t, Options{Engine: e, Logger: discard})
 	f := &fixture{t: t, server: s}
 	p := f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"a":{"type":"blob"},"b":{"type":"text","weight":-1}},"language":"xx"}}`).problem(400, "invalid_request", "/settings/language")
 	var pointers []string

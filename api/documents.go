@@ -108,7 +108,7 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.writeDocument(w, r, c, doc)
 	}
-	var list itemList
+	list := itemList{Results: []itemAnswer{}}
 	docs, at, err := s.parseArray(data, &list)
 	if err != nil {
 		return err

@@ -17,10 +17,7 @@ func TestOverTheEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	s, err := New(Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newServer(t, Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
 	f := &fixture{t: t, server: s}
 	f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"lang":{"type":"filter"}}}}`).want(201, nil)
 	f.do("PUT", "/v1/collections/bad%20name", "").problem(400, "invalid_request", "/name")

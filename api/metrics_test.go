@@ -76,10 +76,7 @@ func TestMetricsOverTheEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	s, err := New(Options{Engine: e, Logger: slog.New(slog.DiscardHandler), Version: "v1", Revision: "abc"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newServer(t, Options{Engine: e, Logger: slog.New(slog.DiscardHandler), Version: "v1", Revision: "abc"})
 	f := &fixture{t: t, server: s}
 	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
 		t.Fatal(err)

@@ -90,10 +90,7 @@ func TestNoReranker(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	s, err := New(Options{Engine: e, Logger: discard})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newServer(t, Options{Engine: e, Logger: discard})
 	f := &fixture{t: t, server: s}
 	p := f.do("POST", "/v1/rerank", `{"query":"q","documents":["x"]}`).problem(422, "not_supported", "")
 	if !strings.Contains(p.Detail, "--reranker") {

@@ -44,6 +44,10 @@ func TestCollections(t *testing.T) {
 	if len(list.Collections) != 3 || list.Collections[0].Name != "docs" || list.Collections[0].Documents != 3 {
 		t.Errorf("list: %+v", list)
 	}
+	info = search.CollectionInfo{}
+	if f.do("GET", "/v1/collections/put", "").want(200, &info); info.Name != "put" || info.Settings.Language != "fr" {
+		t.Errorf("GET: %+v", info)
+	}
 	f.do("DELETE", "/v1/collections/put", "").want(204, nil)
 	f.do("DELETE", "/v1/collections/put", "").problem(404, "collection_not_found", "")
 	f.do("GET", "/v1/collections/put", "").problem(404, "collection_not_found", "")

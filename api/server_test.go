@@ -56,9 +56,7 @@ func newFixture(t *testing.T, o Options) *fixture {
 		t.Fatal(err)
 	}
 	o.Engine, o.Logger = f.engine, slog.New(slog.NewJSONHandler(f.log, nil))
-	if f.server, err = New(o); err != nil {
-		t.Fatal(err)
-	}
+	f.server = newServer(t, o)
 	return f
 }
 

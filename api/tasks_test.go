@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,10 +20,7 @@ func overEngine(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	s, err := New(Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newServer(t, Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
 	return &fixture{t: t, server: s}
 }
 
@@ -71,6 +69,28 @@ func TestReembedRoute(t *testing.T) {
 	f.do("DELETE", "/v1/tasks/"+task.ID, "").problem(409, "task_finished", "")
 	f.do("DELETE", "/v1/tasks/none", "").problem(404, "task_not_found", "")
 	f.do("GET", "/v1/tasks/none", "").problem(404, "task_not_found", "")
+}
+
+// TestCancelTaskRoute cancels a task that waits for its turn behind a longer one.
+func TestCancelTaskRoute(t *testing.T) {
+	f := overEngine(t)
+	var lines strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&lines, `{"id":"%d","text":"%s"}`+"\n", i, strings.Repeat("kitten ", 60+i%7))
+	}
+	for _, c := range []string{"long", "short"} {
+		f.do("PUT", "/v1/collections/"+c, "").want(201, nil)
+	}
+	f.do("POST", "/v1/collections/long/documents/import", lines.String(), "Content-Type", "application/x-ndjson").want(200, nil)
+	var first, second search.Task
+	f.do("POST", "/v1/collections/long/reembed", "").want(202, &first)
+	f.do("POST", "/v1/collections/short/reembed", "").want(202, &second)
+	if f.do("DELETE", "/v1/tasks/"+second.ID, "").want(200, &second); second.State != search.TaskCanceled || second.Finished == nil {
+		t.Errorf("the task that waited = %+v, want it canceled", second)
+	}
+	if f.do("DELETE", "/v1/tasks/"+first.ID, "").want(200, &first); first.State != search.TaskCanceled || first.Done == first.Total {
+		t.Errorf("the task that ran = %+v, want it canceled", first)
+	}
 }
 
 func TestSnapshotRoutes(t *testing.T) {

@@ -35,10 +35,7 @@ func overCheckpoints(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	s, err := New(Options{Engine: e, Logger: discard, Version: "1.2.3", Revision: "abc"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newServer(t, Options{Engine: e, Logger: discard, Version: "1.2.3", Revision: "abc"})
 	return &fixture{t: t, server: s}
 }
 

@@ -118,6 +118,9 @@ func openTasks(b backend.Backend) (*taskList, []taskRecord, error) {
 		if err := json.Unmarshal(v, &t); err != nil || taskKey+t.ID != key {
 			return nil, nil, fmt.Errorf("tasks: value %s is no task", key)
 		}
+		if string(t.Request) == "null" {
+			t.Request = nil // as older versions wrote it
+		}
 		j := &job{task: t.Task, resume: t.Resume, ended: make(chan struct{})}
 		close(j.ended)
 		l.mu.jobs[t.ID] = j
@@ -140,7 +143,12 @@ func newTask(kind TaskKind, collection string, request, resume any) (t taskRecor
 	now := time.Now().UTC()
 	id := strings.Replace(now.Format("20060102T150405.000"), ".", "-", 1) + "-" + strings.ToLower(rand.Text()[:6])
 	t.Task = Task{ID: id, Kind: kind, Collection: collection, State: TaskQueued, Created: now}
-	if t.Request, err = json.Marshal(request); err == nil && resume != nil {
+	if request != nil {
+		if t.Request, err = json.Marshal(request); err != nil {
+			return t, err
+		}
+	}
+	if resume != nil {
 		t.Resume, err = json.Marshal(resume)
 	}
 	return t, err

@@ -234,7 +234,7 @@ func (s *scored) hit(q search.Query, all []*scored, alpha float64) search.Hit {
 	}
 	h.Explain = &search.Explain{Fusion: &search.FusionExplain{Method: search.Relative, Alpha: alpha, Window: search.DefaultWindow}}
 	if q.Mode != search.Semantic {
-		h.Explain.Keyword = &search.KeywordExplain{Rank: byWords, Score: s.bm25, Norm: s.bm25 / top, Terms: s.terms}
+		h.Explain.Keyword = &search.KeywordExplain{Rank: byWords, Score: s.bm25, Norm: s.bm25 / top, Terms: append([]search.TermExplain{}, s.terms...)}
 	}
 	if q.Mode != search.Keyword {
 		h.Explain.Vector = &search.VectorExplain{Rank: byMeaning, Cosine: s.cos, Norm: s.cos}

@@ -44,7 +44,7 @@ func (e *Engine) Explain(ctx context.Context, name, id string, q search.Query) (
 	}
 	for i, h := range r.Hits {
 		if h.ID == id {
-			return &search.Explanation{Rank: i + 1, Ranked: len(r.Hits), Total: r.Total, Hit: h}, nil
+			return &search.Explanation{Rank: i + 1, Ranked: len(r.Hits), Total: r.Total, Hit: h, TookMS: r.TookMS, TimingsMS: r.TimingsMS}, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: %s", search.ErrDocumentNotFound, id)
