@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
+	"searchd/api/reference"
 	"searchd/api/ui"
 )
 
@@ -27,6 +29,33 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return errNoRoute
 	}
+	serveFile(w, r, name, data)
+	return nil
+}
+
+// reading is the page of the REST API, made once when somebody asks for it.
+var reading = sync.OnceValues(func() ([]byte, error) {
+	d, err := reference.Parse(openAPI)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = d.Render(&b)
+	return b.Bytes(), err
+})
+
+// docs answers the page that shows the description of the API.
+func (s *Server) docs(w http.ResponseWriter, r *http.Request) error {
+	data, err := reading()
+	if err != nil {
+		return err
+	}
+	serveFile(w, r, "docs.html", data)
+	return nil
+}
+
+// serveFile answers a file of the page, or 304.
+func serveFile(w http.ResponseWriter, r *http.Request, name string, data []byte) {
 	h := w.Header()
 	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
 	h.Set("Content-Security-Policy", pageCSP)
@@ -34,5 +63,4 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	sum := sha256.Sum256(data)
 	h.Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
-	return nil
 }

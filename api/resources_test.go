@@ -349,6 +349,11 @@ func TestRootRoutes(t *testing.T) {
 	tag := a.Header().Get("ETag")
 	f.do("GET", "/", "", "If-None-Match", tag).want(304, nil)
 	f.do("GET", "/ui/app.js", "").want(200, nil)
+	a = f.do("GET", "/docs", "").want(200, nil)
+	if got := a.Header().Get("Content-Security-Policy"); got != pageCSP {
+		t.Errorf("policy of the page of the API %q", got)
+	}
+	f.do("GET", "/docs", "", "If-None-Match", a.Header().Get("ETag")).want(304, nil)
 	for _, path := range []string{"/ui/none.js", "/ui/", "/ui/..%2fserver.go", "/ui/../server.go", "/ui/ui.go"} {
 		f.do("GET", path, "").problem(404, "route_not_found", "")
 	}

@@ -106,6 +106,7 @@ func (s *Server) routes() []route {
 		{"GET", "/info", any, s.info, 0, nil, quick},
 		{"GET", "/metrics", access.MetricsRead, s.metricsText, 0, nil, quick},
 		{"GET", "/openapi.yaml", open, s.openAPI, 0, nil, quick},
+		{"GET", "/docs", open, s.docs, 0, nil, quick},
 		{"GET", "/", open, s.page, 0, nil, quick},
 		{"GET", "/ui/{file}", open, s.page, 0, nil, quick},
 	}

@@ -32,6 +32,7 @@ func TestPageAxe(t *testing.T) {
 		{"map", "/?view=map&q=flip", "document.querySelectorAll('.nearest li').length > 4"},
 		{"inside", "/?view=inside&q=flip", "document.querySelectorAll('.head').length === 24 && document.querySelectorAll('.line').length > 2"},
 		{"collections", "/?view=collections", "document.querySelector('.collection dl') !== null && document.querySelector('[aria-label=Model] dl') !== null"},
+		{"docs", "/docs", "document.querySelector('#find') !== null && document.querySelector('#find').offsetParent !== null"},
 	} {
 		t.Run(view.name, func(t *testing.T) {
 			for _, scheme := range []string{"light", "dark"} {
