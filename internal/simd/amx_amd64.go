@@ -7,16 +7,18 @@ package simd
 // gemmInt8AMX writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], in blocks of height rows, 17 to 32;
 // colScale and colSum are read for whole panels of 32 columns, a for whole blocks, the panels of b, ldb bytes apart, for whole steps;
 // a step is 64 bytes of a row of a and 16 groups of b. ldc, also that of residual, in elements, lda in bytes. sums is room for 1024 numbers.
+// zero holds each number z, 0 to 255, as z + z<<23; colSum is within 2²². then is what to prefetch during the last panel.
 //
 //go:noescape
-func gemmInt8AMX(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps int, rows int, height int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, sums *int32)
+func gemmInt8AMX(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps int, rows int, height int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, sums *int32, then uintptr)
 
 // gemmInt8AMXSingle writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], in blocks of height rows, 1 to 16;
 // colScale and colSum are read for whole panels of 32 columns, a for whole blocks, the panels of b, ldb bytes apart, for whole steps;
 // a step is 64 bytes of a row of a and 16 groups of b. ldc, also that of residual, in elements, lda in bytes. sums is room for 1024 numbers.
+// zero holds each number z, 0 to 255, as z + z<<23; colSum is within 2²². then is what to prefetch during the last panel.
 //
 //go:noescape
-func gemmInt8AMXSingle(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps int, rows int, height int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, sums *int32)
+func gemmInt8AMXSingle(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps int, rows int, height int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, sums *int32, then uintptr)
 
 // ceilingAMX runs loops x 6 TDPBUSD of 16384 products.
 func ceilingAMX(loops int)

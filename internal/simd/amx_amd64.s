@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gemmInt8AMX(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps int, rows int, height int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, sums *int32)
-// Requires: AMX-INT8, AMX-TILE, AVX, AVX512F, BMI2, CMOV
-TEXT ·gemmInt8AMX(SB), NOSPLIT, $8-136
+// func gemmInt8AMX(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps int, rows int, height int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, sums *int32, then uintptr)
+// Requires: AMX-INT8, AMX-TILE, AVX, AVX512F, AVX512_VNNI, BMI2, CMOV, MMX+
+TEXT ·gemmInt8AMX(SB), NOSPLIT, $24-144
 	LEAQ amxShapes<>-64(SB), R8
 	MOVQ height+64(FP), AX
 	SHLQ $0x06, AX
@@ -17,14 +17,14 @@ TEXT ·gemmInt8AMX(SB), NOSPLIT, $8-136
 	WORD   $0x2004
 	MOVQ   lda+24(FP), R11
 	MOVQ   $0x00000080, R12
-	MOVQ   ldc+8(FP), CX
-	SHLQ   $0x02, CX
-	XORQ   AX, AX
-	XORQ   DX, DX
-	XORQ   BX, BX
+	MOVQ   ldc+8(FP), BX
+	SHLQ   $0x02, BX
+	XORQ   CX, CX
 	XORQ   SI, SI
 	XORQ   DI, DI
 	XORQ   R13, R13
+	XORQ   R14, R14
+	XORQ   R15, R15
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -33,6 +33,13 @@ TEXT ·gemmInt8AMX(SB), NOSPLIT, $8-136
 	VPXORQ Z5, Z5, Z5
 	KXORW  K1, K1, K1
 	KXORW  K2, K2, K2
+	MOVQ   height+64(FP), AX
+	MOVQ   steps+48(FP), R8
+	ADDQ   R8, AX
+	DECQ   AX
+	XORQ   DX, DX
+	DIVQ   R8
+	MOVQ   AX, 8(SP)
 
 panel:
 	MOVQ $0x00000000, (SP)
@@ -53,17 +60,30 @@ block:
 	// TILEZERO T3
 	LONG  $0x497be2c4
 	BYTE  $0xd8
-	MOVQ  (SP), R9
-	IMULQ R11, R9
+	MOVQ  (SP), AX
+	IMULQ R11, AX
 	MOVQ  a+16(FP), R8
-	ADDQ  R9, R8
+	ADDQ  AX, R8
 	MOVQ  b+32(FP), R10
-	MOVQ  steps+48(FP), R14
 	MOVQ  height+64(FP), R9
 	INCQ  R9
 	SHRQ  $0x01, R9
 	IMULQ R11, R9
 	ADDQ  R8, R9
+	MOVQ  ldb+40(FP), DX
+	ADDQ  R10, DX
+	CMPQ  cols+72(FP), $0x20
+	JGT   inside
+	MOVQ  then+136(FP), DX
+
+inside:
+	CMPQ (SP), $0x00
+	JEQ  half
+	ADDQ $0x00000400, DX
+
+half:
+	MOVQ steps+48(FP), AX
+	MOVQ AX, 16(SP)
 
 step:
 	// TILELOADD (R8)(R11*1), T4
@@ -88,266 +108,114 @@ step:
 	WORD $0x192c
 
 	// TDPBUSD T7, T4, T1
-	LONG $0x5e41e2c4
-	BYTE $0xcc
-	ADDQ $0x40, R8
-	ADDQ $0x40, R9
-	ADDQ $0x00000800, R10
+	LONG       $0x5e41e2c4
+	BYTE       $0xcc
+	ADDQ       $0x40, R8
+	ADDQ       $0x40, R9
+	ADDQ       $0x00000800, R10
+	PREFETCHT0 (DX)
+	PREFETCHT0 64(DX)
+	PREFETCHT0 128(DX)
+	PREFETCHT0 192(DX)
+	PREFETCHT0 256(DX)
+	PREFETCHT0 320(DX)
+	PREFETCHT0 384(DX)
+	PREFETCHT0 448(DX)
+	PREFETCHT0 512(DX)
+	PREFETCHT0 576(DX)
+	PREFETCHT0 640(DX)
+	PREFETCHT0 704(DX)
+	PREFETCHT0 768(DX)
+	PREFETCHT0 832(DX)
+	PREFETCHT0 896(DX)
+	PREFETCHT0 960(DX)
+	ADDQ       $0x00000800, DX
 
 	// TDPBUSD T6, T5, T2
 	LONG $0x5e49e2c4
 	BYTE $0xd5
 
 	// TDPBUSD T7, T5, T3
-	LONG         $0x5e41e2c4
-	BYTE         $0xdd
-	TESTQ        R13, R13
-	JZ           odd1
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z9, Z7, Z7
-	VMULPS       Z1, Z7, Z7
-	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain2
-	VMOVUPS.Z    (DX), K1, Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
-	VADDPS       Z8, Z7, Z7
-	ADDQ         CX, DX
-
-plain2:
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	ADDQ         $0x04, SI
-	ADDQ         $0x04, BX
-	ADDQ         R12, DI
-	DECQ         R13
-	TESTQ        R13, R13
-	JZ           odd1
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z9, Z7, Z7
-	VMULPS       Z1, Z7, Z7
-	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain3
-	VMOVUPS.Z    (DX), K1, Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
-	VADDPS       Z8, Z7, Z7
-	ADDQ         CX, DX
-
-plain3:
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	ADDQ         $0x04, SI
-	ADDQ         $0x04, BX
-	ADDQ         R12, DI
-	DECQ         R13
-	TESTQ        R13, R13
-	JZ           odd1
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z9, Z7, Z7
-	VMULPS       Z1, Z7, Z7
-	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain4
-	VMOVUPS.Z    (DX), K1, Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
-	VADDPS       Z8, Z7, Z7
-	ADDQ         CX, DX
-
-plain4:
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	ADDQ         $0x04, SI
-	ADDQ         $0x04, BX
-	ADDQ         R12, DI
-	DECQ         R13
-	TESTQ        R13, R13
-	JZ           odd1
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z9, Z7, Z7
-	VMULPS       Z1, Z7, Z7
-	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain5
-	VMOVUPS.Z    (DX), K1, Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
-	VADDPS       Z8, Z7, Z7
-	ADDQ         CX, DX
-
-plain5:
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	ADDQ         $0x04, SI
-	ADDQ         $0x04, BX
-	ADDQ         R12, DI
-	DECQ         R13
-	TESTQ        R13, R13
-	JZ           odd1
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z9, Z7, Z7
-	VMULPS       Z1, Z7, Z7
-	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain6
-	VMOVUPS.Z    (DX), K1, Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
-	VADDPS       Z8, Z7, Z7
-	ADDQ         CX, DX
-
-plain6:
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	ADDQ         $0x04, SI
-	ADDQ         $0x04, BX
-	ADDQ         R12, DI
-	DECQ         R13
-	TESTQ        R13, R13
-	JZ           odd1
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z9, Z7, Z7
-	VMULPS       Z1, Z7, Z7
-	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain7
-	VMOVUPS.Z    (DX), K1, Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
-	VADDPS       Z8, Z7, Z7
-	ADDQ         CX, DX
-
-plain7:
-	VMOVUPS Z6, K1, (AX)
-	VMOVUPS Z7, K2, 64(AX)
-	ADDQ    CX, AX
-	ADDQ    $0x04, SI
-	ADDQ    $0x04, BX
-	ADDQ    R12, DI
-	DECQ    R13
+	LONG $0x5e41e2c4
+	BYTE $0xdd
+	MOVQ 8(SP), AX
 
 odd1:
-	DECQ R14
-	JNZ  step
-
-last8:
-	TESTQ        R13, R13
-	JZ           last9
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
+	TESTQ        R15, R15
+	JZ           odd2
+	VPBROADCASTD (R13), Z8
+	VBROADCASTSS (DI), Z9
+	VMOVDQU32    (R14), Z6
+	VPDPWSSD     Z2, Z8, Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z9, Z6, Z6
 	VMULPS       Z0, Z6, Z6
 	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
+	VMOVDQU32    64(R14), Z7
+	VPDPWSSD     Z3, Z8, Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z1, Z7, Z7
 	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain10
-	VMOVUPS.Z    (DX), K1, Z8
+	TESTQ        SI, SI
+	JZ           plain3
+	VMOVUPS.Z    (SI), K1, Z8
 	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
+	VMOVUPS.Z    64(SI), K2, Z8
 	VADDPS       Z8, Z7, Z7
-	ADDQ         CX, DX
+	ADDQ         BX, SI
 
-plain10:
-	VMOVUPS Z6, K1, (AX)
-	VMOVUPS Z7, K2, 64(AX)
-	ADDQ    CX, AX
-	ADDQ    $0x04, SI
-	ADDQ    $0x04, BX
-	ADDQ    R12, DI
-	DECQ    R13
-	JMP     last8
+plain3:
+	VMOVUPS Z6, K1, (CX)
+	VMOVUPS Z7, K2, 64(CX)
+	ADDQ    BX, CX
+	ADDQ    $0x04, R13
+	ADDQ    $0x04, DI
+	ADDQ    R12, R14
+	DECQ    R15
+	DECQ    AX
+	JNZ     odd1
 
-last9:
+odd2:
+	DECQ 16(SP)
+	JNZ  step
+
+last4:
+	TESTQ        R15, R15
+	JZ           last5
+	VPBROADCASTD (R13), Z8
+	VBROADCASTSS (DI), Z9
+	VMOVDQU32    (R14), Z6
+	VPDPWSSD     Z2, Z8, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VADDPS       Z4, Z6, Z6
+	VMOVDQU32    64(R14), Z7
+	VPDPWSSD     Z3, Z8, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       Z9, Z7, Z7
+	VMULPS       Z1, Z7, Z7
+	VADDPS       Z5, Z7, Z7
+	TESTQ        SI, SI
+	JZ           plain6
+	VMOVUPS.Z    (SI), K1, Z8
+	VADDPS       Z8, Z6, Z6
+	VMOVUPS.Z    64(SI), K2, Z8
+	VADDPS       Z8, Z7, Z7
+	ADDQ         BX, SI
+
+plain6:
+	VMOVUPS Z6, K1, (CX)
+	VMOVUPS Z7, K2, 64(CX)
+	ADDQ    BX, CX
+	ADDQ    $0x04, R13
+	ADDQ    $0x04, DI
+	ADDQ    R12, R14
+	DECQ    R15
+	JMP     last4
+
+last5:
 	MOVQ sums+128(FP), R8
 	MOVQ height+64(FP), R9
 	INCQ R9
@@ -372,72 +240,83 @@ last9:
 	LONG    $0x4b7a82c4
 	WORD    $0x215c
 	BYTE    $0x40
-	MOVQ    height+64(FP), AX
-	MOVQ    (SP), R8
-	MOVQ    rows+56(FP), R13
-	SUBQ    R8, R13
-	CMPQ    R13, AX
-	CMOVQGT AX, R13
-	MOVQ    sums+128(FP), DI
-	MOVQ    scale+80(FP), BX
-	LEAQ    (BX)(R8*4), BX
-	MOVQ    zero+88(FP), SI
-	LEAQ    (SI)(R8*4), SI
-	IMULQ   CX, R8
-	MOVQ    c+0(FP), AX
-	ADDQ    R8, AX
-	MOVQ    residual+120(FP), DX
-	TESTQ   DX, DX
+	MOVQ    height+64(FP), CX
+	MOVQ    (SP), AX
+	MOVQ    rows+56(FP), R15
+	SUBQ    AX, R15
+	CMPQ    R15, CX
+	CMOVQGT CX, R15
+	MOVQ    sums+128(FP), R14
+	MOVQ    scale+80(FP), DI
+	LEAQ    (DI)(AX*4), DI
+	MOVQ    zero+88(FP), R13
+	LEAQ    (R13)(AX*4), R13
+	IMULQ   BX, AX
+	MOVQ    c+0(FP), CX
+	ADDQ    AX, CX
+	MOVQ    residual+120(FP), SI
+	TESTQ   SI, SI
 	JZ      alone
-	ADDQ    R8, DX
+	ADDQ    AX, SI
 
 alone:
-	MOVQ      cols+72(FP), R8
-	SUBQ      $0x00, R8
-	MOVQ      $0x00000000, R9
-	CMPQ      R8, R9
-	CMOVQLT   R9, R8
-	MOVQ      $0x00000010, R9
-	CMPQ      R8, R9
-	CMOVQGT   R9, R8
-	MOVL      $0xffffffff, R9
-	BZHIL     R8, R9, R9
-	KMOVW     R9, K1
-	MOVQ      cols+72(FP), R8
-	SUBQ      $0x10, R8
-	MOVQ      $0x00000000, R9
-	CMPQ      R8, R9
-	CMOVQLT   R9, R8
-	MOVQ      $0x00000010, R9
-	CMPQ      R8, R9
-	CMOVQGT   R9, R8
-	MOVL      $0xffffffff, R9
-	BZHIL     R8, R9, R9
-	KMOVW     R9, K2
+	MOVQ      cols+72(FP), AX
+	SUBQ      $0x00, AX
+	MOVQ      $0x00000000, DX
+	CMPQ      AX, DX
+	CMOVQLT   DX, AX
+	MOVQ      $0x00000010, DX
+	CMPQ      AX, DX
+	CMOVQGT   DX, AX
+	MOVL      $0xffffffff, DX
+	BZHIL     AX, DX, DX
+	KMOVW     DX, K1
+	MOVQ      cols+72(FP), AX
+	SUBQ      $0x10, AX
+	MOVQ      $0x00000000, DX
+	CMPQ      AX, DX
+	CMOVQLT   DX, AX
+	MOVQ      $0x00000010, DX
+	CMPQ      AX, DX
+	CMOVQGT   DX, AX
+	MOVL      $0xffffffff, DX
+	BZHIL     AX, DX, DX
+	KMOVW     DX, K2
 	KMOVW     K1, K1
 	KMOVW     K2, K2
-	MOVQ      colScale+96(FP), R8
-	MOVQ      colSum+104(FP), R9
-	MOVQ      bias+112(FP), R10
-	VMOVUPS   (R8), Z0
-	VMOVDQU32 (R9), Z2
+	MOVQ      colScale+96(FP), AX
+	MOVQ      colSum+104(FP), DX
+	MOVQ      bias+112(FP), R8
+	VMOVDQU32 c0000007f<>+0(SB), Z5
+	VMOVUPS   (AX), Z0
+	VPXORQ    Z2, Z2, Z2
+	VPSUBD    (DX), Z2, Z2
+	VPANDD    Z5, Z2, Z1
+	VPSRAD    $0x07, Z2, Z2
+	VPSLLD    $0x10, Z2, Z2
+	VPORD     Z1, Z2, Z2
 	VMOVUPS   c80000000<>+0(SB), Z4
-	VMOVUPS   64(R8), Z1
-	VMOVDQU32 64(R9), Z3
+	VMOVUPS   64(AX), Z1
+	VPXORQ    Z3, Z3, Z3
+	VPSUBD    64(DX), Z3, Z3
+	VPANDD    Z5, Z3, Z5
+	VPSRAD    $0x07, Z3, Z3
+	VPSLLD    $0x10, Z3, Z3
+	VPORD     Z5, Z3, Z3
 	VMOVUPS   c80000000<>+0(SB), Z5
-	TESTQ     R10, R10
+	TESTQ     R8, R8
 	JZ        unbiased
-	VMOVUPS.Z (R10), K1, Z4
-	VMOVUPS.Z 64(R10), K2, Z5
+	VMOVUPS.Z (R8), K1, Z4
+	VMOVUPS.Z 64(R8), K2, Z5
 
 unbiased:
-	MOVQ height+64(FP), R8
-	ADDQ (SP), R8
-	MOVQ R8, (SP)
-	CMPQ R8, rows+56(FP)
+	MOVQ height+64(FP), AX
+	ADDQ (SP), AX
+	MOVQ AX, (SP)
+	CMPQ AX, rows+56(FP)
 	JLT  block
-	MOVQ ldb+40(FP), R8
-	ADDQ R8, b+32(FP)
+	MOVQ ldb+40(FP), AX
+	ADDQ AX, b+32(FP)
 	SUBQ $-128, c+0(FP)
 	SUBQ $-128, colScale+96(FP)
 	SUBQ $-128, colSum+104(FP)
@@ -454,44 +333,42 @@ noresidual:
 	SUBQ $0x20, cols+72(FP)
 	JGT  panel
 
-rest11:
-	TESTQ        R13, R13
-	JZ           rest12
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
+rest7:
+	TESTQ        R15, R15
+	JZ           rest8
+	VPBROADCASTD (R13), Z8
+	VBROADCASTSS (DI), Z9
+	VMOVDQU32    (R14), Z6
+	VPDPWSSD     Z2, Z8, Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z9, Z6, Z6
 	VMULPS       Z0, Z6, Z6
 	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
+	VMOVDQU32    64(R14), Z7
+	VPDPWSSD     Z3, Z8, Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z1, Z7, Z7
 	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain13
-	VMOVUPS.Z    (DX), K1, Z8
+	TESTQ        SI, SI
+	JZ           plain9
+	VMOVUPS.Z    (SI), K1, Z8
 	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
+	VMOVUPS.Z    64(SI), K2, Z8
 	VADDPS       Z8, Z7, Z7
-	ADDQ         CX, DX
+	ADDQ         BX, SI
 
-plain13:
-	VMOVUPS Z6, K1, (AX)
-	VMOVUPS Z7, K2, 64(AX)
-	ADDQ    CX, AX
-	ADDQ    $0x04, SI
-	ADDQ    $0x04, BX
-	ADDQ    R12, DI
-	DECQ    R13
-	JMP     rest11
+plain9:
+	VMOVUPS Z6, K1, (CX)
+	VMOVUPS Z7, K2, 64(CX)
+	ADDQ    BX, CX
+	ADDQ    $0x04, R13
+	ADDQ    $0x04, DI
+	ADDQ    R12, R14
+	DECQ    R15
+	JMP     rest7
 
-rest12:
+rest8:
 	// TILERELEASE
 	LONG $0x4978e2c4
 	BYTE $0xc0
@@ -756,6 +633,24 @@ DATA amxShapes<>+2032(SB)/8, $0x1010101010101010
 DATA amxShapes<>+2040(SB)/8, $0x0000000000000000
 GLOBL amxShapes<>(SB), RODATA|NOPTR, $2048
 
+DATA c0000007f<>+0(SB)/4, $0x0000007f
+DATA c0000007f<>+4(SB)/4, $0x0000007f
+DATA c0000007f<>+8(SB)/4, $0x0000007f
+DATA c0000007f<>+12(SB)/4, $0x0000007f
+DATA c0000007f<>+16(SB)/4, $0x0000007f
+DATA c0000007f<>+20(SB)/4, $0x0000007f
+DATA c0000007f<>+24(SB)/4, $0x0000007f
+DATA c0000007f<>+28(SB)/4, $0x0000007f
+DATA c0000007f<>+32(SB)/4, $0x0000007f
+DATA c0000007f<>+36(SB)/4, $0x0000007f
+DATA c0000007f<>+40(SB)/4, $0x0000007f
+DATA c0000007f<>+44(SB)/4, $0x0000007f
+DATA c0000007f<>+48(SB)/4, $0x0000007f
+DATA c0000007f<>+52(SB)/4, $0x0000007f
+DATA c0000007f<>+56(SB)/4, $0x0000007f
+DATA c0000007f<>+60(SB)/4, $0x0000007f
+GLOBL c0000007f<>(SB), RODATA|NOPTR, $64
+
 DATA c80000000<>+0(SB)/4, $0x80000000
 DATA c80000000<>+4(SB)/4, $0x80000000
 DATA c80000000<>+8(SB)/4, $0x80000000
@@ -774,9 +669,9 @@ DATA c80000000<>+56(SB)/4, $0x80000000
 DATA c80000000<>+60(SB)/4, $0x80000000
 GLOBL c80000000<>(SB), RODATA|NOPTR, $64
 
-// func gemmInt8AMXSingle(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps int, rows int, height int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, sums *int32)
-// Requires: AMX-INT8, AMX-TILE, AVX, AVX512F, BMI2, CMOV
-TEXT ·gemmInt8AMXSingle(SB), NOSPLIT, $8-136
+// func gemmInt8AMXSingle(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps int, rows int, height int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, sums *int32, then uintptr)
+// Requires: AMX-INT8, AMX-TILE, AVX, AVX512F, AVX512_VNNI, BMI2, CMOV, MMX+
+TEXT ·gemmInt8AMXSingle(SB), NOSPLIT, $24-144
 	LEAQ amxShapes<>-64(SB), R8
 	MOVQ height+64(FP), AX
 	SHLQ $0x06, AX
@@ -787,14 +682,14 @@ TEXT ·gemmInt8AMXSingle(SB), NOSPLIT, $8-136
 	WORD   $0x2004
 	MOVQ   lda+24(FP), R11
 	MOVQ   $0x00000080, R12
-	MOVQ   ldc+8(FP), AX
-	SHLQ   $0x02, AX
-	XORQ   CX, CX
-	XORQ   DX, DX
+	MOVQ   ldc+8(FP), CX
+	SHLQ   $0x02, CX
 	XORQ   BX, BX
 	XORQ   SI, SI
 	XORQ   DI, DI
 	XORQ   R9, R9
+	XORQ   R13, R13
+	XORQ   R14, R14
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -803,6 +698,13 @@ TEXT ·gemmInt8AMXSingle(SB), NOSPLIT, $8-136
 	VPXORQ Z5, Z5, Z5
 	KXORW  K1, K1, K1
 	KXORW  K2, K2, K2
+	MOVQ   height+64(FP), AX
+	MOVQ   steps+48(FP), R8
+	ADDQ   R8, AX
+	DECQ   AX
+	XORQ   DX, DX
+	DIVQ   R8
+	MOVQ   AX, 8(SP)
 
 panel:
 	MOVQ $0x00000000, (SP)
@@ -823,12 +725,25 @@ block:
 	// TILEZERO T3
 	LONG  $0x497be2c4
 	BYTE  $0xd8
-	MOVQ  (SP), R10
-	IMULQ R11, R10
+	MOVQ  (SP), AX
+	IMULQ R11, AX
 	MOVQ  a+16(FP), R8
-	ADDQ  R10, R8
+	ADDQ  AX, R8
 	MOVQ  b+32(FP), R10
-	MOVQ  steps+48(FP), R13
+	MOVQ  ldb+40(FP), DX
+	ADDQ  R10, DX
+	CMPQ  cols+72(FP), $0x20
+	JGT   inside
+	MOVQ  then+136(FP), DX
+
+inside:
+	CMPQ (SP), $0x00
+	JEQ  half
+	ADDQ $0x00000400, DX
+
+half:
+	MOVQ steps+48(FP), AX
+	MOVQ AX, 16(SP)
 
 step:
 	// TILELOADD (R8)(R11*1), T4
@@ -849,119 +764,66 @@ step:
 	BYTE $0xc4
 
 	// TDPBUSD T7, T4, T1
-	LONG         $0x5e41e2c4
-	BYTE         $0xcc
-	TESTQ        R9, R9
-	JZ           even14
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPADDD       2048(DI), Z6, Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
+	LONG       $0x5e41e2c4
+	BYTE       $0xcc
+	PREFETCHT0 (DX)
+	PREFETCHT0 64(DX)
+	PREFETCHT0 128(DX)
+	PREFETCHT0 192(DX)
+	PREFETCHT0 256(DX)
+	PREFETCHT0 320(DX)
+	PREFETCHT0 384(DX)
+	PREFETCHT0 448(DX)
+	PREFETCHT0 512(DX)
+	PREFETCHT0 576(DX)
+	PREFETCHT0 640(DX)
+	PREFETCHT0 704(DX)
+	PREFETCHT0 768(DX)
+	PREFETCHT0 832(DX)
+	PREFETCHT0 896(DX)
+	PREFETCHT0 960(DX)
+	MOVQ       8(SP), AX
+
+even10:
+	TESTQ        R14, R14
+	JZ           even11
+	VPBROADCASTD (R9), Z8
+	VBROADCASTSS (DI), Z9
+	VMOVDQU32    (R13), Z6
+	VPADDD       2048(R13), Z6, Z6
+	VPDPWSSD     Z2, Z8, Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z9, Z6, Z6
 	VMULPS       Z0, Z6, Z6
 	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPADDD       2112(DI), Z7, Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
+	VMOVDQU32    64(R13), Z7
+	VPADDD       2112(R13), Z7, Z7
+	VPDPWSSD     Z3, Z8, Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z1, Z7, Z7
 	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain15
-	VMOVUPS.Z    (DX), K1, Z8
+	TESTQ        SI, SI
+	JZ           plain12
+	VMOVUPS.Z    (SI), K1, Z8
 	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
+	VMOVUPS.Z    64(SI), K2, Z8
 	VADDPS       Z8, Z7, Z7
-	ADDQ         AX, DX
+	ADDQ         CX, SI
 
-plain15:
-	VMOVUPS      Z6, K1, (CX)
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         AX, CX
-	ADDQ         $0x04, SI
-	ADDQ         $0x04, BX
-	ADDQ         R12, DI
-	DECQ         R9
-	TESTQ        R9, R9
-	JZ           even14
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPADDD       2048(DI), Z6, Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPADDD       2112(DI), Z7, Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z9, Z7, Z7
-	VMULPS       Z1, Z7, Z7
-	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain16
-	VMOVUPS.Z    (DX), K1, Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
-	VADDPS       Z8, Z7, Z7
-	ADDQ         AX, DX
+plain12:
+	VMOVUPS Z6, K1, (BX)
+	VMOVUPS Z7, K2, 64(BX)
+	ADDQ    CX, BX
+	ADDQ    $0x04, R9
+	ADDQ    $0x04, DI
+	ADDQ    R12, R13
+	DECQ    R14
+	DECQ    AX
+	JNZ     even10
 
-plain16:
-	VMOVUPS      Z6, K1, (CX)
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         AX, CX
-	ADDQ         $0x04, SI
-	ADDQ         $0x04, BX
-	ADDQ         R12, DI
-	DECQ         R9
-	TESTQ        R9, R9
-	JZ           even14
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPADDD       2048(DI), Z6, Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPADDD       2112(DI), Z7, Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z9, Z7, Z7
-	VMULPS       Z1, Z7, Z7
-	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain17
-	VMOVUPS.Z    (DX), K1, Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
-	VADDPS       Z8, Z7, Z7
-	ADDQ         AX, DX
-
-plain17:
-	VMOVUPS Z6, K1, (CX)
-	VMOVUPS Z7, K2, 64(CX)
-	ADDQ    AX, CX
-	ADDQ    $0x04, SI
-	ADDQ    $0x04, BX
-	ADDQ    R12, DI
-	DECQ    R9
-
-even14:
-	DECQ R13
+even11:
+	DECQ 16(SP)
 	JZ   multiplied
 
 	// TILELOADD 64(R8)(R11*1), T5
@@ -975,173 +837,119 @@ even14:
 	WORD $0x0000
 
 	// TILELOADD 2112(R10)(R12*1), T7
-	LONG $0x4b7b82c4
-	LONG $0x084022bc
-	WORD $0x0000
-	ADDQ $0x00000080, R8
-	ADDQ $0x00001000, R10
+	LONG       $0x4b7b82c4
+	LONG       $0x084022bc
+	WORD       $0x0000
+	ADDQ       $0x00000080, R8
+	ADDQ       $0x00001000, R10
+	PREFETCHT0 2048(DX)
+	PREFETCHT0 2112(DX)
+	PREFETCHT0 2176(DX)
+	PREFETCHT0 2240(DX)
+	PREFETCHT0 2304(DX)
+	PREFETCHT0 2368(DX)
+	PREFETCHT0 2432(DX)
+	PREFETCHT0 2496(DX)
+	PREFETCHT0 2560(DX)
+	PREFETCHT0 2624(DX)
+	PREFETCHT0 2688(DX)
+	PREFETCHT0 2752(DX)
+	PREFETCHT0 2816(DX)
+	PREFETCHT0 2880(DX)
+	PREFETCHT0 2944(DX)
+	PREFETCHT0 3008(DX)
+	ADDQ       $0x00001000, DX
 
 	// TDPBUSD T6, T5, T2
 	LONG $0x5e49e2c4
 	BYTE $0xd5
 
 	// TDPBUSD T7, T5, T3
-	LONG         $0x5e41e2c4
-	BYTE         $0xdd
-	TESTQ        R9, R9
-	JZ           odd18
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPADDD       2048(DI), Z6, Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
+	LONG $0x5e41e2c4
+	BYTE $0xdd
+	MOVQ 8(SP), AX
+
+odd13:
+	TESTQ        R14, R14
+	JZ           odd14
+	VPBROADCASTD (R9), Z8
+	VBROADCASTSS (DI), Z9
+	VMOVDQU32    (R13), Z6
+	VPADDD       2048(R13), Z6, Z6
+	VPDPWSSD     Z2, Z8, Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z9, Z6, Z6
 	VMULPS       Z0, Z6, Z6
 	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPADDD       2112(DI), Z7, Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
+	VMOVDQU32    64(R13), Z7
+	VPADDD       2112(R13), Z7, Z7
+	VPDPWSSD     Z3, Z8, Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z1, Z7, Z7
 	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain19
-	VMOVUPS.Z    (DX), K1, Z8
+	TESTQ        SI, SI
+	JZ           plain15
+	VMOVUPS.Z    (SI), K1, Z8
 	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
+	VMOVUPS.Z    64(SI), K2, Z8
 	VADDPS       Z8, Z7, Z7
-	ADDQ         AX, DX
+	ADDQ         CX, SI
 
-plain19:
-	VMOVUPS      Z6, K1, (CX)
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         AX, CX
-	ADDQ         $0x04, SI
-	ADDQ         $0x04, BX
-	ADDQ         R12, DI
-	DECQ         R9
-	TESTQ        R9, R9
-	JZ           odd18
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPADDD       2048(DI), Z6, Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPADDD       2112(DI), Z7, Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z9, Z7, Z7
-	VMULPS       Z1, Z7, Z7
-	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain20
-	VMOVUPS.Z    (DX), K1, Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
-	VADDPS       Z8, Z7, Z7
-	ADDQ         AX, DX
+plain15:
+	VMOVUPS Z6, K1, (BX)
+	VMOVUPS Z7, K2, 64(BX)
+	ADDQ    CX, BX
+	ADDQ    $0x04, R9
+	ADDQ    $0x04, DI
+	ADDQ    R12, R13
+	DECQ    R14
+	DECQ    AX
+	JNZ     odd13
 
-plain20:
-	VMOVUPS      Z6, K1, (CX)
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         AX, CX
-	ADDQ         $0x04, SI
-	ADDQ         $0x04, BX
-	ADDQ         R12, DI
-	DECQ         R9
-	TESTQ        R9, R9
-	JZ           odd18
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPADDD       2048(DI), Z6, Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPADDD       2112(DI), Z7, Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z9, Z7, Z7
-	VMULPS       Z1, Z7, Z7
-	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain21
-	VMOVUPS.Z    (DX), K1, Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
-	VADDPS       Z8, Z7, Z7
-	ADDQ         AX, DX
-
-plain21:
-	VMOVUPS Z6, K1, (CX)
-	VMOVUPS Z7, K2, 64(CX)
-	ADDQ    AX, CX
-	ADDQ    $0x04, SI
-	ADDQ    $0x04, BX
-	ADDQ    R12, DI
-	DECQ    R9
-
-odd18:
-	DECQ R13
+odd14:
+	DECQ 16(SP)
 	JNZ  step
 
 multiplied:
-last22:
-	TESTQ        R9, R9
-	JZ           last23
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPADDD       2048(DI), Z6, Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
+last16:
+	TESTQ        R14, R14
+	JZ           last17
+	VPBROADCASTD (R9), Z8
+	VBROADCASTSS (DI), Z9
+	VMOVDQU32    (R13), Z6
+	VPADDD       2048(R13), Z6, Z6
+	VPDPWSSD     Z2, Z8, Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z9, Z6, Z6
 	VMULPS       Z0, Z6, Z6
 	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPADDD       2112(DI), Z7, Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
+	VMOVDQU32    64(R13), Z7
+	VPADDD       2112(R13), Z7, Z7
+	VPDPWSSD     Z3, Z8, Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z1, Z7, Z7
 	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain24
-	VMOVUPS.Z    (DX), K1, Z8
+	TESTQ        SI, SI
+	JZ           plain18
+	VMOVUPS.Z    (SI), K1, Z8
 	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
+	VMOVUPS.Z    64(SI), K2, Z8
 	VADDPS       Z8, Z7, Z7
-	ADDQ         AX, DX
+	ADDQ         CX, SI
 
-plain24:
-	VMOVUPS Z6, K1, (CX)
-	VMOVUPS Z7, K2, 64(CX)
-	ADDQ    AX, CX
-	ADDQ    $0x04, SI
-	ADDQ    $0x04, BX
-	ADDQ    R12, DI
-	DECQ    R9
-	JMP     last22
+plain18:
+	VMOVUPS Z6, K1, (BX)
+	VMOVUPS Z7, K2, 64(BX)
+	ADDQ    CX, BX
+	ADDQ    $0x04, R9
+	ADDQ    $0x04, DI
+	ADDQ    R12, R13
+	DECQ    R14
+	JMP     last16
 
-last23:
+last17:
 	MOVQ sums+128(FP), R8
 	LEAQ 2048(R8), R9
 
@@ -1162,72 +970,83 @@ last23:
 	LONG    $0x4b7a82c4
 	WORD    $0x215c
 	BYTE    $0x40
-	MOVQ    height+64(FP), CX
-	MOVQ    (SP), R8
-	MOVQ    rows+56(FP), R9
-	SUBQ    R8, R9
-	CMPQ    R9, CX
-	CMOVQGT CX, R9
-	MOVQ    sums+128(FP), DI
-	MOVQ    scale+80(FP), BX
-	LEAQ    (BX)(R8*4), BX
-	MOVQ    zero+88(FP), SI
-	LEAQ    (SI)(R8*4), SI
-	IMULQ   AX, R8
-	MOVQ    c+0(FP), CX
-	ADDQ    R8, CX
-	MOVQ    residual+120(FP), DX
-	TESTQ   DX, DX
+	MOVQ    height+64(FP), DX
+	MOVQ    (SP), AX
+	MOVQ    rows+56(FP), R14
+	SUBQ    AX, R14
+	CMPQ    R14, DX
+	CMOVQGT DX, R14
+	MOVQ    sums+128(FP), R13
+	MOVQ    scale+80(FP), DI
+	LEAQ    (DI)(AX*4), DI
+	MOVQ    zero+88(FP), R9
+	LEAQ    (R9)(AX*4), R9
+	IMULQ   CX, AX
+	MOVQ    c+0(FP), BX
+	ADDQ    AX, BX
+	MOVQ    residual+120(FP), SI
+	TESTQ   SI, SI
 	JZ      alone
-	ADDQ    R8, DX
+	ADDQ    AX, SI
 
 alone:
-	MOVQ      cols+72(FP), R8
-	SUBQ      $0x00, R8
-	MOVQ      $0x00000000, R10
-	CMPQ      R8, R10
-	CMOVQLT   R10, R8
-	MOVQ      $0x00000010, R10
-	CMPQ      R8, R10
-	CMOVQGT   R10, R8
-	MOVL      $0xffffffff, R10
-	BZHIL     R8, R10, R10
-	KMOVW     R10, K1
-	MOVQ      cols+72(FP), R8
-	SUBQ      $0x10, R8
-	MOVQ      $0x00000000, R10
-	CMPQ      R8, R10
-	CMOVQLT   R10, R8
-	MOVQ      $0x00000010, R10
-	CMPQ      R8, R10
-	CMOVQGT   R10, R8
-	MOVL      $0xffffffff, R10
-	BZHIL     R8, R10, R10
-	KMOVW     R10, K2
+	MOVQ      cols+72(FP), AX
+	SUBQ      $0x00, AX
+	MOVQ      $0x00000000, DX
+	CMPQ      AX, DX
+	CMOVQLT   DX, AX
+	MOVQ      $0x00000010, DX
+	CMPQ      AX, DX
+	CMOVQGT   DX, AX
+	MOVL      $0xffffffff, DX
+	BZHIL     AX, DX, DX
+	KMOVW     DX, K1
+	MOVQ      cols+72(FP), AX
+	SUBQ      $0x10, AX
+	MOVQ      $0x00000000, DX
+	CMPQ      AX, DX
+	CMOVQLT   DX, AX
+	MOVQ      $0x00000010, DX
+	CMPQ      AX, DX
+	CMOVQGT   DX, AX
+	MOVL      $0xffffffff, DX
+	BZHIL     AX, DX, DX
+	KMOVW     DX, K2
 	KMOVW     K1, K1
 	KMOVW     K2, K2
-	MOVQ      colScale+96(FP), R8
-	MOVQ      colSum+104(FP), R10
-	MOVQ      bias+112(FP), R13
-	VMOVUPS   (R8), Z0
-	VMOVDQU32 (R10), Z2
+	MOVQ      colScale+96(FP), AX
+	MOVQ      colSum+104(FP), DX
+	MOVQ      bias+112(FP), R8
+	VMOVDQU32 c0000007f<>+0(SB), Z5
+	VMOVUPS   (AX), Z0
+	VPXORQ    Z2, Z2, Z2
+	VPSUBD    (DX), Z2, Z2
+	VPANDD    Z5, Z2, Z1
+	VPSRAD    $0x07, Z2, Z2
+	VPSLLD    $0x10, Z2, Z2
+	VPORD     Z1, Z2, Z2
 	VMOVUPS   c80000000<>+0(SB), Z4
-	VMOVUPS   64(R8), Z1
-	VMOVDQU32 64(R10), Z3
+	VMOVUPS   64(AX), Z1
+	VPXORQ    Z3, Z3, Z3
+	VPSUBD    64(DX), Z3, Z3
+	VPANDD    Z5, Z3, Z5
+	VPSRAD    $0x07, Z3, Z3
+	VPSLLD    $0x10, Z3, Z3
+	VPORD     Z5, Z3, Z3
 	VMOVUPS   c80000000<>+0(SB), Z5
-	TESTQ     R13, R13
+	TESTQ     R8, R8
 	JZ        unbiased
-	VMOVUPS.Z (R13), K1, Z4
-	VMOVUPS.Z 64(R13), K2, Z5
+	VMOVUPS.Z (R8), K1, Z4
+	VMOVUPS.Z 64(R8), K2, Z5
 
 unbiased:
-	MOVQ height+64(FP), R8
-	ADDQ (SP), R8
-	MOVQ R8, (SP)
-	CMPQ R8, rows+56(FP)
+	MOVQ height+64(FP), AX
+	ADDQ (SP), AX
+	MOVQ AX, (SP)
+	CMPQ AX, rows+56(FP)
 	JLT  block
-	MOVQ ldb+40(FP), R8
-	ADDQ R8, b+32(FP)
+	MOVQ ldb+40(FP), AX
+	ADDQ AX, b+32(FP)
 	SUBQ $-128, c+0(FP)
 	SUBQ $-128, colScale+96(FP)
 	SUBQ $-128, colSum+104(FP)
@@ -1244,46 +1063,44 @@ noresidual:
 	SUBQ $0x20, cols+72(FP)
 	JGT  panel
 
-rest25:
-	TESTQ        R9, R9
-	JZ           rest26
-	VPBROADCASTD (SI), Z8
-	VBROADCASTSS (BX), Z9
-	VMOVDQU32    (DI), Z6
-	VPADDD       2048(DI), Z6, Z6
-	VPMULLD      Z2, Z8, Z7
-	VPSUBD       Z7, Z6, Z6
+rest19:
+	TESTQ        R14, R14
+	JZ           rest20
+	VPBROADCASTD (R9), Z8
+	VBROADCASTSS (DI), Z9
+	VMOVDQU32    (R13), Z6
+	VPADDD       2048(R13), Z6, Z6
+	VPDPWSSD     Z2, Z8, Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z9, Z6, Z6
 	VMULPS       Z0, Z6, Z6
 	VADDPS       Z4, Z6, Z6
-	VMOVDQU32    64(DI), Z7
-	VPADDD       2112(DI), Z7, Z7
-	VPMULLD      Z3, Z8, Z8
-	VPSUBD       Z8, Z7, Z7
+	VMOVDQU32    64(R13), Z7
+	VPADDD       2112(R13), Z7, Z7
+	VPDPWSSD     Z3, Z8, Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z1, Z7, Z7
 	VADDPS       Z5, Z7, Z7
-	TESTQ        DX, DX
-	JZ           plain27
-	VMOVUPS.Z    (DX), K1, Z8
+	TESTQ        SI, SI
+	JZ           plain21
+	VMOVUPS.Z    (SI), K1, Z8
 	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(DX), K2, Z8
+	VMOVUPS.Z    64(SI), K2, Z8
 	VADDPS       Z8, Z7, Z7
-	ADDQ         AX, DX
+	ADDQ         CX, SI
 
-plain27:
-	VMOVUPS Z6, K1, (CX)
-	VMOVUPS Z7, K2, 64(CX)
-	ADDQ    AX, CX
-	ADDQ    $0x04, SI
-	ADDQ    $0x04, BX
-	ADDQ    R12, DI
-	DECQ    R9
-	JMP     rest25
+plain21:
+	VMOVUPS Z6, K1, (BX)
+	VMOVUPS Z7, K2, 64(BX)
+	ADDQ    CX, BX
+	ADDQ    $0x04, R9
+	ADDQ    $0x04, DI
+	ADDQ    R12, R13
+	DECQ    R14
+	JMP     rest19
 
-rest26:
+rest20:
 	// TILERELEASE
 	LONG $0x4978e2c4
 	BYTE $0xc0

@@ -70,3 +70,30 @@ func TestTilesSame(t *testing.T) {
 		}
 	}
 }
+
+// TestTilesDeepest has the largest sums of weights that the kernels take apart, of both signs, and rows that lie below zero but for one
+// element, so that the zero is 255: the product without it is far from the one with it.
+func TestTilesDeepest(t *testing.T) {
+	const rows, out = 17, 4
+	for _, in := range []int{amxDeepest - 1, amxDeepest, amxDeepest + 1} {
+		w, x := make([]float32, out*in), make([]float32, rows*in)
+		for i := range w {
+			w[i] = 1 - float32(i/in%2)*2
+		}
+		for i := range x {
+			x[i] = -float32(i%7) - 1
+		}
+		m := PackInt8(w, out, in)
+		var want, got [rows * out]float32
+		use(t, Go)
+		m.Mul(want[:], x, rows, Epilogue{})
+		throughTiles(t, func(*testing.T) {
+			m.Mul(got[:], x, rows, Epilogue{})
+			for i, v := range got {
+				if far(v, float64(want[i]), math.Abs(float64(want[i])), 1e-6) {
+					t.Fatalf("in=%d: dst[%d,%d] = %v, want %v", in, i/out, i%out, v, want[i])
+				}
+			}
+		})
+	}
+}

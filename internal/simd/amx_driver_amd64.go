@@ -16,6 +16,9 @@ const (
 	// which takes as long as ten products of tiles, not to matter; small enough for an activation to find it in the first-level cache.
 	amxRows = 64
 	amxCols = 4 * panelWidth
+
+	// amxDeepest is the number of input channels up to which the kernels can take a sum of weights apart into two words.
+	amxDeepest = 1 << 15
 )
 
 // amxLeast is the least number of rows for which tiles are used. From six rows on a product alone is faster, but a whole short query is not:
@@ -24,14 +27,17 @@ var amxLeast = 16
 
 // tiled says whether the product of rows rows goes through AMX's tiles. An activation before a residual, which no encoder has, does not.
 func (m *MatrixInt8) tiled(rows int, e Epilogue) bool {
-	return active >= AMX && rows >= amxLeast && (e.Act == Identity || e.Residual == nil)
+	return active >= AMX && rows >= amxLeast && m.in <= amxDeepest && (e.Act == Identity || e.Residual == nil)
 }
 
 // tiles prepares rows rows for tiles: it clears what lies behind the in bytes of each row up to width, because it meets weights of other
-// channels.
+// channels, and puts the zero of each row beside its 128-fold, which is what the kernels multiply the halves of a sum of weights by.
 func (q *rowsInt8) tiles(rows, in, width int) {
 	for r := range rows {
-		clear(q.data[r*width+in : (r+1)*width])
+		if in < width {
+			clear(q.data[r*width+in : (r+1)*width])
+		}
+		q.zero[r] |= q.zero[r] << 23
 	}
 	if q.sums == nil {
 		q.sums = alignedFloats(tileSums)
@@ -64,11 +70,15 @@ func (m *MatrixInt8) part(dst []float32, q *rowsInt8, r, rows, col, cols int, e 
 	if e.Residual != nil {
 		residual = &e.Residual[at]
 	}
+	then := m.start() + uintptr((col+cols+panelWidth-1)/panelWidth*m.groups*panelBytes)
+	if col+cols == m.out && e.Then != nil {
+		then = e.Then.start()
+	}
 	multiply, height := gemmInt8AMXSingle, rows
 	if rows > 16 {
 		blocks := (rows + 31) / 32
 		multiply, height = gemmInt8AMX, (rows+blocks-1)/blocks
 	}
 	multiply(&dst[at], m.out, &q.data[r*lda], lda, &m.data[col*m.groups*4], m.groups*panelBytes, steps, rows, height, cols,
-		&q.scale[r], &q.zero[r], &m.scale[col], &m.sum[col], bias, residual, (*int32)(unsafe.Pointer(unsafe.SliceData(q.sums))))
+		&q.scale[r], &q.zero[r], &m.scale[col], &m.sum[col], bias, residual, (*int32)(unsafe.Pointer(unsafe.SliceData(q.sums))), then)
 }

@@ -46,14 +46,15 @@ func amxShapes() Mem {
 // find that out by itself.
 type amx struct {
 	v                    isa
-	single               bool           // blocks of at most 16 rows, in two sets of sums
-	x, y, b, lda, line   reg.GPPhysical // rows of a, weights; bytes between rows of a; 128
-	c, ldc, residual     reg.GPVirtual  // where the finished rows go
-	scale, zero, p, left reg.GPVirtual  // of the next row to finish; its sums; how many there are
-	masks                []*mask        // of the columns of the finished rows
-	colScale, colSum     []reg.VecVirtual
+	single               bool             // blocks of at most 16 rows, in two sets of sums
+	x, y, b, lda, line   reg.GPPhysical   // rows of a, weights; bytes between rows of a; 128
+	c, ldc, residual     reg.GPVirtual    // where the finished rows go
+	scale, zero, p, left reg.GPVirtual    // of the next row to finish; its sums; how many there are
+	masks                []*mask          // of the columns of the finished rows
+	colScale, offset     []reg.VecVirtual // offset holds -colSum in two halves, see begin
 	bias                 []reg.VecVirtual
 	row                  Mem // the block's first row
+	share, steps         Mem // rows to finish at each step; steps that are left
 }
 
 // gemmInt8AMX prints the product of gemmInt8, for blocks of more than 16 rows or for at most 16. The weights are packed as for gemmInt8:
@@ -63,14 +64,15 @@ func gemmInt8AMX(single bool) {
 	if single {
 		name, height = name+"Single", "1 to 16"
 	}
-	TEXT(name, 0x4, "func(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps, rows, height, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias, residual *float32, sums *int32)")
+	TEXT(name, 0x4, "func(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps, rows, height, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias, residual *float32, sums *int32, then uintptr)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], in blocks of height rows, %s;", name, height),
 		"colScale and colSum are read for whole panels of 32 columns, a for whole blocks, the panels of b, ldb bytes apart, for whole steps;",
-		"a step is 64 bytes of a row of a and 16 groups of b. ldc, also that of residual, in elements, lda in bytes. sums is room for 1024 numbers.")
-	k := &amx{v: avx512, single: single, x: reg.R8, y: reg.R9, b: reg.R10, lda: reg.R11, line: reg.R12, row: AllocLocal(8),
+		"a step is 64 bytes of a row of a and 16 groups of b. ldc, also that of residual, in elements, lda in bytes. sums is room for 1024 numbers.",
+		"zero holds each number z, 0 to 255, as z + z<<23; colSum is within 2²². then is what to prefetch during the last panel.")
+	k := &amx{v: avx512, single: single, x: reg.R8, y: reg.R9, b: reg.R10, lda: reg.R11, line: reg.R12, row: AllocLocal(8), share: AllocLocal(8), steps: AllocLocal(8),
 		c: GP64(), ldc: GP64(), residual: GP64(), scale: GP64(), zero: GP64(), p: GP64(), left: GP64(), masks: []*mask{{k: K()}, {k: K()}}}
-	k.colScale, k.colSum, k.bias = k.v.regs(2), k.v.regs(2), k.v.regs(2)
+	k.colScale, k.offset, k.bias = k.v.regs(2), k.v.regs(2), k.v.regs(2)
 	shapes := reg.R8
 	LEAQ(amxShapes().Offset(-64), shapes)
 	n := ptr("height")
@@ -84,12 +86,14 @@ func gemmInt8AMX(single bool) {
 	for _, r := range []reg.GPVirtual{k.c, k.residual, k.scale, k.zero, k.p, k.left} {
 		XORQ(r, r)
 	}
-	for _, r := range append(append(k.colScale, k.colSum...), k.bias...) {
+	for _, r := range append(append(k.colScale, k.offset...), k.bias...) {
 		k.v.zero(r)
 	}
 	for _, m := range k.masks {
 		KXORW(m.k, m.k, m.k)
 	}
+
+	k.shares()
 
 	Label("panel")
 	MOVQ(U32(0), k.row)
@@ -111,26 +115,54 @@ func gemmInt8AMX(single bool) {
 	RET()
 }
 
-// multiply adds up the products of a block, and finishes some rows of the one before it at each step.
+// shares divides the rows of a block among the steps of the next one: ceil(height/steps).
+func (k *amx) shares() {
+	steps := GP64()
+	Load(Param("height"), reg.RAX)
+	Load(Param("steps"), steps)
+	ADDQ(steps, reg.RAX)
+	DECQ(reg.RAX)
+	XORQ(reg.RDX, reg.RDX)
+	DIVQ(steps)
+	MOVQ(reg.RAX, k.share)
+}
+
+// multiply adds up the products of a block, finishes its share of the rows of the one before it at each step, and prefetches the next panel:
+// the first block of rows one half of it, the others the other.
 func (k *amx) multiply() {
 	for t := range tmm(4) {
 		TILEZERO(t)
 	}
-	p, steps := GP64(), GP64()
+	p, next := GP64(), GP64()
 	MOVQ(k.row, p)
 	IMULQ(k.lda, p)
 	Load(Param("a"), k.x)
 	ADDQ(p, k.x)
 	Load(Param("b"), k.b)
-	Load(Param("steps"), steps)
 	if !k.single {
 		k.upper(k.y)
 		IMULQ(k.lda, k.y)
 		ADDQ(k.x, k.y)
 	}
-	const finished = 6 // of up to 32 rows, in at least six steps where a row has 384 bytes
+	MOVQ(argument("ldb"), next)
+	ADDQ(k.b, next)
+	CMPQ(argument("cols"), Imm(32))
+	JGT(LabelRef("inside"))
+	Load(Param("then"), next)
+	Label("inside")
+	CMPQ(k.row, Imm(0))
+	JEQ(LabelRef("half"))
+	ADDQ(U32(1024), next)
+	Label("half")
+	MOVQ(argument("steps"), p)
+	MOVQ(p, k.steps)
 	rows := func(p reg.GPPhysical, disp int) Mem { return Mem{Base: p, Index: k.lda, Scale: 1, Disp: disp} }
 	panel := func(disp int) Mem { return Mem{Base: k.b, Index: k.line, Scale: 1, Disp: disp} }
+	fetch := func(disp int) {
+		for line := 0; line < 1024; line += 64 {
+			PREFETCHT0(at(next, disp+line))
+		}
+	}
 	Label("step")
 	TILELOADD(rows(k.x, 0), 4)
 	TILELOADD(panel(0), 6)
@@ -138,25 +170,30 @@ func (k *amx) multiply() {
 	TDPBUSD(6, 4, 0)
 	if k.single {
 		TDPBUSD(7, 4, 1)
-		k.finishRows("even", finished/2)
-		DECQ(steps)
+		fetch(0)
+		k.finishRows("even")
+		DECQ(k.steps)
 		JZ(LabelRef("multiplied"))
 		TILELOADD(rows(k.x, 64), 5)
 		TILELOADD(panel(2048), 6)
 		TILELOADD(panel(2048+64), 7)
 		ADDQ(U32(128), k.x)
 		ADDQ(U32(4096), k.b)
+		fetch(2048)
+		ADDQ(U32(4096), next)
 	} else {
 		TILELOADD(rows(k.y, 0), 5)
 		TDPBUSD(7, 4, 1)
 		ADDQ(Imm(64), k.x)
 		ADDQ(Imm(64), k.y)
 		ADDQ(U32(2048), k.b)
+		fetch(0)
+		ADDQ(U32(2048), next)
 	}
 	TDPBUSD(6, 5, 2)
 	TDPBUSD(7, 5, 3)
-	k.finishRows("odd", map[bool]int{true: finished / 2, false: finished}[k.single])
-	DECQ(steps)
+	k.finishRows("odd")
+	DECQ(k.steps)
 	JNZ(LabelRef("step"))
 	Label("multiplied")
 }
@@ -210,9 +247,18 @@ func (k *amx) begin() {
 		KMOVW(m.k, k.masks[j].k)
 	}
 	scale, sum, bias := ptr("colScale"), ptr("colSum"), ptr("bias")
+	low := k.v.reg()
+	VMOVDQU32(constant(127), low)
 	for j := range k.masks {
 		VMOVUPS(at(scale, 64*j), k.colScale[j])
-		VMOVDQU32(at(sum, 64*j), k.colSum[j])
+		// s = -colSum = l + 128·h with 0 <= l < 128, as two words: one instruction then adds z·l + (z<<7)·h = z·s.
+		l := k.v.reg()
+		k.v.zero(k.offset[j])
+		VPSUBD(at(sum, 64*j), k.offset[j], k.offset[j])
+		VPANDD(low, k.offset[j], l)
+		VPSRAD(U8(7), k.offset[j], k.offset[j])
+		VPSLLD(U8(16), k.offset[j], k.offset[j])
+		VPORD(l, k.offset[j], k.offset[j])
 		VMOVUPS(constant(math.Float32bits(float32(math.Copysign(0, -1)))), k.bias[j])
 	}
 	TESTQ(bias, bias)
@@ -250,14 +296,17 @@ func (k *amx) finish(stem string) {
 	Label(done)
 }
 
-// finishRows turns up to n rows into floats.
-func (k *amx) finishRows(stem string, n int) {
-	done := label(stem)
-	for range n {
-		TESTQ(k.left, k.left)
-		JZ(LabelRef(done))
-		k.finishRow()
-	}
+// finishRows turns the share of a step into floats.
+func (k *amx) finishRows(stem string) {
+	loop, done := label(stem), label(stem)
+	n := GP64()
+	MOVQ(k.share, n)
+	Label(loop)
+	TESTQ(k.left, k.left)
+	JZ(LabelRef(done))
+	k.finishRow()
+	DECQ(n)
+	JNZ(LabelRef(loop))
 	Label(done)
 }
 
@@ -268,13 +317,11 @@ func (k *amx) finishRow() {
 	VPBROADCASTD(at(k.zero, 0), z)
 	VBROADCASTSS(at(k.scale, 0), s)
 	for j := range r {
-		t := v.reg()
 		VMOVDQU32(at(k.p, 64*j), r[j])
 		if k.single {
 			VPADDD(at(k.p, 64*j+2048), r[j], r[j])
 		}
-		VPMULLD(k.colSum[j], z, t)
-		VPSUBD(t, r[j], r[j])
+		VPDPWSSD(k.offset[j], z, r[j])
 		VCVTDQ2PS(r[j], r[j])
 		VMULPS(s, r[j], r[j])
 		VMULPS(k.colScale[j], r[j], r[j])

@@ -6,13 +6,18 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
+// VPDPWSSD adds to each int32 of acc the two products of signed words of a and b.
+func VPDPWSSD(b, a, acc operand.Op) { vnni("VPDPWSSD", b, a, acc) }
+
 // VPDPBUSD adds to each int32 of acc the four products of an unsigned byte of u and a signed byte of s.
-// avo's instruction tables lack AVX512_VNNI.
-func VPDPBUSD(s, u, acc operand.Op) {
+func VPDPBUSD(s, u, acc operand.Op) { vnni("VPDPBUSD", s, u, acc) }
+
+// vnni prints an instruction of AVX512_VNNI, which avo's tables lack.
+func vnni(opcode string, b, a, acc operand.Op) {
 	Instruction(&ir.Instruction{
-		Opcode:   "VPDPBUSD",
-		Operands: []operand.Op{s, u, acc},
-		Inputs:   []operand.Op{s, u, acc},
+		Opcode:   opcode,
+		Operands: []operand.Op{b, a, acc},
+		Inputs:   []operand.Op{b, a, acc},
 		Outputs:  []operand.Op{acc},
 		ISA:      []string{"AVX512_VNNI", "AVX512F"},
 	})
