@@ -1,10 +1,13 @@
-// Package bench measures kernels and encoders on a machine that others use too: what is compared runs in turns, in short slices, and the
-// best slice of each counts, because the mean says how busy the others are. Kernels are timed by the processor time of their thread.
+// Package bench measures kernels and encoders on a machine that others use too: what is compared runs in turns, in short slices, and
+// those slices count in which the machine was least busy, because the mean says how busy the others are. Kernels are timed by the processor
+// time of their thread.
 package bench
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/blas"
@@ -13,15 +16,20 @@ import (
 	"searchd/internal/simd"
 )
 
+// Rate is how fast a back end does one piece of work.
+type Rate struct {
+	Backend string  `json:"backend"`
+	Gops    float64 `json:"gops"`
+	Share   float64 `json:"share"` // of the ceiling of the same back end; 0: there is none
+}
+
 // Product is a matrix product at a shape of the encoder, on one core.
 type Product struct {
 	Rows    int     `json:"rows"`
 	In      int     `json:"in"`
 	Out     int     `json:"out"`
-	Floats  float64 `json:"f32_gops"`
-	Share   float64 `json:"f32_share"` // of the measured ceiling; 0: there is none
-	Bytes   float64 `json:"int8_gops"`
-	ShareB  float64 `json:"int8_share"`
+	Floats  Rate    `json:"f32"`
+	Bytes   []Rate  `json:"int8"` // one for each back end whose products of bytes differ, the slower first
 	Gonum   float64 `json:"gonum_gops"`
 	VsGonum float64 `json:"f32_over_gonum"`
 }
@@ -29,39 +37,68 @@ type Product struct {
 // Kernels is what one core can do.
 type Kernels struct {
 	Backend  string    `json:"backend"`
-	Floats   float64   `json:"f32_ceiling_gops"`  // multiply-adds in registers, as two operations each; 0: not measured
-	Bytes    float64   `json:"int8_ceiling_gops"` // products of bytes with their sums
+	Floats   float64   `json:"f32_ceiling_gops"`   // multiply-adds in registers, as two operations each; 0: not measured
+	Bytes    []float64 `json:"int8_ceilings_gops"` // products of bytes with their sums, for each of the rates of a product
 	Products []Product `json:"products"`
 }
 
 // slice is how long a measured piece of work is repeated: less than the scheduler of the system lets run at once.
 const slice = 500 * time.Microsecond
 
-// contender is one of several pieces of work; run returns the number of operations that it did.
-type contender struct {
-	run   func() float64
-	clock func() time.Duration // nil: threadTime
-	best  float64              // operations a second
-}
+// work is what is measured; it returns the number of operations that it did.
+type work func() float64
 
-// race lets the contenders run in turns for the given number of rounds.
-func race(rounds int, cs ...*contender) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	for range rounds {
-		for _, c := range cs {
-			clock := c.clock
-			if clock == nil {
-				clock = threadTime
-			}
-			began, took, work := clock(), time.Duration(0), 0.0
-			for took < slice {
-				work += c.run()
-				took = clock() - began
-			}
-			c.best = max(c.best, work/took.Seconds())
+// rate repeats w for one slice and returns operations a second. The clock is read seldom, because on Linux reading it enters the kernel.
+func (w work) rate(clock func() time.Duration) float64 {
+	began, took, done := clock(), time.Duration(0), 0.0
+	for calls := 1; took < slice; {
+		for range calls {
+			done += w()
+		}
+		if took = clock() - began; took < slice/16 {
+			calls *= 2
 		}
 	}
+	return done / took.Seconds()
+}
+
+// turn is a slice of a kernel between two slices of the loop that is its ceiling.
+type turn struct{ rate, ceiling float64 }
+
+// contest is a kernel and the loop that is its ceiling, on one back end.
+type contest struct {
+	backend         simd.Backend
+	kernel, ceiling work
+	turns           []turn
+}
+
+// take adds a turn. The ceiling is the slower one of the two slices around the kernel's, so that a turn in which the processor became slower
+// or faster does not look like one at full speed.
+func (c *contest) take() {
+	if err := simd.Use(c.backend); err != nil {
+		panic(err)
+	}
+	before := c.ceiling.rate(threadTime)
+	t := turn{rate: c.kernel.rate(threadTime)}
+	t.ceiling = min(before, c.ceiling.rate(threadTime))
+	c.turns = append(c.turns, t)
+}
+
+// result is the median turn of those in which the processor was at its fastest, which is the quarter with the fastest loops: in the others
+// somebody else had a part of the core. peak is the ceiling of that quarter.
+func (c *contest) result() (r Rate, peak float64) {
+	t := slices.Clone(c.turns)
+	slices.SortFunc(t, func(a, b turn) int { return cmp.Compare(b.ceiling, a.ceiling) })
+	t = t[:(len(t)+3)/4]
+	peak = t[0].ceiling
+	r.Backend = c.backend.String()
+	slices.SortFunc(t, func(a, b turn) int { return cmp.Compare(a.rate, b.rate) })
+	r.Gops = t[len(t)/2].rate / 1e9
+	if peak > 0 {
+		slices.SortFunc(t, func(a, b turn) int { return cmp.Compare(a.rate/a.ceiling, b.rate/b.ceiling) })
+		r.Share = t[len(t)/2].rate / t[len(t)/2].ceiling
+	}
+	return r, peak / 1e9
 }
 
 var started = time.Now()
@@ -69,45 +106,69 @@ var started = time.Now()
 // wallTime is the time since the start of the program.
 func wallTime() time.Duration { return time.Since(started) }
 
-// MeasureKernels multiplies at the shapes of an encoder of the given hidden and intermediate size.
-func MeasureKernels(hidden, intermediate int, rows []int) Kernels {
-	const rounds = 60
+// bytesBackends are the back ends up to the active one that multiply bytes in the best and in the second best way.
+func bytesBackends() []simd.Backend {
+	if a := simd.Active(); a != simd.AMX {
+		return []simd.Backend{a}
+	}
+	return []simd.Backend{simd.AVX512VNNI, simd.AMX}
+}
+
+// MeasureKernels multiplies at the shapes of an encoder of the given hidden and intermediate size, each for the given time. It must not run
+// beside other users of package simd, whose back end it changes and puts back.
+func MeasureKernels(hidden, intermediate int, rows []int, each time.Duration) Kernels {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	active, backends := simd.Active(), bytesBackends()
+	defer simd.Use(active)
 	r := rand.New(rand.NewPCG(1, 2))
-	floats, bytes := &contender{run: simd.CeilingFloats}, &contender{run: simd.CeilingBytes}
-	k := Kernels{Backend: simd.Active().String()}
+	k := Kernels{Backend: active.String(), Bytes: make([]float64, len(backends))}
 	for _, s := range [][2]int{{hidden, 3 * hidden}, {hidden, hidden}, {hidden, intermediate}, {intermediate, hidden}} {
 		in, out := s[0], s[1]
 		w := random(r, in*out)
 		packed, packedBytes := simd.Pack(w, out, in), simd.PackInt8(w, out, in)
 		for _, n := range rows {
-			x, dst, bias, work := random(r, n*in), make([]float32, n*out), random(r, out), 2*float64(n*in*out)
-			f := &contender{run: func() float64 { packed.Mul(dst, x, n, simd.Epilogue{Bias: bias}); return work }}
-			b := &contender{run: func() float64 { packedBytes.Mul(dst, x, n, simd.Epilogue{Bias: bias}); return work }}
-			g := &contender{clock: wallTime, run: func() float64 { // on threads of its own
-				blas32.Gemm(blas.NoTrans, blas.Trans, 1, blas32.General{Rows: n, Cols: in, Stride: in, Data: x},
-					blas32.General{Rows: out, Cols: in, Stride: in, Data: w}, 0,
-					blas32.General{Rows: n, Cols: out, Stride: out, Data: dst})
-				return work
-			}}
-			race(rounds, floats, f, bytes, b)
-			race(3, g)
-			k.Products = append(k.Products, Product{Rows: n, In: in, Out: out, Floats: f.best / 1e9, Bytes: b.best / 1e9,
-				Gonum: g.best / 1e9, VsGonum: f.best / g.best})
+			x, dst, operations := random(r, n*in), make([]float32, n*out), 2*float64(n*in*out)
+			e := simd.Epilogue{Bias: random(r, out)}
+			contests := []*contest{{backend: active, ceiling: simd.CeilingFloats,
+				kernel: func() float64 { packed.Mul(dst, x, n, e); return operations }}}
+			for _, b := range backends {
+				contests = append(contests, &contest{backend: b, ceiling: simd.CeilingBytes,
+					kernel: func() float64 { packedBytes.Mul(dst, x, n, e); return operations }})
+			}
+			for began := wallTime(); len(contests[0].turns) == 0 || wallTime()-began < each; {
+				for _, c := range contests {
+					c.take()
+				}
+			}
+			p := Product{Rows: n, In: in, Out: out, Gonum: gonum(dst, x, w, n, in, out) / 1e9}
+			var peak float64
+			p.Floats, peak = contests[0].result()
+			k.Floats = max(k.Floats, peak)
+			for i, c := range contests[1:] {
+				rate, peak := c.result()
+				p.Bytes = append(p.Bytes, rate)
+				k.Bytes[i] = max(k.Bytes[i], peak)
+			}
+			p.VsGonum = p.Floats.Gops / p.Gonum
+			k.Products = append(k.Products, p)
 		}
-	}
-	k.Floats, k.Bytes = floats.best/1e9, bytes.best/1e9
-	for i := range k.Products {
-		p := &k.Products[i]
-		p.Share, p.ShareB = share(p.Floats, k.Floats), share(p.Bytes, k.Bytes)
 	}
 	return k
 }
 
-func share(rate, ceiling float64) float64 {
-	if ceiling == 0 {
-		return 0
+// gonum is the best rate of gonum's product, which uses threads of its own.
+func gonum(dst, x, w []float32, n, in, out int) (best float64) {
+	multiply := work(func() float64 {
+		blas32.Gemm(blas.NoTrans, blas.Trans, 1, blas32.General{Rows: n, Cols: in, Stride: in, Data: x},
+			blas32.General{Rows: out, Cols: in, Stride: in, Data: w}, 0,
+			blas32.General{Rows: n, Cols: out, Stride: out, Data: dst})
+		return 2 * float64(n*in*out)
+	})
+	for range 3 {
+		best = max(best, multiply.rate(wallTime))
 	}
-	return rate / ceiling
+	return best
 }
 
 func random(r *rand.Rand, n int) []float32 {

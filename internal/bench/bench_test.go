@@ -10,17 +10,51 @@ import (
 )
 
 func TestMeasureKernels(t *testing.T) {
-	k := MeasureKernels(32, 64, []int{3})
+	active := simd.Active()
+	k := MeasureKernels(32, 64, []int{3}, 0)
 	if len(k.Products) != 4 {
 		t.Fatalf("%d products, want 4", len(k.Products))
 	}
+	if simd.Active() != active {
+		t.Errorf("the back end is %v afterwards, want %v", simd.Active(), active)
+	}
 	for _, p := range k.Products {
-		if !(p.Floats > 0 && p.Bytes > 0 && p.Gonum > 0 && p.VsGonum > 0) {
-			t.Errorf("%+v, want rates above 0", p)
+		if len(p.Bytes) != len(k.Bytes) || !(p.Gonum > 0 && p.VsGonum > 0) {
+			t.Fatalf("%+v, want rates above 0 and one of bytes for each of %d ceilings", p, len(k.Bytes))
 		}
-		if (simd.Active() == simd.Go) != (p.Share == 0) || p.Share > 1.5 {
-			t.Errorf("%+v has the share %v of %v", p, p.Share, k.Floats)
+		for _, r := range append(p.Bytes, p.Floats) {
+			if !(r.Gops > 0) || (active == simd.Go) != (r.Share == 0) || r.Share > 1.5 {
+				t.Errorf("%+v of %+v, want a rate and a share of the ceiling", r, p)
+			}
 		}
+		if last := p.Bytes[len(p.Bytes)-1]; last.Backend != active.String() || p.Floats.Backend != active.String() {
+			t.Errorf("%+v was measured with %s, want %v", p, last.Backend, active)
+		}
+	}
+}
+
+// TestResult has turns in which the processor was slow for everybody, for the kernel alone, and fast.
+func TestResult(t *testing.T) {
+	c := &contest{backend: simd.Go}
+	for range 6 {
+		c.turns = append(c.turns, turn{40e9, 50e9}, turn{10e9, 50e9}, turn{49e9, 50e9}, turn{80e9, 100e9})
+	}
+	r, peak := c.result()
+	if r.Gops != 80 || r.Share != 0.8 || peak != 100 || r.Backend != "go" {
+		t.Errorf("result = %+v, %v, want 80 Gop/s, 0.8 of 100", r, peak)
+	}
+	c.turns = []turn{{30e9, 0}}
+	if r, peak := c.result(); r.Gops != 30 || r.Share != 0 || peak != 0 {
+		t.Errorf("without a ceiling result = %+v, %v, want 30 Gop/s and no share", r, peak)
+	}
+}
+
+func TestRateCountsEveryCall(t *testing.T) {
+	calls := 0
+	clock := func() time.Duration { return time.Duration(calls) * 7 * time.Microsecond }
+	got := work(func() float64 { calls++; return 3 }).rate(clock)
+	if want := 3 / 7e-6; got < want*0.999 || got > want*1.001 {
+		t.Errorf("rate = %v for 3 operations in 7 µs, want %v", got, want)
 	}
 }
 
