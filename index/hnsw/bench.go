@@ -19,7 +19,7 @@ type BenchOptions struct {
 	TruthWidth     int
 	M              int          // 0: DefaultM
 	EfConstruction int          // 0: DefaultEfConstruction
-	Ef             []int        // beam widths to search with
+	Ef             []int        // beam widths to search with; 0: the calibrated one, whose search for it counts as building
 	Quantize       Quantization // QuantizeInt8: codes in memory, and Base measures the best again
 	Threads        int          // goroutines that build and search; 0: one
 }
@@ -53,6 +53,9 @@ func Bench(ctx context.Context, o BenchOptions) (*BenchResult, error) {
 		Dim: o.Dim, Metric: Dot, M: o.M, EfConstruction: o.EfConstruction, Quantize: o.Quantize,
 		EfSearch: 64, ExactBelow: -1, Capacity: o.N,
 	}
+	if slices.Contains(o.Ef, 0) {
+		options.EfSearch = 0
+	}
 	if o.Quantize != QuantizeNone {
 		options.Source = o.Base
 	}
@@ -66,6 +69,9 @@ func Bench(ctx context.Context, o BenchOptions) (*BenchResult, error) {
 	}
 	r.BytesPerVector = g.BytesPerVector()
 	for _, ef := range o.Ef {
+		if ef == 0 {
+			ef = g.EfFor(benchK)
+		}
 		row, err := o.search(ctx, g, ef)
 		if err != nil {
 			return nil, err

@@ -26,3 +26,21 @@ func TestFixedWidthIsNotCalibrated(t *testing.T) {
 		t.Errorf("EfFor = %d, %d", g.EfFor(10), g.EfFor(50))
 	}
 }
+
+// TestCalibratedWidthServesFarQuestions asks what lies between the stored vectors, where no two of the true neighbors need be linked.
+func TestCalibratedWidthServesFarQuestions(t *testing.T) {
+	base, parts := clustered(1, 6000, 48), clustered(2, 600, 48)
+	queries := make([][]float32, 200)
+	for i := range queries {
+		queries[i] = make([]float32, 48)
+		for j := range queries[i] {
+			queries[i][j] = parts[3*i][j] + 0.8*parts[3*i+1][j] + 0.5*parts[3*i+2][j]
+		}
+	}
+	g := build(t, Options{M: 6, EfConstruction: 40}, base, 0)
+	got := recall(t, g, queries, 10, 0)
+	t.Logf("recall@10 = %.4f with ef %d", got, g.EfFor(10))
+	if got < DefaultTargetRecall-0.01 {
+		t.Errorf("recall@10 = %.4f with ef %d", got, g.EfFor(10))
+	}
+}

@@ -39,7 +39,7 @@ type Probe struct {
 	Unreachable int     // live nodes that no path from the entry point leads to
 }
 
-// Probe asks the graph for the neighbors of some stored vectors, at most 100, and compares with scans; and it follows all
+// Probe asks the graph for the neighbors of some stored vectors, at most 200, and compares with scans; and it follows all
 // links. It costs as many scans as there are samples, in one goroutine, and keeps nobody waiting: while others write, a
 // node may be counted as unreachable that is just being linked.
 func (g *Graph) Probe(ctx context.Context, samples int) (Probe, error) {
@@ -49,38 +49,38 @@ func (g *Graph) Probe(ctx context.Context, samples int) (Probe, error) {
 	if limit == 0 {
 		return p, ctx.Err()
 	}
-	nodes := c.sample(g.o.Seed+uint64(limit), limit)
-	if step := max(1, len(nodes)/max(samples, 1)); step > 1 {
-		kept := nodes[:0]
-		for i := 0; i < len(nodes) && len(kept) < samples; i += step {
-			kept = append(kept, nodes[i])
+	questions := c.stored(g.o.Seed+uint64(limit), limit)
+	if step := max(1, len(questions)/max(samples, 1)); step > 1 {
+		kept := questions[:0]
+		for i := 0; i < len(questions) && len(kept) < samples; i += step {
+			kept = append(kept, questions[i])
 		}
-		nodes = kept
+		questions = kept
 	}
-	if len(nodes) == 0 || samples < 1 {
+	if len(questions) == 0 || samples < 1 {
 		return p, ctx.Err()
 	}
 	const k = 10
-	truth, err := g.truth(ctx, 1, c, nodes, k)
+	truth, err := g.truth(ctx, 1, c, questions, k)
 	if err != nil {
 		return p, err
 	}
-	if p.Recall, err = g.sampleRecall(ctx, 1, c, nodes, truth, k, g.EfFor(k)); err != nil {
+	if p.Recall, err = g.sampleRecall(ctx, 1, c, questions, truth, k, g.EfFor(k)); err != nil {
 		return p, err
 	}
 	var unfound atomic.Int64
-	err = g.parallel(ctx, 1, len(nodes), func(s *scratch, i int) error {
-		ok, err := c.readNode(ctx, s, nodes[i])
+	err = g.parallel(ctx, 1, len(questions), func(s *scratch, i int) error {
+		ok, err := c.readNode(ctx, s, questions[i].node)
 		if !ok || err != nil {
 			return err
 		}
 		c.from(&s.query, s.vec)
-		if !c.walk(s, g.EfFor(1)) || len(s.nodesBut(nodes[i], len(s.beam.keys))) == len(s.beam.keys) {
+		if !c.walk(s, g.EfFor(1)) || len(s.nodesBut(questions[i].own(), len(s.beam.keys))) == len(s.beam.keys) {
 			unfound.Add(1)
 		}
 		return nil
 	})
-	p.Samples, p.Unfound = len(nodes), int(unfound.Load())
+	p.Samples, p.Unfound = len(questions), int(unfound.Load())
 	return p, err
 }
 
