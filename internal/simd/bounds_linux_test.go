@@ -37,7 +37,7 @@ func TestBounds(t *testing.T) { eachBackend(t, testBounds) }
 func testBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	end := func(n int) []float32 { return atPageEnd(t, r, n) }
-	for _, s := range []struct{ rows, out, in int }{{1, 1, 1}, {3, 17, 5}, {14, 32, 16}, {7, 40, 33}, {15, 63, 30}} {
+	for _, s := range []struct{ rows, out, in int }{{1, 1, 1}, {3, 17, 5}, {14, 32, 16}, {7, 40, 33}, {15, 63, 30}, {16, 130, 31}} {
 		w, x, dst := random(r, s.out*s.in), end(s.rows*s.in), end(s.rows*s.out)
 		e := Epilogue{Bias: end(s.out), Residual: end(s.rows * s.out)}
 		for _, act := range []Activation{Identity, GELU} {

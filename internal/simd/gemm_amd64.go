@@ -16,6 +16,12 @@ func gemm2AVX512(c *float32, ldc int, a *float32, lda int, b *float32, ldb int, 
 //go:noescape
 func gemm1AVX512(c *float32, ldc int, a *float32, lda int, b *float32, ldb int, k int, rows int, cols int, bias *float32, residual *float32, ldr int, next uintptr, stride int)
 
+// gemm4AVX512 writes a·b + bias + residual to c [rows, 64], rows <= 6; strides in elements, also gap, how far behind
+// b [k, 32] the other half of the columns begins. For each row of b it prefetches 64 bytes at next, which moves on by stride bytes.
+//
+//go:noescape
+func gemm4AVX512(c *float32, ldc int, a *float32, lda int, b *float32, gap int, k int, rows int, bias *float32, residual *float32, ldr int, next uintptr, stride int)
+
 // transposeAVX512 writes alpha·bᵀ to dst [k, 16], whose rows lie 32 apart; b is [16, k], k a multiple of 4.
 //
 //go:noescape

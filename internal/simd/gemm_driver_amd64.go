@@ -7,15 +7,31 @@ import (
 	"unsafe"
 )
 
-// tileShape is the rows and columns that one call of the active back end's widest gemm takes.
-func tileShape() (rows, cols int) {
+// shape is the rows and columns that one call of a kernel takes.
+type shape struct{ rows, cols int }
+
+// tileShape is the shape of the active back end's gemm2.
+func tileShape() shape {
 	if active == AVX2 {
-		return 6, 16
+		return shape{6, 16}
 	}
-	return 14, 32
+	return shape{14, panelWidth}
 }
 
-// prefetch is what a kernel fetches on the way: at each step of k a vector pair's bytes at next, which moves on by stride.
+// wide is the shape of the kernels that take two whole panels at once, AVX-512's alone: for each product they load two thirds of what the
+// others load.
+var wide = shape{6, 2 * panelWidth}
+
+// choose returns the shape for the next tiles of rows rows, of which cols columns are left. With once, rows that fit into one tile of the
+// narrow shape but not of the wide one go through it, because large weights pass the core just once then.
+func choose(narrow shape, once bool, rows, cols int) shape {
+	if narrow.cols < panelWidth || cols < wide.cols || once && rows > wide.rows && rows <= narrow.rows {
+		return narrow
+	}
+	return wide
+}
+
+// prefetch is what a kernel fetches on the way: at each step of k a vector pair's bytes, or a line, at next, which moves on by stride.
 // next may lie outside of all memory, so it must not be a pointer.
 type prefetch struct {
 	next   uintptr
@@ -25,16 +41,18 @@ type prefetch struct {
 // panelBytes is the distance of two steps of a packed panel: 32 float32, or 32 groups of four int8.
 const panelBytes = 4 * panelWidth
 
-// ahead is the prefetch for one of parts tiles that pass over the same panel of steps steps, at address panel. A panel comes
-// from the last cache or from memory, several times more slowly than the first tile over it could read it; so the tiles
-// share the next one among them. Where they are few that is too far ahead for the first-level cache, and each fetches what
-// it will read 8 KiB later: 2 to 16 KiB serve alike.
-func ahead(panel, following uintptr, steps, part, parts int) prefetch {
-	const few, near = 3, 8192
-	if parts < few {
-		return prefetch{next: panel + near, stride: panelBytes}
+// ahead is the prefetch for one of parts tiles that pass over the same panels, at address panel, of steps steps of width bytes. Panels come
+// from the last cache or from memory, several times more slowly than the first tile over them could read them; so the tiles
+// share the next ones among them, a line or two at each step. Where they are too few for that, each fetches what it will read soon: of one
+// panel 8 KiB later, 2 to 16 serve alike; of two panels half of the second, 2 KiB later, the processor finding out the rest.
+func ahead(panel, following uintptr, steps, width, part, parts int) prefetch {
+	switch {
+	case width > panelBytes && parts < 4:
+		return prefetch{next: panel + uintptr(steps*panelBytes) + 2048, stride: panelBytes}
+	case parts < 3:
+		return prefetch{next: panel + 8192, stride: panelBytes}
 	}
-	stride := (panelBytes + parts - 1) / parts
+	stride := (width + parts - 1) / parts
 	return prefetch{next: following + uintptr(part*steps*stride), stride: stride}
 }
 
@@ -77,61 +95,79 @@ func (m *Matrix) mul(dst, x []float32, rows, from, to int, e Epilogue) {
 	}
 }
 
-// after is where the panel behind panel p begins: in m, or in what is multiplied next.
+// after is where the panel p begins, the first of those behind what is multiplied: in m, or if that has no more, in what comes then.
 func after(start uintptr, p, panels, size int, then Packed) uintptr {
-	if p+1 == panels && then != nil {
+	if p >= panels && then != nil {
 		return then.start()
 	}
-	return start + uintptr((p+1)*size)
+	return start + uintptr(p*size)
 }
 
-// mulBlock passes each panel of weights in [from, to) over all rows, in tiles of nearly equal height.
-func (m *Matrix) mulBlock(dst, x []float32, rows, from, to int, e Epilogue) {
-	tileRows, tileCols := tileShape()
-	tiles := (rows + tileRows - 1) / tileRows
-	part, parts := 0, tiles*(panelWidth/tileCols)
+// tiles passes each panel of weights in the columns [from, to), or two at a time, over all rows, in tiles of nearly equal height: it calls
+// tile for the rows r..r+n and the columns col..col+cols of each, whose shape is at most s. size is that of a panel in bytes, start the
+// address of the first. See choose for narrow and once.
+func tiles(narrow shape, once bool, rows, from, to int, start uintptr, steps int, then Packed, tile func(s shape, r, n, col, cols int, p prefetch)) {
+	size, panels := steps*panelBytes, (to+panelWidth-1)/panelWidth
+	part, parts := 0, 0
 	var following uintptr
-	for col := from; col < to; col += tileCols {
-		cols := min(tileCols, to-col)
-		panel := &m.data[col/panelWidth*m.in*panelWidth+col%panelWidth]
-		var bias *float32
-		if e.Bias != nil {
-			bias = &e.Bias[col]
-		}
+	for col := from; col < to; {
+		s := choose(narrow, once, rows, to-col)
+		cols := min(s.cols, to-col)
+		count := (rows + s.rows - 1) / s.rows
 		if col%panelWidth == 0 {
-			part = 0
-			following = after(m.start(), col/panelWidth, (to+panelWidth-1)/panelWidth, m.in*panelBytes, e.Then)
+			part, parts = 0, count*max(1, panelWidth/s.cols)
+			following = after(start, (col+max(s.cols, panelWidth))/panelWidth, panels, size, then)
 		}
-		for t := range tiles {
-			r := rows * t / tiles
-			n := rows*(t+1)/tiles - r
-			at := r*m.out + col
-			a := &x[r*m.in]
-			fetch := ahead(uintptr(unsafe.Pointer(panel)), following, m.in, part, parts)
+		panel := start + uintptr(col/panelWidth*size)
+		for t := range count {
+			r := rows * t / count
+			tile(s, r, rows*(t+1)/count-r, col, cols, ahead(panel, following, steps, max(s.cols, panelWidth)*4, part, parts))
 			part++
-			switch {
-			case e.Act == Identity && e.Residual == nil:
-				gemm(&dst[at], m.out, a, m.in, panel, panelWidth, m.in, n, cols, bias, nil, 0, fetch)
-			case e.Act == Identity:
-				gemm(&dst[at], m.out, a, m.in, panel, panelWidth, m.in, n, cols, bias, &e.Residual[at], m.out, fetch)
-			case e.Residual == nil:
-				gemm(&dst[at], m.out, a, m.in, panel, panelWidth, m.in, n, cols, bias, nil, 0, fetch)
-				activateTile(dst[at:], m.out, n, cols, e.Act)
-			default:
-				var tile [14 * panelWidth]float32
-				gemm(&tile[0], panelWidth, a, m.in, panel, panelWidth, m.in, n, cols, bias, nil, 0, fetch)
-				finishTile(dst[at:], m.out, tile[:], n, cols, e.Act, e.Residual[at:])
-			}
 		}
+		col += s.cols
 	}
 }
 
-// finishTile writes act(tile) + residual to dst; tile is [rows, 32]. It serves an activation before a residual that may be
+// mulBlock multiplies all rows with the columns [from, to).
+func (m *Matrix) mulBlock(dst, x []float32, rows, from, to int, e Epilogue) {
+	tiles(tileShape(), true, rows, from, to, m.start(), m.in, e.Then, func(s shape, r, n, col, cols int, p prefetch) {
+		at := r*m.out + col
+		switch {
+		case e.Act == Identity && e.Residual != nil:
+			m.tile(&dst[at], m.out, x, s, r, n, col, cols, e.Bias, &e.Residual[at], p)
+		case e.Residual == nil:
+			m.tile(&dst[at], m.out, x, s, r, n, col, cols, e.Bias, nil, p)
+			if e.Act != Identity {
+				activateTile(dst[at:], m.out, n, cols, e.Act)
+			}
+		default:
+			var tile [14 * panelWidth]float32
+			m.tile(&tile[0], s.cols, x, s, r, n, col, cols, e.Bias, nil, p)
+			finishTile(dst[at:], m.out, tile[:], s.cols, n, cols, e.Act, e.Residual[at:])
+		}
+	})
+}
+
+// tile multiplies the rows r..r+n of x with the columns col..col+cols.
+func (m *Matrix) tile(c *float32, ldc int, x []float32, s shape, r, n, col, cols int, biases []float32, residual *float32, p prefetch) {
+	var bias *float32
+	if biases != nil {
+		bias = &biases[col]
+	}
+	a, b := &x[r*m.in], &m.data[col/panelWidth*m.in*panelWidth+col%panelWidth]
+	if s == wide {
+		gemm4AVX512(c, ldc, a, m.in, b, m.in*panelWidth, m.in, n, bias, residual, m.out, p.next, p.stride)
+	} else {
+		gemm(c, ldc, a, m.in, b, panelWidth, m.in, n, cols, bias, residual, m.out, p)
+	}
+}
+
+// finishTile writes act(tile) + residual to dst; the rows of tile lie ldt apart. It serves an activation before a residual that may be
 // dst itself: the product cannot go to dst first.
-func finishTile(dst []float32, ldd int, tile []float32, rows, cols int, act Activation, residual []float32) {
-	activateTile(tile, panelWidth, rows, cols, act)
+func finishTile(dst []float32, ldd int, tile []float32, ldt, rows, cols int, act Activation, residual []float32) {
+	activateTile(tile, ldt, rows, cols, act)
 	for i := range rows {
-		t := tile[i*panelWidth:][:cols]
+		t := tile[i*ldt:][:cols]
 		axpy(t, 1, residual[i*ldd:][:cols])
 		copy(dst[i*ldd:], t)
 	}
@@ -206,9 +242,9 @@ func mulNN(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m
 		lanes = 8
 	}
 	whole := n &^ (lanes - 1)
-	_, tileCols := tileShape()
-	for col := 0; col < whole; col += tileCols {
-		mulPanel(dst[col:], ldd, a, lda, b[col:], ldb, m, min(tileCols, whole-col), k, accumulate)
+	s := tileShape()
+	for col := 0; col < whole; col += s.cols {
+		mulPanel(dst[col:], ldd, a, lda, b[col:], ldb, m, min(s.cols, whole-col), k, accumulate)
 	}
 	if whole == n {
 		return
@@ -224,10 +260,10 @@ func mulNN(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m
 
 // mulPanel writes, or with accumulate adds, a [m, k] · b [k, n] to dst, n <= 32; b holds whole vectors.
 func mulPanel(dst []float32, ldd int, a []float32, lda int, b []float32, ldb, m, n, k int, accumulate bool) {
-	tileRows, tileCols := tileShape()
-	tiles := (m + tileRows - 1) / tileRows
-	for col := 0; col < n; col += tileCols {
-		cols := min(tileCols, n-col)
+	s := tileShape()
+	tiles := (m + s.rows - 1) / s.rows
+	for col := 0; col < n; col += s.cols {
+		cols := min(s.cols, n-col)
 		for t := range tiles {
 			r := m * t / tiles
 			rows := m*(t+1)/tiles - r

@@ -5,11 +5,18 @@
 package simd
 
 // gemmInt8VNNI writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], rows <= 14 and cols <= 32;
-// colScale and colSum are read for whole vectors; ldc and ldr in elements, lda in bytes.
+// colScale and colSum are read for whole vectors; ldc and ldr in elements, lda in bytes, as gap, from one panel of b to the next.
 // For each group of b it prefetches 128 bytes at next, which moves on by stride bytes.
 //
 //go:noescape
-func gemmInt8VNNI(c *float32, ldc int, a *uint8, lda int, b *int8, groups int, rows int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, ldr int, next uintptr, stride int)
+func gemmInt8VNNI(c *float32, ldc int, a *uint8, lda int, b *int8, gap int, groups int, rows int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, ldr int, next uintptr, stride int)
+
+// gemmInt8WideVNNI writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], rows <= 6 and cols <= 64;
+// colScale and colSum are read for whole vectors; ldc and ldr in elements, lda in bytes, as gap, from one panel of b to the next.
+// For each group of b it prefetches 64 bytes at next, which moves on by stride bytes.
+//
+//go:noescape
+func gemmInt8WideVNNI(c *float32, ldc int, a *uint8, lda int, b *int8, gap int, groups int, rows int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, ldr int, next uintptr, stride int)
 
 // rowRangeAVX512 is min(0, x [n]) and max(0, x [n]), or NaN if x holds a NaN.
 //
@@ -33,11 +40,11 @@ func dotInt8VNNI(a *int8, b *int8, n int) int32
 func dotRowsInt8VNNI(dst *int32, q *int8, base *int8, ids *uint32, count int, n int, width int)
 
 // gemmInt8AVX2 writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], rows <= 4 and cols <= 16;
-// colScale and colSum are read for whole vectors; ldc and ldr in elements, lda in bytes.
+// colScale and colSum are read for whole vectors; ldc and ldr in elements, lda in bytes, as gap, from one panel of b to the next.
 // For each group of b it prefetches 64 bytes at next, which moves on by stride bytes.
 //
 //go:noescape
-func gemmInt8AVX2(c *float32, ldc int, a *uint8, lda int, b *int8, groups int, rows int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, ldr int, next uintptr, stride int)
+func gemmInt8AVX2(c *float32, ldc int, a *uint8, lda int, b *int8, gap int, groups int, rows int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, ldr int, next uintptr, stride int)
 
 // rowRangeAVX2 is min(0, x [n]) and max(0, x [n]), or NaN if x holds a NaN.
 //

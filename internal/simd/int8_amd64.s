@@ -4,16 +4,17 @@
 
 #include "textflag.h"
 
-// func gemmInt8VNNI(c *float32, ldc int, a *uint8, lda int, b *int8, groups int, rows int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, ldr int, next uintptr, stride int)
+// func gemmInt8VNNI(c *float32, ldc int, a *uint8, lda int, b *int8, gap int, groups int, rows int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, ldr int, next uintptr, stride int)
 // Requires: AVX, AVX512F, AVX512_VNNI, BMI2, CMOV, MMX+
-TEXT ·gemmInt8VNNI(SB), NOSPLIT, $0-136
+TEXT ·gemmInt8VNNI(SB), NOSPLIT, $0-144
 	MOVQ         a+16(FP), AX
 	MOVQ         b+32(FP), CX
 	MOVQ         lda+24(FP), DX
-	MOVQ         groups+40(FP), BX
-	MOVQ         rows+48(FP), SI
-	MOVQ         next+120(FP), DI
-	MOVQ         stride+128(FP), R8
+	MOVQ         groups+48(FP), BX
+	MOVQ         rows+56(FP), SI
+	MOVQ         next+128(FP), DI
+	MOVQ         stride+136(FP), R8
+	MOVQ         gap+40(FP), R9
 	CMPQ         SI, $0x0e
 	JEQ          rows14
 	CMPQ         SI, $0x0d
@@ -46,8 +47,8 @@ TEXT ·gemmInt8VNNI(SB), NOSPLIT, $0-136
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
 	VPXORQ       Z7, Z7, Z7
-	MOVQ         zero+72(FP), DX
-	MOVQ         colSum+88(FP), SI
+	MOVQ         zero+80(FP), DX
+	MOVQ         colSum+96(FP), SI
 	VPBROADCASTD (DX), Z8
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (SI), Z8, Z9
@@ -121,8 +122,8 @@ r1done4:
 	VPADDD       Z7, Z3, Z3
 	VPADDD       Z2, Z0, Z0
 	VPADDD       Z3, Z1, Z1
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z2
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z3
@@ -133,7 +134,7 @@ r1done4:
 	VBROADCASTSS (AX), Z3
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z2, Z1, Z1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -144,7 +145,7 @@ r1done4:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -155,7 +156,7 @@ r1done4:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r1nobias6
 	VMOVUPS.Z    (AX), K1, Z2
@@ -164,10 +165,10 @@ r1done4:
 	VADDPS       Z2, Z1, Z1
 
 r1nobias6:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r1noresidual7
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z2
@@ -186,8 +187,8 @@ rows2:
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
 	VPXORQ       Z7, Z7, Z7
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z8
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z8, Z9
@@ -281,8 +282,8 @@ r2done11:
 	VPADDD       Z5, Z1, Z1
 	VPADDD       Z6, Z2, Z2
 	VPADDD       Z7, Z3, Z3
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z4
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z5
@@ -301,7 +302,7 @@ r2done11:
 	VBROADCASTSS 4(AX), Z5
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z4, Z3, Z3
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -312,7 +313,7 @@ r2done11:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -323,7 +324,7 @@ r2done11:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r2nobias13
 	VMOVUPS.Z    (AX), K1, Z4
@@ -334,10 +335,10 @@ r2done11:
 	VADDPS       Z4, Z3, Z3
 
 r2nobias13:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r2noresidual14
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z4
@@ -366,8 +367,8 @@ rows3:
 	VPXORQ       Z9, Z9, Z9
 	VPXORQ       Z10, Z10, Z10
 	VPXORQ       Z11, Z11, Z11
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z12
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z12, Z13
@@ -485,8 +486,8 @@ r3done18:
 	VPADDD       Z9, Z3, Z3
 	VPADDD       Z10, Z4, Z4
 	VPADDD       Z11, Z5, Z5
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z6
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z7
@@ -513,7 +514,7 @@ r3done18:
 	VBROADCASTSS 8(AX), Z7
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z6, Z5, Z5
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -524,7 +525,7 @@ r3done18:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -535,7 +536,7 @@ r3done18:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r3nobias20
 	VMOVUPS.Z    (AX), K1, Z6
@@ -548,10 +549,10 @@ r3done18:
 	VADDPS       Z6, Z5, Z5
 
 r3nobias20:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r3noresidual21
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z6
 	VADDPS    Z6, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z6
@@ -582,8 +583,8 @@ r3noresidual21:
 	RET
 
 rows4:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z8
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z8, Z9
@@ -721,8 +722,8 @@ r4restloop24:
 	JNZ          r4restloop24
 
 r4done25:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z8
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z9
@@ -757,7 +758,7 @@ r4done25:
 	VBROADCASTSS 12(AX), Z9
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -768,7 +769,7 @@ r4done25:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -779,7 +780,7 @@ r4done25:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r4nobias27
 	VMOVUPS.Z    (AX), K1, Z8
@@ -794,10 +795,10 @@ r4done25:
 	VADDPS       Z8, Z7, Z7
 
 r4nobias27:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r4noresidual28
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z8
 	VADDPS    Z8, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z8
@@ -836,8 +837,8 @@ r4noresidual28:
 	RET
 
 rows5:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z10
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z10, Z11
@@ -997,8 +998,8 @@ r5restloop31:
 	JNZ          r5restloop31
 
 r5done32:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z10
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z11
@@ -1041,7 +1042,7 @@ r5done32:
 	VBROADCASTSS 16(AX), Z11
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z10, Z9, Z9
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -1052,7 +1053,7 @@ r5done32:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -1063,7 +1064,7 @@ r5done32:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r5nobias34
 	VMOVUPS.Z    (AX), K1, Z10
@@ -1080,10 +1081,10 @@ r5done32:
 	VADDPS       Z10, Z9, Z9
 
 r5nobias34:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r5noresidual35
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z10
 	VADDPS    Z10, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z10
@@ -1130,8 +1131,8 @@ r5noresidual35:
 	RET
 
 rows6:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z12
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z12, Z13
@@ -1313,8 +1314,8 @@ r6restloop38:
 	JNZ          r6restloop38
 
 r6done39:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z12
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z13
@@ -1365,7 +1366,7 @@ r6done39:
 	VBROADCASTSS 20(AX), Z13
 	VMULPS       Z13, Z11, Z11
 	VMULPS       Z12, Z11, Z11
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -1376,7 +1377,7 @@ r6done39:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -1387,7 +1388,7 @@ r6done39:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r6nobias41
 	VMOVUPS.Z    (AX), K1, Z12
@@ -1406,10 +1407,10 @@ r6done39:
 	VADDPS       Z12, Z11, Z11
 
 r6nobias41:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r6noresidual42
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z12
 	VADDPS    Z12, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z12
@@ -1464,8 +1465,8 @@ r6noresidual42:
 	RET
 
 rows7:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z14
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z14, Z15
@@ -1673,8 +1674,8 @@ r7restloop45:
 	JNZ          r7restloop45
 
 r7done46:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z14
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z15
@@ -1733,7 +1734,7 @@ r7done46:
 	VBROADCASTSS 24(AX), Z15
 	VMULPS       Z15, Z13, Z13
 	VMULPS       Z14, Z13, Z13
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -1744,7 +1745,7 @@ r7done46:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -1755,7 +1756,7 @@ r7done46:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r7nobias48
 	VMOVUPS.Z    (AX), K1, Z14
@@ -1776,10 +1777,10 @@ r7done46:
 	VADDPS       Z14, Z13, Z13
 
 r7nobias48:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r7noresidual49
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z14
 	VADDPS    Z14, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z14
@@ -1842,8 +1843,8 @@ r7noresidual49:
 	RET
 
 rows8:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z16
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z16, Z17
@@ -2073,8 +2074,8 @@ r8restloop52:
 	JNZ          r8restloop52
 
 r8done53:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z16
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z17
@@ -2141,7 +2142,7 @@ r8done53:
 	VBROADCASTSS 28(AX), Z17
 	VMULPS       Z17, Z15, Z15
 	VMULPS       Z16, Z15, Z15
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -2152,7 +2153,7 @@ r8done53:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -2163,7 +2164,7 @@ r8done53:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r8nobias55
 	VMOVUPS.Z    (AX), K1, Z16
@@ -2186,10 +2187,10 @@ r8done53:
 	VADDPS       Z16, Z15, Z15
 
 r8nobias55:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r8noresidual56
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z16
 	VADDPS    Z16, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z16
@@ -2260,8 +2261,8 @@ r8noresidual56:
 	RET
 
 rows9:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z18
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z18, Z19
@@ -2513,8 +2514,8 @@ r9restloop59:
 	JNZ          r9restloop59
 
 r9done60:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z18
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z19
@@ -2589,7 +2590,7 @@ r9done60:
 	VBROADCASTSS 32(AX), Z19
 	VMULPS       Z19, Z17, Z17
 	VMULPS       Z18, Z17, Z17
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -2600,7 +2601,7 @@ r9done60:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -2611,7 +2612,7 @@ r9done60:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r9nobias62
 	VMOVUPS.Z    (AX), K1, Z18
@@ -2636,10 +2637,10 @@ r9done60:
 	VADDPS       Z18, Z17, Z17
 
 r9nobias62:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r9noresidual63
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z18
 	VADDPS    Z18, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z18
@@ -2718,8 +2719,8 @@ r9noresidual63:
 	RET
 
 rows10:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z20
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z20, Z21
@@ -2997,8 +2998,8 @@ r10restloop66:
 	JNZ          r10restloop66
 
 r10done67:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z20
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z21
@@ -3081,7 +3082,7 @@ r10done67:
 	VBROADCASTSS 36(AX), Z21
 	VMULPS       Z21, Z19, Z19
 	VMULPS       Z20, Z19, Z19
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -3092,7 +3093,7 @@ r10done67:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -3103,7 +3104,7 @@ r10done67:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r10nobias69
 	VMOVUPS.Z    (AX), K1, Z20
@@ -3130,10 +3131,10 @@ r10done67:
 	VADDPS       Z20, Z19, Z19
 
 r10nobias69:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r10noresidual70
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z20
 	VADDPS    Z20, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z20
@@ -3220,8 +3221,8 @@ r10noresidual70:
 	RET
 
 rows11:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z22
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z22, Z23
@@ -3521,8 +3522,8 @@ r11restloop73:
 	JNZ          r11restloop73
 
 r11done74:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z22
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z23
@@ -3613,7 +3614,7 @@ r11done74:
 	VBROADCASTSS 40(AX), Z23
 	VMULPS       Z23, Z21, Z21
 	VMULPS       Z22, Z21, Z21
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -3624,7 +3625,7 @@ r11done74:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -3635,7 +3636,7 @@ r11done74:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r11nobias76
 	VMOVUPS.Z    (AX), K1, Z22
@@ -3664,10 +3665,10 @@ r11done74:
 	VADDPS       Z22, Z21, Z21
 
 r11nobias76:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r11noresidual77
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z22
 	VADDPS    Z22, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z22
@@ -3762,8 +3763,8 @@ r11noresidual77:
 	RET
 
 rows12:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z24
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z24, Z25
@@ -4085,8 +4086,8 @@ r12restloop80:
 	JNZ          r12restloop80
 
 r12done81:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z24
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z25
@@ -4185,7 +4186,7 @@ r12done81:
 	VBROADCASTSS 44(AX), Z25
 	VMULPS       Z25, Z23, Z23
 	VMULPS       Z24, Z23, Z23
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -4196,7 +4197,7 @@ r12done81:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -4207,7 +4208,7 @@ r12done81:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r12nobias83
 	VMOVUPS.Z    (AX), K1, Z24
@@ -4238,10 +4239,10 @@ r12done81:
 	VADDPS       Z24, Z23, Z23
 
 r12nobias83:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r12noresidual84
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z24
 	VADDPS    Z24, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z24
@@ -4344,8 +4345,8 @@ r12noresidual84:
 	RET
 
 rows13:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z26
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z26, Z27
@@ -4693,8 +4694,8 @@ r13restloop87:
 	JNZ          r13restloop87
 
 r13done88:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z26
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z27
@@ -4801,7 +4802,7 @@ r13done88:
 	VBROADCASTSS 48(AX), Z27
 	VMULPS       Z27, Z25, Z25
 	VMULPS       Z26, Z25, Z25
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -4812,7 +4813,7 @@ r13done88:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -4823,7 +4824,7 @@ r13done88:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r13nobias90
 	VMOVUPS.Z    (AX), K1, Z26
@@ -4856,10 +4857,10 @@ r13done88:
 	VADDPS       Z26, Z25, Z25
 
 r13nobias90:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r13noresidual91
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z26
 	VADDPS    Z26, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z26
@@ -4970,8 +4971,8 @@ r13noresidual91:
 	RET
 
 rows14:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Z28
 	VPXORQ       Z0, Z0, Z0
 	VPMULLD      (R9), Z28, Z29
@@ -5341,8 +5342,8 @@ r14restloop94:
 	JNZ          r14restloop94
 
 r14done95:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Z28
 	VCVTDQ2PS    Z0, Z0
 	VBROADCASTSS (AX), Z29
@@ -5457,7 +5458,7 @@ r14done95:
 	VBROADCASTSS 52(AX), Z29
 	VMULPS       Z29, Z27, Z27
 	VMULPS       Z28, Z27, Z27
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x00, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -5468,7 +5469,7 @@ r14done95:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	SUBQ         $0x10, AX
 	MOVQ         $0x00000000, CX
 	CMPQ         AX, CX
@@ -5479,7 +5480,7 @@ r14done95:
 	MOVL         $0xffffffff, CX
 	BZHIL        AX, CX, CX
 	KMOVW        CX, K2
-	MOVQ         bias+96(FP), AX
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
 	JZ           r14nobias97
 	VMOVUPS.Z    (AX), K1, Z28
@@ -5514,10 +5515,10 @@ r14done95:
 	VADDPS       Z28, Z27, Z27
 
 r14nobias97:
-	MOVQ      residual+104(FP), AX
+	MOVQ      residual+112(FP), AX
 	TESTQ     AX, AX
 	JZ        r14noresidual98
-	MOVQ      ldr+112(FP), CX
+	MOVQ      ldr+120(FP), CX
 	VMOVUPS.Z (AX), K1, Z28
 	VADDPS    Z28, Z0, Z0
 	VMOVUPS.Z 64(AX), K2, Z28
@@ -5635,6 +5636,2020 @@ r14noresidual98:
 	VZEROUPPER
 	RET
 
+// func gemmInt8WideVNNI(c *float32, ldc int, a *uint8, lda int, b *int8, gap int, groups int, rows int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, ldr int, next uintptr, stride int)
+// Requires: AVX, AVX512F, AVX512_VNNI, MMX+
+TEXT ·gemmInt8WideVNNI(SB), NOSPLIT, $0-144
+	MOVQ         a+16(FP), AX
+	MOVQ         b+32(FP), CX
+	MOVQ         lda+24(FP), DX
+	MOVQ         groups+48(FP), BX
+	MOVQ         rows+56(FP), SI
+	MOVQ         next+128(FP), DI
+	MOVQ         stride+136(FP), R8
+	MOVQ         gap+40(FP), R9
+	CMPQ         SI, $0x06
+	JEQ          rows6
+	CMPQ         SI, $0x05
+	JEQ          rows5
+	CMPQ         SI, $0x04
+	JEQ          rows4
+	CMPQ         SI, $0x03
+	JEQ          rows3
+	CMPQ         SI, $0x02
+	JEQ          rows2
+	VPXORQ       Z4, Z4, Z4
+	VPXORQ       Z5, Z5, Z5
+	VPXORQ       Z6, Z6, Z6
+	VPXORQ       Z7, Z7, Z7
+	MOVQ         zero+80(FP), DX
+	MOVQ         colSum+96(FP), SI
+	VPBROADCASTD (DX), Z8
+	VPXORQ       Z0, Z0, Z0
+	VPMULLD      (SI), Z8, Z9
+	VPSUBD       Z9, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	VPMULLD      64(SI), Z8, Z9
+	VPSUBD       Z9, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	VPMULLD      128(SI), Z8, Z9
+	VPSUBD       Z9, Z2, Z2
+	VPXORQ       Z3, Z3, Z3
+	VPMULLD      192(SI), Z8, Z8
+	VPSUBD       Z8, Z3, Z3
+	SUBQ         $0x04, BX
+	JLT          r1rest100
+
+r1loop99:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z8
+	VMOVDQU32    64(CX), Z9
+	VMOVDQU32    (CX)(R9*1), Z10
+	VMOVDQU32    64(CX)(R9*1), Z11
+	VPBROADCASTD (AX), Z12
+	VPDPBUSD     Z8, Z12, Z0
+	VPDPBUSD     Z9, Z12, Z1
+	VPDPBUSD     Z10, Z12, Z2
+	VPDPBUSD     Z11, Z12, Z3
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    128(CX), Z8
+	VMOVDQU32    192(CX), Z9
+	VMOVDQU32    128(CX)(R9*1), Z10
+	VMOVDQU32    192(CX)(R9*1), Z11
+	VPBROADCASTD 4(AX), Z12
+	VPDPBUSD     Z8, Z12, Z4
+	VPDPBUSD     Z9, Z12, Z5
+	VPDPBUSD     Z10, Z12, Z6
+	VPDPBUSD     Z11, Z12, Z7
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    256(CX), Z8
+	VMOVDQU32    320(CX), Z9
+	VMOVDQU32    256(CX)(R9*1), Z10
+	VMOVDQU32    320(CX)(R9*1), Z11
+	VPBROADCASTD 8(AX), Z12
+	VPDPBUSD     Z8, Z12, Z0
+	VPDPBUSD     Z9, Z12, Z1
+	VPDPBUSD     Z10, Z12, Z2
+	VPDPBUSD     Z11, Z12, Z3
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    384(CX), Z8
+	VMOVDQU32    448(CX), Z9
+	VMOVDQU32    384(CX)(R9*1), Z10
+	VMOVDQU32    448(CX)(R9*1), Z11
+	VPBROADCASTD 12(AX), Z12
+	VPDPBUSD     Z8, Z12, Z4
+	VPDPBUSD     Z9, Z12, Z5
+	VPDPBUSD     Z10, Z12, Z6
+	VPDPBUSD     Z11, Z12, Z7
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x10, AX
+	SUBQ         $0x04, BX
+	JGE          r1loop99
+
+r1rest100:
+	ADDQ $0x04, BX
+	JZ   r1done102
+
+r1restloop101:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z8
+	VMOVDQU32    64(CX), Z9
+	VMOVDQU32    (CX)(R9*1), Z10
+	VMOVDQU32    64(CX)(R9*1), Z11
+	VPBROADCASTD (AX), Z12
+	VPDPBUSD     Z8, Z12, Z0
+	VPDPBUSD     Z9, Z12, Z1
+	VPDPBUSD     Z10, Z12, Z2
+	VPDPBUSD     Z11, Z12, Z3
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x04, AX
+	DECQ         BX
+	JNZ          r1restloop101
+
+r1done102:
+	VPADDD       Z4, Z0, Z0
+	VPADDD       Z5, Z1, Z1
+	VPADDD       Z6, Z2, Z2
+	VPADDD       Z7, Z3, Z3
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
+	VMOVUPS      (CX), Z4
+	VCVTDQ2PS    Z0, Z0
+	VBROADCASTSS (AX), Z5
+	VMULPS       Z5, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      64(CX), Z4
+	VCVTDQ2PS    Z1, Z1
+	VBROADCASTSS (AX), Z5
+	VMULPS       Z5, Z1, Z1
+	VMULPS       Z4, Z1, Z1
+	VMOVUPS      128(CX), Z4
+	VCVTDQ2PS    Z2, Z2
+	VBROADCASTSS (AX), Z5
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z2, Z2
+	VMOVUPS      192(CX), Z4
+	VCVTDQ2PS    Z3, Z3
+	VBROADCASTSS (AX), Z5
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	MOVQ         bias+104(FP), AX
+	TESTQ        AX, AX
+	JZ           r1nobias103
+	VMOVUPS      (AX), Z4
+	VADDPS       Z4, Z0, Z0
+	VMOVUPS      64(AX), Z4
+	VADDPS       Z4, Z1, Z1
+	VMOVUPS      128(AX), Z4
+	VADDPS       Z4, Z2, Z2
+	VMOVUPS      192(AX), Z4
+	VADDPS       Z4, Z3, Z3
+
+r1nobias103:
+	MOVQ    residual+112(FP), AX
+	TESTQ   AX, AX
+	JZ      r1noresidual104
+	MOVQ    ldr+120(FP), CX
+	VMOVUPS (AX), Z4
+	VADDPS  Z4, Z0, Z0
+	VMOVUPS 64(AX), Z4
+	VADDPS  Z4, Z1, Z1
+	VMOVUPS 128(AX), Z4
+	VADDPS  Z4, Z2, Z2
+	VMOVUPS 192(AX), Z4
+	VADDPS  Z4, Z3, Z3
+
+r1noresidual104:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+rows2:
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R10
+	VPBROADCASTD (SI), Z8
+	VPXORQ       Z0, Z0, Z0
+	VPMULLD      (R10), Z8, Z9
+	VPSUBD       Z9, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	VPMULLD      64(R10), Z8, Z9
+	VPSUBD       Z9, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	VPMULLD      128(R10), Z8, Z9
+	VPSUBD       Z9, Z2, Z2
+	VPXORQ       Z3, Z3, Z3
+	VPMULLD      192(R10), Z8, Z8
+	VPSUBD       Z8, Z3, Z3
+	VPBROADCASTD 4(SI), Z8
+	VPXORQ       Z4, Z4, Z4
+	VPMULLD      (R10), Z8, Z9
+	VPSUBD       Z9, Z4, Z4
+	VPXORQ       Z5, Z5, Z5
+	VPMULLD      64(R10), Z8, Z9
+	VPSUBD       Z9, Z5, Z5
+	VPXORQ       Z6, Z6, Z6
+	VPMULLD      128(R10), Z8, Z9
+	VPSUBD       Z9, Z6, Z6
+	VPXORQ       Z7, Z7, Z7
+	VPMULLD      192(R10), Z8, Z8
+	VPSUBD       Z8, Z7, Z7
+	SUBQ         $0x04, BX
+	JLT          r2rest106
+
+r2loop105:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z8
+	VMOVDQU32    64(CX), Z9
+	VMOVDQU32    (CX)(R9*1), Z10
+	VMOVDQU32    64(CX)(R9*1), Z11
+	VPBROADCASTD (AX), Z12
+	VPDPBUSD     Z8, Z12, Z0
+	VPDPBUSD     Z9, Z12, Z1
+	VPDPBUSD     Z10, Z12, Z2
+	VPDPBUSD     Z11, Z12, Z3
+	VPBROADCASTD (AX)(DX*1), Z12
+	VPDPBUSD     Z8, Z12, Z4
+	VPDPBUSD     Z9, Z12, Z5
+	VPDPBUSD     Z10, Z12, Z6
+	VPDPBUSD     Z11, Z12, Z7
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    128(CX), Z8
+	VMOVDQU32    192(CX), Z9
+	VMOVDQU32    128(CX)(R9*1), Z10
+	VMOVDQU32    192(CX)(R9*1), Z11
+	VPBROADCASTD 4(AX), Z12
+	VPDPBUSD     Z8, Z12, Z0
+	VPDPBUSD     Z9, Z12, Z1
+	VPDPBUSD     Z10, Z12, Z2
+	VPDPBUSD     Z11, Z12, Z3
+	VPBROADCASTD 4(AX)(DX*1), Z12
+	VPDPBUSD     Z8, Z12, Z4
+	VPDPBUSD     Z9, Z12, Z5
+	VPDPBUSD     Z10, Z12, Z6
+	VPDPBUSD     Z11, Z12, Z7
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    256(CX), Z8
+	VMOVDQU32    320(CX), Z9
+	VMOVDQU32    256(CX)(R9*1), Z10
+	VMOVDQU32    320(CX)(R9*1), Z11
+	VPBROADCASTD 8(AX), Z12
+	VPDPBUSD     Z8, Z12, Z0
+	VPDPBUSD     Z9, Z12, Z1
+	VPDPBUSD     Z10, Z12, Z2
+	VPDPBUSD     Z11, Z12, Z3
+	VPBROADCASTD 8(AX)(DX*1), Z12
+	VPDPBUSD     Z8, Z12, Z4
+	VPDPBUSD     Z9, Z12, Z5
+	VPDPBUSD     Z10, Z12, Z6
+	VPDPBUSD     Z11, Z12, Z7
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    384(CX), Z8
+	VMOVDQU32    448(CX), Z9
+	VMOVDQU32    384(CX)(R9*1), Z10
+	VMOVDQU32    448(CX)(R9*1), Z11
+	VPBROADCASTD 12(AX), Z12
+	VPDPBUSD     Z8, Z12, Z0
+	VPDPBUSD     Z9, Z12, Z1
+	VPDPBUSD     Z10, Z12, Z2
+	VPDPBUSD     Z11, Z12, Z3
+	VPBROADCASTD 12(AX)(DX*1), Z12
+	VPDPBUSD     Z8, Z12, Z4
+	VPDPBUSD     Z9, Z12, Z5
+	VPDPBUSD     Z10, Z12, Z6
+	VPDPBUSD     Z11, Z12, Z7
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x10, AX
+	SUBQ         $0x04, BX
+	JGE          r2loop105
+
+r2rest106:
+	ADDQ $0x04, BX
+	JZ   r2done108
+
+r2restloop107:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z8
+	VMOVDQU32    64(CX), Z9
+	VMOVDQU32    (CX)(R9*1), Z10
+	VMOVDQU32    64(CX)(R9*1), Z11
+	VPBROADCASTD (AX), Z12
+	VPDPBUSD     Z8, Z12, Z0
+	VPDPBUSD     Z9, Z12, Z1
+	VPDPBUSD     Z10, Z12, Z2
+	VPDPBUSD     Z11, Z12, Z3
+	VPBROADCASTD (AX)(DX*1), Z12
+	VPDPBUSD     Z8, Z12, Z4
+	VPDPBUSD     Z9, Z12, Z5
+	VPDPBUSD     Z10, Z12, Z6
+	VPDPBUSD     Z11, Z12, Z7
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x04, AX
+	DECQ         BX
+	JNZ          r2restloop107
+
+r2done108:
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
+	VMOVUPS      (CX), Z8
+	VCVTDQ2PS    Z0, Z0
+	VBROADCASTSS (AX), Z9
+	VMULPS       Z9, Z0, Z0
+	VMULPS       Z8, Z0, Z0
+	VCVTDQ2PS    Z4, Z4
+	VBROADCASTSS 4(AX), Z9
+	VMULPS       Z9, Z4, Z4
+	VMULPS       Z8, Z4, Z4
+	VMOVUPS      64(CX), Z8
+	VCVTDQ2PS    Z1, Z1
+	VBROADCASTSS (AX), Z9
+	VMULPS       Z9, Z1, Z1
+	VMULPS       Z8, Z1, Z1
+	VCVTDQ2PS    Z5, Z5
+	VBROADCASTSS 4(AX), Z9
+	VMULPS       Z9, Z5, Z5
+	VMULPS       Z8, Z5, Z5
+	VMOVUPS      128(CX), Z8
+	VCVTDQ2PS    Z2, Z2
+	VBROADCASTSS (AX), Z9
+	VMULPS       Z9, Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VCVTDQ2PS    Z6, Z6
+	VBROADCASTSS 4(AX), Z9
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z6, Z6
+	VMOVUPS      192(CX), Z8
+	VCVTDQ2PS    Z3, Z3
+	VBROADCASTSS (AX), Z9
+	VMULPS       Z9, Z3, Z3
+	VMULPS       Z8, Z3, Z3
+	VCVTDQ2PS    Z7, Z7
+	VBROADCASTSS 4(AX), Z9
+	VMULPS       Z9, Z7, Z7
+	VMULPS       Z8, Z7, Z7
+	MOVQ         bias+104(FP), AX
+	TESTQ        AX, AX
+	JZ           r2nobias109
+	VMOVUPS      (AX), Z8
+	VADDPS       Z8, Z0, Z0
+	VADDPS       Z8, Z4, Z4
+	VMOVUPS      64(AX), Z8
+	VADDPS       Z8, Z1, Z1
+	VADDPS       Z8, Z5, Z5
+	VMOVUPS      128(AX), Z8
+	VADDPS       Z8, Z2, Z2
+	VADDPS       Z8, Z6, Z6
+	VMOVUPS      192(AX), Z8
+	VADDPS       Z8, Z3, Z3
+	VADDPS       Z8, Z7, Z7
+
+r2nobias109:
+	MOVQ    residual+112(FP), AX
+	TESTQ   AX, AX
+	JZ      r2noresidual110
+	MOVQ    ldr+120(FP), CX
+	VMOVUPS (AX), Z8
+	VADDPS  Z8, Z0, Z0
+	VMOVUPS 64(AX), Z8
+	VADDPS  Z8, Z1, Z1
+	VMOVUPS 128(AX), Z8
+	VADDPS  Z8, Z2, Z2
+	VMOVUPS 192(AX), Z8
+	VADDPS  Z8, Z3, Z3
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z8
+	VADDPS  Z8, Z4, Z4
+	VMOVUPS 64(AX), Z8
+	VADDPS  Z8, Z5, Z5
+	VMOVUPS 128(AX), Z8
+	VADDPS  Z8, Z6, Z6
+	VMOVUPS 192(AX), Z8
+	VADDPS  Z8, Z7, Z7
+
+r2noresidual110:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	VZEROUPPER
+	RET
+
+rows3:
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R10
+	VPBROADCASTD (SI), Z12
+	VPXORQ       Z0, Z0, Z0
+	VPMULLD      (R10), Z12, Z13
+	VPSUBD       Z13, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	VPMULLD      64(R10), Z12, Z13
+	VPSUBD       Z13, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	VPMULLD      128(R10), Z12, Z13
+	VPSUBD       Z13, Z2, Z2
+	VPXORQ       Z3, Z3, Z3
+	VPMULLD      192(R10), Z12, Z12
+	VPSUBD       Z12, Z3, Z3
+	VPBROADCASTD 4(SI), Z12
+	VPXORQ       Z4, Z4, Z4
+	VPMULLD      (R10), Z12, Z13
+	VPSUBD       Z13, Z4, Z4
+	VPXORQ       Z5, Z5, Z5
+	VPMULLD      64(R10), Z12, Z13
+	VPSUBD       Z13, Z5, Z5
+	VPXORQ       Z6, Z6, Z6
+	VPMULLD      128(R10), Z12, Z13
+	VPSUBD       Z13, Z6, Z6
+	VPXORQ       Z7, Z7, Z7
+	VPMULLD      192(R10), Z12, Z12
+	VPSUBD       Z12, Z7, Z7
+	VPBROADCASTD 8(SI), Z12
+	VPXORQ       Z8, Z8, Z8
+	VPMULLD      (R10), Z12, Z13
+	VPSUBD       Z13, Z8, Z8
+	VPXORQ       Z9, Z9, Z9
+	VPMULLD      64(R10), Z12, Z13
+	VPSUBD       Z13, Z9, Z9
+	VPXORQ       Z10, Z10, Z10
+	VPMULLD      128(R10), Z12, Z13
+	VPSUBD       Z13, Z10, Z10
+	VPXORQ       Z11, Z11, Z11
+	VPMULLD      192(R10), Z12, Z12
+	VPSUBD       Z12, Z11, Z11
+	SUBQ         $0x04, BX
+	JLT          r3rest112
+
+r3loop111:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z12
+	VMOVDQU32    64(CX), Z13
+	VMOVDQU32    (CX)(R9*1), Z14
+	VMOVDQU32    64(CX)(R9*1), Z15
+	VPBROADCASTD (AX), Z16
+	VPDPBUSD     Z12, Z16, Z0
+	VPDPBUSD     Z13, Z16, Z1
+	VPDPBUSD     Z14, Z16, Z2
+	VPDPBUSD     Z15, Z16, Z3
+	VPBROADCASTD (AX)(DX*1), Z16
+	VPDPBUSD     Z12, Z16, Z4
+	VPDPBUSD     Z13, Z16, Z5
+	VPDPBUSD     Z14, Z16, Z6
+	VPDPBUSD     Z15, Z16, Z7
+	VPBROADCASTD (AX)(DX*2), Z16
+	VPDPBUSD     Z12, Z16, Z8
+	VPDPBUSD     Z13, Z16, Z9
+	VPDPBUSD     Z14, Z16, Z10
+	VPDPBUSD     Z15, Z16, Z11
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    128(CX), Z12
+	VMOVDQU32    192(CX), Z13
+	VMOVDQU32    128(CX)(R9*1), Z14
+	VMOVDQU32    192(CX)(R9*1), Z15
+	VPBROADCASTD 4(AX), Z16
+	VPDPBUSD     Z12, Z16, Z0
+	VPDPBUSD     Z13, Z16, Z1
+	VPDPBUSD     Z14, Z16, Z2
+	VPDPBUSD     Z15, Z16, Z3
+	VPBROADCASTD 4(AX)(DX*1), Z16
+	VPDPBUSD     Z12, Z16, Z4
+	VPDPBUSD     Z13, Z16, Z5
+	VPDPBUSD     Z14, Z16, Z6
+	VPDPBUSD     Z15, Z16, Z7
+	VPBROADCASTD 4(AX)(DX*2), Z16
+	VPDPBUSD     Z12, Z16, Z8
+	VPDPBUSD     Z13, Z16, Z9
+	VPDPBUSD     Z14, Z16, Z10
+	VPDPBUSD     Z15, Z16, Z11
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    256(CX), Z12
+	VMOVDQU32    320(CX), Z13
+	VMOVDQU32    256(CX)(R9*1), Z14
+	VMOVDQU32    320(CX)(R9*1), Z15
+	VPBROADCASTD 8(AX), Z16
+	VPDPBUSD     Z12, Z16, Z0
+	VPDPBUSD     Z13, Z16, Z1
+	VPDPBUSD     Z14, Z16, Z2
+	VPDPBUSD     Z15, Z16, Z3
+	VPBROADCASTD 8(AX)(DX*1), Z16
+	VPDPBUSD     Z12, Z16, Z4
+	VPDPBUSD     Z13, Z16, Z5
+	VPDPBUSD     Z14, Z16, Z6
+	VPDPBUSD     Z15, Z16, Z7
+	VPBROADCASTD 8(AX)(DX*2), Z16
+	VPDPBUSD     Z12, Z16, Z8
+	VPDPBUSD     Z13, Z16, Z9
+	VPDPBUSD     Z14, Z16, Z10
+	VPDPBUSD     Z15, Z16, Z11
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    384(CX), Z12
+	VMOVDQU32    448(CX), Z13
+	VMOVDQU32    384(CX)(R9*1), Z14
+	VMOVDQU32    448(CX)(R9*1), Z15
+	VPBROADCASTD 12(AX), Z16
+	VPDPBUSD     Z12, Z16, Z0
+	VPDPBUSD     Z13, Z16, Z1
+	VPDPBUSD     Z14, Z16, Z2
+	VPDPBUSD     Z15, Z16, Z3
+	VPBROADCASTD 12(AX)(DX*1), Z16
+	VPDPBUSD     Z12, Z16, Z4
+	VPDPBUSD     Z13, Z16, Z5
+	VPDPBUSD     Z14, Z16, Z6
+	VPDPBUSD     Z15, Z16, Z7
+	VPBROADCASTD 12(AX)(DX*2), Z16
+	VPDPBUSD     Z12, Z16, Z8
+	VPDPBUSD     Z13, Z16, Z9
+	VPDPBUSD     Z14, Z16, Z10
+	VPDPBUSD     Z15, Z16, Z11
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x10, AX
+	SUBQ         $0x04, BX
+	JGE          r3loop111
+
+r3rest112:
+	ADDQ $0x04, BX
+	JZ   r3done114
+
+r3restloop113:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z12
+	VMOVDQU32    64(CX), Z13
+	VMOVDQU32    (CX)(R9*1), Z14
+	VMOVDQU32    64(CX)(R9*1), Z15
+	VPBROADCASTD (AX), Z16
+	VPDPBUSD     Z12, Z16, Z0
+	VPDPBUSD     Z13, Z16, Z1
+	VPDPBUSD     Z14, Z16, Z2
+	VPDPBUSD     Z15, Z16, Z3
+	VPBROADCASTD (AX)(DX*1), Z16
+	VPDPBUSD     Z12, Z16, Z4
+	VPDPBUSD     Z13, Z16, Z5
+	VPDPBUSD     Z14, Z16, Z6
+	VPDPBUSD     Z15, Z16, Z7
+	VPBROADCASTD (AX)(DX*2), Z16
+	VPDPBUSD     Z12, Z16, Z8
+	VPDPBUSD     Z13, Z16, Z9
+	VPDPBUSD     Z14, Z16, Z10
+	VPDPBUSD     Z15, Z16, Z11
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x04, AX
+	DECQ         BX
+	JNZ          r3restloop113
+
+r3done114:
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
+	VMOVUPS      (CX), Z12
+	VCVTDQ2PS    Z0, Z0
+	VBROADCASTSS (AX), Z13
+	VMULPS       Z13, Z0, Z0
+	VMULPS       Z12, Z0, Z0
+	VCVTDQ2PS    Z4, Z4
+	VBROADCASTSS 4(AX), Z13
+	VMULPS       Z13, Z4, Z4
+	VMULPS       Z12, Z4, Z4
+	VCVTDQ2PS    Z8, Z8
+	VBROADCASTSS 8(AX), Z13
+	VMULPS       Z13, Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VMOVUPS      64(CX), Z12
+	VCVTDQ2PS    Z1, Z1
+	VBROADCASTSS (AX), Z13
+	VMULPS       Z13, Z1, Z1
+	VMULPS       Z12, Z1, Z1
+	VCVTDQ2PS    Z5, Z5
+	VBROADCASTSS 4(AX), Z13
+	VMULPS       Z13, Z5, Z5
+	VMULPS       Z12, Z5, Z5
+	VCVTDQ2PS    Z9, Z9
+	VBROADCASTSS 8(AX), Z13
+	VMULPS       Z13, Z9, Z9
+	VMULPS       Z12, Z9, Z9
+	VMOVUPS      128(CX), Z12
+	VCVTDQ2PS    Z2, Z2
+	VBROADCASTSS (AX), Z13
+	VMULPS       Z13, Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VCVTDQ2PS    Z6, Z6
+	VBROADCASTSS 4(AX), Z13
+	VMULPS       Z13, Z6, Z6
+	VMULPS       Z12, Z6, Z6
+	VCVTDQ2PS    Z10, Z10
+	VBROADCASTSS 8(AX), Z13
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z10, Z10
+	VMOVUPS      192(CX), Z12
+	VCVTDQ2PS    Z3, Z3
+	VBROADCASTSS (AX), Z13
+	VMULPS       Z13, Z3, Z3
+	VMULPS       Z12, Z3, Z3
+	VCVTDQ2PS    Z7, Z7
+	VBROADCASTSS 4(AX), Z13
+	VMULPS       Z13, Z7, Z7
+	VMULPS       Z12, Z7, Z7
+	VCVTDQ2PS    Z11, Z11
+	VBROADCASTSS 8(AX), Z13
+	VMULPS       Z13, Z11, Z11
+	VMULPS       Z12, Z11, Z11
+	MOVQ         bias+104(FP), AX
+	TESTQ        AX, AX
+	JZ           r3nobias115
+	VMOVUPS      (AX), Z12
+	VADDPS       Z12, Z0, Z0
+	VADDPS       Z12, Z4, Z4
+	VADDPS       Z12, Z8, Z8
+	VMOVUPS      64(AX), Z12
+	VADDPS       Z12, Z1, Z1
+	VADDPS       Z12, Z5, Z5
+	VADDPS       Z12, Z9, Z9
+	VMOVUPS      128(AX), Z12
+	VADDPS       Z12, Z2, Z2
+	VADDPS       Z12, Z6, Z6
+	VADDPS       Z12, Z10, Z10
+	VMOVUPS      192(AX), Z12
+	VADDPS       Z12, Z3, Z3
+	VADDPS       Z12, Z7, Z7
+	VADDPS       Z12, Z11, Z11
+
+r3nobias115:
+	MOVQ    residual+112(FP), AX
+	TESTQ   AX, AX
+	JZ      r3noresidual116
+	MOVQ    ldr+120(FP), CX
+	VMOVUPS (AX), Z12
+	VADDPS  Z12, Z0, Z0
+	VMOVUPS 64(AX), Z12
+	VADDPS  Z12, Z1, Z1
+	VMOVUPS 128(AX), Z12
+	VADDPS  Z12, Z2, Z2
+	VMOVUPS 192(AX), Z12
+	VADDPS  Z12, Z3, Z3
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z12
+	VADDPS  Z12, Z4, Z4
+	VMOVUPS 64(AX), Z12
+	VADDPS  Z12, Z5, Z5
+	VMOVUPS 128(AX), Z12
+	VADDPS  Z12, Z6, Z6
+	VMOVUPS 192(AX), Z12
+	VADDPS  Z12, Z7, Z7
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z12
+	VADDPS  Z12, Z8, Z8
+	VMOVUPS 64(AX), Z12
+	VADDPS  Z12, Z9, Z9
+	VMOVUPS 128(AX), Z12
+	VADDPS  Z12, Z10, Z10
+	VMOVUPS 192(AX), Z12
+	VADDPS  Z12, Z11, Z11
+
+r3noresidual116:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	VZEROUPPER
+	RET
+
+rows4:
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R10
+	VPBROADCASTD (SI), Z16
+	VPXORQ       Z0, Z0, Z0
+	VPMULLD      (R10), Z16, Z17
+	VPSUBD       Z17, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	VPMULLD      64(R10), Z16, Z17
+	VPSUBD       Z17, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	VPMULLD      128(R10), Z16, Z17
+	VPSUBD       Z17, Z2, Z2
+	VPXORQ       Z3, Z3, Z3
+	VPMULLD      192(R10), Z16, Z16
+	VPSUBD       Z16, Z3, Z3
+	VPBROADCASTD 4(SI), Z16
+	VPXORQ       Z4, Z4, Z4
+	VPMULLD      (R10), Z16, Z17
+	VPSUBD       Z17, Z4, Z4
+	VPXORQ       Z5, Z5, Z5
+	VPMULLD      64(R10), Z16, Z17
+	VPSUBD       Z17, Z5, Z5
+	VPXORQ       Z6, Z6, Z6
+	VPMULLD      128(R10), Z16, Z17
+	VPSUBD       Z17, Z6, Z6
+	VPXORQ       Z7, Z7, Z7
+	VPMULLD      192(R10), Z16, Z16
+	VPSUBD       Z16, Z7, Z7
+	VPBROADCASTD 8(SI), Z16
+	VPXORQ       Z8, Z8, Z8
+	VPMULLD      (R10), Z16, Z17
+	VPSUBD       Z17, Z8, Z8
+	VPXORQ       Z9, Z9, Z9
+	VPMULLD      64(R10), Z16, Z17
+	VPSUBD       Z17, Z9, Z9
+	VPXORQ       Z10, Z10, Z10
+	VPMULLD      128(R10), Z16, Z17
+	VPSUBD       Z17, Z10, Z10
+	VPXORQ       Z11, Z11, Z11
+	VPMULLD      192(R10), Z16, Z16
+	VPSUBD       Z16, Z11, Z11
+	VPBROADCASTD 12(SI), Z16
+	VPXORQ       Z12, Z12, Z12
+	VPMULLD      (R10), Z16, Z17
+	VPSUBD       Z17, Z12, Z12
+	VPXORQ       Z13, Z13, Z13
+	VPMULLD      64(R10), Z16, Z17
+	VPSUBD       Z17, Z13, Z13
+	VPXORQ       Z14, Z14, Z14
+	VPMULLD      128(R10), Z16, Z17
+	VPSUBD       Z17, Z14, Z14
+	VPXORQ       Z15, Z15, Z15
+	VPMULLD      192(R10), Z16, Z16
+	VPSUBD       Z16, Z15, Z15
+	LEAQ         (AX)(DX*2), SI
+	ADDQ         DX, SI
+	SUBQ         $0x04, BX
+	JLT          r4rest118
+
+r4loop117:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z16
+	VMOVDQU32    64(CX), Z17
+	VMOVDQU32    (CX)(R9*1), Z18
+	VMOVDQU32    64(CX)(R9*1), Z19
+	VPBROADCASTD (AX), Z20
+	VPDPBUSD     Z16, Z20, Z0
+	VPDPBUSD     Z17, Z20, Z1
+	VPDPBUSD     Z18, Z20, Z2
+	VPDPBUSD     Z19, Z20, Z3
+	VPBROADCASTD (AX)(DX*1), Z20
+	VPDPBUSD     Z16, Z20, Z4
+	VPDPBUSD     Z17, Z20, Z5
+	VPDPBUSD     Z18, Z20, Z6
+	VPDPBUSD     Z19, Z20, Z7
+	VPBROADCASTD (AX)(DX*2), Z20
+	VPDPBUSD     Z16, Z20, Z8
+	VPDPBUSD     Z17, Z20, Z9
+	VPDPBUSD     Z18, Z20, Z10
+	VPDPBUSD     Z19, Z20, Z11
+	VPBROADCASTD (SI), Z20
+	VPDPBUSD     Z16, Z20, Z12
+	VPDPBUSD     Z17, Z20, Z13
+	VPDPBUSD     Z18, Z20, Z14
+	VPDPBUSD     Z19, Z20, Z15
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    128(CX), Z16
+	VMOVDQU32    192(CX), Z17
+	VMOVDQU32    128(CX)(R9*1), Z18
+	VMOVDQU32    192(CX)(R9*1), Z19
+	VPBROADCASTD 4(AX), Z20
+	VPDPBUSD     Z16, Z20, Z0
+	VPDPBUSD     Z17, Z20, Z1
+	VPDPBUSD     Z18, Z20, Z2
+	VPDPBUSD     Z19, Z20, Z3
+	VPBROADCASTD 4(AX)(DX*1), Z20
+	VPDPBUSD     Z16, Z20, Z4
+	VPDPBUSD     Z17, Z20, Z5
+	VPDPBUSD     Z18, Z20, Z6
+	VPDPBUSD     Z19, Z20, Z7
+	VPBROADCASTD 4(AX)(DX*2), Z20
+	VPDPBUSD     Z16, Z20, Z8
+	VPDPBUSD     Z17, Z20, Z9
+	VPDPBUSD     Z18, Z20, Z10
+	VPDPBUSD     Z19, Z20, Z11
+	VPBROADCASTD 4(SI), Z20
+	VPDPBUSD     Z16, Z20, Z12
+	VPDPBUSD     Z17, Z20, Z13
+	VPDPBUSD     Z18, Z20, Z14
+	VPDPBUSD     Z19, Z20, Z15
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    256(CX), Z16
+	VMOVDQU32    320(CX), Z17
+	VMOVDQU32    256(CX)(R9*1), Z18
+	VMOVDQU32    320(CX)(R9*1), Z19
+	VPBROADCASTD 8(AX), Z20
+	VPDPBUSD     Z16, Z20, Z0
+	VPDPBUSD     Z17, Z20, Z1
+	VPDPBUSD     Z18, Z20, Z2
+	VPDPBUSD     Z19, Z20, Z3
+	VPBROADCASTD 8(AX)(DX*1), Z20
+	VPDPBUSD     Z16, Z20, Z4
+	VPDPBUSD     Z17, Z20, Z5
+	VPDPBUSD     Z18, Z20, Z6
+	VPDPBUSD     Z19, Z20, Z7
+	VPBROADCASTD 8(AX)(DX*2), Z20
+	VPDPBUSD     Z16, Z20, Z8
+	VPDPBUSD     Z17, Z20, Z9
+	VPDPBUSD     Z18, Z20, Z10
+	VPDPBUSD     Z19, Z20, Z11
+	VPBROADCASTD 8(SI), Z20
+	VPDPBUSD     Z16, Z20, Z12
+	VPDPBUSD     Z17, Z20, Z13
+	VPDPBUSD     Z18, Z20, Z14
+	VPDPBUSD     Z19, Z20, Z15
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    384(CX), Z16
+	VMOVDQU32    448(CX), Z17
+	VMOVDQU32    384(CX)(R9*1), Z18
+	VMOVDQU32    448(CX)(R9*1), Z19
+	VPBROADCASTD 12(AX), Z20
+	VPDPBUSD     Z16, Z20, Z0
+	VPDPBUSD     Z17, Z20, Z1
+	VPDPBUSD     Z18, Z20, Z2
+	VPDPBUSD     Z19, Z20, Z3
+	VPBROADCASTD 12(AX)(DX*1), Z20
+	VPDPBUSD     Z16, Z20, Z4
+	VPDPBUSD     Z17, Z20, Z5
+	VPDPBUSD     Z18, Z20, Z6
+	VPDPBUSD     Z19, Z20, Z7
+	VPBROADCASTD 12(AX)(DX*2), Z20
+	VPDPBUSD     Z16, Z20, Z8
+	VPDPBUSD     Z17, Z20, Z9
+	VPDPBUSD     Z18, Z20, Z10
+	VPDPBUSD     Z19, Z20, Z11
+	VPBROADCASTD 12(SI), Z20
+	VPDPBUSD     Z16, Z20, Z12
+	VPDPBUSD     Z17, Z20, Z13
+	VPDPBUSD     Z18, Z20, Z14
+	VPDPBUSD     Z19, Z20, Z15
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x10, AX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, BX
+	JGE          r4loop117
+
+r4rest118:
+	ADDQ $0x04, BX
+	JZ   r4done120
+
+r4restloop119:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z16
+	VMOVDQU32    64(CX), Z17
+	VMOVDQU32    (CX)(R9*1), Z18
+	VMOVDQU32    64(CX)(R9*1), Z19
+	VPBROADCASTD (AX), Z20
+	VPDPBUSD     Z16, Z20, Z0
+	VPDPBUSD     Z17, Z20, Z1
+	VPDPBUSD     Z18, Z20, Z2
+	VPDPBUSD     Z19, Z20, Z3
+	VPBROADCASTD (AX)(DX*1), Z20
+	VPDPBUSD     Z16, Z20, Z4
+	VPDPBUSD     Z17, Z20, Z5
+	VPDPBUSD     Z18, Z20, Z6
+	VPDPBUSD     Z19, Z20, Z7
+	VPBROADCASTD (AX)(DX*2), Z20
+	VPDPBUSD     Z16, Z20, Z8
+	VPDPBUSD     Z17, Z20, Z9
+	VPDPBUSD     Z18, Z20, Z10
+	VPDPBUSD     Z19, Z20, Z11
+	VPBROADCASTD (SI), Z20
+	VPDPBUSD     Z16, Z20, Z12
+	VPDPBUSD     Z17, Z20, Z13
+	VPDPBUSD     Z18, Z20, Z14
+	VPDPBUSD     Z19, Z20, Z15
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, SI
+	DECQ         BX
+	JNZ          r4restloop119
+
+r4done120:
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
+	VMOVUPS      (CX), Z16
+	VCVTDQ2PS    Z0, Z0
+	VBROADCASTSS (AX), Z17
+	VMULPS       Z17, Z0, Z0
+	VMULPS       Z16, Z0, Z0
+	VCVTDQ2PS    Z4, Z4
+	VBROADCASTSS 4(AX), Z17
+	VMULPS       Z17, Z4, Z4
+	VMULPS       Z16, Z4, Z4
+	VCVTDQ2PS    Z8, Z8
+	VBROADCASTSS 8(AX), Z17
+	VMULPS       Z17, Z8, Z8
+	VMULPS       Z16, Z8, Z8
+	VCVTDQ2PS    Z12, Z12
+	VBROADCASTSS 12(AX), Z17
+	VMULPS       Z17, Z12, Z12
+	VMULPS       Z16, Z12, Z12
+	VMOVUPS      64(CX), Z16
+	VCVTDQ2PS    Z1, Z1
+	VBROADCASTSS (AX), Z17
+	VMULPS       Z17, Z1, Z1
+	VMULPS       Z16, Z1, Z1
+	VCVTDQ2PS    Z5, Z5
+	VBROADCASTSS 4(AX), Z17
+	VMULPS       Z17, Z5, Z5
+	VMULPS       Z16, Z5, Z5
+	VCVTDQ2PS    Z9, Z9
+	VBROADCASTSS 8(AX), Z17
+	VMULPS       Z17, Z9, Z9
+	VMULPS       Z16, Z9, Z9
+	VCVTDQ2PS    Z13, Z13
+	VBROADCASTSS 12(AX), Z17
+	VMULPS       Z17, Z13, Z13
+	VMULPS       Z16, Z13, Z13
+	VMOVUPS      128(CX), Z16
+	VCVTDQ2PS    Z2, Z2
+	VBROADCASTSS (AX), Z17
+	VMULPS       Z17, Z2, Z2
+	VMULPS       Z16, Z2, Z2
+	VCVTDQ2PS    Z6, Z6
+	VBROADCASTSS 4(AX), Z17
+	VMULPS       Z17, Z6, Z6
+	VMULPS       Z16, Z6, Z6
+	VCVTDQ2PS    Z10, Z10
+	VBROADCASTSS 8(AX), Z17
+	VMULPS       Z17, Z10, Z10
+	VMULPS       Z16, Z10, Z10
+	VCVTDQ2PS    Z14, Z14
+	VBROADCASTSS 12(AX), Z17
+	VMULPS       Z17, Z14, Z14
+	VMULPS       Z16, Z14, Z14
+	VMOVUPS      192(CX), Z16
+	VCVTDQ2PS    Z3, Z3
+	VBROADCASTSS (AX), Z17
+	VMULPS       Z17, Z3, Z3
+	VMULPS       Z16, Z3, Z3
+	VCVTDQ2PS    Z7, Z7
+	VBROADCASTSS 4(AX), Z17
+	VMULPS       Z17, Z7, Z7
+	VMULPS       Z16, Z7, Z7
+	VCVTDQ2PS    Z11, Z11
+	VBROADCASTSS 8(AX), Z17
+	VMULPS       Z17, Z11, Z11
+	VMULPS       Z16, Z11, Z11
+	VCVTDQ2PS    Z15, Z15
+	VBROADCASTSS 12(AX), Z17
+	VMULPS       Z17, Z15, Z15
+	VMULPS       Z16, Z15, Z15
+	MOVQ         bias+104(FP), AX
+	TESTQ        AX, AX
+	JZ           r4nobias121
+	VMOVUPS      (AX), Z16
+	VADDPS       Z16, Z0, Z0
+	VADDPS       Z16, Z4, Z4
+	VADDPS       Z16, Z8, Z8
+	VADDPS       Z16, Z12, Z12
+	VMOVUPS      64(AX), Z16
+	VADDPS       Z16, Z1, Z1
+	VADDPS       Z16, Z5, Z5
+	VADDPS       Z16, Z9, Z9
+	VADDPS       Z16, Z13, Z13
+	VMOVUPS      128(AX), Z16
+	VADDPS       Z16, Z2, Z2
+	VADDPS       Z16, Z6, Z6
+	VADDPS       Z16, Z10, Z10
+	VADDPS       Z16, Z14, Z14
+	VMOVUPS      192(AX), Z16
+	VADDPS       Z16, Z3, Z3
+	VADDPS       Z16, Z7, Z7
+	VADDPS       Z16, Z11, Z11
+	VADDPS       Z16, Z15, Z15
+
+r4nobias121:
+	MOVQ    residual+112(FP), AX
+	TESTQ   AX, AX
+	JZ      r4noresidual122
+	MOVQ    ldr+120(FP), CX
+	VMOVUPS (AX), Z16
+	VADDPS  Z16, Z0, Z0
+	VMOVUPS 64(AX), Z16
+	VADDPS  Z16, Z1, Z1
+	VMOVUPS 128(AX), Z16
+	VADDPS  Z16, Z2, Z2
+	VMOVUPS 192(AX), Z16
+	VADDPS  Z16, Z3, Z3
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z16
+	VADDPS  Z16, Z4, Z4
+	VMOVUPS 64(AX), Z16
+	VADDPS  Z16, Z5, Z5
+	VMOVUPS 128(AX), Z16
+	VADDPS  Z16, Z6, Z6
+	VMOVUPS 192(AX), Z16
+	VADDPS  Z16, Z7, Z7
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z16
+	VADDPS  Z16, Z8, Z8
+	VMOVUPS 64(AX), Z16
+	VADDPS  Z16, Z9, Z9
+	VMOVUPS 128(AX), Z16
+	VADDPS  Z16, Z10, Z10
+	VMOVUPS 192(AX), Z16
+	VADDPS  Z16, Z11, Z11
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z16
+	VADDPS  Z16, Z12, Z12
+	VMOVUPS 64(AX), Z16
+	VADDPS  Z16, Z13, Z13
+	VMOVUPS 128(AX), Z16
+	VADDPS  Z16, Z14, Z14
+	VMOVUPS 192(AX), Z16
+	VADDPS  Z16, Z15, Z15
+
+r4noresidual122:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	VZEROUPPER
+	RET
+
+rows5:
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R10
+	VPBROADCASTD (SI), Z20
+	VPXORQ       Z0, Z0, Z0
+	VPMULLD      (R10), Z20, Z21
+	VPSUBD       Z21, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	VPMULLD      64(R10), Z20, Z21
+	VPSUBD       Z21, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	VPMULLD      128(R10), Z20, Z21
+	VPSUBD       Z21, Z2, Z2
+	VPXORQ       Z3, Z3, Z3
+	VPMULLD      192(R10), Z20, Z20
+	VPSUBD       Z20, Z3, Z3
+	VPBROADCASTD 4(SI), Z20
+	VPXORQ       Z4, Z4, Z4
+	VPMULLD      (R10), Z20, Z21
+	VPSUBD       Z21, Z4, Z4
+	VPXORQ       Z5, Z5, Z5
+	VPMULLD      64(R10), Z20, Z21
+	VPSUBD       Z21, Z5, Z5
+	VPXORQ       Z6, Z6, Z6
+	VPMULLD      128(R10), Z20, Z21
+	VPSUBD       Z21, Z6, Z6
+	VPXORQ       Z7, Z7, Z7
+	VPMULLD      192(R10), Z20, Z20
+	VPSUBD       Z20, Z7, Z7
+	VPBROADCASTD 8(SI), Z20
+	VPXORQ       Z8, Z8, Z8
+	VPMULLD      (R10), Z20, Z21
+	VPSUBD       Z21, Z8, Z8
+	VPXORQ       Z9, Z9, Z9
+	VPMULLD      64(R10), Z20, Z21
+	VPSUBD       Z21, Z9, Z9
+	VPXORQ       Z10, Z10, Z10
+	VPMULLD      128(R10), Z20, Z21
+	VPSUBD       Z21, Z10, Z10
+	VPXORQ       Z11, Z11, Z11
+	VPMULLD      192(R10), Z20, Z20
+	VPSUBD       Z20, Z11, Z11
+	VPBROADCASTD 12(SI), Z20
+	VPXORQ       Z12, Z12, Z12
+	VPMULLD      (R10), Z20, Z21
+	VPSUBD       Z21, Z12, Z12
+	VPXORQ       Z13, Z13, Z13
+	VPMULLD      64(R10), Z20, Z21
+	VPSUBD       Z21, Z13, Z13
+	VPXORQ       Z14, Z14, Z14
+	VPMULLD      128(R10), Z20, Z21
+	VPSUBD       Z21, Z14, Z14
+	VPXORQ       Z15, Z15, Z15
+	VPMULLD      192(R10), Z20, Z20
+	VPSUBD       Z20, Z15, Z15
+	VPBROADCASTD 16(SI), Z20
+	VPXORQ       Z16, Z16, Z16
+	VPMULLD      (R10), Z20, Z21
+	VPSUBD       Z21, Z16, Z16
+	VPXORQ       Z17, Z17, Z17
+	VPMULLD      64(R10), Z20, Z21
+	VPSUBD       Z21, Z17, Z17
+	VPXORQ       Z18, Z18, Z18
+	VPMULLD      128(R10), Z20, Z21
+	VPSUBD       Z21, Z18, Z18
+	VPXORQ       Z19, Z19, Z19
+	VPMULLD      192(R10), Z20, Z20
+	VPSUBD       Z20, Z19, Z19
+	LEAQ         (AX)(DX*2), SI
+	ADDQ         DX, SI
+	SUBQ         $0x04, BX
+	JLT          r5rest124
+
+r5loop123:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z20
+	VMOVDQU32    64(CX), Z21
+	VMOVDQU32    (CX)(R9*1), Z22
+	VMOVDQU32    64(CX)(R9*1), Z23
+	VPBROADCASTD (AX), Z24
+	VPDPBUSD     Z20, Z24, Z0
+	VPDPBUSD     Z21, Z24, Z1
+	VPDPBUSD     Z22, Z24, Z2
+	VPDPBUSD     Z23, Z24, Z3
+	VPBROADCASTD (AX)(DX*1), Z24
+	VPDPBUSD     Z20, Z24, Z4
+	VPDPBUSD     Z21, Z24, Z5
+	VPDPBUSD     Z22, Z24, Z6
+	VPDPBUSD     Z23, Z24, Z7
+	VPBROADCASTD (AX)(DX*2), Z24
+	VPDPBUSD     Z20, Z24, Z8
+	VPDPBUSD     Z21, Z24, Z9
+	VPDPBUSD     Z22, Z24, Z10
+	VPDPBUSD     Z23, Z24, Z11
+	VPBROADCASTD (SI), Z24
+	VPDPBUSD     Z20, Z24, Z12
+	VPDPBUSD     Z21, Z24, Z13
+	VPDPBUSD     Z22, Z24, Z14
+	VPDPBUSD     Z23, Z24, Z15
+	VPBROADCASTD (SI)(DX*1), Z24
+	VPDPBUSD     Z20, Z24, Z16
+	VPDPBUSD     Z21, Z24, Z17
+	VPDPBUSD     Z22, Z24, Z18
+	VPDPBUSD     Z23, Z24, Z19
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    128(CX), Z20
+	VMOVDQU32    192(CX), Z21
+	VMOVDQU32    128(CX)(R9*1), Z22
+	VMOVDQU32    192(CX)(R9*1), Z23
+	VPBROADCASTD 4(AX), Z24
+	VPDPBUSD     Z20, Z24, Z0
+	VPDPBUSD     Z21, Z24, Z1
+	VPDPBUSD     Z22, Z24, Z2
+	VPDPBUSD     Z23, Z24, Z3
+	VPBROADCASTD 4(AX)(DX*1), Z24
+	VPDPBUSD     Z20, Z24, Z4
+	VPDPBUSD     Z21, Z24, Z5
+	VPDPBUSD     Z22, Z24, Z6
+	VPDPBUSD     Z23, Z24, Z7
+	VPBROADCASTD 4(AX)(DX*2), Z24
+	VPDPBUSD     Z20, Z24, Z8
+	VPDPBUSD     Z21, Z24, Z9
+	VPDPBUSD     Z22, Z24, Z10
+	VPDPBUSD     Z23, Z24, Z11
+	VPBROADCASTD 4(SI), Z24
+	VPDPBUSD     Z20, Z24, Z12
+	VPDPBUSD     Z21, Z24, Z13
+	VPDPBUSD     Z22, Z24, Z14
+	VPDPBUSD     Z23, Z24, Z15
+	VPBROADCASTD 4(SI)(DX*1), Z24
+	VPDPBUSD     Z20, Z24, Z16
+	VPDPBUSD     Z21, Z24, Z17
+	VPDPBUSD     Z22, Z24, Z18
+	VPDPBUSD     Z23, Z24, Z19
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    256(CX), Z20
+	VMOVDQU32    320(CX), Z21
+	VMOVDQU32    256(CX)(R9*1), Z22
+	VMOVDQU32    320(CX)(R9*1), Z23
+	VPBROADCASTD 8(AX), Z24
+	VPDPBUSD     Z20, Z24, Z0
+	VPDPBUSD     Z21, Z24, Z1
+	VPDPBUSD     Z22, Z24, Z2
+	VPDPBUSD     Z23, Z24, Z3
+	VPBROADCASTD 8(AX)(DX*1), Z24
+	VPDPBUSD     Z20, Z24, Z4
+	VPDPBUSD     Z21, Z24, Z5
+	VPDPBUSD     Z22, Z24, Z6
+	VPDPBUSD     Z23, Z24, Z7
+	VPBROADCASTD 8(AX)(DX*2), Z24
+	VPDPBUSD     Z20, Z24, Z8
+	VPDPBUSD     Z21, Z24, Z9
+	VPDPBUSD     Z22, Z24, Z10
+	VPDPBUSD     Z23, Z24, Z11
+	VPBROADCASTD 8(SI), Z24
+	VPDPBUSD     Z20, Z24, Z12
+	VPDPBUSD     Z21, Z24, Z13
+	VPDPBUSD     Z22, Z24, Z14
+	VPDPBUSD     Z23, Z24, Z15
+	VPBROADCASTD 8(SI)(DX*1), Z24
+	VPDPBUSD     Z20, Z24, Z16
+	VPDPBUSD     Z21, Z24, Z17
+	VPDPBUSD     Z22, Z24, Z18
+	VPDPBUSD     Z23, Z24, Z19
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    384(CX), Z20
+	VMOVDQU32    448(CX), Z21
+	VMOVDQU32    384(CX)(R9*1), Z22
+	VMOVDQU32    448(CX)(R9*1), Z23
+	VPBROADCASTD 12(AX), Z24
+	VPDPBUSD     Z20, Z24, Z0
+	VPDPBUSD     Z21, Z24, Z1
+	VPDPBUSD     Z22, Z24, Z2
+	VPDPBUSD     Z23, Z24, Z3
+	VPBROADCASTD 12(AX)(DX*1), Z24
+	VPDPBUSD     Z20, Z24, Z4
+	VPDPBUSD     Z21, Z24, Z5
+	VPDPBUSD     Z22, Z24, Z6
+	VPDPBUSD     Z23, Z24, Z7
+	VPBROADCASTD 12(AX)(DX*2), Z24
+	VPDPBUSD     Z20, Z24, Z8
+	VPDPBUSD     Z21, Z24, Z9
+	VPDPBUSD     Z22, Z24, Z10
+	VPDPBUSD     Z23, Z24, Z11
+	VPBROADCASTD 12(SI), Z24
+	VPDPBUSD     Z20, Z24, Z12
+	VPDPBUSD     Z21, Z24, Z13
+	VPDPBUSD     Z22, Z24, Z14
+	VPDPBUSD     Z23, Z24, Z15
+	VPBROADCASTD 12(SI)(DX*1), Z24
+	VPDPBUSD     Z20, Z24, Z16
+	VPDPBUSD     Z21, Z24, Z17
+	VPDPBUSD     Z22, Z24, Z18
+	VPDPBUSD     Z23, Z24, Z19
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x10, AX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, BX
+	JGE          r5loop123
+
+r5rest124:
+	ADDQ $0x04, BX
+	JZ   r5done126
+
+r5restloop125:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z20
+	VMOVDQU32    64(CX), Z21
+	VMOVDQU32    (CX)(R9*1), Z22
+	VMOVDQU32    64(CX)(R9*1), Z23
+	VPBROADCASTD (AX), Z24
+	VPDPBUSD     Z20, Z24, Z0
+	VPDPBUSD     Z21, Z24, Z1
+	VPDPBUSD     Z22, Z24, Z2
+	VPDPBUSD     Z23, Z24, Z3
+	VPBROADCASTD (AX)(DX*1), Z24
+	VPDPBUSD     Z20, Z24, Z4
+	VPDPBUSD     Z21, Z24, Z5
+	VPDPBUSD     Z22, Z24, Z6
+	VPDPBUSD     Z23, Z24, Z7
+	VPBROADCASTD (AX)(DX*2), Z24
+	VPDPBUSD     Z20, Z24, Z8
+	VPDPBUSD     Z21, Z24, Z9
+	VPDPBUSD     Z22, Z24, Z10
+	VPDPBUSD     Z23, Z24, Z11
+	VPBROADCASTD (SI), Z24
+	VPDPBUSD     Z20, Z24, Z12
+	VPDPBUSD     Z21, Z24, Z13
+	VPDPBUSD     Z22, Z24, Z14
+	VPDPBUSD     Z23, Z24, Z15
+	VPBROADCASTD (SI)(DX*1), Z24
+	VPDPBUSD     Z20, Z24, Z16
+	VPDPBUSD     Z21, Z24, Z17
+	VPDPBUSD     Z22, Z24, Z18
+	VPDPBUSD     Z23, Z24, Z19
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, SI
+	DECQ         BX
+	JNZ          r5restloop125
+
+r5done126:
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
+	VMOVUPS      (CX), Z20
+	VCVTDQ2PS    Z0, Z0
+	VBROADCASTSS (AX), Z21
+	VMULPS       Z21, Z0, Z0
+	VMULPS       Z20, Z0, Z0
+	VCVTDQ2PS    Z4, Z4
+	VBROADCASTSS 4(AX), Z21
+	VMULPS       Z21, Z4, Z4
+	VMULPS       Z20, Z4, Z4
+	VCVTDQ2PS    Z8, Z8
+	VBROADCASTSS 8(AX), Z21
+	VMULPS       Z21, Z8, Z8
+	VMULPS       Z20, Z8, Z8
+	VCVTDQ2PS    Z12, Z12
+	VBROADCASTSS 12(AX), Z21
+	VMULPS       Z21, Z12, Z12
+	VMULPS       Z20, Z12, Z12
+	VCVTDQ2PS    Z16, Z16
+	VBROADCASTSS 16(AX), Z21
+	VMULPS       Z21, Z16, Z16
+	VMULPS       Z20, Z16, Z16
+	VMOVUPS      64(CX), Z20
+	VCVTDQ2PS    Z1, Z1
+	VBROADCASTSS (AX), Z21
+	VMULPS       Z21, Z1, Z1
+	VMULPS       Z20, Z1, Z1
+	VCVTDQ2PS    Z5, Z5
+	VBROADCASTSS 4(AX), Z21
+	VMULPS       Z21, Z5, Z5
+	VMULPS       Z20, Z5, Z5
+	VCVTDQ2PS    Z9, Z9
+	VBROADCASTSS 8(AX), Z21
+	VMULPS       Z21, Z9, Z9
+	VMULPS       Z20, Z9, Z9
+	VCVTDQ2PS    Z13, Z13
+	VBROADCASTSS 12(AX), Z21
+	VMULPS       Z21, Z13, Z13
+	VMULPS       Z20, Z13, Z13
+	VCVTDQ2PS    Z17, Z17
+	VBROADCASTSS 16(AX), Z21
+	VMULPS       Z21, Z17, Z17
+	VMULPS       Z20, Z17, Z17
+	VMOVUPS      128(CX), Z20
+	VCVTDQ2PS    Z2, Z2
+	VBROADCASTSS (AX), Z21
+	VMULPS       Z21, Z2, Z2
+	VMULPS       Z20, Z2, Z2
+	VCVTDQ2PS    Z6, Z6
+	VBROADCASTSS 4(AX), Z21
+	VMULPS       Z21, Z6, Z6
+	VMULPS       Z20, Z6, Z6
+	VCVTDQ2PS    Z10, Z10
+	VBROADCASTSS 8(AX), Z21
+	VMULPS       Z21, Z10, Z10
+	VMULPS       Z20, Z10, Z10
+	VCVTDQ2PS    Z14, Z14
+	VBROADCASTSS 12(AX), Z21
+	VMULPS       Z21, Z14, Z14
+	VMULPS       Z20, Z14, Z14
+	VCVTDQ2PS    Z18, Z18
+	VBROADCASTSS 16(AX), Z21
+	VMULPS       Z21, Z18, Z18
+	VMULPS       Z20, Z18, Z18
+	VMOVUPS      192(CX), Z20
+	VCVTDQ2PS    Z3, Z3
+	VBROADCASTSS (AX), Z21
+	VMULPS       Z21, Z3, Z3
+	VMULPS       Z20, Z3, Z3
+	VCVTDQ2PS    Z7, Z7
+	VBROADCASTSS 4(AX), Z21
+	VMULPS       Z21, Z7, Z7
+	VMULPS       Z20, Z7, Z7
+	VCVTDQ2PS    Z11, Z11
+	VBROADCASTSS 8(AX), Z21
+	VMULPS       Z21, Z11, Z11
+	VMULPS       Z20, Z11, Z11
+	VCVTDQ2PS    Z15, Z15
+	VBROADCASTSS 12(AX), Z21
+	VMULPS       Z21, Z15, Z15
+	VMULPS       Z20, Z15, Z15
+	VCVTDQ2PS    Z19, Z19
+	VBROADCASTSS 16(AX), Z21
+	VMULPS       Z21, Z19, Z19
+	VMULPS       Z20, Z19, Z19
+	MOVQ         bias+104(FP), AX
+	TESTQ        AX, AX
+	JZ           r5nobias127
+	VMOVUPS      (AX), Z20
+	VADDPS       Z20, Z0, Z0
+	VADDPS       Z20, Z4, Z4
+	VADDPS       Z20, Z8, Z8
+	VADDPS       Z20, Z12, Z12
+	VADDPS       Z20, Z16, Z16
+	VMOVUPS      64(AX), Z20
+	VADDPS       Z20, Z1, Z1
+	VADDPS       Z20, Z5, Z5
+	VADDPS       Z20, Z9, Z9
+	VADDPS       Z20, Z13, Z13
+	VADDPS       Z20, Z17, Z17
+	VMOVUPS      128(AX), Z20
+	VADDPS       Z20, Z2, Z2
+	VADDPS       Z20, Z6, Z6
+	VADDPS       Z20, Z10, Z10
+	VADDPS       Z20, Z14, Z14
+	VADDPS       Z20, Z18, Z18
+	VMOVUPS      192(AX), Z20
+	VADDPS       Z20, Z3, Z3
+	VADDPS       Z20, Z7, Z7
+	VADDPS       Z20, Z11, Z11
+	VADDPS       Z20, Z15, Z15
+	VADDPS       Z20, Z19, Z19
+
+r5nobias127:
+	MOVQ    residual+112(FP), AX
+	TESTQ   AX, AX
+	JZ      r5noresidual128
+	MOVQ    ldr+120(FP), CX
+	VMOVUPS (AX), Z20
+	VADDPS  Z20, Z0, Z0
+	VMOVUPS 64(AX), Z20
+	VADDPS  Z20, Z1, Z1
+	VMOVUPS 128(AX), Z20
+	VADDPS  Z20, Z2, Z2
+	VMOVUPS 192(AX), Z20
+	VADDPS  Z20, Z3, Z3
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z20
+	VADDPS  Z20, Z4, Z4
+	VMOVUPS 64(AX), Z20
+	VADDPS  Z20, Z5, Z5
+	VMOVUPS 128(AX), Z20
+	VADDPS  Z20, Z6, Z6
+	VMOVUPS 192(AX), Z20
+	VADDPS  Z20, Z7, Z7
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z20
+	VADDPS  Z20, Z8, Z8
+	VMOVUPS 64(AX), Z20
+	VADDPS  Z20, Z9, Z9
+	VMOVUPS 128(AX), Z20
+	VADDPS  Z20, Z10, Z10
+	VMOVUPS 192(AX), Z20
+	VADDPS  Z20, Z11, Z11
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z20
+	VADDPS  Z20, Z12, Z12
+	VMOVUPS 64(AX), Z20
+	VADDPS  Z20, Z13, Z13
+	VMOVUPS 128(AX), Z20
+	VADDPS  Z20, Z14, Z14
+	VMOVUPS 192(AX), Z20
+	VADDPS  Z20, Z15, Z15
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z20
+	VADDPS  Z20, Z16, Z16
+	VMOVUPS 64(AX), Z20
+	VADDPS  Z20, Z17, Z17
+	VMOVUPS 128(AX), Z20
+	VADDPS  Z20, Z18, Z18
+	VMOVUPS 192(AX), Z20
+	VADDPS  Z20, Z19, Z19
+
+r5noresidual128:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	VMOVUPS Z18, 128(AX)
+	VMOVUPS Z19, 192(AX)
+	VZEROUPPER
+	RET
+
+rows6:
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R10
+	VPBROADCASTD (SI), Z24
+	VPXORQ       Z0, Z0, Z0
+	VPMULLD      (R10), Z24, Z25
+	VPSUBD       Z25, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	VPMULLD      64(R10), Z24, Z25
+	VPSUBD       Z25, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	VPMULLD      128(R10), Z24, Z25
+	VPSUBD       Z25, Z2, Z2
+	VPXORQ       Z3, Z3, Z3
+	VPMULLD      192(R10), Z24, Z24
+	VPSUBD       Z24, Z3, Z3
+	VPBROADCASTD 4(SI), Z24
+	VPXORQ       Z4, Z4, Z4
+	VPMULLD      (R10), Z24, Z25
+	VPSUBD       Z25, Z4, Z4
+	VPXORQ       Z5, Z5, Z5
+	VPMULLD      64(R10), Z24, Z25
+	VPSUBD       Z25, Z5, Z5
+	VPXORQ       Z6, Z6, Z6
+	VPMULLD      128(R10), Z24, Z25
+	VPSUBD       Z25, Z6, Z6
+	VPXORQ       Z7, Z7, Z7
+	VPMULLD      192(R10), Z24, Z24
+	VPSUBD       Z24, Z7, Z7
+	VPBROADCASTD 8(SI), Z24
+	VPXORQ       Z8, Z8, Z8
+	VPMULLD      (R10), Z24, Z25
+	VPSUBD       Z25, Z8, Z8
+	VPXORQ       Z9, Z9, Z9
+	VPMULLD      64(R10), Z24, Z25
+	VPSUBD       Z25, Z9, Z9
+	VPXORQ       Z10, Z10, Z10
+	VPMULLD      128(R10), Z24, Z25
+	VPSUBD       Z25, Z10, Z10
+	VPXORQ       Z11, Z11, Z11
+	VPMULLD      192(R10), Z24, Z24
+	VPSUBD       Z24, Z11, Z11
+	VPBROADCASTD 12(SI), Z24
+	VPXORQ       Z12, Z12, Z12
+	VPMULLD      (R10), Z24, Z25
+	VPSUBD       Z25, Z12, Z12
+	VPXORQ       Z13, Z13, Z13
+	VPMULLD      64(R10), Z24, Z25
+	VPSUBD       Z25, Z13, Z13
+	VPXORQ       Z14, Z14, Z14
+	VPMULLD      128(R10), Z24, Z25
+	VPSUBD       Z25, Z14, Z14
+	VPXORQ       Z15, Z15, Z15
+	VPMULLD      192(R10), Z24, Z24
+	VPSUBD       Z24, Z15, Z15
+	VPBROADCASTD 16(SI), Z24
+	VPXORQ       Z16, Z16, Z16
+	VPMULLD      (R10), Z24, Z25
+	VPSUBD       Z25, Z16, Z16
+	VPXORQ       Z17, Z17, Z17
+	VPMULLD      64(R10), Z24, Z25
+	VPSUBD       Z25, Z17, Z17
+	VPXORQ       Z18, Z18, Z18
+	VPMULLD      128(R10), Z24, Z25
+	VPSUBD       Z25, Z18, Z18
+	VPXORQ       Z19, Z19, Z19
+	VPMULLD      192(R10), Z24, Z24
+	VPSUBD       Z24, Z19, Z19
+	VPBROADCASTD 20(SI), Z24
+	VPXORQ       Z20, Z20, Z20
+	VPMULLD      (R10), Z24, Z25
+	VPSUBD       Z25, Z20, Z20
+	VPXORQ       Z21, Z21, Z21
+	VPMULLD      64(R10), Z24, Z25
+	VPSUBD       Z25, Z21, Z21
+	VPXORQ       Z22, Z22, Z22
+	VPMULLD      128(R10), Z24, Z25
+	VPSUBD       Z25, Z22, Z22
+	VPXORQ       Z23, Z23, Z23
+	VPMULLD      192(R10), Z24, Z24
+	VPSUBD       Z24, Z23, Z23
+	LEAQ         (AX)(DX*2), SI
+	ADDQ         DX, SI
+	SUBQ         $0x04, BX
+	JLT          r6rest130
+
+r6loop129:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z24
+	VMOVDQU32    64(CX), Z25
+	VMOVDQU32    (CX)(R9*1), Z26
+	VMOVDQU32    64(CX)(R9*1), Z27
+	VPBROADCASTD (AX), Z28
+	VPDPBUSD     Z24, Z28, Z0
+	VPDPBUSD     Z25, Z28, Z1
+	VPDPBUSD     Z26, Z28, Z2
+	VPDPBUSD     Z27, Z28, Z3
+	VPBROADCASTD (AX)(DX*1), Z28
+	VPDPBUSD     Z24, Z28, Z4
+	VPDPBUSD     Z25, Z28, Z5
+	VPDPBUSD     Z26, Z28, Z6
+	VPDPBUSD     Z27, Z28, Z7
+	VPBROADCASTD (AX)(DX*2), Z28
+	VPDPBUSD     Z24, Z28, Z8
+	VPDPBUSD     Z25, Z28, Z9
+	VPDPBUSD     Z26, Z28, Z10
+	VPDPBUSD     Z27, Z28, Z11
+	VPBROADCASTD (SI), Z28
+	VPDPBUSD     Z24, Z28, Z12
+	VPDPBUSD     Z25, Z28, Z13
+	VPDPBUSD     Z26, Z28, Z14
+	VPDPBUSD     Z27, Z28, Z15
+	VPBROADCASTD (SI)(DX*1), Z28
+	VPDPBUSD     Z24, Z28, Z16
+	VPDPBUSD     Z25, Z28, Z17
+	VPDPBUSD     Z26, Z28, Z18
+	VPDPBUSD     Z27, Z28, Z19
+	VPBROADCASTD (SI)(DX*2), Z28
+	VPDPBUSD     Z24, Z28, Z20
+	VPDPBUSD     Z25, Z28, Z21
+	VPDPBUSD     Z26, Z28, Z22
+	VPDPBUSD     Z27, Z28, Z23
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    128(CX), Z24
+	VMOVDQU32    192(CX), Z25
+	VMOVDQU32    128(CX)(R9*1), Z26
+	VMOVDQU32    192(CX)(R9*1), Z27
+	VPBROADCASTD 4(AX), Z28
+	VPDPBUSD     Z24, Z28, Z0
+	VPDPBUSD     Z25, Z28, Z1
+	VPDPBUSD     Z26, Z28, Z2
+	VPDPBUSD     Z27, Z28, Z3
+	VPBROADCASTD 4(AX)(DX*1), Z28
+	VPDPBUSD     Z24, Z28, Z4
+	VPDPBUSD     Z25, Z28, Z5
+	VPDPBUSD     Z26, Z28, Z6
+	VPDPBUSD     Z27, Z28, Z7
+	VPBROADCASTD 4(AX)(DX*2), Z28
+	VPDPBUSD     Z24, Z28, Z8
+	VPDPBUSD     Z25, Z28, Z9
+	VPDPBUSD     Z26, Z28, Z10
+	VPDPBUSD     Z27, Z28, Z11
+	VPBROADCASTD 4(SI), Z28
+	VPDPBUSD     Z24, Z28, Z12
+	VPDPBUSD     Z25, Z28, Z13
+	VPDPBUSD     Z26, Z28, Z14
+	VPDPBUSD     Z27, Z28, Z15
+	VPBROADCASTD 4(SI)(DX*1), Z28
+	VPDPBUSD     Z24, Z28, Z16
+	VPDPBUSD     Z25, Z28, Z17
+	VPDPBUSD     Z26, Z28, Z18
+	VPDPBUSD     Z27, Z28, Z19
+	VPBROADCASTD 4(SI)(DX*2), Z28
+	VPDPBUSD     Z24, Z28, Z20
+	VPDPBUSD     Z25, Z28, Z21
+	VPDPBUSD     Z26, Z28, Z22
+	VPDPBUSD     Z27, Z28, Z23
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    256(CX), Z24
+	VMOVDQU32    320(CX), Z25
+	VMOVDQU32    256(CX)(R9*1), Z26
+	VMOVDQU32    320(CX)(R9*1), Z27
+	VPBROADCASTD 8(AX), Z28
+	VPDPBUSD     Z24, Z28, Z0
+	VPDPBUSD     Z25, Z28, Z1
+	VPDPBUSD     Z26, Z28, Z2
+	VPDPBUSD     Z27, Z28, Z3
+	VPBROADCASTD 8(AX)(DX*1), Z28
+	VPDPBUSD     Z24, Z28, Z4
+	VPDPBUSD     Z25, Z28, Z5
+	VPDPBUSD     Z26, Z28, Z6
+	VPDPBUSD     Z27, Z28, Z7
+	VPBROADCASTD 8(AX)(DX*2), Z28
+	VPDPBUSD     Z24, Z28, Z8
+	VPDPBUSD     Z25, Z28, Z9
+	VPDPBUSD     Z26, Z28, Z10
+	VPDPBUSD     Z27, Z28, Z11
+	VPBROADCASTD 8(SI), Z28
+	VPDPBUSD     Z24, Z28, Z12
+	VPDPBUSD     Z25, Z28, Z13
+	VPDPBUSD     Z26, Z28, Z14
+	VPDPBUSD     Z27, Z28, Z15
+	VPBROADCASTD 8(SI)(DX*1), Z28
+	VPDPBUSD     Z24, Z28, Z16
+	VPDPBUSD     Z25, Z28, Z17
+	VPDPBUSD     Z26, Z28, Z18
+	VPDPBUSD     Z27, Z28, Z19
+	VPBROADCASTD 8(SI)(DX*2), Z28
+	VPDPBUSD     Z24, Z28, Z20
+	VPDPBUSD     Z25, Z28, Z21
+	VPDPBUSD     Z26, Z28, Z22
+	VPDPBUSD     Z27, Z28, Z23
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    384(CX), Z24
+	VMOVDQU32    448(CX), Z25
+	VMOVDQU32    384(CX)(R9*1), Z26
+	VMOVDQU32    448(CX)(R9*1), Z27
+	VPBROADCASTD 12(AX), Z28
+	VPDPBUSD     Z24, Z28, Z0
+	VPDPBUSD     Z25, Z28, Z1
+	VPDPBUSD     Z26, Z28, Z2
+	VPDPBUSD     Z27, Z28, Z3
+	VPBROADCASTD 12(AX)(DX*1), Z28
+	VPDPBUSD     Z24, Z28, Z4
+	VPDPBUSD     Z25, Z28, Z5
+	VPDPBUSD     Z26, Z28, Z6
+	VPDPBUSD     Z27, Z28, Z7
+	VPBROADCASTD 12(AX)(DX*2), Z28
+	VPDPBUSD     Z24, Z28, Z8
+	VPDPBUSD     Z25, Z28, Z9
+	VPDPBUSD     Z26, Z28, Z10
+	VPDPBUSD     Z27, Z28, Z11
+	VPBROADCASTD 12(SI), Z28
+	VPDPBUSD     Z24, Z28, Z12
+	VPDPBUSD     Z25, Z28, Z13
+	VPDPBUSD     Z26, Z28, Z14
+	VPDPBUSD     Z27, Z28, Z15
+	VPBROADCASTD 12(SI)(DX*1), Z28
+	VPDPBUSD     Z24, Z28, Z16
+	VPDPBUSD     Z25, Z28, Z17
+	VPDPBUSD     Z26, Z28, Z18
+	VPDPBUSD     Z27, Z28, Z19
+	VPBROADCASTD 12(SI)(DX*2), Z28
+	VPDPBUSD     Z24, Z28, Z20
+	VPDPBUSD     Z25, Z28, Z21
+	VPDPBUSD     Z26, Z28, Z22
+	VPDPBUSD     Z27, Z28, Z23
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x10, AX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, BX
+	JGE          r6loop129
+
+r6rest130:
+	ADDQ $0x04, BX
+	JZ   r6done132
+
+r6restloop131:
+	PREFETCHT0   (DI)
+	ADDQ         R8, DI
+	VMOVDQU32    (CX), Z24
+	VMOVDQU32    64(CX), Z25
+	VMOVDQU32    (CX)(R9*1), Z26
+	VMOVDQU32    64(CX)(R9*1), Z27
+	VPBROADCASTD (AX), Z28
+	VPDPBUSD     Z24, Z28, Z0
+	VPDPBUSD     Z25, Z28, Z1
+	VPDPBUSD     Z26, Z28, Z2
+	VPDPBUSD     Z27, Z28, Z3
+	VPBROADCASTD (AX)(DX*1), Z28
+	VPDPBUSD     Z24, Z28, Z4
+	VPDPBUSD     Z25, Z28, Z5
+	VPDPBUSD     Z26, Z28, Z6
+	VPDPBUSD     Z27, Z28, Z7
+	VPBROADCASTD (AX)(DX*2), Z28
+	VPDPBUSD     Z24, Z28, Z8
+	VPDPBUSD     Z25, Z28, Z9
+	VPDPBUSD     Z26, Z28, Z10
+	VPDPBUSD     Z27, Z28, Z11
+	VPBROADCASTD (SI), Z28
+	VPDPBUSD     Z24, Z28, Z12
+	VPDPBUSD     Z25, Z28, Z13
+	VPDPBUSD     Z26, Z28, Z14
+	VPDPBUSD     Z27, Z28, Z15
+	VPBROADCASTD (SI)(DX*1), Z28
+	VPDPBUSD     Z24, Z28, Z16
+	VPDPBUSD     Z25, Z28, Z17
+	VPDPBUSD     Z26, Z28, Z18
+	VPDPBUSD     Z27, Z28, Z19
+	VPBROADCASTD (SI)(DX*2), Z28
+	VPDPBUSD     Z24, Z28, Z20
+	VPDPBUSD     Z25, Z28, Z21
+	VPDPBUSD     Z26, Z28, Z22
+	VPDPBUSD     Z27, Z28, Z23
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, SI
+	DECQ         BX
+	JNZ          r6restloop131
+
+r6done132:
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
+	VMOVUPS      (CX), Z24
+	VCVTDQ2PS    Z0, Z0
+	VBROADCASTSS (AX), Z25
+	VMULPS       Z25, Z0, Z0
+	VMULPS       Z24, Z0, Z0
+	VCVTDQ2PS    Z4, Z4
+	VBROADCASTSS 4(AX), Z25
+	VMULPS       Z25, Z4, Z4
+	VMULPS       Z24, Z4, Z4
+	VCVTDQ2PS    Z8, Z8
+	VBROADCASTSS 8(AX), Z25
+	VMULPS       Z25, Z8, Z8
+	VMULPS       Z24, Z8, Z8
+	VCVTDQ2PS    Z12, Z12
+	VBROADCASTSS 12(AX), Z25
+	VMULPS       Z25, Z12, Z12
+	VMULPS       Z24, Z12, Z12
+	VCVTDQ2PS    Z16, Z16
+	VBROADCASTSS 16(AX), Z25
+	VMULPS       Z25, Z16, Z16
+	VMULPS       Z24, Z16, Z16
+	VCVTDQ2PS    Z20, Z20
+	VBROADCASTSS 20(AX), Z25
+	VMULPS       Z25, Z20, Z20
+	VMULPS       Z24, Z20, Z20
+	VMOVUPS      64(CX), Z24
+	VCVTDQ2PS    Z1, Z1
+	VBROADCASTSS (AX), Z25
+	VMULPS       Z25, Z1, Z1
+	VMULPS       Z24, Z1, Z1
+	VCVTDQ2PS    Z5, Z5
+	VBROADCASTSS 4(AX), Z25
+	VMULPS       Z25, Z5, Z5
+	VMULPS       Z24, Z5, Z5
+	VCVTDQ2PS    Z9, Z9
+	VBROADCASTSS 8(AX), Z25
+	VMULPS       Z25, Z9, Z9
+	VMULPS       Z24, Z9, Z9
+	VCVTDQ2PS    Z13, Z13
+	VBROADCASTSS 12(AX), Z25
+	VMULPS       Z25, Z13, Z13
+	VMULPS       Z24, Z13, Z13
+	VCVTDQ2PS    Z17, Z17
+	VBROADCASTSS 16(AX), Z25
+	VMULPS       Z25, Z17, Z17
+	VMULPS       Z24, Z17, Z17
+	VCVTDQ2PS    Z21, Z21
+	VBROADCASTSS 20(AX), Z25
+	VMULPS       Z25, Z21, Z21
+	VMULPS       Z24, Z21, Z21
+	VMOVUPS      128(CX), Z24
+	VCVTDQ2PS    Z2, Z2
+	VBROADCASTSS (AX), Z25
+	VMULPS       Z25, Z2, Z2
+	VMULPS       Z24, Z2, Z2
+	VCVTDQ2PS    Z6, Z6
+	VBROADCASTSS 4(AX), Z25
+	VMULPS       Z25, Z6, Z6
+	VMULPS       Z24, Z6, Z6
+	VCVTDQ2PS    Z10, Z10
+	VBROADCASTSS 8(AX), Z25
+	VMULPS       Z25, Z10, Z10
+	VMULPS       Z24, Z10, Z10
+	VCVTDQ2PS    Z14, Z14
+	VBROADCASTSS 12(AX), Z25
+	VMULPS       Z25, Z14, Z14
+	VMULPS       Z24, Z14, Z14
+	VCVTDQ2PS    Z18, Z18
+	VBROADCASTSS 16(AX), Z25
+	VMULPS       Z25, Z18, Z18
+	VMULPS       Z24, Z18, Z18
+	VCVTDQ2PS    Z22, Z22
+	VBROADCASTSS 20(AX), Z25
+	VMULPS       Z25, Z22, Z22
+	VMULPS       Z24, Z22, Z22
+	VMOVUPS      192(CX), Z24
+	VCVTDQ2PS    Z3, Z3
+	VBROADCASTSS (AX), Z25
+	VMULPS       Z25, Z3, Z3
+	VMULPS       Z24, Z3, Z3
+	VCVTDQ2PS    Z7, Z7
+	VBROADCASTSS 4(AX), Z25
+	VMULPS       Z25, Z7, Z7
+	VMULPS       Z24, Z7, Z7
+	VCVTDQ2PS    Z11, Z11
+	VBROADCASTSS 8(AX), Z25
+	VMULPS       Z25, Z11, Z11
+	VMULPS       Z24, Z11, Z11
+	VCVTDQ2PS    Z15, Z15
+	VBROADCASTSS 12(AX), Z25
+	VMULPS       Z25, Z15, Z15
+	VMULPS       Z24, Z15, Z15
+	VCVTDQ2PS    Z19, Z19
+	VBROADCASTSS 16(AX), Z25
+	VMULPS       Z25, Z19, Z19
+	VMULPS       Z24, Z19, Z19
+	VCVTDQ2PS    Z23, Z23
+	VBROADCASTSS 20(AX), Z25
+	VMULPS       Z25, Z23, Z23
+	VMULPS       Z24, Z23, Z23
+	MOVQ         bias+104(FP), AX
+	TESTQ        AX, AX
+	JZ           r6nobias133
+	VMOVUPS      (AX), Z24
+	VADDPS       Z24, Z0, Z0
+	VADDPS       Z24, Z4, Z4
+	VADDPS       Z24, Z8, Z8
+	VADDPS       Z24, Z12, Z12
+	VADDPS       Z24, Z16, Z16
+	VADDPS       Z24, Z20, Z20
+	VMOVUPS      64(AX), Z24
+	VADDPS       Z24, Z1, Z1
+	VADDPS       Z24, Z5, Z5
+	VADDPS       Z24, Z9, Z9
+	VADDPS       Z24, Z13, Z13
+	VADDPS       Z24, Z17, Z17
+	VADDPS       Z24, Z21, Z21
+	VMOVUPS      128(AX), Z24
+	VADDPS       Z24, Z2, Z2
+	VADDPS       Z24, Z6, Z6
+	VADDPS       Z24, Z10, Z10
+	VADDPS       Z24, Z14, Z14
+	VADDPS       Z24, Z18, Z18
+	VADDPS       Z24, Z22, Z22
+	VMOVUPS      192(AX), Z24
+	VADDPS       Z24, Z3, Z3
+	VADDPS       Z24, Z7, Z7
+	VADDPS       Z24, Z11, Z11
+	VADDPS       Z24, Z15, Z15
+	VADDPS       Z24, Z19, Z19
+	VADDPS       Z24, Z23, Z23
+
+r6nobias133:
+	MOVQ    residual+112(FP), AX
+	TESTQ   AX, AX
+	JZ      r6noresidual134
+	MOVQ    ldr+120(FP), CX
+	VMOVUPS (AX), Z24
+	VADDPS  Z24, Z0, Z0
+	VMOVUPS 64(AX), Z24
+	VADDPS  Z24, Z1, Z1
+	VMOVUPS 128(AX), Z24
+	VADDPS  Z24, Z2, Z2
+	VMOVUPS 192(AX), Z24
+	VADDPS  Z24, Z3, Z3
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z24
+	VADDPS  Z24, Z4, Z4
+	VMOVUPS 64(AX), Z24
+	VADDPS  Z24, Z5, Z5
+	VMOVUPS 128(AX), Z24
+	VADDPS  Z24, Z6, Z6
+	VMOVUPS 192(AX), Z24
+	VADDPS  Z24, Z7, Z7
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z24
+	VADDPS  Z24, Z8, Z8
+	VMOVUPS 64(AX), Z24
+	VADDPS  Z24, Z9, Z9
+	VMOVUPS 128(AX), Z24
+	VADDPS  Z24, Z10, Z10
+	VMOVUPS 192(AX), Z24
+	VADDPS  Z24, Z11, Z11
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z24
+	VADDPS  Z24, Z12, Z12
+	VMOVUPS 64(AX), Z24
+	VADDPS  Z24, Z13, Z13
+	VMOVUPS 128(AX), Z24
+	VADDPS  Z24, Z14, Z14
+	VMOVUPS 192(AX), Z24
+	VADDPS  Z24, Z15, Z15
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z24
+	VADDPS  Z24, Z16, Z16
+	VMOVUPS 64(AX), Z24
+	VADDPS  Z24, Z17, Z17
+	VMOVUPS 128(AX), Z24
+	VADDPS  Z24, Z18, Z18
+	VMOVUPS 192(AX), Z24
+	VADDPS  Z24, Z19, Z19
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS (AX), Z24
+	VADDPS  Z24, Z20, Z20
+	VMOVUPS 64(AX), Z24
+	VADDPS  Z24, Z21, Z21
+	VMOVUPS 128(AX), Z24
+	VADDPS  Z24, Z22, Z22
+	VMOVUPS 192(AX), Z24
+	VADDPS  Z24, Z23, Z23
+
+r6noresidual134:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	VMOVUPS Z18, 128(AX)
+	VMOVUPS Z19, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	VMOVUPS Z22, 128(AX)
+	VMOVUPS Z23, 192(AX)
+	VZEROUPPER
+	RET
+
 // func rowRangeAVX512(x *float32, n int) (lo float32, hi float32)
 // Requires: AVX, AVX512F, AVX512VL, BMI2
 TEXT ·rowRangeAVX512(SB), NOSPLIT, $0-24
@@ -5684,9 +7699,9 @@ few:
 	ADDQ $0x00000040, CX
 	XORQ DX, DX
 	SUBQ $0x10, CX
-	JLT  rest100
+	JLT  rest136
 
-loop99:
+loop135:
 	VMOVUPS (AX)(DX*1), Z12
 	VMINPS  Z12, Z0, Z0
 	VMAXPS  Z12, Z1, Z1
@@ -5694,11 +7709,11 @@ loop99:
 	VADDPS  Z12, Z2, Z2
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, CX
-	JGE     loop99
+	JGE     loop135
 
-rest100:
+rest136:
 	ADDQ      $0x10, CX
-	JZ        done101
+	JZ        done137
 	MOVL      $0xffffffff, BX
 	BZHIL     CX, BX, BX
 	KMOVW     BX, K1
@@ -5708,7 +7723,7 @@ rest100:
 	VSUBPS    Z12, Z12, Z12
 	VADDPS    Z12, Z2, Z2
 
-done101:
+done137:
 	VMINPS        Z3, Z0, Z0
 	VMAXPS        Z4, Z1, Z1
 	VADDPS        Z5, Z2, Z2
@@ -5787,20 +7802,20 @@ fewRange:
 	ADDQ $0x00000020, SI
 	XORQ DI, DI
 	SUBQ $0x10, SI
-	JLT  rest103
+	JLT  rest139
 
-loop102:
+loop138:
 	VMOVUPS     (BX)(DI*1), Z8
 	VMINPS      Z8, Z1, Z1
 	VMAXPS      Z8, Z2, Z2
 	VFMADD231PS Z8, Z7, Z3
 	ADDQ        $0x40, DI
 	SUBQ        $0x10, SI
-	JGE         loop102
+	JGE         loop138
 
-rest103:
+rest139:
 	ADDQ        $0x10, SI
-	JZ          done104
+	JZ          done140
 	MOVL        $0xffffffff, R8
 	BZHIL       SI, R8, R8
 	KMOVW       R8, K1
@@ -5809,7 +7824,7 @@ rest103:
 	VMAXPS      Z8, Z2, Z2
 	VFMADD231PS Z8, Z7, Z3
 
-done104:
+done140:
 	VADDPS        Z6, Z3, Z3
 	VMINPS        Z4, Z1, Z1
 	VMAXPS        Z5, Z2, Z2
@@ -5899,9 +7914,9 @@ fewBytes:
 	ADDQ $0x00000040, DI
 	XORQ R8, R8
 	SUBQ $0x10, DI
-	JLT  rest106
+	JLT  rest142
 
-loop105:
+loop141:
 	VMULPS    (BX)(R8*1), Z8, Z11
 	VCVTPS2DQ Z11, Z11
 	VPADDD    Z12, Z11, Z11
@@ -5911,11 +7926,11 @@ loop105:
 	ADDQ      $0x10, SI
 	ADDQ      $0x40, R8
 	SUBQ      $0x10, DI
-	JGE       loop105
+	JGE       loop141
 
-rest106:
+rest142:
 	ADDQ      $0x10, DI
-	JZ        done107
+	JZ        done143
 	MOVL      $0xffffffff, R9
 	BZHIL     DI, R9, R9
 	KMOVW     R9, K1
@@ -5928,7 +7943,7 @@ rest106:
 	VPMOVUSDB Z11, (SI)
 	ADDQ      $0x10, SI
 
-done107:
+done143:
 	MOVQ ldd+8(FP), BX
 	ADDQ BX, AX
 	MOVQ n+32(FP), BX
@@ -6041,9 +8056,9 @@ TEXT ·dotInt8VNNI(SB), NOSPLIT, $0-28
 	MOVQ    n+16(FP), BX
 	XORQ    DX, DX
 	SUBQ    $0x40, BX
-	JLT     rest109
+	JLT     rest145
 
-bytes108:
+bytes144:
 	VMOVDQU8 (AX)(DX*1), Z3
 	VMOVDQU8 (CX)(DX*1), Z4
 	VPXORD   Z4, Z2, Z4
@@ -6051,11 +8066,11 @@ bytes108:
 	VPDPBUSD Z3, Z2, Z1
 	ADDQ     $0x40, DX
 	SUBQ     $0x40, BX
-	JGE      bytes108
+	JGE      bytes144
 
-rest109:
+rest145:
 	ADDQ       $0x40, BX
-	JZ         done110
+	JZ         done146
 	MOVQ       $-1, SI
 	BZHIQ      BX, SI, SI
 	KMOVQ      SI, K1
@@ -6065,7 +8080,7 @@ rest109:
 	VPDPBUSD   Z3, Z4, Z0
 	VPDPBUSD   Z3, Z2, Z1
 
-done110:
+done146:
 	VPSUBD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VPADDD        Y1, Y0, Y1
@@ -6107,9 +8122,9 @@ TEXT ·dotRowsInt8VNNI(SB), NOSPLIT, $8-56
 	MOVQ    count+32(FP), BX
 	VMOVUPS c80808080<>+0(SB), Z0
 
-group111:
+group147:
 	CMPQ    BX, $0x04
-	JLT     out112
+	JLT     out148
 	MOVQ    width+48(FP), SI
 	MOVQ    base+16(FP), DI
 	MOVL    (DX), R8
@@ -6149,9 +8164,9 @@ group111:
 	MOVQ    n+40(FP), DI
 	XORQ    SI, SI
 	SUBQ    $0x40, DI
-	JLT     rest114
+	JLT     rest150
 
-bytes113:
+bytes149:
 	VMOVDQU8   (CX)(SI*1), Z6
 	VPDPBUSD   Z6, Z0, Z5
 	VMOVDQU8   (R8)(SI*1), Z7
@@ -6172,11 +8187,11 @@ bytes113:
 	PREFETCHT0 (R12)(SI*1)
 	ADDQ       $0x40, SI
 	SUBQ       $0x40, DI
-	JGE        bytes113
+	JGE        bytes149
 
-rest114:
+rest150:
 	ADDQ       $0x40, DI
-	JZ         done115
+	JZ         done151
 	MOVQ       $-1, BP
 	BZHIQ      DI, BP, BP
 	KMOVQ      BP, K1
@@ -6199,7 +8214,7 @@ rest114:
 	VPDPBUSD   Z6, Z7, Z4
 	PREFETCHT0 (R12)(SI*1)
 
-done115:
+done151:
 	VPSUBD        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y6
 	VPADDD        Y6, Y1, Y6
@@ -6243,12 +8258,12 @@ done115:
 	ADDQ          $0x10, DX
 	ADDQ          $0x10, AX
 	SUBQ          $0x04, BX
-	JMP           group111
+	JMP           group147
 
-out112:
-group116:
+out148:
+group152:
 	CMPQ   BX, $0x01
-	JLT    out117
+	JLT    out153
 	MOVQ   width+48(FP), SI
 	MOVQ   base+16(FP), DI
 	MOVL   (DX), R8
@@ -6259,9 +8274,9 @@ group116:
 	MOVQ   n+40(FP), DI
 	XORQ   SI, SI
 	SUBQ   $0x40, DI
-	JLT    rest119
+	JLT    rest155
 
-bytes118:
+bytes154:
 	VMOVDQU8 (CX)(SI*1), Z1
 	VPDPBUSD Z1, Z0, Z9
 	VMOVDQU8 (R8)(SI*1), Z2
@@ -6269,11 +8284,11 @@ bytes118:
 	VPDPBUSD Z1, Z2, Z8
 	ADDQ     $0x40, SI
 	SUBQ     $0x40, DI
-	JGE      bytes118
+	JGE      bytes154
 
-rest119:
+rest155:
 	ADDQ       $0x40, DI
-	JZ         done120
+	JZ         done156
 	MOVQ       $-1, R9
 	BZHIQ      DI, R9, R9
 	KMOVQ      R9, K1
@@ -6283,7 +8298,7 @@ rest119:
 	VPXORD     Z2, Z0, Z2
 	VPDPBUSD   Z1, Z2, Z8
 
-done120:
+done156:
 	VPSUBD        Z9, Z8, Z8
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VPADDD        Y1, Y8, Y1
@@ -6297,30 +8312,31 @@ done120:
 	ADDQ          $0x04, DX
 	ADDQ          $0x04, AX
 	SUBQ          $0x01, BX
-	JMP           group116
+	JMP           group152
 
-out117:
+out153:
 	VZEROUPPER
 	RET
 
-// func gemmInt8AVX2(c *float32, ldc int, a *uint8, lda int, b *int8, groups int, rows int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, ldr int, next uintptr, stride int)
+// func gemmInt8AVX2(c *float32, ldc int, a *uint8, lda int, b *int8, gap int, groups int, rows int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, ldr int, next uintptr, stride int)
 // Requires: AVX, AVX2, CMOV, MMX+
-TEXT ·gemmInt8AVX2(SB), NOSPLIT, $0-136
+TEXT ·gemmInt8AVX2(SB), NOSPLIT, $0-144
 	MOVQ         a+16(FP), AX
 	MOVQ         b+32(FP), CX
 	MOVQ         lda+24(FP), DX
-	MOVQ         groups+40(FP), BX
-	MOVQ         rows+48(FP), SI
-	MOVQ         next+120(FP), DI
-	MOVQ         stride+128(FP), R8
+	MOVQ         groups+48(FP), BX
+	MOVQ         rows+56(FP), SI
+	MOVQ         next+128(FP), DI
+	MOVQ         stride+136(FP), R8
+	MOVQ         gap+40(FP), R9
 	CMPQ         SI, $0x04
 	JEQ          rows4
 	CMPQ         SI, $0x03
 	JEQ          rows3
 	CMPQ         SI, $0x02
 	JEQ          rows2
-	MOVQ         zero+72(FP), DX
-	MOVQ         colSum+88(FP), SI
+	MOVQ         zero+80(FP), DX
+	MOVQ         colSum+96(FP), SI
 	VPBROADCASTD (DX), Y2
 	VPXOR        Y0, Y0, Y0
 	VPMULLD      (SI), Y2, Y1
@@ -6329,9 +8345,9 @@ TEXT ·gemmInt8AVX2(SB), NOSPLIT, $0-136
 	VPMULLD      32(SI), Y2, Y2
 	VPSUBD       Y2, Y1, Y1
 	SUBQ         $0x04, BX
-	JLT          r1rest122
+	JLT          r1rest158
 
-r1loop121:
+r1loop157:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y4
@@ -6419,13 +8435,13 @@ r1loop121:
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x10, AX
 	SUBQ         $0x04, BX
-	JGE          r1loop121
+	JGE          r1loop157
 
-r1rest122:
+r1rest158:
 	ADDQ $0x04, BX
-	JZ   r1done124
+	JZ   r1done160
 
-r1restloop123:
+r1restloop159:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y4
@@ -6450,11 +8466,11 @@ r1restloop123:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x04, AX
 	DECQ         BX
-	JNZ          r1restloop123
+	JNZ          r1restloop159
 
-r1done124:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+r1done160:
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Y2
 	VCVTDQ2PS    Y0, Y0
 	VBROADCASTSS (AX), Y3
@@ -6465,28 +8481,28 @@ r1done124:
 	VBROADCASTSS (AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	CMPQ         AX, $0x10
-	JNE          r1tail125
-	MOVQ         bias+96(FP), AX
+	JNE          r1tail161
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
-	JZ           r1nobias126
+	JZ           r1nobias162
 	VMOVUPS      (AX), Y2
 	VADDPS       Y2, Y0, Y0
 	VMOVUPS      32(AX), Y2
 	VADDPS       Y2, Y1, Y1
 
-r1nobias126:
-	MOVQ    residual+104(FP), AX
+r1nobias162:
+	MOVQ    residual+112(FP), AX
 	TESTQ   AX, AX
-	JZ      r1noresidual127
-	MOVQ    ldr+112(FP), CX
+	JZ      r1noresidual163
+	MOVQ    ldr+120(FP), CX
 	VMOVUPS (AX), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(AX), Y2
 	VADDPS  Y2, Y1, Y1
 
-r1noresidual127:
+r1noresidual163:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	VMOVUPS Y0, (AX)
@@ -6494,8 +8510,8 @@ r1noresidual127:
 	VZEROUPPER
 	RET
 
-r1tail125:
-	MOVQ       cols+56(FP), AX
+r1tail161:
+	MOVQ       cols+64(FP), AX
 	SUBQ       $0x00, AX
 	MOVQ       $0x00000000, CX
 	CMPQ       AX, CX
@@ -6506,7 +8522,7 @@ r1tail125:
 	LEAQ       lanes<>+0(SB), CX
 	NEGQ       AX
 	VMOVDQU    32(CX)(AX*4), Y2
-	MOVQ       cols+56(FP), AX
+	MOVQ       cols+64(FP), AX
 	SUBQ       $0x08, AX
 	MOVQ       $0x00000000, CX
 	CMPQ       AX, CX
@@ -6517,25 +8533,25 @@ r1tail125:
 	LEAQ       lanes<>+0(SB), CX
 	NEGQ       AX
 	VMOVDQU    32(CX)(AX*4), Y3
-	MOVQ       bias+96(FP), AX
+	MOVQ       bias+104(FP), AX
 	TESTQ      AX, AX
-	JZ         r1nobias128
+	JZ         r1nobias164
 	VMASKMOVPS (AX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(AX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-r1nobias128:
-	MOVQ       residual+104(FP), AX
+r1nobias164:
+	MOVQ       residual+112(FP), AX
 	TESTQ      AX, AX
-	JZ         r1noresidual129
-	MOVQ       ldr+112(FP), CX
+	JZ         r1noresidual165
+	MOVQ       ldr+120(FP), CX
 	VMASKMOVPS (AX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(AX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-r1noresidual129:
+r1noresidual165:
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	VMASKMOVPS Y0, Y2, (AX)
@@ -6544,8 +8560,8 @@ r1noresidual129:
 	RET
 
 rows2:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Y2
 	VPXOR        Y0, Y0, Y0
 	VPMULLD      (R9), Y2, Y1
@@ -6561,9 +8577,9 @@ rows2:
 	VPMULLD      32(R9), Y4, Y4
 	VPSUBD       Y4, Y3, Y3
 	SUBQ         $0x04, BX
-	JLT          r2rest131
+	JLT          r2rest167
 
-r2loop130:
+r2loop166:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y6
@@ -6695,13 +8711,13 @@ r2loop130:
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x10, AX
 	SUBQ         $0x04, BX
-	JGE          r2loop130
+	JGE          r2loop166
 
-r2rest131:
+r2rest167:
 	ADDQ $0x04, BX
-	JZ   r2done133
+	JZ   r2done169
 
-r2restloop132:
+r2restloop168:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y6
@@ -6737,11 +8753,11 @@ r2restloop132:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x04, AX
 	DECQ         BX
-	JNZ          r2restloop132
+	JNZ          r2restloop168
 
-r2done133:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+r2done169:
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Y4
 	VCVTDQ2PS    Y0, Y0
 	VBROADCASTSS (AX), Y5
@@ -6760,12 +8776,12 @@ r2done133:
 	VBROADCASTSS 4(AX), Y5
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y4, Y3, Y3
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	CMPQ         AX, $0x10
-	JNE          r2tail134
-	MOVQ         bias+96(FP), AX
+	JNE          r2tail170
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
-	JZ           r2nobias135
+	JZ           r2nobias171
 	VMOVUPS      (AX), Y4
 	VADDPS       Y4, Y0, Y0
 	VADDPS       Y4, Y2, Y2
@@ -6773,11 +8789,11 @@ r2done133:
 	VADDPS       Y4, Y1, Y1
 	VADDPS       Y4, Y3, Y3
 
-r2nobias135:
-	MOVQ    residual+104(FP), AX
+r2nobias171:
+	MOVQ    residual+112(FP), AX
 	TESTQ   AX, AX
-	JZ      r2noresidual136
-	MOVQ    ldr+112(FP), CX
+	JZ      r2noresidual172
+	MOVQ    ldr+120(FP), CX
 	VMOVUPS (AX), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(AX), Y4
@@ -6788,7 +8804,7 @@ r2nobias135:
 	VMOVUPS 32(AX), Y4
 	VADDPS  Y4, Y3, Y3
 
-r2noresidual136:
+r2noresidual172:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	VMOVUPS Y0, (AX)
@@ -6799,8 +8815,8 @@ r2noresidual136:
 	VZEROUPPER
 	RET
 
-r2tail134:
-	MOVQ       cols+56(FP), AX
+r2tail170:
+	MOVQ       cols+64(FP), AX
 	SUBQ       $0x00, AX
 	MOVQ       $0x00000000, CX
 	CMPQ       AX, CX
@@ -6811,7 +8827,7 @@ r2tail134:
 	LEAQ       lanes<>+0(SB), CX
 	NEGQ       AX
 	VMOVDQU    32(CX)(AX*4), Y4
-	MOVQ       cols+56(FP), AX
+	MOVQ       cols+64(FP), AX
 	SUBQ       $0x08, AX
 	MOVQ       $0x00000000, CX
 	CMPQ       AX, CX
@@ -6822,9 +8838,9 @@ r2tail134:
 	LEAQ       lanes<>+0(SB), CX
 	NEGQ       AX
 	VMOVDQU    32(CX)(AX*4), Y5
-	MOVQ       bias+96(FP), AX
+	MOVQ       bias+104(FP), AX
 	TESTQ      AX, AX
-	JZ         r2nobias137
+	JZ         r2nobias173
 	VMASKMOVPS (AX), Y4, Y6
 	VADDPS     Y6, Y0, Y0
 	VADDPS     Y6, Y2, Y2
@@ -6832,11 +8848,11 @@ r2tail134:
 	VADDPS     Y6, Y1, Y1
 	VADDPS     Y6, Y3, Y3
 
-r2nobias137:
-	MOVQ       residual+104(FP), AX
+r2nobias173:
+	MOVQ       residual+112(FP), AX
 	TESTQ      AX, AX
-	JZ         r2noresidual138
-	MOVQ       ldr+112(FP), CX
+	JZ         r2noresidual174
+	MOVQ       ldr+120(FP), CX
 	VMASKMOVPS (AX), Y4, Y6
 	VADDPS     Y6, Y0, Y0
 	VMASKMOVPS 32(AX), Y5, Y6
@@ -6847,7 +8863,7 @@ r2nobias137:
 	VMASKMOVPS 32(AX), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-r2noresidual138:
+r2noresidual174:
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	VMASKMOVPS Y0, Y4, (AX)
@@ -6859,8 +8875,8 @@ r2noresidual138:
 	RET
 
 rows3:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Y2
 	VPXOR        Y0, Y0, Y0
 	VPMULLD      (R9), Y2, Y1
@@ -6883,9 +8899,9 @@ rows3:
 	VPMULLD      32(R9), Y6, Y6
 	VPSUBD       Y6, Y5, Y5
 	SUBQ         $0x04, BX
-	JLT          r3rest140
+	JLT          r3rest176
 
-r3loop139:
+r3loop175:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y8
@@ -7061,13 +9077,13 @@ r3loop139:
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x10, AX
 	SUBQ         $0x04, BX
-	JGE          r3loop139
+	JGE          r3loop175
 
-r3rest140:
+r3rest176:
 	ADDQ $0x04, BX
-	JZ   r3done142
+	JZ   r3done178
 
-r3restloop141:
+r3restloop177:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y8
@@ -7114,11 +9130,11 @@ r3restloop141:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x04, AX
 	DECQ         BX
-	JNZ          r3restloop141
+	JNZ          r3restloop177
 
-r3done142:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+r3done178:
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Y6
 	VCVTDQ2PS    Y0, Y0
 	VBROADCASTSS (AX), Y7
@@ -7145,12 +9161,12 @@ r3done142:
 	VBROADCASTSS 8(AX), Y7
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y6, Y5, Y5
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	CMPQ         AX, $0x10
-	JNE          r3tail143
-	MOVQ         bias+96(FP), AX
+	JNE          r3tail179
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
-	JZ           r3nobias144
+	JZ           r3nobias180
 	VMOVUPS      (AX), Y6
 	VADDPS       Y6, Y0, Y0
 	VADDPS       Y6, Y2, Y2
@@ -7160,11 +9176,11 @@ r3done142:
 	VADDPS       Y6, Y3, Y3
 	VADDPS       Y6, Y5, Y5
 
-r3nobias144:
-	MOVQ    residual+104(FP), AX
+r3nobias180:
+	MOVQ    residual+112(FP), AX
 	TESTQ   AX, AX
-	JZ      r3noresidual145
-	MOVQ    ldr+112(FP), CX
+	JZ      r3noresidual181
+	MOVQ    ldr+120(FP), CX
 	VMOVUPS (AX), Y6
 	VADDPS  Y6, Y0, Y0
 	VMOVUPS 32(AX), Y6
@@ -7180,7 +9196,7 @@ r3nobias144:
 	VMOVUPS 32(AX), Y6
 	VADDPS  Y6, Y5, Y5
 
-r3noresidual145:
+r3noresidual181:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	VMOVUPS Y0, (AX)
@@ -7194,8 +9210,8 @@ r3noresidual145:
 	VZEROUPPER
 	RET
 
-r3tail143:
-	MOVQ       cols+56(FP), AX
+r3tail179:
+	MOVQ       cols+64(FP), AX
 	SUBQ       $0x00, AX
 	MOVQ       $0x00000000, CX
 	CMPQ       AX, CX
@@ -7206,7 +9222,7 @@ r3tail143:
 	LEAQ       lanes<>+0(SB), CX
 	NEGQ       AX
 	VMOVDQU    32(CX)(AX*4), Y6
-	MOVQ       cols+56(FP), AX
+	MOVQ       cols+64(FP), AX
 	SUBQ       $0x08, AX
 	MOVQ       $0x00000000, CX
 	CMPQ       AX, CX
@@ -7217,9 +9233,9 @@ r3tail143:
 	LEAQ       lanes<>+0(SB), CX
 	NEGQ       AX
 	VMOVDQU    32(CX)(AX*4), Y7
-	MOVQ       bias+96(FP), AX
+	MOVQ       bias+104(FP), AX
 	TESTQ      AX, AX
-	JZ         r3nobias146
+	JZ         r3nobias182
 	VMASKMOVPS (AX), Y6, Y8
 	VADDPS     Y8, Y0, Y0
 	VADDPS     Y8, Y2, Y2
@@ -7229,11 +9245,11 @@ r3tail143:
 	VADDPS     Y8, Y3, Y3
 	VADDPS     Y8, Y5, Y5
 
-r3nobias146:
-	MOVQ       residual+104(FP), AX
+r3nobias182:
+	MOVQ       residual+112(FP), AX
 	TESTQ      AX, AX
-	JZ         r3noresidual147
-	MOVQ       ldr+112(FP), CX
+	JZ         r3noresidual183
+	MOVQ       ldr+120(FP), CX
 	VMASKMOVPS (AX), Y6, Y8
 	VADDPS     Y8, Y0, Y0
 	VMASKMOVPS 32(AX), Y7, Y8
@@ -7249,7 +9265,7 @@ r3nobias146:
 	VMASKMOVPS 32(AX), Y7, Y8
 	VADDPS     Y8, Y5, Y5
 
-r3noresidual147:
+r3noresidual183:
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	VMASKMOVPS Y0, Y6, (AX)
@@ -7264,8 +9280,8 @@ r3noresidual147:
 	RET
 
 rows4:
-	MOVQ         zero+72(FP), SI
-	MOVQ         colSum+88(FP), R9
+	MOVQ         zero+80(FP), SI
+	MOVQ         colSum+96(FP), R9
 	VPBROADCASTD (SI), Y2
 	VPXOR        Y0, Y0, Y0
 	VPMULLD      (R9), Y2, Y1
@@ -7297,9 +9313,9 @@ rows4:
 	LEAQ         (AX)(DX*2), SI
 	ADDQ         DX, SI
 	SUBQ         $0x04, BX
-	JLT          r4rest149
+	JLT          r4rest185
 
-r4loop148:
+r4loop184:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y10
@@ -7520,13 +9536,13 @@ r4loop148:
 	ADDQ         $0x10, AX
 	ADDQ         $0x10, SI
 	SUBQ         $0x04, BX
-	JGE          r4loop148
+	JGE          r4loop184
 
-r4rest149:
+r4rest185:
 	ADDQ $0x04, BX
-	JZ   r4done151
+	JZ   r4done187
 
-r4restloop150:
+r4restloop186:
 	PREFETCHT0   (DI)
 	ADDQ         R8, DI
 	VMOVDQU      (CX), Y10
@@ -7585,11 +9601,11 @@ r4restloop150:
 	ADDQ         $0x04, AX
 	ADDQ         $0x04, SI
 	DECQ         BX
-	JNZ          r4restloop150
+	JNZ          r4restloop186
 
-r4done151:
-	MOVQ         scale+64(FP), AX
-	MOVQ         colScale+80(FP), CX
+r4done187:
+	MOVQ         scale+72(FP), AX
+	MOVQ         colScale+88(FP), CX
 	VMOVUPS      (CX), Y8
 	VCVTDQ2PS    Y0, Y0
 	VBROADCASTSS (AX), Y9
@@ -7624,12 +9640,12 @@ r4done151:
 	VBROADCASTSS 12(AX), Y9
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y8, Y7, Y7
-	MOVQ         cols+56(FP), AX
+	MOVQ         cols+64(FP), AX
 	CMPQ         AX, $0x10
-	JNE          r4tail152
-	MOVQ         bias+96(FP), AX
+	JNE          r4tail188
+	MOVQ         bias+104(FP), AX
 	TESTQ        AX, AX
-	JZ           r4nobias153
+	JZ           r4nobias189
 	VMOVUPS      (AX), Y8
 	VADDPS       Y8, Y0, Y0
 	VADDPS       Y8, Y2, Y2
@@ -7641,11 +9657,11 @@ r4done151:
 	VADDPS       Y8, Y5, Y5
 	VADDPS       Y8, Y7, Y7
 
-r4nobias153:
-	MOVQ    residual+104(FP), AX
+r4nobias189:
+	MOVQ    residual+112(FP), AX
 	TESTQ   AX, AX
-	JZ      r4noresidual154
-	MOVQ    ldr+112(FP), CX
+	JZ      r4noresidual190
+	MOVQ    ldr+120(FP), CX
 	VMOVUPS (AX), Y8
 	VADDPS  Y8, Y0, Y0
 	VMOVUPS 32(AX), Y8
@@ -7666,7 +9682,7 @@ r4nobias153:
 	VMOVUPS 32(AX), Y8
 	VADDPS  Y8, Y7, Y7
 
-r4noresidual154:
+r4noresidual190:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	VMOVUPS Y0, (AX)
@@ -7683,8 +9699,8 @@ r4noresidual154:
 	VZEROUPPER
 	RET
 
-r4tail152:
-	MOVQ       cols+56(FP), AX
+r4tail188:
+	MOVQ       cols+64(FP), AX
 	SUBQ       $0x00, AX
 	MOVQ       $0x00000000, CX
 	CMPQ       AX, CX
@@ -7695,7 +9711,7 @@ r4tail152:
 	LEAQ       lanes<>+0(SB), CX
 	NEGQ       AX
 	VMOVDQU    32(CX)(AX*4), Y8
-	MOVQ       cols+56(FP), AX
+	MOVQ       cols+64(FP), AX
 	SUBQ       $0x08, AX
 	MOVQ       $0x00000000, CX
 	CMPQ       AX, CX
@@ -7706,9 +9722,9 @@ r4tail152:
 	LEAQ       lanes<>+0(SB), CX
 	NEGQ       AX
 	VMOVDQU    32(CX)(AX*4), Y9
-	MOVQ       bias+96(FP), AX
+	MOVQ       bias+104(FP), AX
 	TESTQ      AX, AX
-	JZ         r4nobias155
+	JZ         r4nobias191
 	VMASKMOVPS (AX), Y8, Y10
 	VADDPS     Y10, Y0, Y0
 	VADDPS     Y10, Y2, Y2
@@ -7720,11 +9736,11 @@ r4tail152:
 	VADDPS     Y10, Y5, Y5
 	VADDPS     Y10, Y7, Y7
 
-r4nobias155:
-	MOVQ       residual+104(FP), AX
+r4nobias191:
+	MOVQ       residual+112(FP), AX
 	TESTQ      AX, AX
-	JZ         r4noresidual156
-	MOVQ       ldr+112(FP), CX
+	JZ         r4noresidual192
+	MOVQ       ldr+120(FP), CX
 	VMASKMOVPS (AX), Y8, Y10
 	VADDPS     Y10, Y0, Y0
 	VMASKMOVPS 32(AX), Y9, Y10
@@ -7745,7 +9761,7 @@ r4nobias155:
 	VMASKMOVPS 32(AX), Y9, Y10
 	VADDPS     Y10, Y7, Y7
 
-r4noresidual156:
+r4noresidual192:
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	VMASKMOVPS Y0, Y8, (AX)
@@ -7847,9 +9863,9 @@ few:
 	ADDQ $0x00000020, CX
 	XORQ DX, DX
 	SUBQ $0x08, CX
-	JLT  rest158
+	JLT  rest194
 
-loop157:
+loop193:
 	VMOVUPS (AX)(DX*1), Y12
 	VMINPS  Y12, Y0, Y0
 	VMAXPS  Y12, Y1, Y1
@@ -7857,11 +9873,11 @@ loop157:
 	VADDPS  Y12, Y2, Y2
 	ADDQ    $0x20, DX
 	SUBQ    $0x08, CX
-	JGE     loop157
+	JGE     loop193
 
-rest158:
+rest194:
 	ADDQ       $0x08, CX
-	JZ         done159
+	JZ         done195
 	LEAQ       lanes<>+0(SB), BX
 	NEGQ       CX
 	VMOVDQU    32(BX)(CX*4), Y12
@@ -7871,7 +9887,7 @@ rest158:
 	VSUBPS     Y12, Y12, Y12
 	VADDPS     Y12, Y2, Y2
 
-done159:
+done195:
 	VMINPS       Y3, Y0, Y0
 	VMAXPS       Y4, Y1, Y1
 	VADDPS       Y5, Y2, Y2
@@ -7944,20 +9960,20 @@ fewRange:
 	ADDQ $0x00000010, SI
 	XORQ DI, DI
 	SUBQ $0x08, SI
-	JLT  rest161
+	JLT  rest197
 
-loop160:
+loop196:
 	VMOVUPS     (BX)(DI*1), Y8
 	VMINPS      Y8, Y1, Y1
 	VMAXPS      Y8, Y2, Y2
 	VFMADD231PS Y8, Y7, Y3
 	ADDQ        $0x20, DI
 	SUBQ        $0x08, SI
-	JGE         loop160
+	JGE         loop196
 
-rest161:
+rest197:
 	ADDQ        $0x08, SI
-	JZ          done162
+	JZ          done198
 	LEAQ        lanes<>+0(SB), R8
 	NEGQ        SI
 	VMOVDQU     32(R8)(SI*4), Y8
@@ -7966,7 +9982,7 @@ rest161:
 	VMAXPS      Y8, Y2, Y2
 	VFMADD231PS Y8, Y7, Y3
 
-done162:
+done198:
 	VADDPS       Y6, Y3, Y3
 	VMINPS       Y4, Y1, Y1
 	VMAXPS       Y5, Y2, Y2
@@ -8050,9 +10066,9 @@ fewBytes:
 	ADDQ $0x00000020, DI
 	XORQ R8, R8
 	SUBQ $0x08, DI
-	JLT  rest164
+	JLT  rest200
 
-loop163:
+loop199:
 	VMULPS    (BX)(R8*1), Y1, Y2
 	VCVTPS2DQ Y2, Y2
 	VPADDD    Y3, Y2, Y2
@@ -8063,11 +10079,11 @@ loop163:
 	ADDQ      $0x08, SI
 	ADDQ      $0x20, R8
 	SUBQ      $0x08, DI
-	JGE       loop163
+	JGE       loop199
 
-rest164:
+rest200:
 	ADDQ       $0x08, DI
-	JZ         done165
+	JZ         done201
 	LEAQ       lanes<>+0(SB), R9
 	NEGQ       DI
 	VMOVDQU    32(R9)(DI*4), Y2
@@ -8081,7 +10097,7 @@ rest164:
 	VMOVQ      X2, (SI)
 	ADDQ       $0x08, SI
 
-done165:
+done201:
 	MOVQ ldd+8(FP), BX
 	ADDQ BX, AX
 	MOVQ n+32(FP), BX
@@ -8114,18 +10130,18 @@ TEXT ·dotInt8AVX2(SB), NOSPLIT, $0-28
 	MOVQ    n+16(FP), BX
 	XORQ    DX, DX
 	SUBQ    $0x10, BX
-	JLT     rest167
+	JLT     rest203
 
-bytes166:
+bytes202:
 	VPMOVSXBW (AX)(DX*1), Y2
 	VPMOVSXBW (CX)(DX*1), Y3
 	VPMADDWD  Y2, Y3, Y3
 	VPADDD    Y3, Y0, Y0
 	ADDQ      $0x10, DX
 	SUBQ      $0x10, BX
-	JGE       bytes166
+	JGE       bytes202
 
-rest167:
+rest203:
 	VPSUBD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VPADDD       X1, X0, X1
@@ -8147,9 +10163,9 @@ TEXT ·dotRowsInt8AVX2(SB), NOSPLIT, $0-56
 	MOVQ    count+32(FP), BX
 	VMOVUPS c80808080<>+0(SB), Y0
 
-group169:
+group205:
 	CMPQ    BX, $0x04
-	JLT     out170
+	JLT     out206
 	MOVQ    width+48(FP), SI
 	MOVQ    base+16(FP), DI
 	MOVL    (DX), R8
@@ -8189,9 +10205,9 @@ group169:
 	MOVQ    n+40(FP), DI
 	XORQ    SI, SI
 	SUBQ    $0x10, DI
-	JLT     rest172
+	JLT     rest208
 
-bytes171:
+bytes207:
 	VPMOVSXBW  (CX)(SI*1), Y5
 	VPMOVSXBW  (R8)(SI*1), Y6
 	VPMADDWD   Y5, Y6, Y6
@@ -8211,9 +10227,9 @@ bytes171:
 	PREFETCHT0 (R12)(SI*1)
 	ADDQ       $0x10, SI
 	SUBQ       $0x10, DI
-	JGE        bytes171
+	JGE        bytes207
 
-rest172:
+rest208:
 	VPSUBD       Y4, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X5
 	VPADDD       X5, X0, X5
@@ -8249,12 +10265,12 @@ rest172:
 	ADDQ         $0x10, DX
 	ADDQ         $0x10, AX
 	SUBQ         $0x04, BX
-	JMP          group169
+	JMP          group205
 
-out170:
-group174:
+out206:
+group210:
 	CMPQ  BX, $0x01
-	JLT   out175
+	JLT   out211
 	MOVQ  width+48(FP), SI
 	MOVQ  base+16(FP), DI
 	MOVL  (DX), R8
@@ -8265,18 +10281,18 @@ group174:
 	MOVQ  n+40(FP), DI
 	XORQ  SI, SI
 	SUBQ  $0x10, DI
-	JLT   rest177
+	JLT   rest213
 
-bytes176:
+bytes212:
 	VPMOVSXBW (CX)(SI*1), Y2
 	VPMOVSXBW (R8)(SI*1), Y3
 	VPMADDWD  Y2, Y3, Y3
 	VPADDD    Y3, Y0, Y0
 	ADDQ      $0x10, SI
 	SUBQ      $0x10, DI
-	JGE       bytes176
+	JGE       bytes212
 
-rest177:
+rest213:
 	VPSUBD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VPADDD       X1, X0, X1
@@ -8288,8 +10304,8 @@ rest177:
 	ADDQ         $0x04, DX
 	ADDQ         $0x04, AX
 	SUBQ         $0x01, BX
-	JMP          group174
+	JMP          group210
 
-out175:
+out211:
 	VZEROUPPER
 	RET

@@ -86,57 +86,46 @@ func (m *MatrixInt8) mul(dst, x []float32, rows, from, to int, e Epilogue) {
 	}
 }
 
-// mulBlock passes each panel of weights over all rows, like that of Matrix.
+// mulBlock is that of Matrix.
 func (m *MatrixInt8) mulBlock(dst []float32, q *rowsInt8, rows, from, to int, e Epilogue) {
-	tileRows, tileCols := 14, 32
+	narrow := shape{14, panelWidth}
 	if active < AVX512VNNI {
-		tileRows, tileCols = 4, 16
+		narrow = shape{4, 16}
 	}
-	tiles := (rows + tileRows - 1) / tileRows
-	part, parts := 0, tiles*(panelWidth/tileCols)
-	var following uintptr
-	for col := from; col < to; col += tileCols {
-		cols := min(tileCols, to-col)
-		panel := &m.data[(col/panelWidth*m.groups*panelWidth+col%panelWidth)*4]
-		if col%panelWidth == 0 {
-			part = 0
-			following = after(m.start(), col/panelWidth, (to+panelWidth-1)/panelWidth, m.groups*panelBytes, e.Then)
-		}
-		for t := range tiles {
-			r := rows * t / tiles
-			n := rows*(t+1)/tiles - r
-			at := r*m.out + col
-			fetch := ahead(uintptr(unsafe.Pointer(panel)), following, m.groups, part, parts)
-			part++
-			switch {
-			case e.Act == Identity && e.Residual != nil:
-				m.tile(&dst[at], m.out, q, r, n, col, cols, e.Bias, &e.Residual[at], fetch)
-			case e.Residual == nil:
-				m.tile(&dst[at], m.out, q, r, n, col, cols, e.Bias, nil, fetch)
-				if e.Act != Identity {
-					activateTile(dst[at:], m.out, n, cols, e.Act)
-				}
-			default:
-				var tile [14 * panelWidth]float32
-				m.tile(&tile[0], panelWidth, q, r, n, col, cols, e.Bias, nil, fetch)
-				finishTile(dst[at:], m.out, tile[:], n, cols, e.Act, e.Residual[at:])
+	tiles(narrow, false, rows, from, to, m.start(), m.groups, e.Then, func(s shape, r, n, col, cols int, p prefetch) {
+		at := r*m.out + col
+		switch {
+		case e.Act == Identity && e.Residual != nil:
+			m.tile(&dst[at], m.out, q, s, r, n, col, cols, e.Bias, &e.Residual[at], p)
+		case e.Residual == nil:
+			m.tile(&dst[at], m.out, q, s, r, n, col, cols, e.Bias, nil, p)
+			if e.Act != Identity {
+				activateTile(dst[at:], m.out, n, cols, e.Act)
 			}
+		default:
+			var tile [14 * panelWidth]float32
+			m.tile(&tile[0], s.cols, q, s, r, n, col, cols, e.Bias, nil, p)
+			finishTile(dst[at:], m.out, tile[:], s.cols, n, cols, e.Act, e.Residual[at:])
 		}
-	}
+	})
 }
 
-// tile multiplies rows r..r+rows of q with the columns col..col+cols, which lie in one panel.
-func (m *MatrixInt8) tile(c *float32, ldc int, q *rowsInt8, r, rows, col, cols int, biases []float32, residual *float32, p prefetch) {
+// tile multiplies the rows r..r+rows of q with the columns col..col+cols.
+func (m *MatrixInt8) tile(c *float32, ldc int, q *rowsInt8, s shape, r, rows, col, cols int, biases []float32, residual *float32, p prefetch) {
 	var bias *float32
 	if biases != nil {
 		bias = &biases[col]
 	}
 	width := 4 * m.groups
 	a, b := &q.data[r*width], &m.data[(col/panelWidth*m.groups*panelWidth+col%panelWidth)*4]
-	if active >= AVX512VNNI {
-		gemmInt8VNNI(c, ldc, a, width, b, m.groups, rows, cols, &q.scale[r], &q.zero[r], &m.scale[col], &m.sum[col], bias, residual, m.out, p.next, p.stride)
-	} else {
-		gemmInt8AVX2(c, ldc, a, width, b, m.groups, rows, cols, &q.scale[r], &q.zero[r], &m.scale[col], &m.sum[col], bias, residual, m.out, p.next, p.stride)
+	gap, scale, zero, colScale, colSum := m.groups*panelBytes, &q.scale[r], &q.zero[r], &m.scale[col], &m.sum[col]
+	switch { // no variable of type func, through which pointers would escape
+	case active < AVX512VNNI:
+		gemmInt8AVX2(c, ldc, a, width, b, gap, m.groups, rows, cols, scale, zero, colScale, colSum, bias, residual, m.out, p.next, p.stride)
+	case s == wide:
+		gemmInt8WideVNNI(c, ldc, a, width, b, gap, m.groups, rows, cols, scale, zero, colScale, colSum, bias, residual, m.out, p.next, p.stride)
+	default:
+		gemmInt8VNNI(c, ldc, a, width, b, gap, m.groups, rows, cols, scale, zero, colScale, colSum, bias, residual, m.out, p.next, p.stride)
 	}
 }
 

@@ -30,21 +30,47 @@ func gemm(v isa, nv int) {
 	next, stride := ptr("next"), ptr("stride")
 	SHLQ(Imm(2), lda)
 	SHLQ(Imm(2), ldb)
-	for mr := v.tileRows(); mr > 1; mr-- {
+	chooseRows(v.tileRows(), rows, func(mr int) { gemmTile(v, mr, nv, a, b, lda, ldb, nil, k, next, stride) })
+}
+
+// wideRows is the most rows of one call of gemm4: 24 registers of sums.
+const wideRows = 6
+
+// gemmWide prints gemm4, for four whole vectors of columns that lie in two neighbouring panels of packed weights: for a multiply-add it loads
+// two thirds of what gemm2 loads, which counts where something else uses the core's other thread.
+func gemmWide(v isa) {
+	const nv = 4
+	name := "gemm4" + v.name
+	TEXT(name, 0x4, "func(c *float32, ldc int, a *float32, lda int, b *float32, gap, k, rows int, bias, residual *float32, ldr int, next uintptr, stride int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s writes a·b + bias + residual to c [rows, %d], rows <= %d; strides in elements, also gap, how far behind", name, nv*v.lanes(), wideRows),
+		fmt.Sprintf("b [k, %d] the other half of the columns begins. For each row of b it prefetches 64 bytes at next, which moves on by stride bytes.", nv*v.lanes()/2))
+	a, b := ptr("a"), ptr("b")
+	lda, gap, k, rows := ptr("lda"), ptr("gap"), ptr("k"), ptr("rows")
+	next, stride := ptr("next"), ptr("stride")
+	SHLQ(Imm(2), lda)
+	SHLQ(Imm(2), gap)
+	chooseRows(wideRows, rows, func(mr int) { gemmTile(v, mr, nv, a, b, lda, nil, gap, k, next, stride) })
+}
+
+// chooseRows prints body for each number of rows up to most, and the jump to it.
+func chooseRows(most int, rows reg.GPVirtual, body func(mr int)) {
+	for mr := most; mr > 1; mr-- {
 		CMPQ(rows, Imm(uint64(mr)))
 		JEQ(LabelRef(fmt.Sprintf("rows%d", mr)))
 	}
-	for mr := 1; mr <= v.tileRows(); mr++ {
+	for mr := 1; mr <= most; mr++ {
 		Label(fmt.Sprintf("rows%d", mr))
-		gemmTile(v, mr, nv, a, b, lda, ldb, k, next, stride)
+		body(mr)
 	}
 }
 
-// gemmTile multiplies mr rows. With few rows several sets of sums, one per step of k, hide the latency of the
-// multiply-add: two a cycle of four cycles need eight sums in flight.
-func gemmTile(v isa, mr, nv int, a, b, lda, ldb, k, next, stride reg.GPVirtual) {
+// gemmTile multiplies mr rows. Four vectors of columns lie in two packed panels, gap bytes apart; of one or two, where gap is nil, the rows
+// lie ldb bytes apart. With few rows several sets of sums, one per step of k, hide the latency of the multiply-add: two a cycle of four
+// cycles need eight sums in flight.
+func gemmTile(v isa, mr, nv int, a, b, lda, ldb, gap, k, next, stride reg.GPVirtual) {
 	sets := 1
-	for sets < 4 && sets*mr*nv < 8 {
+	for sets < 4 && sets*mr*min(nv, 2) < 8 { // four vectors would need fewer, but must have the bits of two
 		sets *= 2
 	}
 	acc := make([][]reg.VecVirtual, sets)
@@ -55,14 +81,21 @@ func gemmTile(v isa, mr, nv int, a, b, lda, ldb, k, next, stride reg.GPVirtual) 
 	base, element := rowPointers(mr, a, lda)
 	step := func(u int) {
 		w := v.regs(nv)
-		for j := range w {
-			VMOVUPS(at(b, j*v.bytes), w[j])
-		}
-		for line := 0; line < nv*v.bytes; line += 64 {
-			PREFETCHT0(at(next, line))
+		if gap != nil {
+			for j := range w {
+				VMOVUPS(panelVector(v, b, gap, u, j), w[j])
+			}
+			PREFETCHT0(at(next, 0))
+		} else {
+			for j := range w {
+				VMOVUPS(at(b, j*v.bytes), w[j])
+			}
+			for line := 0; line < nv*v.bytes; line += 64 {
+				PREFETCHT0(at(next, line))
+			}
+			ADDQ(ldb, b)
 		}
 		ADDQ(stride, next)
-		ADDQ(ldb, b)
 		for i := range mr {
 			x := v.reg()
 			VBROADCASTSS(element(i, 4*u), x)
@@ -72,6 +105,14 @@ func gemmTile(v isa, mr, nv int, a, b, lda, ldb, k, next, stride reg.GPVirtual) 
 		}
 	}
 	const unroll = 4
+	advance := func(steps int) {
+		if gap != nil {
+			ADDQ(U32(uint32(panelBytes*steps)), b)
+		}
+		for _, p := range base {
+			ADDQ(Imm(uint64(4*steps)), p)
+		}
+	}
 	stem := fmt.Sprintf("r%d", mr)
 	loop, rest, restLoop, done := label(stem+"loop"), label(stem+"rest"), label(stem+"restloop"), label(stem+"done")
 	SUBQ(Imm(unroll), k)
@@ -80,9 +121,7 @@ func gemmTile(v isa, mr, nv int, a, b, lda, ldb, k, next, stride reg.GPVirtual) 
 	for u := range unroll {
 		step(u)
 	}
-	for _, p := range base {
-		ADDQ(Imm(4*unroll), p)
-	}
+	advance(unroll)
 	SUBQ(Imm(unroll), k)
 	JGE(LabelRef(loop))
 	Label(rest)
@@ -90,9 +129,7 @@ func gemmTile(v isa, mr, nv int, a, b, lda, ldb, k, next, stride reg.GPVirtual) 
 	JZ(LabelRef(done))
 	Label(restLoop)
 	step(0)
-	for _, p := range base {
-		ADDQ(Imm(4), p)
-	}
+	advance(1)
 	DECQ(k)
 	JNZ(LabelRef(restLoop))
 	Label(done)
@@ -104,6 +141,18 @@ func gemmTile(v isa, mr, nv int, a, b, lda, ldb, k, next, stride reg.GPVirtual) 
 		}
 	}
 	gemmStore(v, mr, nv, stem, acc[0])
+}
+
+// panelBytes is the distance of two steps of a packed panel.
+const panelBytes = 128
+
+// panelVector is vector j of step u of a panel at b, or of the one gap bytes behind it.
+func panelVector(v isa, b, gap reg.GPVirtual, u, j int) Mem {
+	m := at(b, panelBytes*u+j*v.bytes%panelBytes)
+	if j*v.bytes >= panelBytes {
+		m.Index, m.Scale = gap, 1
+	}
+	return m
 }
 
 // rowPointers makes one pointer for every three of mr rows, [p], [p+lda], [p+2·lda], and addresses through them.
@@ -124,8 +173,12 @@ func rowPointers(mr int, a, lda reg.GPVirtual) (base []reg.GPVirtual, element fu
 	}
 }
 
-// gemmStore adds bias and residual and writes the tile. AVX2 takes a path without masks for full tiles.
+// gemmStore adds bias and residual and writes the tile. Four vectors are always whole. AVX2 takes a path without masks for full tiles.
 func gemmStore(v isa, mr, nv int, stem string, acc []reg.VecVirtual) {
+	if nv > 2 {
+		gemmStoreMasked(v, mr, nv, stem, acc, make([]*mask, nv))
+		return
+	}
 	tail := label(stem + "tail")
 	if !v.wide() {
 		cols := ptr("cols")

@@ -27,30 +27,26 @@ func (v isa) vnni() string {
 }
 
 // gemmInt8 prints the product of bytes: a [rows, 4·groups] unsigned, b [groups, 32 columns, 4] signed, of which two
-// vectors of columns are taken. The sums begin at -zero[row]·sum[col], so that they are those of a - zero.
-func gemmInt8(v isa) {
-	const nv = 2
-	name := "gemmInt8" + v.vnni()
-	TEXT(name, 0x4, "func(c *float32, ldc int, a *uint8, lda int, b *int8, groups, rows, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias, residual *float32, ldr int, next uintptr, stride int)")
+// vectors of columns are taken, or four whole ones in two panels, see gemmWide. The sums begin at -zero[row]·sum[col], so that they are those of a - zero.
+func gemmInt8(v isa, nv int) {
+	name, most, line := "gemmInt8"+v.vnni(), v.int8Rows(), nv*v.bytes
+	if nv > 2 {
+		name, most, line = "gemmInt8Wide"+v.vnni(), wideRows, 64
+	}
+	TEXT(name, 0x4, "func(c *float32, ldc int, a *uint8, lda int, b *int8, gap, groups, rows, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias, residual *float32, ldr int, next uintptr, stride int)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], rows <= %d and cols <= %d;",
-		name, v.int8Rows(), nv*v.lanes()),
-		"colScale and colSum are read for whole vectors; ldc and ldr in elements, lda in bytes.",
-		fmt.Sprintf("For each group of b it prefetches %d bytes at next, which moves on by stride bytes.", nv*v.bytes))
+		name, most, nv*v.lanes()),
+		"colScale and colSum are read for whole vectors; ldc and ldr in elements, lda in bytes, as gap, from one panel of b to the next.",
+		fmt.Sprintf("For each group of b it prefetches %d bytes at next, which moves on by stride bytes.", line))
 	a, b := ptr("a"), ptr("b")
 	lda, groups, rows := ptr("lda"), ptr("groups"), ptr("rows")
 	next, stride := ptr("next"), ptr("stride")
-	for mr := v.int8Rows(); mr > 1; mr-- {
-		CMPQ(rows, Imm(uint64(mr)))
-		JEQ(LabelRef(fmt.Sprintf("rows%d", mr)))
-	}
-	for mr := 1; mr <= v.int8Rows(); mr++ {
-		Label(fmt.Sprintf("rows%d", mr))
-		gemmInt8Tile(v, mr, nv, a, b, lda, groups, next, stride)
-	}
+	gap := ptr("gap")
+	chooseRows(most, rows, func(mr int) { gemmInt8Tile(v, mr, nv, line, a, b, lda, gap, groups, next, stride) })
 }
 
-func gemmInt8Tile(v isa, mr, nv int, a, b, lda, groups, next, stride reg.GPVirtual) {
+func gemmInt8Tile(v isa, mr, nv, prefetched int, a, b, lda, gap, groups, next, stride reg.GPVirtual) {
 	sets := 1
 	for sets < 4 && sets*mr*nv < 8 && v.wide() {
 		sets *= 2
@@ -76,14 +72,14 @@ func gemmInt8Tile(v isa, mr, nv int, a, b, lda, groups, next, stride reg.GPVirtu
 	}
 	base, element := rowPointers(mr, a, lda)
 	step := func(u int) {
-		for line := 0; line < nv*v.bytes; line += 64 {
+		for line := 0; line < prefetched; line += 64 {
 			PREFETCHT0(at(next, line))
 		}
 		ADDQ(stride, next)
 		if v.wide() {
 			w := v.regs(nv)
 			for j := range w {
-				VMOVDQU32(at(b, 128*u+j*v.bytes), w[j])
+				VMOVDQU32(panelVector(v, b, gap, u, j), w[j])
 			}
 			for i := range mr {
 				x := v.reg()

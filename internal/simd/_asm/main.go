@@ -16,6 +16,9 @@ var files = map[string]func(){
 		for _, v := range []isa{avx512, avx2} {
 			gemm(v, 2)
 			gemm(v, 1)
+			if v.wide() {
+				gemmWide(v)
+			}
 			transpose(v)
 		}
 	},
@@ -43,7 +46,10 @@ var files = map[string]func(){
 	},
 	"int8": func() {
 		for _, v := range []isa{avx512, avx2} {
-			gemmInt8(v)
+			gemmInt8(v, 2)
+			if v.wide() {
+				gemmInt8(v, 4)
+			}
 			rowRange(v)
 			quantizeRows(v)
 			dotInt8(v)
