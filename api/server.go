@@ -142,11 +142,12 @@ type Options struct {
 	RateLimit float64 // requests per second of a key that names no rate of its own, and of an address without a key; default: not bounded
 	RateBurst int     // requests at once; default: those of one second, at least 1
 
-	SearchSlots int // searches at once; default 2 per core, 64 times as many wait up to 2 s
+	SearchSlots int // searches at once; default 2 per core, 64 times as many wait up to SearchWait
 	WriteSlots  int // writing requests at once; default 1 per core, at least 2
 	EmbedSlots  int // embedding and re-ranking requests at once, which the engine gathers into batches; default 128, 4 times as many wait
 
 	SearchTimeout time.Duration // default 5 s
+	SearchWait    time.Duration // how much of it a search may wait until it runs; default 4/5, the rest is for its answer
 	EmbedTimeout  time.Duration // of one embedding or re-ranking request, however large; default 10 min
 	WriteTimeout  time.Duration // of one write, and of one batch of an import; default 60 s
 	DrainTimeout  time.Duration // how long requests may finish after the context of Serve ended; default 20 s
@@ -169,6 +170,7 @@ func (o Options) withDefaults() Options {
 	o.WriteSlots = cmp.Or(o.WriteSlots, max(2, cores))
 	o.EmbedSlots = cmp.Or(o.EmbedSlots, 128)
 	o.SearchTimeout = cmp.Or(o.SearchTimeout, 5*time.Second)
+	o.SearchWait = cmp.Or(o.SearchWait, o.SearchTimeout*4/5)
 	o.EmbedTimeout = cmp.Or(o.EmbedTimeout, 10*time.Minute)
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, time.Minute)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 20*time.Second)
@@ -209,7 +211,7 @@ func (o Options) validate() error {
 		value int64
 	}{
 		{"SearchSlots", int64(o.SearchSlots)}, {"WriteSlots", int64(o.WriteSlots)}, {"EmbedSlots", int64(o.EmbedSlots)},
-		{"SearchTimeout", int64(o.SearchTimeout)}, {"WriteTimeout", int64(o.WriteTimeout)}, {"EmbedTimeout", int64(o.EmbedTimeout)},
+		{"SearchTimeout", int64(o.SearchTimeout)}, {"SearchWait", int64(o.SearchWait)}, {"WriteTimeout", int64(o.WriteTimeout)}, {"EmbedTimeout", int64(o.EmbedTimeout)},
 		{"DrainTimeout", int64(o.DrainTimeout)}, {"IdleBody", int64(o.IdleBody)},
 		{"MaxBody", o.MaxBody}, {"MaxDocuments", o.MaxDocuments}, {"MaxImport", o.MaxImport},
 		{"MaxInFlight", o.MaxInFlight}, {"RateBurst", int64(o.RateBurst)},
@@ -252,7 +254,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{o: o, log: o.Logger, origin: http.NewCrossOriginProtection(), started: time.Now()}
-	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, 2*time.Second, errOverloaded)
+	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, o.SearchWait, errOverloaded)
 	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
 	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)

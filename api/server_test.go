@@ -377,10 +377,10 @@ func (f *fixture) hold(method string) (entered chan struct{}, release func()) {
 }
 
 func TestOverloadIsRefusedSoonAndHealthIsNot(t *testing.T) {
-	f := newFixture(t, Options{SearchSlots: 1, WriteSlots: 1})
+	f := newFixture(t, Options{SearchSlots: 1, WriteSlots: 1, SearchWait: time.Second})
 	entered, release := f.hold("Search")
 	done := make(chan int, 66)
-	for range 66 { // one runs, 64 wait, one is refused at once; those that wait are refused after two seconds
+	for range 66 { // one runs, 64 wait, one is refused at once; those that wait are refused after a second
 		go func() { done <- f.do("GET", "/v1/collections/docs/search?q=x", "").Code }()
 	}
 	<-entered
@@ -391,7 +391,7 @@ func TestOverloadIsRefusedSoonAndHealthIsNot(t *testing.T) {
 		}
 	}
 	if d := time.Since(start); d > 4500*time.Millisecond { // the search that runs ends after five
-		t.Errorf("refusals took %v, want about 2 s", d)
+		t.Errorf("refusals took %v, want about a second", d)
 	}
 	a := f.do("GET", "/v1/collections/docs/search?q=x", "")
 	a.problem(503, "overloaded", "")

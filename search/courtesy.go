@@ -12,9 +12,9 @@ import (
 //
 // The rules:
 //  1. While nobody searches, bulk work runs in large parts, one after another, on all cores.
-//  2. While somebody searches, it runs in small parts, so that a query does not wait long for the encoder, and after each it pauses for
-//     as long as somebody searches, at most bulkPause times as long as the part took. So searches have most of the machine, and bulk
-//     work goes on however many there are.
+//  2. While somebody searches, it runs in small parts, of about one passage, so that a query does not wait long for a core, and after each
+//     it pauses for as long as somebody searches, at most bulkPause times as long as the part took. So bulk work lives in the gaps between
+//     searches, and where there are none it still has a tenth of the machine.
 type courtesy struct {
 	searches atomic.Int64 // under way
 	last     atomic.Int64 // Unix nanoseconds of the end of the last one
@@ -23,9 +23,9 @@ type courtesy struct {
 // Bounds of parts, in estimated tokens per core, and of pauses.
 const (
 	bulkPart      = 2048
-	bulkPartShort = 256
-	bulkPause     = 3
-	bulkLongest   = 500 * time.Millisecond
+	bulkPartShort = 64
+	bulkPause     = 9
+	bulkLongest   = 2 * time.Second
 	bulkMemory    = 100 * time.Millisecond // searches come in swarms: so long after one the next is expected
 	bulkLook      = time.Millisecond
 )

@@ -149,3 +149,49 @@ func (g *gated) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Emb
 	}
 	return g.slowEmbedder.Embed(ctx, texts, o)
 }
+
+// observer is an embedder that tells whether a search counted while its query was encoded.
+type observer struct {
+	slowEmbedder
+	engine  *Engine
+	counted []bool
+}
+
+func (o *observer) Embed(ctx context.Context, texts []string, opts EmbedOptions) (*Embeddings, error) {
+	if o.engine != nil {
+		o.counted = append(o.counted, o.engine.courtesy.searches.Load() > 0)
+	}
+	return o.slowEmbedder.Embed(ctx, texts, opts)
+}
+
+// Every kind of search makes bulk work give way while it runs.
+func TestEverySearchCounts(t *testing.T) {
+	o := &observer{}
+	e, err := Open(t.TempDir(), Options{Embedder: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ctx := t.Context()
+	if _, err := e.CreateCollection(ctx, "docs", Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Ingest(ctx, "docs", []Document{{ID: "a", Fields: []byte(`{"text":"some words"}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	o.engine = e
+	for name, ask := range map[string]func() error{
+		"search":  func() error { _, err := e.Search(ctx, "docs", Query{Q: "one"}); return err },
+		"batch":   func() error { _, err := e.SearchBatch(ctx, "docs", []Query{{Q: "two"}}); return err },
+		"similar": func() error { _, err := e.Similar(ctx, "docs", Similar{Text: "three"}); return err },
+		"explain": func() error { _, err := e.Explain(ctx, "docs", "a", Query{Q: "four"}); return err },
+	} {
+		o.counted = nil
+		if err := ask(); err != nil || len(o.counted) == 0 || !o.counted[0] {
+			t.Errorf("%s: counted %v, %v", name, o.counted, err)
+		}
+		if n := e.courtesy.searches.Load(); n != 0 {
+			t.Errorf("%s: %d searches count after it", name, n)
+		}
+	}
+}

@@ -16,10 +16,14 @@ const (
 	analysedBytes    = 128 << 10 // of one field; what comes after is not searched for marks
 )
 
-// marker finds the query's terms in texts.
+// marker finds the query's terms in texts. It serves one goroutine.
 type marker struct {
 	analyze func(text string) []backend.Token
 	terms   map[string]bool
+	last    struct { // a field is often one passage, and asked for as both
+		text    string
+		matches []backend.Token
+	}
 }
 
 // marker returns nil where nothing is to be marked.
@@ -51,6 +55,9 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 
 // matches returns the tokens of text that are among the query's terms, in order and without overlap.
 func (m *marker) matches(text string) []backend.Token {
+	if text == m.last.text {
+		return m.last.matches
+	}
 	var out []backend.Token
 	end := 0
 	for _, t := range m.analyze(text) {
@@ -59,6 +66,7 @@ func (m *marker) matches(text string) []backend.Token {
 			end = t.End
 		}
 	}
+	m.last.text, m.last.matches = text, out
 	return out
 }
 

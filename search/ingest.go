@@ -21,7 +21,7 @@ import (
 const (
 	commitPassages = 1024
 	commitBytes    = 16 << 20
-	commitShort    = 32 // instead, while somebody searches: indexing a commit keeps all cores busy
+	commitShort    = 8 // instead, while somebody searches: indexing a commit keeps all cores busy
 	maxIDBytes     = 512
 )
 

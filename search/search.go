@@ -14,6 +14,7 @@ import (
 // the collection's vectors come from another checkpoint.
 func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	start := time.Now()
+	defer e.courtesy.begin()()
 	s, err := e.newSearch(ctx, collection, q)
 	if err != nil {
 		return nil, err

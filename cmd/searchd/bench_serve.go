@@ -28,6 +28,7 @@ import (
 type serveFigures struct {
 	Searchers int        `json:"searchers"`
 	Documents int        `json:"documents"` // before the import
+	Alone     loadFigure `json:"alone"` // one searcher, idle
 	Idle      loadFigure `json:"idle"`
 	Import    loadFigure `json:"import"`
 	Imported  int        `json:"imported"`   // documents that were acknowledged
@@ -90,7 +91,7 @@ func (f *serveFigures) print(w io.Writer) error {
 	for _, row := range []struct {
 		name string
 		l    loadFigure
-	}{{"idle", f.Idle}, {"during an import", f.Import}} {
+	}{{"one searcher alone, without pauses", f.Alone}, {"idle", f.Idle}, {"during an import", f.Import}} {
 		fmt.Fprintf(w, "| %s | %.0f | %.1f | %.1f | %.1f | %d | %d |\n", row.name, row.l.Rate, row.l.P50, row.l.P99, row.l.Max, row.l.Refused, row.l.Failed)
 	}
 	_, err := fmt.Fprintf(w, "\nDuring the import p50 is %.1f times and p99 %.1f times that of the idle server. %d documents were imported, %.0f a second; %d of them were lost.\n",
@@ -155,6 +156,7 @@ func (l *load) measure(ctx context.Context, searchers, documents int, span, paus
 		return nil, fmt.Errorf("%d of %d documents: %w", n, documents, err)
 	}
 	l.search(ctx, searchers, span/10, pause) // so that both halves find everything in memory
+	fig.Alone = l.search(ctx, 1, span/4, 0)
 	fig.Idle = l.search(ctx, searchers, span, pause)
 	during, cancel := context.WithCancel(ctx)
 	var imported atomic.Int64
