@@ -28,7 +28,7 @@ import (
 type serveFigures struct {
 	Searchers int        `json:"searchers"`
 	Documents int        `json:"documents"` // before the import
-	Alone     loadFigure `json:"alone"` // one searcher, idle
+	Alone     loadFigure `json:"alone"`     // one searcher, idle
 	Idle      loadFigure `json:"idle"`
 	Import    loadFigure `json:"import"`
 	Imported  int        `json:"imported"`   // documents that were acknowledged
