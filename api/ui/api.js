@@ -47,6 +47,7 @@ const within = (collection, rest = '') => `v1/collections/${encodeURIComponent(c
 export const info = () => call('info');
 export const collections = () => call('v1/collections').then((b) => b.collections);
 export const createCollection = (name, settings) => post('v1/collections', { name, settings });
+export const deleteCollection = (name) => call(within(name), { method: 'DELETE' });
 export const search = (collection, query, signal) => post(within(collection, '/search'), query, signal);
 export const attention = (request, signal) => post('v1/attention', request, signal);
 
@@ -59,8 +60,8 @@ export async function tasks() {
   return (await tasks.served) ? (await call('v1/tasks')).tasks : null;
 }
 
-/** Sends a file to the import and tells how much of it has gone. Resolves to the answer's lines. fetch cannot tell the progress of a body. */
-export async function importFile(collection, { type, query }, body, progress) {
+/** Sends a file to the import and tells how much of it has gone, and each line of the answer as it comes. fetch cannot tell the progress of a body. */
+export async function importFile(collection, { type, query }, body, progress, line) {
   const path = within(collection, '/documents/import') + (query.size ? `?${query}` : '');
   for (let first = true; ; first = false) {
     const res = await new Promise((resolve, reject) => {
@@ -69,11 +70,17 @@ export async function importFile(collection, { type, query }, body, progress) {
       x.setRequestHeader('Content-Type', type);
       for (const [name, value] of Object.entries(headers())) x.setRequestHeader(name, value);
       x.upload.onprogress = (e) => progress(e.total ? e.loaded / e.total : 0);
-      x.onload = () => resolve(x);
+      let read = 0;
+      x.onprogress = () => {
+        const end = x.responseText.lastIndexOf('\n') + 1;
+        if (x.status === 200) for (const l of x.responseText.slice(read, end).split('\n')) if (l) line(JSON.parse(l));
+        read = Math.max(read, end);
+      };
+      x.onload = () => { x.onprogress(); resolve(x); };
       x.onerror = () => reject(new Problem(0, { detail: 'The server cannot be reached.', code: 'unreachable' }));
       x.send(body);
     });
-    if (res.status === 200) return res.responseText;
+    if (res.status === 200) return;
     let problem = {};
     try {
       problem = JSON.parse(res.responseText);

@@ -224,6 +224,12 @@ function wire() {
     if (a.closest('#views') === null) scrollTo(0, 0);
   });
   window.addEventListener('popstate', arrive);
+  document.addEventListener('dragover', (e) => { // a file that misses the place for files must not take the page's place
+    if (!e.defaultPrevented && e.dataTransfer?.types.includes('Files')) {
+      e.preventDefault();
+      e.dataTransfer.dropEffect = 'none';
+    }
+  });
 }
 
 /** Reads the collections again, after one was made or changed. */

@@ -2,8 +2,9 @@
 import * as api from './api.js';
 import { bytes, el, toast, trouble } from './dom.js';
 import { address, state } from './state.js';
-import { accepted, Upload } from './upload.js';
+import { accepted, dropped, Upload } from './upload.js';
 
+const firstName = 'docs'; // as the ingest command calls it
 const poll = 1500; // ms between two looks at tasks that run
 
 export class Collections {
@@ -12,8 +13,10 @@ export class Collections {
     this.list = el('div', { class: 'cards' });
     this.model = el('section', { class: 'part', 'aria-label': 'Model' });
     this.tasks = el('section', { class: 'part', 'aria-label': 'Tasks', hidden: true });
+    this.passed = el('p', { class: 'quiet small', role: 'status' });
     this.uploads = el('ul', { class: 'uploads', 'aria-label': 'Uploads' });
-    root.append(this.list, this.create(), this.drop(), this.tasks, this.model);
+    this.make = this.create();
+    root.append(this.list, this.drop(), this.tasks, this.model);
     this.queue = Promise.resolve();
   }
 
@@ -32,10 +35,12 @@ export class Collections {
       await this.page.refresh();
       const infos = this.page.infos();
       const stats = await Promise.all(infos.map((i) => api.collectionStats(i.name).catch(() => null)));
-      this.list.replaceChildren(...infos.map((info, i) => this.card(info, stats[i])));
-      if (!infos.length) this.list.replaceChildren(el('p', { class: 'quiet' }, 'There is no collection yet. Make one, then drop files into it.'));
+      const busy = this.list.contains(document.activeElement) && document.activeElement;
+      this.list.replaceChildren(...infos.map((info, i) => this.card(info, stats[i])), this.make);
+      if (busy?.isConnected) busy.focus();
       this.target.replaceChildren(...infos.map((i) => new Option(i.name, i.name, false, i.name === state.c)));
       this.targetRow.hidden = !infos.length;
+      this.first.hidden = infos.length > 0;
     } catch (err) {
       this.list.replaceChildren(trouble(err, () => this.ask()));
       return;
@@ -53,22 +58,58 @@ export class Collections {
     if (stats) {
       const v = stats.vectors;
       const parts = [['float32', v.float32_bytes], ['int8 codes', v.code_bytes], ['links', v.link_bytes], ['tables', v.table_bytes]].filter((p) => p[1] > 0);
-      facts.push(...fact('vectors in memory', [bytes(v.bytes), el('span', { class: 'quiet' }, v.bytes ? ` ${parts.map(([name, n]) => `${name} ${bytes(n)}`).join(', ')}` : '')]),
+      facts.push(...fact('vectors in memory', [bytes(v.bytes), v.bytes ? el('span', { class: 'quiet small parts' }, parts.map(([name, n]) => `${name} ${bytes(n)}`.replaceAll(' ', '\u00a0')).join(' · ')) : '']),
         ...fact('words on disk', bytes(stats.keyword.bytes)));
       if (v.rebuilding || stats.keyword.rebuilding) facts.push(...fact('index', 'is being rebuilt'));
     }
-    facts.push(...fact('language', info.settings.language || 'en'), ...fact('made by', info.model.name));
-    return el('article', { class: 'collection' }, el('h2', null, el('a', { href: address({ view: 'search', c: info.name, q: '', filter: '', own: {} }) }, info.name)), el('dl', null, ...facts.flat()));
+    facts.push(...fact('language', info.settings.language || 'en'), ...fact('model', `${info.model.name}, ${info.model.dimension} dimensions`));
+    return el('article', { class: 'collection' },
+      el('header', null, el('h2', null, el('a', { href: address({ view: 'search', c: info.name, q: '', filter: '', own: {} }) }, info.name)),
+        el('button', { type: 'button', class: 'link', 'aria-label': `Delete ${info.name}`, onclick: () => this.remove(info) }, 'Delete')),
+      el('dl', null, ...facts.flat()));
+  }
+
+  /** Deletes a collection, once its name has been typed. */
+  remove(info) {
+    const n = info.documents.toLocaleString('en');
+    const name = el('input', { id: 'sureName', autocomplete: 'off', spellcheck: 'false' });
+    const wrong = el('p', { class: 'wrong', role: 'alert' });
+    const form = el('form', { method: 'dialog' }, el('h2', { id: 'sureTitle' }, `Delete ${info.name}?`),
+      el('p', null, `Its ${n} ${info.documents === 1 ? 'document' : 'documents'} and what was made of them will be gone. There is no way back but a backup.`),
+      el('label', { for: 'sureName' }, `Type ${info.name} to go on`), name, wrong,
+      el('p', { class: 'row' }, el('button', { class: 'button danger', value: 'delete' }, 'Delete it'), el('button', { class: 'button', value: 'no', formnovalidate: true }, 'Keep it')));
+    const dialog = el('dialog', { 'aria-labelledby': 'sureTitle' }, form);
+    form.addEventListener('submit', async (e) => {
+      if (e.submitter?.value !== 'delete') return;
+      e.preventDefault();
+      if (name.value !== info.name) {
+        wrong.textContent = `That is not ${info.name}.`;
+        name.focus();
+        return;
+      }
+      try {
+        await api.deleteCollection(info.name);
+        dialog.close();
+        toast(`${info.name} is gone`);
+        if (state.c === info.name) state.c = '';
+        this.page.changed();
+      } catch (err) {
+        wrong.textContent = err.message;
+      }
+    });
+    dialog.addEventListener('close', () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
   }
 
   // ---- making one
 
   create() {
     const name = el('input', { id: 'newName', required: true, maxlength: '64', pattern: '[A-Za-z0-9][A-Za-z0-9_\\-]*', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': 'newWrong' });
-    const language = el('input', { id: 'newLanguage', value: 'en', maxlength: '8', size: '4', autocomplete: 'off', spellcheck: 'false' });
-    const codes = el('select', { id: 'newQuantize', class: 'select' }, new Option('float32', 'none'), new Option('int8, a quarter of it', 'int8'));
+    const language = el('input', { id: 'newLanguage', value: 'en', maxlength: '8', autocomplete: 'off', spellcheck: 'false' });
+    const codes = el('select', { id: 'newQuantize', class: 'select' }, new Option('float32', 'none'), new Option('int8: a quarter', 'int8'));
     const wrong = el('p', { class: 'wrong', id: 'newWrong', role: 'alert' });
-    const form = el('form', { class: 'make', 'aria-label': 'New collection' }, el('label', null, 'New collection', name), el('label', null, 'Language', language), el('label', null, 'Vectors', codes), el('button', { class: 'button' }, 'Make it'), wrong);
+    const form = el('form', { class: 'collection make', 'aria-labelledby': 'newTitle' }, el('h2', { id: 'newTitle' }, 'New collection'), el('label', { class: 'wide' }, 'Name', name), el('label', null, 'Language', language), el('label', null, 'Vectors in memory', codes), wrong, el('button', { class: 'button' }, 'Make it'));
     form.addEventListener('submit', async (e) => {
       e.preventDefault();
       wrong.textContent = '';
@@ -89,25 +130,38 @@ export class Collections {
 
   drop() {
     const input = el('input', { type: 'file', id: 'files', multiple: true, accept: accepted });
-    input.addEventListener('change', () => { this.take([...input.files]); input.value = ''; });
+    input.addEventListener('change', () => { this.take([...input.files].map((file) => ({ file, path: file.name }))); input.value = ''; });
     this.target = el('select', { class: 'select', id: 'target' });
     this.target.addEventListener('change', () => { state.c = this.target.value; });
     this.targetRow = el('p', { class: 'row' }, el('label', { for: 'target' }, 'into'), this.target);
+    this.first = el('p', { class: 'row', hidden: true }, `There is no collection yet: they go into a new one, ${firstName}.`);
     const zone = el('section', { class: 'drop', 'aria-label': 'Files' },
-      el('p', null, el('strong', null, 'Drop files here'), ', or ', el('label', { class: 'pick' }, 'choose some', input)), this.targetRow,
-      el('p', { class: 'quiet small' }, 'NDJSON, JSON, CSV and TSV are many documents; Markdown, HTML and text are one each. The same id again is an update.'), this.uploads);
+      el('p', null, el('strong', null, 'Drop files here'), ', or ', el('label', { class: 'pick' }, 'choose some', input)), this.targetRow, this.first,
+      el('p', { class: 'quiet small' }, 'NDJSON, JSON, CSV and TSV are many documents; Markdown, HTML and text are one each. A folder may be dropped, too. The same id again is an update.'), this.passed, this.uploads);
     for (const type of ['dragenter', 'dragover']) zone.addEventListener(type, (e) => { e.preventDefault(); zone.classList.add('over'); });
     for (const type of ['dragleave', 'drop']) zone.addEventListener(type, (e) => { if (type === 'drop' || !zone.contains(e.relatedTarget)) zone.classList.remove('over'); });
-    zone.addEventListener('drop', (e) => { e.preventDefault(); this.take([...e.dataTransfer.files]); });
+    zone.addEventListener('drop', (e) => {
+      e.preventDefault();
+      dropped(e.dataTransfer).then(({ files, passed, more }) => {
+        this.take(files);
+        this.passed.textContent = [passed > 0 && `${passed.toLocaleString('en')} ${passed === 1 ? 'file' : 'files'} of other kinds passed over.`, more && `Only the first ${files.length.toLocaleString('en')} files are taken; for more use the ingest command.`].filter(Boolean).join(' ');
+      }, (err) => toast(err.message));
+    });
     return zone;
   }
 
-  /** Sends files one after another. */
-  take(files) {
-    const collection = this.target.value;
+  /** Sends files one after another; where there is no collection yet, into one that is made for them. */
+  async take(files) {
+    if (!files.length) return;
+    let collection = this.target.value;
     if (!collection) {
-      toast('Make a collection first');
-      return;
+      try {
+        collection = (await api.createCollection(firstName, {})).name;
+        await this.ask();
+      } catch (err) {
+        toast(err.message);
+        return;
+      }
     }
     const uploads = files.map((f) => new Upload(f));
     this.uploads.prepend(...uploads.map((u) => u.root));
@@ -120,10 +174,10 @@ export class Collections {
   showModel(info) {
     const m = info.model, e = info.encoder;
     const rows = [['id', m.name], ['sha256', el('code', null, m.sha256)], ['dimension', m.dimension], ['pooling', m.pooling], ['reads at most', `${m.max_tokens} tokens`],
-      ['family', e.layers ? `${e.family}, ${e.layers} layers of ${e.heads} heads, ${e.hidden} wide` : e.family], ['vocabulary', e.vocabulary?.toLocaleString('en')], ['arithmetic', e.precision], ['licence', m.licence || m.license], ['re-ranker', e.reranker?.name]];
+      ['family', e.layers ? `${e.family}, ${e.layers} layers of ${e.heads} heads, ${e.hidden} wide` : e.family], ['vocabulary', e.vocabulary?.toLocaleString('en')], ['parameters', e.parameters?.toLocaleString('en')], ['arithmetic', e.precision === 'f32' ? 'float32' : e.precision], ['languages', e.card?.languages?.join(', ')], ['trained on', e.card?.data], ['licence', e.card?.license], ['re-ranker', e.reranker?.name]];
     this.model.hidden = false;
-    this.model.replaceChildren(el('h2', null, 'The model'), el('dl', null, ...rows.filter((r) => r[1]).flatMap(([k, v]) => [el('dt', null, k), el('dd', null, v instanceof Node ? v : String(v))])),
-      el('p', { class: 'quiet small' }, `searchd ${info.version}`));
+    this.model.replaceChildren(...[el('h2', null, 'The model'), e.card?.about && el('p', { class: 'about' }, e.card.about), e.card?.limits && el('p', { class: 'about' }, e.card.limits), el('dl', null, ...rows.filter((r) => r[1]).flatMap(([k, v]) => [el('dt', null, k), el('dd', null, v instanceof Node ? v : String(v))])),
+      el('p', { class: 'quiet small version' }, `Served by searchd ${info.version}.`)].filter(Boolean));
   }
 
   // ---- tasks

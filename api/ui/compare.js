@@ -122,7 +122,7 @@ export class Compare {
       side.list.replaceChildren(el('li', null, trouble(answer.err, () => this.ask())));
       return;
     }
-    side.facts.textContent = `${number(answer.took_ms)} ms${answer.degraded ? ` · ${answer.degraded_reason}` : ''}`;
+    side.facts.textContent = `${found(answer)} · ${number(answer.took_ms)} ms${answer.degraded ? ` · ${answer.degraded_reason}` : ''}`;
     const ranks = new Map(other.hits?.map((h, i) => [h.id, i + 1]));
     side.list.replaceChildren(...answer.hits.slice(0, depth).map((hit, i) => this.hit(hit, i + 1, other.hits ? ranks.get(hit.id) ?? 0 : null, side.id)));
     if (!answer.hits.length) side.list.replaceChildren(el('li', { class: 'quiet' }, 'Nothing found.'));
@@ -143,6 +143,12 @@ export class Compare {
   light(id, on) {
     for (const a of this.root.querySelectorAll('article')) if (a.dataset.id === id) a.classList.toggle('lit', on);
   }
+}
+
+/** How many hits an answer has, as far as the columns go. */
+function found({ hits }) {
+  if (hits.length > depth) return `first ${depth}`;
+  return hits.length === 1 ? '1 hit in all' : `${hits.length} hits in all`;
 }
 
 /** How a hit stands on the other side. */

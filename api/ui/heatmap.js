@@ -67,10 +67,10 @@ export class Heatmap {
     if (!this.weights || !width) return;
     const n = this.weights.n;
     const ratio = window.devicePixelRatio || 1;
-    const label = Math.min(110, width * 0.24);
-    this.size = Math.max(2, Math.min(34, (Math.min(width, 760) - label) / n, (window.innerHeight * 0.8 - label) / n)); // of a cell, in CSS pixels
+    const label = Math.min(this.widest() + 14, width * 0.24);
     this.left = label;
-    this.top = Math.min(90, label);
+    this.top = label;
+    this.size = Math.max(2, Math.min(48, (Math.min(width, 760) - label) / n, (window.innerHeight * 0.8 - label) / n)); // of a cell, in CSS pixels
     const w = this.left + this.size * n + 1, h = this.top + this.size * n + 1;
     this.canvas.width = w * ratio;
     this.canvas.height = h * ratio;
@@ -91,6 +91,13 @@ export class Heatmap {
       c.lineWidth = 2;
       c.strokeRect(this.left + this.cell[1] * this.size, this.top + this.cell[0] * this.size, this.size, this.size);
     }
+  }
+
+  /** The width of the longest label in its largest size. */
+  widest() {
+    const c = this.canvas.getContext('2d');
+    c.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+    return Math.max(...this.tokens.map((t) => c.measureText(short(t)).width));
   }
 
   labels(c, n) {

@@ -62,7 +62,7 @@ export class Card {
     this.article.setAttribute('aria-label', this.title.text);
     this.text = el('div', { class: 'panel text', hidden: !this.openText });
     this.why = el('div', { class: 'panel why', hidden: !this.openWhy });
-    this.article.replaceChildren(this.head(), this.snippet(), this.chips(), this.foot(), this.text, this.why);
+    this.article.replaceChildren(...[this.head(), this.snippet(), this.chips(), this.foot(), this.text, this.why].filter(Boolean));
     if (!this.article.parentNode) this.root.replaceChildren(this.article);
     this.fill();
     if (focused) this.root.querySelector(`[data-role="${focused}"]`)?.focus({ preventScroll: true });

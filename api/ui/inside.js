@@ -82,7 +82,7 @@ export class Inside {
     }
     const best = hits[0];
     this.text.value = best ? encodedText(best, this.page.info()).slice(0, 2000) : '';
-    from.textContent = best ? `– the nearest passage, “${titleOf(best).text}”, with its title as it is in the index` : '';
+    from.textContent = best ? `– the nearest passage, “${titleOf(best).text}”, as it is in the index: with its title` : '';
     return this.text.value;
   }
 

@@ -1,13 +1,16 @@
 // How near two texts are after each layer of the model: lines in a chart, and the same in a table for who cannot see it.
 import { el, number, svg } from './dom.js';
 
-const width = 640, height = 260, left = 52, right = 12, top = 14, bottom = 34;
+const height = 270, left = 46, top = 14, bottom = 34;
+const lineHeight = 15, longest = 36;
 
 /**
  * The chart. lines: [{name, values, main}], values being the cosines after each layer, that of the embeddings first. The main line is
  * in colour, others show what it has to be better than.
  */
 export function layerChart(lines) {
+  const narrow = matchMedia('(max-width: 640px)').matches;
+  const width = narrow ? 360 : 860, right = narrow ? 14 : 232;
   const all = lines.flatMap((l) => l.values);
   const room = Math.max(0.02, 0.1 * (Math.max(...all) - Math.min(...all)));
   const low = Math.min(...all) - room, high = Math.max(...all) + room;
@@ -26,7 +29,20 @@ export function layerChart(lines) {
     line.values.forEach((v, i) => group.append(svg('circle', { cx: x(i), cy: y(v), r: line.main ? 4 : 2.5 }, svg('title', null, `${line.name}, ${i === 0 ? 'before the first layer' : `after layer ${i}`}: ${number(v)}`))));
     chart.append(group);
   }
+  if (!narrow) name(chart, lines, x(steps) + 12, y);
   return el('figure', { class: 'layers' }, chart, table(lines, steps));
+}
+
+/** Writes the name of each line behind its end, no two into one another. */
+function name(chart, lines, x, y) {
+  const places = lines.map((line) => ({ line, at: y(line.values.at(-1)) })).sort((a, b) => a.at - b.at);
+  for (let i = 1; i < places.length; i++) places[i].at = Math.max(places[i].at, places[i - 1].at + lineHeight);
+  const over = places.at(-1).at - (height - bottom);
+  if (over > 0) for (let i = places.length - 1, limit = height - bottom; i >= 0; i--, limit -= lineHeight) places[i].at = Math.min(places[i].at, limit);
+  for (const { line, at } of places) {
+    const short = line.name.length > longest ? line.name.slice(0, longest - 1) + '…' : line.name;
+    chart.append(svg('g', { class: line.main ? 'main' : null }, svg('text', { x, y: at, class: 'name' }, short)));
+  }
 }
 
 function table(lines, steps) {

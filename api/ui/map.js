@@ -20,14 +20,14 @@ export class PassageMap {
     });
     this.by = el('select', { class: 'select', id: 'mapColour', onchange: () => { state.own.color = this.by.value; writeURL(false); this.paint(); } });
     this.refineButton = el('button', { type: 'button', class: 'button', onclick: () => (this.placed ? this.unrefine() : this.refine()) }, 'Refine (t-SNE)');
-    this.zoomButtons = el('span', { class: 'zooms' }, ...[['+', 'Larger', () => this.scatter.zoom(1.4)], ['−', 'Smaller', () => this.scatter.zoom(1 / 1.4)], ['○', 'All of it', () => this.scatter.reset()]].map(([sign, name, f]) => el('button', { type: 'button', class: 'tool', title: name, onclick: f }, el('span', { 'aria-hidden': 'true' }, sign), el('span', { class: 'hidden' }, name))));
+    this.zoomButtons = el('span', { class: 'zooms' }, ...[['+', 'Larger', () => this.scatter.zoom(1.4)], ['−', 'Smaller', () => this.scatter.zoom(1 / 1.4)], ['⤢', 'All of it', () => this.scatter.reset()]].map(([sign, name, f]) => el('button', { type: 'button', class: 'tool', title: name, onclick: f }, el('span', { 'aria-hidden': 'true' }, sign), el('span', { class: 'hidden' }, name))));
     this.legend = el('ul', { class: 'legend', 'aria-label': 'Colours' });
     this.about = el('div', { class: 'pointed', role: 'status' });
     this.nearest = el('div');
     this.facts = el('p', { class: 'facts', role: 'status' });
     this.body = el('div', { class: 'mapbody' },
       el('div', { class: 'mapbox' }, this.scatter.canvas, this.zoomButtons),
-      el('aside', { class: 'mapside', 'aria-label': 'About the map' }, el('div', { class: 'row' }, el('label', { for: 'mapColour' }, 'Colour by'), this.by, this.refineButton), this.legend, this.nearest, this.about, this.facts));
+      el('aside', { class: 'mapside', 'aria-label': 'About the map' }, el('div', { class: 'row' }, el('label', { for: 'mapColour' }, 'Colour by'), this.by), this.legend, this.nearest, this.about, this.facts, el('p', { class: 'row' }, this.refineButton)));
     this.message = el('div');
     root.append(el('p', { class: 'lead' }, 'Every point is a passage. Its vector has hundreds of numbers; this is the flattest view of them that keeps the most of their differences. What is near in meaning tends to be near here.'), this.message, this.body);
     window.addEventListener('themechange', () => this.paint());
@@ -171,7 +171,7 @@ export class PassageMap {
     const items = q.nearest.slice(0, 8).map((m) => {
       const p = this.answer.points[m.point];
       const show = () => this.scatter.light(m.point);
-      const button = el('button', { type: 'button', class: 'link', 'data-point': m.point, onclick: () => this.describe(m.point), onpointerenter: show, onfocus: show }, p.title);
+      const button = el('button', { type: 'button', class: 'link', 'data-point': m.point, onclick: () => this.describe(m.point), onpointerenter: show, onfocus: show, title: p.title }, p.title);
       return el('li', null, button, el('span', { class: 'n' }, number(m.cosine)));
     });
     this.nearest.replaceChildren(el('h2', null, 'Nearest to the query'), el('ol', { class: 'nearest' }, ...items));

@@ -1,9 +1,9 @@
 // The search view: asks at each key and when the typing pauses, and shows the hits without moving them under the reader.
 import * as api from './api.js';
-import { $, copy, el, number, toast } from './dom.js';
+import { $, copy, el, number, toast, trouble } from './dom.js';
 import { refuse } from './fusion.js';
-import { Card } from './hit.js';
-import { state } from './state.js';
+import { Card, titleOf } from './hit.js';
+import { address, state } from './state.js';
 
 const pauseDelay = 150; // ms without a key until the meaning is asked for too
 const busyDelay = 150; // ms until waiting is shown
@@ -16,7 +16,7 @@ const ui = {};
 /** The view. page: {changed(options), filterWrong(message), alphaOf(answer)}. */
 export class Results {
   constructor(page) {
-    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'degraded', 'held', 'results', 'more', 'blank']) ui[id] = $(id);
+    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'held', 'results', 'more', 'blank']) ui[id] = $(id);
     this.page = page;
     this.answer = null; // {asked, res, preview} that is on the page
     this.held = null; // an answer that waits until the reader has left the hits
@@ -228,6 +228,7 @@ export class Results {
     const res = this.answer?.res;
     ui.curl.hidden = !state.q.trim() || !state.c;
     ui.timingsToggle.hidden = !res;
+    ui.marks.hidden = !res?.hits.length || state.mode === 'keyword';
     ui.degraded.hidden = !res?.degraded;
     if (!res) {
       ui.status.textContent = '';
@@ -246,7 +247,6 @@ export class Results {
     ui.blank.hidden = hits.length > 0;
     if (hits.length) return;
     ui.blank.replaceChildren(...this.blank());
-    ui.blank.classList.remove('failed');
   }
 
   blank() {
@@ -256,7 +256,7 @@ export class Results {
     if (!state.c) return [el('h2', null, 'Nothing to search yet'), el('p', null, 'Bring documents in: files, folders, or a stream of JSON lines.'), upload, command('docs')];
     if (!state.q.trim()) {
       if (info?.documents === 0) return [el('h2', null, `${state.c} is empty`), upload, command(state.c)];
-      return teach(info);
+      return [...invite(), this.tries(), teach(info)];
     }
     if (!this.answer) return [];
     const tips = [];
@@ -276,11 +276,36 @@ export class Results {
       return;
     }
     ui.status.textContent = 'The search failed';
-    const facts = [err.code, err.requestID && `request ${err.requestID}`].filter(Boolean).join(' · ');
-    ui.blank.replaceChildren(el('h2', null, err.status === 503 || err.status === 429 ? 'The server is busy' : 'The search failed'), el('p', null, err.message),
-      el('p', { class: 'quiet small' }, facts), el('button', { type: 'button', class: 'button', onclick: () => this.page.changed() }, 'Try again'));
-    ui.blank.classList.add('failed');
+    ui.blank.replaceChildren(...(err.code === 'collection_not_found' ? this.missing(err) : [trouble(err, () => this.page.changed())]));
     ui.blank.hidden = false;
+  }
+
+  /** The address names a collection that is not here: those that are. */
+  missing(err) {
+    const names = this.page.infos().map((i) => i.name);
+    const links = names.slice(0, 12).map((c) => el('li', null, el('a', { href: address({ c, filter: '' }) }, `Search ${c}`)));
+    return [el('h2', null, `There is no collection ${state.c}`), links.length ? el('ul', { class: 'tips' }, ...links) : el('p', null, el('a', { href: '?view=collections' }, 'Make one')), el('p', { class: 'quiet small' }, err.code)];
+  }
+
+  /** Titles out of the collection, far apart in meaning, to begin with. */
+  tries() {
+    const list = el('ul', { class: 'tries', 'aria-label': 'For example' });
+    const asked = state.c;
+    this.sample(asked).then((titles) => {
+      if (!list.isConnected || asked !== state.c) return;
+      list.replaceChildren(...titles.map((q) => el('li', null, el('button', { type: 'button', class: 'try', onclick: () => { state.q = q; this.page.changed({ push: true }); } }, q))));
+    }, () => { /* the page is good without */ });
+    return list;
+  }
+
+  /** The titles for tries, asked for once as long as the collection stays as it is. */
+  sample(c) {
+    const key = `${c} ${this.page.info()?.sequence}`;
+    if (this.sampled?.key !== key) {
+      const pick = (res) => [...new Set(res.hits.map(titleOf).filter((t) => t.field && t.text.length <= 60).map((t) => t.text))].slice(0, 5);
+      this.sampled = { key, titles: api.search(c, { q: 'how it works', mode: 'semantic', limit: 12, diversity: 0.8, passages: 0, highlight: false }).then(pick) };
+    }
+    return this.sampled.titles;
   }
 
   // ---- keys
@@ -325,14 +350,17 @@ export class Results {
   }
 }
 
+function invite() {
+  return [el('h2', null, 'Type a question, a few words, or an exact name'), el('p', { class: 'quiet' }, 'Results come as you type: by words at once, by meaning when you pause.')];
+}
+
 /** What a search does, for who sees the empty page. */
 function teach(info) {
   const part = (cls, title, ...text) => el('section', null, el('h3', { class: cls }, title), el('p', null, ...text));
-  return [el('p', { class: 'quiet' }, 'Type a question, a few words, or an exact name. Results come as you type.'),
-    el('div', { class: 'teach' },
-      part('words', 'By words', 'Counts the query’s words in each document; rare words weigh more, long documents count less. Finds names and exact terms.'),
-      part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: see the `, el('a', { href: '?view=map' }, 'map'), ', and what is ', el('a', { href: '?view=inside' }, 'inside'), '.'),
-      part('', 'Together', 'Both scores are brought to one scale and added. The slider says how much each counts; “why this result” shows the sum.'))];
+  return el('div', { class: 'teach' },
+    part('words', 'By words', 'Counts the query’s words in each document; rare words weigh more, long documents count less. Finds names and exact terms.'),
+    part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: see the `, el('a', { href: '?view=map' }, 'map'), ', and what is ', el('a', { href: '?view=inside' }, 'inside'), '.'),
+    part('', 'Together', 'Both scores are brought to one scale and added. The slider says how much each counts; “why this result” shows the sum.'));
 }
 
 function sameOrder(a, b) {

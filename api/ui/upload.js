@@ -10,14 +10,49 @@ const media = {
 /** What the file dialog offers. */
 export const accepted = Object.keys(media).map((ext) => '.' + ext).join(',');
 
+const extension = (name) => name.toLowerCase().split('.').pop();
+const mostFiles = 5000; // of one drop
+
+/**
+ * What was dropped: {files: [{file, path}], passed, more}. Folders are walked; of what is in them, files of kinds that are not read and hidden
+ * ones are passed over and counted. more: there are more files than are taken at once.
+ */
+export async function dropped(transfer) {
+  const entries = [...transfer.items].filter((i) => i.kind === 'file').map((i) => i.webkitGetAsEntry?.() ?? i.getAsFile()); // before the first await: then they are gone
+  const found = { files: [], passed: 0, more: false };
+  for (const e of entries) {
+    if (e instanceof File) found.files.push({ file: e, path: e.name });
+    else if (e) await walk(e, found, false);
+  }
+  return found;
+}
+
+async function walk(entry, found, inside) {
+  if (found.files.length >= mostFiles) {
+    found.more = true;
+    return;
+  }
+  if (entry.isFile) {
+    if (inside && (entry.name.startsWith('.') || !media[extension(entry.name)])) {
+      found.passed++;
+      return;
+    }
+    found.files.push({ file: await new Promise((resolve, reject) => entry.file(resolve, reject)), path: entry.fullPath.replace(/^\//, '') });
+    return;
+  }
+  const reader = entry.createReader(); // answers in parts, the last of them empty
+  for (let part; (part = await new Promise((resolve, reject) => reader.readEntries(resolve, reject))).length > 0;) {
+    for (const e of part) await walk(e, found, true);
+  }
+}
+
 const shownErrors = 20;
 
 /** How a file is sent: its media type and parameters; null where the server does not read its kind. A JSON object is one document. */
-async function formOf(file) {
-  const ext = file.name.toLowerCase().split('.').pop();
-  const type = media[ext];
+async function formOf(file, path) {
+  const type = media[extension(file.name)];
   if (!type) return null;
-  const name = (file.webkitRelativePath || file.name).slice(-500);
+  const name = path.slice(-500);
   if (type === 'text/plain') return { type, query: new URLSearchParams({ format: 'txt', name }) };
   if (type === 'application/json' && !(await file.slice(0, 1024).text()).trimStart().startsWith('[')) return { type: media.ndjson, query: new URLSearchParams(), whole: true };
   return { type, query: new URLSearchParams({ name }) };
@@ -25,18 +60,19 @@ async function formOf(file) {
 
 /** One row of the list of uploads: the file, how far it is, and what became of its documents. */
 export class Upload {
-  constructor(file) {
+  constructor({ file, path }) {
     this.file = file;
+    this.path = path;
     this.counts = {};
     this.bar = el('progress', { max: '1', value: '0', 'aria-label': `Progress of ${file.name}` });
     this.state = el('span', { class: 'quiet' }, 'waiting');
     this.errors = el('ul', { class: 'wrongs' });
-    this.root = el('li', { class: 'upload' }, el('span', { class: 'file' }, file.name, ' ', el('span', { class: 'quiet small' }, bytes(file.size))), this.bar, this.state, this.errors);
+    this.root = el('li', { class: 'upload' }, el('span', { class: 'file' }, path, ' ', el('span', { class: 'quiet small' }, bytes(file.size))), this.bar, this.state, this.errors);
   }
 
   /** Sends the file and reads the answer. Resolves when all is done, also where it failed. */
   async run(collection) {
-    const form = await formOf(this.file);
+    const form = await formOf(this.file, this.path);
     if (!form) {
       this.fail(`This kind of file is not read here; for PDF use the ingest command. Allowed: ${accepted.replaceAll(',', ' ')}`);
       return;
@@ -44,8 +80,7 @@ export class Upload {
     this.state.textContent = 'sending';
     try {
       const body = form.whole ? JSON.stringify(JSON.parse(await this.file.text())) : this.file;
-      const text = await api.importFile(collection, form, body, (share) => { this.bar.value = 0.9 * share; });
-      for (const line of text.split('\n')) if (line) this.take(JSON.parse(line));
+      await api.importFile(collection, form, body, (share) => { this.bar.value = 0.9 * share; }, (line) => this.take(line));
       this.bar.value = 1;
       this.done();
     } catch (err) {
@@ -56,11 +91,15 @@ export class Upload {
   take(answer) {
     this.counts[answer.status] = (this.counts[answer.status] || 0) + 1;
     if (answer.status === 'error' && this.errors.children.length < shownErrors) this.errors.append(el('li', null, `line ${answer.line}${answer.id ? ` (${answer.id})` : ''}: ${answer.error?.detail ?? answer.error?.code}`));
+    this.state.textContent = `${this.told()} …`;
+  }
+
+  told() {
+    return Object.entries(this.counts).map(([status, n]) => `${n.toLocaleString('en')} ${status === 'error' ? (n === 1 ? 'error' : 'errors') : status}`).join(', ');
   }
 
   done() {
-    const words = Object.entries(this.counts).map(([status, n]) => `${n.toLocaleString('en')} ${status === 'error' ? (n === 1 ? 'error' : 'errors') : status}`);
-    this.state.textContent = words.join(', ') || 'nothing in it';
+    this.state.textContent = this.told() || 'nothing in it';
     this.root.classList.add(this.counts.error ? 'failed' : 'done');
     if (this.counts.error > shownErrors) this.errors.append(el('li', null, `and ${this.counts.error - shownErrors} more`));
   }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -107,6 +109,9 @@ func TestPage(t *testing.T) {
 		if n := eval[int](t, p, "document.querySelectorAll('#results img, #results script, #results b').length"); n != 0 {
 			t.Errorf("%d elements came out of a document's text", n)
 		}
+		if text := eval[string](t, p, "document.querySelector('#results').innerText"); strings.Contains(text, "null") || strings.Contains(text, "undefined") {
+			t.Errorf("what a document does not have is shown: %s", text)
+		}
 		p.js(t, "for (const b of document.querySelectorAll('[data-role=text], [data-role=why]')) b.click()")
 		p.clean(t)
 	})
@@ -201,6 +206,15 @@ func TestPageWithoutCollections(t *testing.T) {
 	p.do(t, chromedp.Navigate(base+"/?q=anything"))
 	p.until(t, "document.querySelector('#blank').innerText.includes('ingest --server "+base+"')")
 	p.shoot(t, "onboarding-1440-light")
+	p.do(t, chromedp.Navigate(base+"/?view=collections"))
+	p.until(t, "document.querySelector('.drop')?.innerText.includes('There is no collection yet') === true")
+	p.looks(t, "first")
+	file := filepath.Join(t.TempDir(), "first.md")
+	if err := os.WriteFile(file, []byte("# First\n\nA first note."), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.drop(t, ".drop", file)
+	p.until(t, "document.querySelectorAll('.upload.done').length === 1 && document.querySelector('article.collection')?.innerText.startsWith('docs') && document.querySelector('#target').value === 'docs'")
 	p.clean(t)
 }
 

@@ -1,13 +1,91 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
+
+// drop drags files and folders over an element and lets them go there: the browser's own events, as from a file manager.
+func (p *page) drop(t *testing.T, selector string, paths ...string) {
+	t.Helper()
+	p.js(t, "document.querySelector('"+selector+"').scrollIntoView({block: 'center'})")
+	at := eval[[]float64](t, p, "(() => { const b = document.querySelector('"+selector+"').getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()")
+	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
+		event := input.DispatchDragEventParams{Type: kind, X: at[0], Y: at[1], Data: &input.DragData{Items: []*input.DragDataItem{}, Files: paths, DragOperationsMask: 1}}
+		if _, err := chromedp.Run(p.ctx, protocol(input.DispatchDragEvent, event)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPageDrop drops a file of many documents and a folder, sees how far they are while they are taken in, and finds them.
+func TestPageDrop(t *testing.T) {
+	base := serve(t, kitchen(t))
+	dir := t.TempDir()
+	var many bytes.Buffer
+	for i := range 500 {
+		fmt.Fprintf(&many, "{\"id\":\"m%d\",\"title\":\"Recipe %d\",\"text\":\"Stir the %s with the %s, says word%d.\"}\n", i, i, vocabulary[i%7], vocabulary[i%11], i)
+	}
+	for name, content := range map[string]string{
+		"many.ndjson": many.String(), "notes/käse 🧀.md": "# Cheese\n\nCheese ripens in a cool cellar.", "notes/deep/er/knife.txt": "A dull knife slips.",
+		"notes/.hidden.md": "nobody should see this", "notes/picture.png": "\x89PNG", "notes/rows.csv": "id,text\nrow1,Mustard keeps for a year.\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?view=collections"))
+	p.until(t, "document.querySelector('#target')?.value === 'kitchen'")
+	// What the rows say and how far their bars are, each time that one of them changes.
+	p.js(t, `window.said = []; window.bars = []; window.over = 0;
+		new MutationObserver(() => {
+			const row = [...document.querySelectorAll('.upload')].find(u => u.innerText.includes('many.ndjson'));
+			if (row) { window.said.push(row.children[2].textContent); window.bars.push(row.querySelector('progress').value); }
+			if (document.querySelector('.drop.over')) window.over++;
+		}).observe(document.body, {subtree: true, childList: true, characterData: true, attributes: true})`)
+	p.drop(t, ".drop", filepath.Join(dir, "many.ndjson"))
+	p.until(t, "document.querySelectorAll('.upload.done').length === 1")
+	p.looks(t, "dropped")
+	if n := eval[int](t, p, "window.over"); n == 0 {
+		t.Error("the place for files does not show that something is held over it")
+	}
+	if said := eval[[]string](t, p, "window.said"); !slices.ContainsFunc(said, func(s string) bool { return strings.HasSuffix(s, " created …") && s != "500 created …" }) || said[len(said)-1] != "500 created" {
+		t.Errorf("the row says %q", slices.Compact(said))
+	}
+	bars := slices.Compact(eval[[]float64](t, p, "window.bars"))
+	if !slices.IsSorted(bars) || bars[0] != 0 || bars[len(bars)-1] != 1 || len(bars) < 3 {
+		t.Errorf("the bar goes through %v", bars)
+	}
+	p.drop(t, ".drop", filepath.Join(dir, "notes"))
+	p.until(t, "document.querySelectorAll('.upload.done').length === 4 && document.querySelector('.drop').innerText.includes('2 files of other kinds passed over')")
+	if got := eval[[]string](t, p, "[...document.querySelectorAll('.upload .file')].map(f => f.firstChild.textContent).sort()"); strings.Join(got, " ") != "many.ndjson notes/deep/er/knife.txt notes/käse 🧀.md notes/rows.csv" {
+		t.Errorf("files sent: %q", got)
+	}
+	p.drop(t, "#foot", filepath.Join(dir, "notes/picture.png")) // beside the place for files: nothing happens
+	for query, id := range map[string]string{"word499": "m499", "cellar": "notes/käse 🧀.md", "dull knife": "notes/deep/er/knife.txt", "mustard": "row1"} {
+		p.do(t, chromedp.Navigate(base+"/?mode=keyword&q="+strings.ReplaceAll(query, " ", "+")))
+		p.until(t, "document.querySelectorAll('#results li').length > 0")
+		if found := eval[bool](t, p, "document.querySelector('#results li').innerText.includes("+string(must(json.Marshal(id)))+")"); !found {
+			t.Errorf("%s: %s is not first", query, id)
+		}
+	}
+	p.clean(t)
+}
 
 // choose puts files into a file input, as the browser's dialog does.
 func (p *page) choose(t *testing.T, selector string, paths ...string) {
@@ -45,14 +123,14 @@ func TestPageCollections(t *testing.T) {
 	}
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=collections"))
-	p.until(t, "document.querySelectorAll('.collection').length === 1 && document.querySelector('.collection').innerText.includes('vectors in memory') && document.querySelector('[aria-label=Model]').innerText.includes('mean')")
+	p.until(t, "document.querySelectorAll('article.collection').length === 1 && document.querySelector('.collection').innerText.includes('vectors in memory') && document.querySelector('[aria-label=Model]').innerText.includes('mean')")
 
 	t.Run("makes a collection, and says what is wrong with a name", func(t *testing.T) {
 		p.js(t, "document.querySelector('#newName').value = 'kitchen'; document.querySelector('.make button').click()")
 		p.until(t, "document.querySelector('#newWrong').textContent.includes('kitchen')")
 		p.expect(t, "409")
 		p.js(t, "document.querySelector('#newName').value = 'tools'; document.querySelector('.make button').click()")
-		p.until(t, "document.querySelectorAll('.collection').length === 2 && document.querySelector('#target').value === 'tools'")
+		p.until(t, "document.querySelectorAll('article.collection').length === 2 && document.querySelector('#target').value === 'tools'")
 	})
 	t.Run("takes files of every kind, and answers for each document", func(t *testing.T) {
 		p.choose(t, "#files", paths...)
@@ -75,6 +153,18 @@ func TestPageCollections(t *testing.T) {
 		p.until(t, "location.search.includes('c=tools') && !document.querySelector('#form').hidden")
 		p.js(t, "{ const q = document.querySelector('#q'); q.value = 'beat cream'; q.dispatchEvent(new Event('input', {bubbles: true})); }")
 		p.until(t, idle+" && document.querySelector('#results .id, #results h2').textContent.includes('whisk')")
+	})
+	t.Run("and deletes a collection whose name is typed", func(t *testing.T) {
+		p.do(t, chromedp.Navigate(base+"/?view=collections&c=tools"))
+		p.until(t, "document.querySelector('[aria-label=\"Delete tools\"]') !== null")
+		p.js(t, "document.querySelector('[aria-label=\"Delete tools\"]').click()")
+		p.until(t, "document.activeElement.id === 'sureName'")
+		p.do(t, chromedp.SendKeys(chromedp.CSS("#sureName"), "kitchen"), chromedp.KeyEvent(kb.Enter))
+		p.until(t, "document.querySelector('dialog .wrong').textContent === 'That is not tools.'")
+		p.looks(t, "delete")
+		p.js(t, "document.querySelector('#sureName').value = ''")
+		p.do(t, chromedp.SendKeys(chromedp.CSS("#sureName"), "tools"), chromedp.KeyEvent(kb.Enter))
+		p.until(t, "document.querySelector('dialog[open]') === null && document.querySelectorAll('article.collection').length === 1 && document.querySelector('#target').value === 'kitchen'")
 	})
 	p.clean(t)
 }
