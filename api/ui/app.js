@@ -1,6 +1,6 @@
 // The page: the box, the views, the keys. Each view is a module that is loaded when it is first wanted.
 import * as api from './api.js';
-import { $, number, trouble } from './dom.js';
+import { $, el, number, trouble } from './dom.js';
 import { Results } from './results.js';
 import { readURL, setHome, state, views, writeURL } from './state.js';
 
@@ -26,14 +26,29 @@ const page = {
 
 const loaders = {
   search: () => loaded.search,
-  compare: () => import('./compare.js').then((m) => new m.Compare($('view-compare'), page)),
-  map: () => import('./map.js').then((m) => new m.PassageMap($('view-map'), page)),
-  collections: () => import('./collections.js').then((m) => new m.Collections($('view-collections'), page)),
-  inside: () => import('./inside.js').then((m) => new m.Inside($('view-inside'), page)),
+  compare: () => part(import('./compare.js'), 'compare').then((m) => new m.Compare($('view-compare'), page)),
+  map: () => part(import('./map.js'), 'map').then((m) => new m.PassageMap($('view-map'), page)),
+  collections: () => part(import('./collections.js'), 'inside', 'collections').then((m) => new m.Collections($('view-collections'), page)),
+  inside: () => part(import('./inside.js'), 'inside').then((m) => new m.Inside($('view-inside'), page)),
 };
+
+/** A module with its style sheets, which the first paint of the page does not wait for. */
+async function part(module, ...sheets) {
+  const missing = sheets.map((name) => `ui/${name}.css`).filter((href) => !document.querySelector(`link[href="${href}"]`));
+  const [m] = await Promise.all([module, ...missing.map((href) => new Promise((resolve, reject) => {
+    document.head.append(el('link', { rel: 'stylesheet', href, onload: resolve, onerror: reject }));
+  }))]);
+  return m;
+}
 
 /** The state has changed: into the URL, onto the controls, to the view. typed: by a key. push: worth a step back. */
 function changed({ typed = false, delay = 0, push = false } = {}) {
+  clearTimeout(changed.later);
+  if (typed && loaded[state.view] && shownView === state.view) {
+    loaded[state.view].change({ typed, delay }); // first of all the question goes out; the rest has time while the server works
+    changed.later = setTimeout(() => { writeURL(push); showState(); });
+    return;
+  }
   writeURL(push);
   show({ typed, delay });
 }
@@ -260,4 +275,6 @@ async function start() {
   if (!ui.form.hidden) ui.q.focus({ preventScroll: true });
 }
 
-start();
+// The page as it stands in the file is painted before it comes to life.
+if (document.hidden) start();
+else requestAnimationFrame(() => setTimeout(start));

@@ -86,7 +86,7 @@ export class Results {
     const asked = { ...state };
     const busy = setTimeout(() => ui.box.classList.add('busy'), busyDelay);
     try {
-      const res = await api.search(asked.c, this.query(preview ? { mode: 'keyword', alpha: undefined } : {}), mine.signal);
+      const res = await api.search(asked.c, this.query(preview ? { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 } : {}), mine.signal);
       if (mine !== this.running) return;
       const answer = { asked, res, preview };
       this.arrive(answer);
@@ -209,12 +209,16 @@ export class Results {
     if (changes) ui.results.replaceChildren(...nodes);
     if (focused && focused !== document.activeElement && ui.results.contains(focused)) focused.focus({ preventScroll: true });
     this.rove();
-    if (still || !changes) return;
-    for (const [id, top] of before) {
-      const node = this.cards.get(id)?.root;
-      const dy = node ? top - node.getBoundingClientRect().top : 0;
-      if (dy) node.animate([{ transform: `translateY(${dy}px)` }, { transform: 'none' }], { duration: 180, easing: 'ease-out' });
-    }
+    if (still || !changes || !before.size) return;
+    // The layout that the new places are read from is the frame's own, so it is made once.
+    cancelAnimationFrame(this.gliding);
+    this.gliding = requestAnimationFrame(() => {
+      for (const [id, top] of before) {
+        const node = this.cards.get(id)?.root;
+        const dy = node?.isConnected ? top - node.getBoundingClientRect().top : 0;
+        if (dy) node.animate([{ transform: `translateY(${dy}px)` }, { transform: 'none' }], { duration: 180, easing: 'ease-out' });
+      }
+    });
   }
 
   /** Exactly one card can be reached with Tab; the arrows move on. */

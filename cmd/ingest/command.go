@@ -8,26 +8,30 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"searchd/extract"
 	"searchd/extract/pdf"
+	"searchd/internal/manual"
 	"searchd/internal/settings"
+	"searchd/internal/version"
 )
 
 // flags of the command.
 type flags struct {
 	data, server, key, collection, model        string
 	format, idField, errorsFile, state, onError string
-	dryRun, watch, deleteMissing, verify        bool
+	dryRun, watch, deleteMissing, verify, man   bool
 	workers                                     int
 	poll, pdfTime                               time.Duration
 }
 
 func newCommand() *cobra.Command {
 	var f flags
+	v, revision := version.Read()
 	cmd := &cobra.Command{
 		Use:   "ingest [--data DIR | --server URL] PATH...|-",
 		Short: "Bring documents into a search engine",
@@ -46,10 +50,16 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
   ingest --server http://127.0.0.1:8080 --collection wiki --delete-missing wiki.jsonl.gz manuals/
   ingest --server http://127.0.0.1:8080 --watch notes
   curl -s https://example.org/feed.jsonl | ingest --data data/feed -`,
-		Args: cobra.MinimumNArgs(1), SilenceUsage: true, SilenceErrors: true,
+		Args: func(cmd *cobra.Command, paths []string) error {
+			if len(paths) == 0 && !f.man {
+				return errors.New("name what to read: files, folders, or - for standard input; --help says more")
+			}
+			return nil
+		},
+		Version: strings.TrimSpace(v + " " + revision), SilenceUsage: true, SilenceErrors: true,
 	}
 	fs := cmd.Flags()
-	fs.String(settings.ConfigFlag, "", "file of settings, a line `name = value` each")
+	fs.String(settings.ConfigFlag, "", "`file` of settings, a line name = value each")
 	fs.StringVar(&f.data, "data", "", "data folder, made if it is missing")
 	fs.StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
 	fs.StringVar(&f.key, "key", "", "API key of the server")
@@ -67,7 +77,15 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.DurationVar(&f.poll, "poll", 0, "with --watch: look at all files every so often, instead of being told by the system")
 	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files that are read at the same time, 1 to 64")
 	fs.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
+	settings.Choices(cmd, "format", "auto", "jsonl", "csv", "md", "html", "txt", "pdf")
+	settings.Choices(cmd, "on-error", "skip", "stop")
+	settings.Folders(cmd, "data", "state")
+	fs.BoolVar(&f.man, "man", false, "write the manual page to standard output")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		if f.man {
+			manual.Write(cmd.OutOrStdout(), cmd, v)
+			return nil
+		}
 		known := map[string]bool{"addr": true, "log-format": true, "pooling": true, "precision": true} // searchd's: one file may serve both
 		for _, v := range flagNames(cmd) {
 			known[v] = true

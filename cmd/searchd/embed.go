@@ -17,6 +17,7 @@ import (
 
 	"searchd/encoder"
 	"searchd/internal/lines"
+	"searchd/internal/settings"
 	"searchd/models"
 )
 
@@ -42,6 +43,7 @@ little-endian float32 rows instead. The last line on standard error tells texts,
 	cmd.Flags().BoolVar(&query, "query", false, "use the checkpoint's prompt for queries")
 	cmd.Flags().BoolVar(&ids, "ids", false, "write the token ids too")
 	cmd.Flags().StringVar(&format, "format", "jsonl", "output: jsonl or f32")
+	settings.Choices(cmd, "format", "jsonl", "f32")
 	cmd.Flags().IntVar(&dimensions, "dimensions", 0, "keep the first so many dimensions, normalised again (default all)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if format != "jsonl" && format != "f32" {

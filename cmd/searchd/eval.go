@@ -15,6 +15,7 @@ import (
 
 	"searchd/encoder"
 	"searchd/internal/eval"
+	"searchd/internal/settings"
 	"searchd/internal/simd"
 	"searchd/models"
 	"searchd/search"
@@ -39,7 +40,9 @@ empty engine and asks every judged query; several modes may be named, joined by 
 	cmd.Flags().StringVar(&dataset, "dataset", "", "folder in the BEIR layout")
 	cmd.Flags().StringVar(&sts, "sts", "", "file of graded sentence pairs")
 	cmd.Flags().StringVar(&mode, "mode", "hybrid", "hybrid, semantic, keyword; or several joined by commas")
+	settings.Choices(cmd, "mode", "hybrid", "semantic", "keyword")
 	cmd.Flags().StringVar(&fusion, "fusion", "relative", "relative or rrf")
+	settings.Choices(cmd, "fusion", "relative", "rrf")
 	cmd.Flags().Float64SliceVar(&alphas, "alpha", nil, "weight of the vector leg in hybrid search, 0 to 1; or several joined by commas (default: the checkpoint's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

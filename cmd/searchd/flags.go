@@ -44,6 +44,7 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.model, "model", "", "checkpoint: a folder in the sentence-transformers layout, OWNER/NAME of a pulled one, or \"embedded\" (default)")
 	cmd.Flags().StringVar(&f.pooling, "pooling", "", "instead of the checkpoint's: cls, mean, max, mean_sqrt_len, weightedmean, lasttoken, attention, joined by '+'")
 	cmd.Flags().StringVar(&f.precision, "precision", "f32", "arithmetic of the linear layers: f32 or int8")
+	settings.Choices(cmd, "precision", "f32", "int8")
 }
 
 func (f *modelFlags) options() (encoder.Options, error) {
@@ -62,6 +63,7 @@ type engineFlags struct {
 
 func (f *engineFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.data, "data", "", "data folder")
+	settings.Folders(cmd, "data")
 	f.modelFlags.add(cmd)
 }
 

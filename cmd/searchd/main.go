@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"searchd/internal/version"
 )
 
 // Exit codes.
@@ -42,12 +45,14 @@ func main() {
 }
 
 func newRootCommand() *cobra.Command {
+	v, revision := version.Read()
 	root := &cobra.Command{
-		Use: "searchd", Short: "Search documents by meaning and by words",
+		Use: "searchd", Short: "Search documents by meaning and by words", Version: strings.TrimSpace(v + " " + revision),
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	root.PersistentFlags().String("config", "", "file of settings, a line `name = value` each")
+	root.PersistentFlags().String("config", "", "`file` of settings, a line name = value each")
 	root.AddCommand(newServeCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
-		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand())
+		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
+		newHealthCommand(), newManCommand())
 	return root
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"searchd/client"
+	"searchd/internal/settings"
 	"searchd/search"
 )
 
@@ -35,8 +36,10 @@ minus, put -- in front of it.`,
 	cmd.Flags().StringVar(&key, "key", "", "API key of the server")
 	cmd.Flags().StringVar(&collection, "collection", "", "collection (default: the only one, or docs)")
 	cmd.Flags().StringVar(&mode, "mode", "hybrid", "hybrid, semantic or keyword")
+	settings.Choices(cmd, "mode", "hybrid", "semantic", "keyword")
 	cmd.Flags().StringVar(&filter, "filter", "", "e.g. \"lang = 'en' AND year >= 2020\"")
 	cmd.Flags().StringVar(&operator, "operator", "or", "or, and: whether the keyword leg wants all the words")
+	settings.Choices(cmd, "operator", "or", "and")
 	cmd.Flags().StringVar(&fields, "fields", "", "text fields of the keyword leg, e.g. title^3,body (default: all)")
 	cmd.Flags().StringVar(&facets, "facets", "", "fields whose values are counted, e.g. lang,year")
 	cmd.Flags().StringVar(&sort, "sort", "", "instead of by score, e.g. year:desc,_score")

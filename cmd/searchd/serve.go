@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"searchd/api"
+	"searchd/internal/settings"
+	"searchd/internal/version"
 	"searchd/models"
 	"searchd/search"
 )
@@ -35,6 +37,7 @@ probes, the page and /openapi.yaml do without.`,
 	guard.add(cmd)
 	cmd.Flags().StringVar(&debugAddr, "debug-addr", "", "second address, for /debug/pprof/ alone; without keys, so loopback's unless --insecure (default none)")
 	cmd.Flags().StringVar(&logFormat, "log-format", "text", "log lines on standard error: text or json")
+	settings.Choices(cmd, "log-format", "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		log, err := logger(logFormat)
 		if err != nil {
@@ -74,7 +77,7 @@ probes, the page and /openapi.yaml do without.`,
 		if err != nil {
 			return err
 		}
-		v, revision := version()
+		v, revision := version.Read()
 		ao := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: hosts,
 			CORSOrigins: guard.origins, RateLimit: guard.rate, RateBurst: guard.burst}
 		vault, err := e.Vault()

@@ -71,10 +71,18 @@ func Fill(fs *pflag.FlagSet, known map[string]bool) ([]Value, error) {
 				err = fmt.Errorf("%s: %w", l.origin, e)
 			}
 		}
-		out = append(out, Value{f.Name, f.Value.String(), origin})
+		out = append(out, Value{f.Name, text(f.Value), origin})
 	})
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out, err
+}
+
+// text is a value as it can be given: lists without pflag's brackets.
+func text(v pflag.Value) string {
+	if list, ok := v.(pflag.SliceValue); ok {
+		return strings.Join(list.GetSlice(), ",")
+	}
+	return v.String()
 }
 
 type line struct {

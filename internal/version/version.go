@@ -1,10 +1,11 @@
-package main
+// Package version tells what was built, as the linker wrote it into the binary.
+package version
 
 import "runtime/debug"
 
-// version returns the module's version, or, of a build from a checkout, "devel", and the source's revision, "+dirty" where files were
+// Read returns the module's version, or, of a build from a checkout, "devel", and the source's revision, "+dirty" where files were
 // changed; both from what the linker wrote into the binary.
-func version() (version, revision string) {
+func Read() (version, revision string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "", ""
