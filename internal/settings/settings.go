@@ -3,10 +3,13 @@
 // The order, first that is there: the flag, the environment (SEARCHD_ and the flag's name in capitals, '-' as '_'),
 // the file named by --config or SEARCHD_CONFIG, the default. The file holds a line `name = value` per setting; lines that
 // begin with '#' and empty lines are passed over.
+//
+// --data and --server name the same thing in two ways. Where one of them is given, the other is not taken from elsewhere.
 package settings
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,13 +55,20 @@ func Fill(fs *pflag.FlagSet, known map[string]bool) ([]Value, error) {
 			return nil, fmt.Errorf("%s: unknown setting %q", l.origin, name)
 		}
 	}
+	given := map[string]bool{}
+	fs.Visit(func(f *pflag.Flag) { given[f.Name] = true })
+	if given["data"] && given["server"] {
+		return nil, errors.New("--data and --server: name one of them")
+	}
 	var out []Value
 	fs.VisitAll(func(f *pflag.Flag) {
 		if err != nil || f.Name == "help" {
 			return
 		}
 		origin := FromDefault
-		if f.Changed {
+		if f.Name == "data" && given["server"] || f.Name == "server" && given["data"] {
+			origin = FromDefault // what is given names the place
+		} else if f.Changed {
 			origin = FromFlag
 		} else if v, ok := os.LookupEnv(Env(f.Name)); ok {
 			origin = FromEnv
