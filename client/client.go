@@ -25,6 +25,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -172,7 +173,16 @@ func (c *Client) once(ctx context.Context, q call) (*http.Response, error) {
 // transportError is a request that was not answered.
 type transportError struct{ err error }
 
-func (e *transportError) Error() string { return "client: " + e.err.Error() }
+func (e *transportError) Error() string {
+	var at *url.Error
+	if errors.Is(e.err, syscall.ECONNREFUSED) && errors.As(e.err, &at) {
+		if u, err := url.Parse(at.URL); err == nil {
+			return fmt.Sprintf("client: no server listens at %s://%s: connection refused", u.Scheme, u.Host)
+		}
+	}
+	return "client: " + e.err.Error()
+}
+
 func (e *transportError) Unwrap() error { return e.err }
 
 // retryAfter says whether err is worth another attempt, and when.

@@ -31,11 +31,12 @@ const Embedded = "embedded"
 // ErrNotFound is returned for a name that is neither [Embedded], a folder nor a pulled checkpoint, and for a repository that a hub does not have.
 var ErrNotFound = errors.New("checkpoint not found")
 
-// Checkpoint is a loaded encoder with its name and calibration.
+// Checkpoint is a loaded encoder with its name, calibration and card.
 type Checkpoint struct {
 	*encoder.Model
 	Name        string
 	Calibration Calibration
+	Card        Card
 }
 
 // Calibration says what the cosines of a checkpoint mean to the fusion of hybrid search, and how long its passages are best. It is read from searchd.json
@@ -70,7 +71,11 @@ func Open(name string, o encoder.Options) (*Checkpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", label, err)
 	}
-	return &Checkpoint{Model: m, Name: label, Calibration: c}, nil
+	card, err := readCard(fsys)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", label, err)
+	}
+	return &Checkpoint{Model: m, Name: label, Calibration: c, Card: card}, nil
 }
 
 // Find returns the files of a checkpoint and the name to call it by: "" or "embedded", the path of a sentence-transformers folder, or the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"searchd/encoder"
+	"searchd/models"
 )
 
 // SparseEncoder gives sparse vectors, as a SPLADE checkpoint does.
@@ -28,6 +29,8 @@ type EncoderInfo struct {
 	Prompts    map[string]string `json:"prompts,omitempty"`
 	Default    string            `json:"default_prompt,omitempty"`
 	Sparse     bool              `json:"sparse"`
+	Parameters int               `json:"parameters,omitempty"` // numbers in the tensors that are used
+	Card       *models.Card      `json:"card,omitempty"`
 	Reranker   *RerankerInfo     `json:"reranker,omitempty"`
 }
 
@@ -38,6 +41,10 @@ func (e *Engine) Encoder() EncoderInfo {
 		m := c.checkpoint.Info()
 		i.Family, i.Layers, i.Heads, i.Hidden, i.Vocabulary = m.Family, m.Layers, m.Heads, m.Hidden, m.Vocab
 		i.Precision, i.Normalize, i.Prompts, i.Default = m.Precision.String(), m.Normalize, maps.Clone(m.Prompts), m.Default
+		i.Parameters = m.Parameters
+		if card := c.checkpoint.Card; card.About != "" || card.License != "" {
+			i.Card = &card
+		}
 	}
 	if e.reranker != nil {
 		r := e.reranker.Model()

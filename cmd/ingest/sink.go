@@ -14,6 +14,7 @@ import (
 
 	"searchd/client"
 	"searchd/search"
+	"searchd/store"
 )
 
 // document is what goes into a sink.
@@ -79,6 +80,9 @@ type folderSink struct {
 
 func openFolder(ctx context.Context, f flags, notice func(string)) (sink, error) {
 	e, err := search.Open(f.data, search.Options{Model: f.model, Notice: notice})
+	if errors.Is(err, store.ErrLocked) {
+		return nil, fmt.Errorf("%w; one program at a time: if it is a server, send to it with --server URL", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -100,6 +100,9 @@ func (c *counts) print(w io.Writer, f *failures) {
 	if f.count > 0 {
 		fmt.Fprintf(w, "%9d failed%s\n", f.count, f.where())
 	}
+	if len(names) == 0 && c.skipped == 0 && f.count == 0 {
+		fmt.Fprintln(w, "nothing to read: no JSON lines, CSV, Markdown, HTML, text or PDF there")
+	}
 	seconds := time.Since(c.began).Seconds()
 	fmt.Fprintf(w, "%9d documents from %d files in %.1f s (%.0f documents/s, %.1f MB/s)\n",
 		n, total.read+total.unchanged, seconds, float64(n)/seconds, float64(total.bytes)/1e6/seconds)

@@ -11,6 +11,7 @@ import (
 	"searchd/encoder"
 	"searchd/internal/settings"
 	"searchd/search"
+	"searchd/store"
 )
 
 // fillSettings is the first thing that each command does: flags that were not given come from the environment or the config file.
@@ -75,7 +76,7 @@ func (f *engineFlags) open(mustExist bool, notice func(string)) (*search.Engine,
 // openWith is open with further options of the engine.
 func (f *engineFlags) openWith(mustExist bool, so search.Options) (*search.Engine, error) {
 	if f.data == "" {
-		return nil, errors.New("--data: the data folder is missing")
+		return nil, errors.New("name the data folder: --data DIR, or SEARCHD_DATA in the environment")
 	}
 	if mustExist {
 		if _, err := os.Stat(f.data); err != nil {
@@ -87,7 +88,11 @@ func (f *engineFlags) openWith(mustExist bool, so search.Options) (*search.Engin
 		return nil, err
 	}
 	so.Model, so.Encoder = f.model, o
-	return search.Open(f.data, so)
+	e, err := search.Open(f.data, so)
+	if errors.Is(err, store.ErrLocked) {
+		return nil, fmt.Errorf("%w; one program at a time: if it is a server, it is asked with --server URL", err)
+	}
+	return e, err
 }
 
 // tell writes a notice of the engine to standard error.

@@ -107,8 +107,9 @@ func newModelsInfoCommand() *cobra.Command {
 				Prompts      map[string]string  `json:"prompts"`
 				SHA256       string             `json:"sha256"`
 				Calibration  models.Calibration `json:"calibration"`
+				Card         models.Card        `json:"card"`
 			}{m.Name, i.Family, i.Layers, i.Hidden, i.Heads, i.Vocab, i.Parameters, m.Dim(), m.MaxSeqLength(),
-				i.Pooling, i.Normalize, i.Labels, i.Prompts, hex.EncodeToString(i.SHA256[:]), m.Calibration})
+				i.Pooling, i.Normalize, i.Labels, i.Prompts, hex.EncodeToString(i.SHA256[:]), m.Calibration, m.Card})
 		},
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -29,7 +30,12 @@ func newQueryCommand() *cobra.Command {
 		Long: `Search a data folder or a running server. In TEXT, "two words" is a phrase that must occur, and -word or -"two words"
 leaves out the documents that have it; quote TEXT for the shell: searchd query '"emergency fund" -mortgage'. Where TEXT begins with a
 minus, put -- in front of it.`,
-		Args: cobra.MinimumNArgs(1), PreRunE: fillSettings,
+		Args: func(_ *cobra.Command, words []string) error {
+			if len(words) == 0 {
+				return errors.New("name what to look for: searchd query --data DIR|--server URL TEXT")
+			}
+			return nil
+		}, PreRunE: fillSettings,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&server, "server", "", "URL of a running server, instead of --data")
@@ -107,7 +113,7 @@ func queryServer(cmd *cobra.Command, server, key, collection string, q search.Qu
 	if collection == "" {
 		collection = defaultCollection
 	}
-	c, err := client.New(server, client.Options{Key: key})
+	c, err := client.New(server, client.Options{Key: key, Retries: 2}) // somebody waits
 	if err != nil {
 		return nil, err
 	}
