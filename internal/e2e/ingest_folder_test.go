@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -225,6 +228,23 @@ func finds(t *testing.T, e *search.Engine, good map[string]string) {
 	}
 }
 
+// runMeasured is run that tells the most memory that the program, or one of its children, held: what is resident, in bytes.
+func runMeasured(t *testing.T, name string, args ...string) (code int, stderr string, peak int64) {
+	t.Helper()
+	cmd := command(t, name, args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		peak = int64(u.Maxrss) << 10 // kilobytes on Linux
+	}
+	return cmd.ProcessState.ExitCode(), errs.String(), peak
+}
+
 // TestIngestFolder puts a folder of files of all kinds in, good, broken and hostile ones: killed in the middle, again, and once more with
 // nothing left to do. E2E_FULL=1 does it with 5,000 files.
 func TestIngestFolder(t *testing.T) {
@@ -255,8 +275,11 @@ func TestIngestFolder(t *testing.T) {
 	}
 
 	began := time.Now()
-	code, _, stderr := run(t, "", "ingest", args...)
-	t.Logf("after the kill, %v:\n%s", time.Since(began).Round(time.Millisecond), stderr)
+	code, stderr, peak := runMeasured(t, "ingest", args...)
+	t.Logf("after the kill, %v, at most %d MB:\n%s", time.Since(began).Round(time.Millisecond), peak>>20, stderr)
+	if peak > 1<<30 {
+		t.Errorf("it or a child of it took %d MB", peak>>20)
+	}
 	if code != 1 {
 		t.Errorf("exit code %d, want 1 for the bad files", code)
 	}
