@@ -13,11 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/encoder"
 	"searchd/internal/eval"
 	"searchd/internal/settings"
 	"searchd/internal/simd"
-	"searchd/models"
 	"searchd/search"
 )
 
@@ -26,31 +24,40 @@ const evalDepth = 100
 
 func newEvalCommand() *cobra.Command {
 	var f modelFlags
-	var dataset, sts, mode, fusion string
+	var dataset, sts, classes, clusters, mode, fusion string
 	var alphas []float64
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "eval (--dataset DIR | --sts FILE)", Short: "Measure quality on an evaluation set",
+		Use: "eval (--dataset DIR | --sts FILE | --classes DIR | --clusters FILE)", Short: "Measure quality on an evaluation set",
 		Long: `--dataset takes a folder in the BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), puts its corpus into an
 empty engine and asks every judged query; several modes may be named, joined by commas, to share the work.
---sts takes a file of lines score<TAB>sentence<TAB>sentence and compares the cosines with the scores.`,
+--sts takes a file of lines score<TAB>sentence<TAB>sentence and compares the cosines with the scores.
+--classes takes a folder with train.tsv and test.tsv, or with all.tsv, of lines label<TAB>text, and tells the classes
+by the nearest centroid; --clusters takes one such file and finds as many clusters by k-means as it has labels. Both
+print, beside the figure of the vectors, that of bags of words under the same method.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&dataset, "dataset", "", "folder in the BEIR layout")
 	cmd.Flags().StringVar(&sts, "sts", "", "file of graded sentence pairs")
+	cmd.Flags().StringVar(&classes, "classes", "", "folder of labelled texts to classify")
+	cmd.Flags().StringVar(&clusters, "clusters", "", "file of labelled texts to cluster")
 	cmd.Flags().StringVar(&mode, "mode", "hybrid", "hybrid, semantic, keyword; or several joined by commas")
 	settings.Choices(cmd, "mode", "hybrid", "semantic", "keyword")
 	cmd.Flags().StringVar(&fusion, "fusion", "relative", "relative or rrf")
 	settings.Choices(cmd, "fusion", "relative", "rrf")
 	cmd.Flags().Float64SliceVar(&alphas, "alpha", nil, "weight of the vector leg in hybrid search, 0 to 1; or several joined by commas (default: the checkpoint's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.MarkFlagsOneRequired("dataset", "sts", "classes", "clusters")
+	cmd.MarkFlagsMutuallyExclusive("dataset", "sts", "classes", "clusters")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
-		case (dataset == "") == (sts == ""):
-			return fmt.Errorf("name one of --dataset and --sts")
 		case sts != "":
 			return evalSTS(cmd, f, sts, asJSON)
+		case classes != "":
+			return evalClasses(cmd, f, classes, asJSON)
+		case clusters != "":
+			return evalClusters(cmd, f, clusters, asJSON)
 		}
 		q := search.Query{Fusion: search.Fusion(fusion), Passages: 1, Syntax: search.Plain} // a set's queries were not typed into a search box
 		return evalDataset(cmd, f, dataset, variants(q, strings.Split(mode, ","), alphas), asJSON)
@@ -194,11 +201,7 @@ func evalSTS(cmd *cobra.Command, f modelFlags, path string, asJSON bool) error {
 		texts = append(texts, p.A, p.B)
 		gold[i] = p.Score
 	}
-	o, err := f.options()
-	if err != nil {
-		return err
-	}
-	cosines, err := pairCosines(cmd.Context(), f.model, o, texts)
+	cosines, err := pairCosines(cmd.Context(), f, texts)
 	if err != nil {
 		return err
 	}
@@ -221,18 +224,14 @@ func evalSTS(cmd *cobra.Command, f modelFlags, path string, asJSON bool) error {
 }
 
 // pairCosines encodes texts and returns the cosine of each with its neighbour: 0 and 1, 2 and 3, and so on.
-func pairCosines(ctx context.Context, model string, o encoder.Options, texts []string) ([]float64, error) {
-	m, err := models.Open(model, o)
-	if err != nil {
-		return nil, err
-	}
-	r, err := m.Encode(ctx, texts, encoder.EncodeOptions{})
+func pairCosines(ctx context.Context, f modelFlags, texts []string) ([]float64, error) {
+	vectors, err := encodeAll(ctx, f, texts)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]float64, len(texts)/2)
 	for i := range out {
-		a, b := r.Vectors[2*i], r.Vectors[2*i+1]
+		a, b := vectors[2*i], vectors[2*i+1]
 		norm := math.Sqrt(float64(simd.Dot(a, a)) * float64(simd.Dot(b, b)))
 		if norm > 0 {
 			out[i] = float64(simd.Dot(a, b)) / norm

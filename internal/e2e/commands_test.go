@@ -115,6 +115,7 @@ func TestEvalCommand(t *testing.T) {
 		"corpus.jsonl":   `{"_id":"a","title":"Cats","text":"A kitten sleeps on the sofa."}` + "\n" + `{"_id":"b","title":"","text":"Interest rates of the bank rose."}` + "\n",
 		"queries.jsonl":  `{"_id":"q","text":"sleeping kitten"}` + "\n",
 		"qrels/test.tsv": "query-id\tcorpus-id\tscore\nq\ta\t1\n",
+		"all.tsv":        strings.Repeat("cat\tA kitten sleeps on the sofa.\nbank\tInterest rates of the bank rose.\n", 10),
 		"sts.tsv":        "5\tA cat sleeps.\tA cat is sleeping.\n2\tA cat sleeps.\tA dog barks.\n0\tA cat sleeps.\tThe stock market fell.\n",
 	} {
 		path := filepath.Join(dir, name)
@@ -142,6 +143,17 @@ func TestEvalCommand(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out), &s); err != nil || s.Pairs != 3 || math.Abs(s.Spearman-1) > 1e-9 {
 		t.Errorf("eval --sts: %s %v", out, err)
+	}
+	for _, args := range [][]string{{"--classes", dir}, {"--clusters", filepath.Join(dir, "all.tsv")}} {
+		out, _ := mustRun(t, "searchd", append([]string{"eval", "--json"}, args...)...)
+		var f struct {
+			Vectors        float64
+			Bags           float64 `json:"bag_of_words"`
+			Classes, Texts int
+		}
+		if err := json.Unmarshal([]byte(out), &f); err != nil || f.Vectors != 1 || f.Bags != 1 || f.Classes != 2 || f.Texts != 20 {
+			t.Errorf("eval %v: %s %v", args, out, err)
+		}
 	}
 }
 
