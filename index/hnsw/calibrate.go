@@ -47,9 +47,9 @@ func (g *Graph) EfFor(k int) int {
 	case k <= calibrationK[0]:
 		return narrow
 	case k <= calibrationK[1]:
-		return max(k, narrow+(wide-narrow)*(k-calibrationK[0])/(calibrationK[1]-calibrationK[0]))
+		return max(k, narrow, narrow+(wide-narrow)*(k-calibrationK[0])/(calibrationK[1]-calibrationK[0]))
 	default:
-		return min(wide*k/calibrationK[1], max(MaxEf, k))
+		return max(narrow, min(wide*k/calibrationK[1], max(MaxEf, k)))
 	}
 }
 
@@ -81,7 +81,7 @@ func (g *Graph) Calibrate(ctx context.Context, workers int) error {
 		return err
 	}
 	narrow = min(max(narrow, widths[0]), farFactor*widths[0])
-	g.ef.widths.Store(uint32(narrow) | uint32(max(narrow, widths[1]))<<16)
+	g.ef.widths.Store(uint32(narrow) | uint32(widths[1])<<16)
 	g.ef.nodes.Store(limit)
 	return nil
 }
