@@ -25,6 +25,8 @@ func TestPageAxe(t *testing.T) {
 		return r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).flatMap(v => v.nodes.map(n => v.id + ': ' + n.target.join(' ') + ' ' + n.failureSummary.replace(/\s+/g, ' ')));
 	})()`
 	for _, view := range []struct{ name, url, ready string }{
+		{"keys", "/?q=flip+pancakes", idle},
+		{"delete", "/?view=collections", "document.querySelector('[aria-label=\"Delete kitchen\"]') !== null"},
 		{"empty", "/", "document.querySelectorAll('.teach section').length === 3"},
 		{"results", "/?q=flip+pancakes", idle},
 		{"nothing", "/?q=zzzz&mode=keyword", "document.querySelector('#blank').innerText.includes('Nothing found')"},
@@ -35,13 +37,22 @@ func TestPageAxe(t *testing.T) {
 		{"docs", "/docs", "document.querySelector('#find') !== null && document.querySelector('#find').offsetParent !== null"},
 	} {
 		t.Run(view.name, func(t *testing.T) {
-			for _, scheme := range []string{"light", "dark"} {
-				p.look(t, 1440, 900, scheme)
+			for _, look := range []struct {
+				width  int64
+				scheme string
+			}{{1440, "light"}, {1440, "dark"}, {390, "dark"}} {
+				p.look(t, look.width, 900, look.scheme)
 				p.do(t, chromedp.Navigate(base+view.url))
 				p.until(t, view.ready)
 				if view.name == "results" {
 					p.js(t, "document.querySelector('[data-role=why]').click(); document.querySelector('[data-role=text]').click()")
 					p.until(t, "document.querySelector('.why .nearness .facts') !== null")
+				}
+				switch view.name {
+				case "keys":
+					p.js(t, "document.querySelector('#help').click()")
+				case "delete":
+					p.js(t, "document.querySelector('[aria-label=\"Delete kitchen\"]').click()")
 				}
 				p.js(t, "document.getAnimations().forEach(a => a.finish())")
 				p.js(t, string(axe))
@@ -50,7 +61,7 @@ func TestPageAxe(t *testing.T) {
 					t.Fatal(err)
 				}
 				if len(found) > 0 {
-					t.Errorf("%s: %s", scheme, strings.Join(found, "\n"))
+					t.Errorf("%d pixels, %s: %s", look.width, look.scheme, strings.Join(found, "\n"))
 				}
 			}
 		})

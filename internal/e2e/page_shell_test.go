@@ -62,6 +62,55 @@ func TestPageKeysAndColours(t *testing.T) {
 			}
 		}
 	})
+	t.Run("all of the page by keys alone", func(t *testing.T) {
+		tab := func(selector string) {
+			t.Helper()
+			for range 60 {
+				p.do(t, chromedp.KeyEvent(kb.Tab))
+				if eval[bool](t, p, "document.activeElement.matches('"+selector+"')") {
+					return
+				}
+			}
+			t.Fatalf("Tab does not come to %s", selector)
+		}
+		p.do(t, chromedp.Navigate(base+"/"))
+		p.until(t, "document.activeElement.id === 'q' && document.querySelectorAll('.try').length > 0")
+		tab(".try") // an example to begin with
+		p.do(t, chromedp.KeyEvent(kb.Enter))
+		p.until(t, idle+" && document.querySelector('#q').value !== ''")
+		p.key(t, "/")
+		p.until(t, "document.activeElement.id === 'q'")
+		p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "flip pancakes")) // what stood there was selected
+		p.until(t, idle+" && document.querySelector('#q').value === 'flip pancakes'")
+		tab("#alpha")
+		p.do(t, chromedp.KeyEvent(kb.ArrowRight))
+		p.until(t, "location.search.includes('alpha=0.45') && "+idle)
+		tab("#curl")
+		tab("#results article")
+		tab("[data-role=why]")
+		p.do(t, chromedp.KeyEvent(kb.Enter))
+		p.until(t, "document.querySelector('#results .why .nearness .facts') !== null")
+		p.key(t, "i")
+		p.until(t, "location.search.includes('view=inside') && document.querySelectorAll('.head').length === 24")
+		tab(".head[data-head=\"3\"]")
+		p.do(t, chromedp.KeyEvent(kb.Enter))
+		p.until(t, "document.querySelector('.head[aria-pressed=true]').dataset.head === '3'")
+		for i, view := range []string{"search", "compare", "map", "inside", "collections"} {
+			p.key(t, string(rune('1'+i)))
+			p.until(t, "!document.querySelector('#view-"+view+"').hidden && document.querySelector('#views [aria-current]').dataset.view === '"+view+"'")
+		}
+		p.until(t, "document.querySelector('article.collection') !== null")
+		tab("#newName")
+		p.do(t, chromedp.SendKeys(chromedp.CSS("#newName"), "bykeys"), chromedp.KeyEvent(kb.Enter))
+		p.until(t, "document.querySelectorAll('article.collection').length === 2")
+		tab("[aria-label=\"Delete bykeys\"]")
+		p.do(t, chromedp.KeyEvent(kb.Enter))
+		p.until(t, "document.activeElement.id === 'sureName'")
+		p.do(t, chromedp.SendKeys(chromedp.CSS("#sureName"), "bykeys"), chromedp.KeyEvent(kb.Enter))
+		p.until(t, "document.querySelectorAll('article.collection').length === 1 && document.querySelector('dialog[open]') === null")
+		p.key(t, "1")
+		p.until(t, idle)
+	})
 	t.Run("light, dark, and as the system", func(t *testing.T) {
 		background := "getComputedStyle(document.documentElement).backgroundColor"
 		p.look(t, 1440, 1000, "dark")
