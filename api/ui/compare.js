@@ -130,9 +130,9 @@ export class Compare {
 
   hit(hit, rank, otherRank, id) {
     const words = markedWords(hit);
-    const title = el('h3');
+    const title = el('h3', { dir: 'auto', title: titleOf(hit).text.length > 60 ? titleOf(hit).text : null });
     appendMarked(title, titleOf(hit).text, words);
-    const text = el('p', { class: 'snippet' });
+    const text = el('p', { class: 'snippet', dir: 'auto' });
     if (hit.passages[0]?.text) appendSnippet(text, hit, words, 150);
     const s = shares(hit);
     const article = el('article', { 'data-id': hit.id, onpointerenter: () => this.light(hit.id, true), onpointerleave: () => this.light(hit.id, false) },

@@ -69,7 +69,7 @@ export class Card {
   }
 
   head() {
-    const h = el('h2');
+    const h = el('h2', { dir: 'auto', title: this.title.text.length > 120 ? this.title.text : null });
     const into = this.link ? el('a', { href: this.link.href, target: '_blank', rel: 'noopener noreferrer' }) : h;
     const marked = this.hit.highlights?.[this.title.field]?.[0];
     const parts = marked ? parseMarked(marked) : [];
@@ -89,7 +89,7 @@ export class Card {
   }
 
   snippet() {
-    const p = el('p', { class: 'snippet' });
+    const p = el('p', { class: 'snippet', dir: 'auto' });
     if (this.hit.passages?.[0]?.text) {
       appendSnippet(p, this.hit, this.words, snippetLength);
       return p;
@@ -176,7 +176,7 @@ export class Card {
     let bestNode = null;
     for (const [field, passages] of byField) {
       const text = fieldText(this.hit.document || {}, field);
-      const div = el('div', { class: 'full', tabindex: '0', role: 'region', 'aria-label': `${field} of ${this.title.text}` });
+      const div = el('div', { class: 'full', dir: 'auto', tabindex: '0', role: 'region', 'aria-label': `${field} of ${this.title.text}` });
       const parts = text === null ? passages.map((p) => ({ text: p.text, passage: p })) : splitByBytes(text, passages);
       for (const part of parts) {
         if (!part.passage) {

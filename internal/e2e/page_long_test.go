@@ -1,0 +1,63 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"searchd/search"
+
+	"github.com/chromedp/chromedp"
+)
+
+// What is longer than anybody meant it to be stays within its place: titles, words without a break, names and addresses.
+func TestPageLongTexts(t *testing.T) {
+	engine, err := search.Open(t.TempDir(), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	name := strings.Repeat("long-name-", 6) + "last"
+	if _, err := engine.CreateCollection(t.Context(), name, search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	var docs []search.Document
+	for id, fields := range map[string]map[string]any{
+		strings.Repeat("folder/", 40) + "a.md": {"title": "A title that goes on " + strings.Repeat("and on ", 60), "text": strings.Repeat("Word ", 400) + "needle.", "url": "https://example.com/" + strings.Repeat("a", 300)},
+		"unbroken":                             {"title": strings.Repeat("Donaudampfschifffahrt", 12), "text": strings.Repeat("x", 3000) + " needle", "tag": strings.Repeat("y", 60)},
+		"rtl":                                  {"title": "מסמך בעברית needle", "text": "טקסט ארוך needle בעברית"},
+	} {
+		raw, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, search.Document{ID: id, Fields: raw})
+	}
+	if _, err := engine.Ingest(t.Context(), name, docs); err != nil {
+		t.Fatal(err)
+	}
+	base := serve(t, engine)
+	p := open(t, base)
+	for view, ready := range map[string]string{
+		"search": "document.querySelectorAll('#results li').length === 3", "compare": "document.querySelectorAll('.column article').length >= 4",
+		"map": "document.querySelectorAll('.nearest li').length > 2", "inside": "document.querySelectorAll('.head').length === 24", "collections": "document.querySelector('article.collection dl') !== null",
+	} {
+		p.do(t, chromedp.Navigate(base+"/?q=needle&view="+view))
+		p.until(t, ready)
+		if view == "search" {
+			p.js(t, "for (const b of document.querySelectorAll('[data-role=text], [data-role=why]')) b.click()")
+			p.until(t, "document.querySelectorAll('.why .legs').length === 3")
+			if right := eval[string](t, p, "getComputedStyle([...document.querySelectorAll('.snippet')].find(s => s.textContent.includes('בעברית'))).direction"); right != "rtl" {
+				t.Errorf("Hebrew is written %s", right)
+			}
+		}
+		p.looks(t, "long-"+view)
+		// Nothing sticks out of the page, nor a text out of its card.
+		p.look(t, 390, 844, "light")
+		if out := eval[[]string](t, p, "[...document.querySelectorAll('article *, .panel *, .part *, .controls *')].filter(e => !e.closest('.scroll, svg, .hidden') && e.getClientRects().length && e.getBoundingClientRect().right > 391).map(e => e.tagName + '.' + e.className)"); len(out) > 0 {
+			t.Errorf("%s: at 390 pixels these stick out: %v", view, out)
+		}
+		p.look(t, 1440, 1000, "light")
+	}
+	p.clean(t)
+}
