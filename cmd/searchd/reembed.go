@@ -22,7 +22,7 @@ has open: POST /v1/collections/COLLECTION/reembed, which goes on answering searc
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&collection, "collection", "", "which one (default: the one there is)")
+	cmd.Flags().StringVar(&collection, "collection", "", "which one (default: docs, or the one there is)")
 	cmd.Flags().BoolVar(&keep, "keep-old", false, "keep the collection as it was, as COLLECTION-old")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		e, err := f.open(true, tell)

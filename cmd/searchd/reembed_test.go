@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"searchd/search"
+)
+
+// filledFolder is a data folder with a collection named docs of two documents, made with the embedded checkpoint.
+func filledFolder(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	e, err := search.Open(dir, search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	docs := []search.Document{{ID: "cat", Fields: []byte(`{"text":"a kitten sleeps"}`)}, {ID: "car", Fields: []byte(`{"text":"oil for the engine"}`)}}
+	if _, err := e.Ingest(t.Context(), "docs", docs); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// collectionsOf describes the collections of a folder.
+func collectionsOf(t *testing.T, dir string) map[string]search.CollectionInfo {
+	t.Helper()
+	e, err := search.Open(dir, search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	list, err := e.Collections(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]search.CollectionInfo{}
+	for _, c := range list {
+		all[c.Name] = c
+	}
+	return all
+}
+
+func TestReembedCommand(t *testing.T) {
+	dir, small := filledFolder(t), filepath.Join("..", "..", "encoder", "testdata", "bert-mean")
+	for name, tt := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no folder":            {[]string{"--model", small}, "--data"},
+		"no such collection":   {[]string{"--data", dir, "--model", small, "--collection", "none"}, `"none"`},
+		"no such checkpoint":   {[]string{"--data", dir, "--model", filepath.Join(dir, "none")}, "none"},
+		"an argument":          {[]string{"--data", dir, "docs"}, "docs"},
+		"a folder that is not": {[]string{"--data", dir + "-none", "--model", small}, dir + "-none"},
+	} {
+		if _, err := command(t, append([]string{"reembed"}, tt.args...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want an error with %s", name, err, tt.want)
+		}
+	}
+	before := collectionsOf(t, dir)["docs"].Model
+	if out := mustCommand(t, "reembed", "--data", dir, "--model", small, "--keep-old"); !strings.HasPrefix(out, "2 documents re-embedded: ") {
+		t.Errorf("output %q", out)
+	}
+	after := collectionsOf(t, dir)
+	if got := after["docs"]; got.Model.Dimension == before.Dimension || got.Documents != 2 || got.Passages != 2 {
+		t.Errorf("the collection is %+v, want it with another checkpoint than %+v", got, before)
+	}
+	if got := after["docs-old"]; got.Model.SHA256 != before.SHA256 || got.Documents != 2 {
+		t.Errorf("the kept collection is %+v, want that of before", got)
+	}
+	mustCommand(t, "reembed", "--data", dir, "--model", "embedded") // docs, of two
+	if got := collectionsOf(t, dir)["docs"].Model; got.SHA256 != before.SHA256 {
+		t.Errorf("back again, the model is %+v", got)
+	}
+	var r search.Response
+	if err := json.Unmarshal([]byte(mustCommand(t, "query", "--data", dir, "--collection", "docs", "--mode", "semantic", "--json", "cat")), &r); err != nil || len(r.Hits) == 0 || r.Hits[0].ID != "cat" {
+		t.Errorf("a search afterwards: %+v, %v", r.Hits, err)
+	}
+}
