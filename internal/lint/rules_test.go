@@ -95,7 +95,7 @@ func machinePaths(f *file) (out []string) {
 
 // calls reports calls that do not belong where they stand.
 func calls(f *file) (out []string) {
-	library := !f.test() && f.room() != "cmd"
+	library := !f.test() && f.room() != "cmd" && f.ast.Name.Name != "main"
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
@@ -233,6 +233,7 @@ func TestRulesCanFail(t *testing.T) {
 		{"skip with reason", calls, "a/a_test.go", "package a\nfunc x(t T) { t.Skip(\"no data\"); t.Skip(err) }\n", 0},
 		{"print", calls, "a/a.go", "package a\nfunc x() { fmt.Println(); print() }\n", 2},
 		{"print in cmd", calls, "cmd/x/a.go", "package main\nfunc x() { fmt.Println() }\n", 0},
+		{"exit of a program", calls, "internal/a/a.go", "package main\nfunc x() { os.Exit(1) }\n", 0},
 		{"exit", calls, "a/a.go", "package a\nfunc x() { os.Exit(1) }\n", 1},
 		{"context", storedContext, "a/a.go", "package a\ntype x struct { ctx context.Context }\n", 1},
 		{"context parameter", storedContext, "a/a.go", "package a\nfunc x(ctx context.Context) {}\n", 0},
