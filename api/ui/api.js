@@ -54,6 +54,7 @@ export const attention = (request, signal) => post('v1/attention', request, sign
 export const map = (collection, options, signal) => post(within(collection, '/map'), options, signal);
 
 export const collectionStats = (collection) => call(within(collection, '/stats'));
+export const cancelTask = (id) => call(`v1/tasks/${encodeURIComponent(id)}`, { method: 'DELETE' });
 /** The tasks, latest first; null where this server keeps none. */
 export async function tasks() {
   tasks.served ??= fetch('openapi.yaml').then((r) => r.text()).then((text) => text.includes('\n  /v1/tasks:'), () => false);

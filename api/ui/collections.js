@@ -188,12 +188,18 @@ export class Collections {
     const tasks = await api.tasks().catch(() => null);
     if (!tasks || this.left) return;
     this.tasks.hidden = tasks.length === 0;
-    this.tasks.replaceChildren(el('h2', null, 'Tasks'), el('ul', { class: 'uploads' }, ...tasks.slice(0, 20).map(taskRow)));
+    this.tasks.replaceChildren(el('h2', null, 'Tasks'), el('ul', { class: 'uploads' }, ...tasks.slice(0, 20).map((t) => taskRow(t, () => api.cancelTask(t.id).then(() => this.watchTasks(), (err) => toast(err.message))))));
     if (tasks.some((t) => !t.finished)) this.timer = setTimeout(() => this.ask(), poll);
   }
 }
 
-function taskRow(t) {
+/** A task: what it does, how far it is, since when; and, while it runs, a way to end it. */
+function taskRow(t, cancel) {
   const bar = t.total > 0 ? el('progress', { max: t.total, value: t.done, 'aria-label': `Progress of task ${t.id}` }) : el('span');
-  return el('li', { class: 'upload' }, el('span', { class: 'file' }, `${t.kind} ${t.collection ?? ''} `, el('span', { class: 'quiet small' }, t.id)), bar, el('span', { class: 'quiet' }, t.state), el('ul', { class: 'wrongs' }, t.error ? el('li', null, t.error) : ''));
+  const began = el('time', { class: 'quiet small', datetime: t.created, title: t.id }, new Date(t.created).toLocaleString());
+  const far = t.finished ? t.state : `${t.state}${t.total > 0 ? `, ${t.done.toLocaleString('en')} of ${t.total.toLocaleString('en')}` : ''}`;
+  const good = { succeeded: ' done', failed: ' failed' }[t.state] ?? '';
+  return el('li', { class: `upload${good}` }, el('span', { class: 'file' }, `${t.kind} ${t.collection ?? ''} `, began), bar,
+    el('span', { class: 'quiet' }, far, t.finished ? null : el('button', { type: 'button', class: 'link cancel', 'aria-label': `Cancel ${t.kind} ${t.collection ?? ''}`, onclick: cancel }, 'Cancel')),
+    el('ul', { class: 'wrongs' }, t.error ? el('li', null, t.error.detail ?? t.error.message ?? String(t.error)) : ''));
 }
