@@ -26,7 +26,7 @@ const (
 	bulkPartShort = 64
 	bulkPause     = 9
 	bulkLongest   = 2 * time.Second
-	bulkMemory    = 100 * time.Millisecond // searches come in swarms: so long after one the next is expected
+	bulkMemory    = 2 * time.Second // so long after a search the next is expected: a large part would keep it waiting
 	bulkLook      = time.Millisecond
 )
 
