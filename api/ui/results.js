@@ -13,12 +13,13 @@ const mostHits = 200;
 
 const ui = {};
 
-/** The view. page: {changed(options), filterWrong(message), alphaOf(answer)}. */
+/** The view. page: {changed(options), filterWrong(message)}. */
 export class Results {
   constructor(page) {
     for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'held', 'results', 'more', 'blank']) ui[id] = $(id);
     this.page = page;
     this.answer = null; // {asked, res, preview} that is on the page
+    this.fusedWith = null;
     this.held = null; // an answer that waits until the reader has left the hits
     this.running = null; // AbortController
     this.timer = 0;
@@ -174,13 +175,13 @@ export class Results {
 
   // ---- showing
 
-  /** The weight that the answer on the page was fused with; null where none was. */
+  /** The weight that the last fused answer had, so that the slider stays while one types; null before the first. */
   alpha() {
-    const a = this.answer;
-    return a && !a.preview ? a.res.hits[0]?.explain?.fusion?.alpha ?? null : null;
+    return this.fusedWith;
   }
 
   render(alpha) {
+    if (this.answer && !this.answer.preview) this.fusedWith = this.answer.res.hits[0]?.explain?.fusion?.alpha ?? this.fusedWith;
     const hits = (this.answer?.res.hits || []).slice(0, this.shown);
     this.page.filterWrong('');
     this.place(hits, alpha);

@@ -82,6 +82,7 @@ func TestPageKeysAndColours(t *testing.T) {
 		p.until(t, "document.activeElement.id === 'q'")
 		p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "flip pancakes")) // what stood there was selected
 		p.until(t, idle+" && document.querySelector('#q').value === 'flip pancakes'")
+		p.until(t, "document.querySelector('#alphaValue').textContent !== 'auto'") // the weight of the first fused answer
 		tab("#alpha")
 		p.do(t, chromedp.KeyEvent(kb.ArrowRight))
 		p.until(t, "location.search.includes('alpha=0.45') && "+idle)
