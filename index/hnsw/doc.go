@@ -31,8 +31,8 @@
 //  5. One writer at a time changes links (mu). Readers take no lock, but for a moment that of the table of copies
 //     where a result is a node with several ids.
 //  6. On layer 0 every live node has a link that leads to it, and every live node is reachable from the entry
-//     point; the latter is verified whenever a thirty-second part of the graph is new, and restored where it fails.
-//     Links of dead nodes do not change any more.
+//     point; the latter is verified whenever a thirty-second part of the graph is new and before a snapshot, and
+//     restored where it fails. Links of dead nodes do not change any more.
 //  7. The graph that AddBatch builds depends on its input alone, not on the number of goroutines.
 //
 // # Caveats

@@ -184,6 +184,11 @@ func (g *Graph) freeze() *frozen {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c := g.core.Load()
+	if c.unchecked > 0 { // what is read back counts as verified
+		s := g.pool.take()
+		c.repair(s)
+		g.pool.put(s)
+	}
 	f := &frozen{c: c}
 	f.header = header{
 		version: snapshotVersion,

@@ -348,3 +348,32 @@ func FuzzSnapshot(f *testing.F) {
 		g.Check()
 	})
 }
+
+// TestSnapshotIsReachable writes a graph a node of which has just been cut off. The live graph notices when more of it has changed;
+// one that is read counts as verified.
+func TestSnapshotIsReachable(t *testing.T) {
+	g := build(t, Options{M: 4}, clustered(1, 2000, 8), 0)
+	c := g.core.Load()
+	s := g.pool.take()
+	const lost = 1441
+	for node := range c.next {
+		for i, v := range c.record(node, 0) {
+			if v == lost+1 {
+				c.unlink(s, &c.record(node, 0)[i], 0)
+			}
+		}
+	}
+	g.pool.put(s)
+	c.unchecked = 1
+	path := filepath.Join(t.TempDir(), "graph")
+	if err := g.WriteSnapshot(path, Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := ReadSnapshot(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range got.Check() {
+		t.Error(problem)
+	}
+}
