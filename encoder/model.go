@@ -95,6 +95,7 @@ type Info struct {
 	Layers     int      // applications of a layer; ALBERT's share their weights
 	Hidden     int      // width of the token states
 	Heads      int      // attention heads
+	Inner      int      // width between the two products of the feed-forward part
 	Dim        int      // width of the vectors
 	MaxTokens  int      // where texts are cut, special tokens included
 	Vocab      int      // rows of the word table
@@ -259,7 +260,7 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	if err := errors.Join(tokErr, err, hashErr); err != nil {
 		return err
 	}
-	m.info.Family, m.info.Layers, m.info.Hidden, m.info.Heads = a.family, len(a.specs), a.hidden, a.heads
+	m.info.Family, m.info.Layers, m.info.Hidden, m.info.Heads, m.info.Inner = a.family, len(a.specs), a.hidden, a.heads, a.intermediate
 	m.info.Vocab, m.info.Parameters = a.vocab, m.stack.parameters
 	if m.stack.head != nil {
 		m.info.Labels = m.stack.head.labels

@@ -45,7 +45,7 @@ func newBenchEncodeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "encode", Short: "Measure the encoder: kernels beside the processor's ceiling, tokens/s, latency of a query",
 		Long: `Kernels run on one core, each between two runs of a loop of multiply-adds in registers, which is the ceiling; the figure is the
-median of the quarter of these turns with the fastest loops, in which others left the core alone. gonum's product runs after them, on
+median of the tenth of these turns with the fastest loops, in which others left the core alone. gonum's product runs after them, on
 threads of its own. Texts are random tokens of the checkpoint; their figures are the best of several short runs.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
@@ -75,7 +75,7 @@ threads of its own. Texts are random tokens of the checkpoint; their figures are
 		info := m.Info()
 		fig := &encodeFigures{Precision: info.Precision.String(), Threads: threads, Layers: info.Layers, Hidden: info.Hidden}
 		if only == "" || only == "kernels" {
-			k := bench.MeasureKernels(info.Hidden, 4*info.Hidden, []int{1, 8, 64, 256}, time.Second)
+			k := bench.MeasureKernels(info.Hidden, info.Inner, []int{1, 8, 64, 256}, time.Second)
 			fig.Kernels = &k
 		}
 		if only == "" || only == "rates" {

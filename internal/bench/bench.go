@@ -84,12 +84,12 @@ func (c *contest) take() {
 	c.turns = append(c.turns, t)
 }
 
-// result is the median turn of those in which the processor was at its fastest, which is the quarter with the fastest loops: in the others
-// somebody else had a part of the core. peak is the ceiling of that quarter.
+// result is the median turn of those in which the processor was at its fastest, which is the tenth with the fastest loops: in the others
+// somebody else had a part of the core. peak is the ceiling of the fastest.
 func (c *contest) result() (r Rate, peak float64) {
 	t := slices.Clone(c.turns)
 	slices.SortFunc(t, func(a, b turn) int { return cmp.Compare(b.ceiling, a.ceiling) })
-	t = t[:(len(t)+3)/4]
+	t = t[:(len(t)+9)/10]
 	peak = t[0].ceiling
 	r.Backend = c.backend.String()
 	slices.SortFunc(t, func(a, b turn) int { return cmp.Compare(a.rate, b.rate) })

@@ -22,10 +22,10 @@ func tileShape() shape {
 // others load.
 var wide = shape{6, 2 * panelWidth}
 
-// choose returns the shape for the next tiles of rows rows, of which cols columns are left. With once, rows that fit into one tile of the
-// narrow shape but not of the wide one go through it, because large weights pass the core just once then.
-func choose(narrow shape, once bool, rows, cols int) shape {
-	if narrow.cols < panelWidth || cols < wide.cols || once && rows > wide.rows && rows <= narrow.rows {
+// choose returns the shape for the next tiles of rows rows, of which cols columns are left. Rows that fit into one tile of the narrow shape
+// go through it: their time is that of the weights, which pass once then, and one panel is fetched ahead better than two.
+func choose(narrow shape, rows, cols int) shape {
+	if narrow.cols < panelWidth || cols < wide.cols || rows <= narrow.rows {
 		return narrow
 	}
 	return wide
@@ -105,13 +105,13 @@ func after(start uintptr, p, panels, size int, then Packed) uintptr {
 
 // tiles passes each panel of weights in the columns [from, to), or two at a time, over all rows, in tiles of nearly equal height: it calls
 // tile for the rows r..r+n and the columns col..col+cols of each, whose shape is at most s. size is that of a panel in bytes, start the
-// address of the first. See choose for narrow and once.
-func tiles(narrow shape, once bool, rows, from, to int, start uintptr, steps int, then Packed, tile func(s shape, r, n, col, cols int, p prefetch)) {
+// address of the first.
+func tiles(narrow shape, rows, from, to int, start uintptr, steps int, then Packed, tile func(s shape, r, n, col, cols int, p prefetch)) {
 	size, panels := steps*panelBytes, (to+panelWidth-1)/panelWidth
 	part, parts := 0, 0
 	var following uintptr
 	for col := from; col < to; {
-		s := choose(narrow, once, rows, to-col)
+		s := choose(narrow, rows, to-col)
 		cols := min(s.cols, to-col)
 		count := (rows + s.rows - 1) / s.rows
 		if col%panelWidth == 0 {
@@ -130,7 +130,7 @@ func tiles(narrow shape, once bool, rows, from, to int, start uintptr, steps int
 
 // mulBlock multiplies all rows with the columns [from, to).
 func (m *Matrix) mulBlock(dst, x []float32, rows, from, to int, e Epilogue) {
-	tiles(tileShape(), true, rows, from, to, m.start(), m.in, e.Then, func(s shape, r, n, col, cols int, p prefetch) {
+	tiles(tileShape(), rows, from, to, m.start(), m.in, e.Then, func(s shape, r, n, col, cols int, p prefetch) {
 		at := r*m.out + col
 		switch {
 		case e.Act == Identity && e.Residual != nil:

@@ -92,7 +92,7 @@ func (m *MatrixInt8) mulBlock(dst []float32, q *rowsInt8, rows, from, to int, e 
 	if active < AVX512VNNI {
 		narrow = shape{4, 16}
 	}
-	tiles(narrow, false, rows, from, to, m.start(), m.groups, e.Then, func(s shape, r, n, col, cols int, p prefetch) {
+	tiles(narrow, rows, from, to, m.start(), m.groups, e.Then, func(s shape, r, n, col, cols int, p prefetch) {
 		at := r*m.out + col
 		switch {
 		case e.Act == Identity && e.Residual != nil:
