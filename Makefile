@@ -31,8 +31,8 @@ lint:
 	$(GO) test ./internal/lint
 	if command -v golangci-lint >/dev/null; then golangci-lint run; fi
 
-# Writes docs/benchmarks.md. With ONNX="CHECKPOINT TEXTS.jsonl CACHE" it runs ONNX Runtime too, which needs node (internal/bench/onnx.sh); with
-# SETS=DIR, a folder of evaluation sets, it also measures what int8 costs.
+# Writes docs/benchmarks.md in about ten minutes. With ONNX="CHECKPOINT TEXTS.jsonl CACHE" it measures that checkpoint too, and ONNX Runtime, which
+# needs node (internal/bench/onnx.sh); SETS="DIR..." and PASSAGES=N: see internal/bench/report.sh. internal/bench/byhand.md ends the page.
 bench: build
 	internal/bench/report.sh bin/searchd $(ONNX) >docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md

@@ -44,9 +44,9 @@ func newBenchEncodeCommand() *cobra.Command {
 	var only string
 	cmd := &cobra.Command{
 		Use: "encode", Short: "Measure the encoder: kernels beside the processor's ceiling, tokens/s, latency of a query",
-		Long: `Kernels run on one core, each between two runs of a loop of multiply-adds in registers, which is the ceiling; the figure is the
-median of the tenth of these turns with the fastest loops, in which others left the core alone. gonum's product runs after them, on
-threads of its own. Texts are random tokens of the checkpoint; their figures are the best of several short runs.`,
+		Long: `Kernels run on one core, each between two runs of a loop of multiply-adds in registers, which is the ceiling. Before and after them
+an inner product in the first-level cache says how much of the core others have; the figure is the median of the turns with the
+fastest of these, a tenth of all. gonum's product runs at the end, on threads of its own. Texts are random tokens of the checkpoint; their figures are the best of several short runs.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
 	f.add(cmd)

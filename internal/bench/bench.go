@@ -48,22 +48,22 @@ const slice = 500 * time.Microsecond
 // work is what is measured; it returns the number of operations that it did.
 type work func() float64
 
-// rate repeats w for one slice and returns operations a second. The clock is read seldom, because on Linux reading it enters the kernel.
-func (w work) rate(clock func() time.Duration) float64 {
+// rate repeats w for the given time and returns operations a second. The clock is read seldom, because on Linux reading it enters the kernel.
+func (w work) rate(enough time.Duration, clock func() time.Duration) float64 {
 	began, took, done := clock(), time.Duration(0), 0.0
-	for calls := 1; took < slice; {
+	for calls := 1; took < enough; {
 		for range calls {
 			done += w()
 		}
-		if took = clock() - began; took < slice/16 {
+		if took = clock() - began; took < enough/16 {
 			calls *= 2
 		}
 	}
 	return done / took.Seconds()
 }
 
-// turn is a slice of a kernel between two slices of the loop that is its ceiling.
-type turn struct{ rate, ceiling float64 }
+// turn is a slice of a kernel between two slices of the loop that is its ceiling, and what the probe found before and after them.
+type turn struct{ rate, ceiling, probe float64 }
 
 // contest is a kernel and the loop that is its ceiling, on one back end.
 type contest struct {
@@ -72,31 +72,51 @@ type contest struct {
 	turns           []turn
 }
 
-// take adds a turn. The ceiling is the slower one of the two slices around the kernel's, so that a turn in which the processor became slower
-// or faster does not look like one at full speed.
-func (c *contest) take() {
+// probe is an inner product in the first-level cache. It loads two vectors for each multiply-add, so of all work it becomes slowest when
+// somebody else has the core's other thread, where a loop in registers hardly does.
+var probe = func() work {
+	x := make([]float32, 2048)
+	return func() float64 { simd.Dot(x, x); return 2 * float64(len(x)) }
+}()
+
+// take adds a turn and returns what the probe found. The ceiling is the faster one of the two slices around the kernel's.
+func (c *contest) take() float64 {
 	if err := simd.Use(c.backend); err != nil {
 		panic(err)
 	}
-	before := c.ceiling.rate(threadTime)
-	t := turn{rate: c.kernel.rate(threadTime)}
-	t.ceiling = min(before, c.ceiling.rate(threadTime))
+	quiet := probe.rate(slice/5, threadTime)
+	before := c.ceiling.rate(slice, threadTime)
+	t := turn{rate: c.kernel.rate(slice, threadTime)}
+	t.ceiling = max(before, c.ceiling.rate(slice, threadTime))
+	t.probe = min(quiet, probe.rate(slice/5, threadTime))
 	c.turns = append(c.turns, t)
+	return t.probe
 }
 
-// result is the median turn of those in which the processor was at its fastest, which is the tenth with the fastest loops: in the others
-// somebody else had a part of the core. peak is the ceiling of the fastest.
+// quiet is how many turns had a probe that was nearly as fast as the given one.
+func (c *contest) quiet(quickest float64) (n int) {
+	for _, t := range c.turns {
+		if t.probe >= 0.9*quickest {
+			n++
+		}
+	}
+	return n
+}
+
+// result is the median turn of the tenth in which the probe was fastest, but of at most 15: in the others somebody else had a part of the
+// core. peak is the median ceiling of these turns.
 func (c *contest) result() (r Rate, peak float64) {
 	t := slices.Clone(c.turns)
-	slices.SortFunc(t, func(a, b turn) int { return cmp.Compare(b.ceiling, a.ceiling) })
-	t = t[:(len(t)+9)/10]
-	peak = t[0].ceiling
-	r.Backend = c.backend.String()
-	slices.SortFunc(t, func(a, b turn) int { return cmp.Compare(a.rate, b.rate) })
-	r.Gops = t[len(t)/2].rate / 1e9
+	slices.SortFunc(t, func(a, b turn) int { return cmp.Compare(b.probe, a.probe) })
+	t = t[:min(15, (len(t)+9)/10)]
+	median := func(of func(turn) float64) float64 {
+		slices.SortFunc(t, func(a, b turn) int { return cmp.Compare(of(a), of(b)) })
+		return of(t[len(t)/2])
+	}
+	peak = median(func(t turn) float64 { return t.ceiling })
+	r = Rate{Backend: c.backend.String(), Gops: median(func(t turn) float64 { return t.rate }) / 1e9}
 	if peak > 0 {
-		slices.SortFunc(t, func(a, b turn) int { return cmp.Compare(a.rate/a.ceiling, b.rate/b.ceiling) })
-		r.Share = t[len(t)/2].rate / t[len(t)/2].ceiling
+		r.Share = median(func(t turn) float64 { return t.rate / t.ceiling })
 	}
 	return r, peak / 1e9
 }
@@ -114,8 +134,9 @@ func bytesBackends() []simd.Backend {
 	return []simd.Backend{simd.AVX512VNNI, simd.AMX}
 }
 
-// MeasureKernels multiplies at the shapes of an encoder of the given hidden and intermediate size, each for the given time. It must not run
-// beside other users of package simd, whose back end it changes and puts back.
+// MeasureKernels multiplies at the shapes of an encoder of the given hidden and intermediate size, each for the given time, or for up to four
+// times as long where the machine leaves no quiet turns. It must not run beside other users of package simd, whose back end it changes and
+// puts back.
 func MeasureKernels(hidden, intermediate int, rows []int, each time.Duration) Kernels {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -123,6 +144,8 @@ func MeasureKernels(hidden, intermediate int, rows []int, each time.Duration) Ke
 	defer simd.Use(active)
 	r := rand.New(rand.NewPCG(1, 2))
 	k := Kernels{Backend: active.String(), Bytes: make([]float64, len(backends))}
+	const enoughTurns = 8
+	var quickest float64 // of all probes
 	for _, s := range [][2]int{{hidden, 3 * hidden}, {hidden, hidden}, {hidden, intermediate}, {intermediate, hidden}} {
 		in, out := s[0], s[1]
 		w := random(r, in*out)
@@ -136,9 +159,14 @@ func MeasureKernels(hidden, intermediate int, rows []int, each time.Duration) Ke
 				contests = append(contests, &contest{backend: b, ceiling: simd.CeilingBytes,
 					kernel: func() float64 { packedBytes.Mul(dst, x, n, e); return operations }})
 			}
-			for began := wallTime(); len(contests[0].turns) == 0 || wallTime()-began < each; {
+			for began := wallTime(); ; {
+				quiet := each > 0
 				for _, c := range contests {
-					c.take()
+					quickest = max(quickest, c.take())
+					quiet = quiet && c.quiet(quickest) >= enoughTurns
+				}
+				if took := wallTime() - began; took >= 4*each || took >= each && quiet {
+					break
 				}
 			}
 			p := Product{Rows: n, In: in, Out: out, Gonum: gonum(dst, x, w, n, in, out) / 1e9}
@@ -166,7 +194,7 @@ func gonum(dst, x, w []float32, n, in, out int) (best float64) {
 		return 2 * float64(n*in*out)
 	})
 	for range 3 {
-		best = max(best, multiply.rate(wallTime))
+		best = max(best, multiply.rate(slice, wallTime))
 	}
 	return best
 }

@@ -33,20 +33,20 @@ func TestMeasureKernels(t *testing.T) {
 	}
 }
 
-// TestResult has turns in which the processor was slow for everybody, for the kernel alone, and fast.
+// TestResult has turns in which somebody else slowed the probe and the kernel, and in one kind the loop too; and a few without.
 func TestResult(t *testing.T) {
 	c := &contest{backend: simd.Go}
 	for range 3 {
 		for range 4 {
-			c.turns = append(c.turns, turn{40e9, 50e9}, turn{10e9, 50e9})
+			c.turns = append(c.turns, turn{40e9, 50e9, 10e9}, turn{50e9, 100e9, 20e9})
 		}
-		c.turns = append(c.turns, turn{80e9, 100e9}, turn{49e9, 50e9})
+		c.turns = append(c.turns, turn{80e9, 100e9, 60e9}, turn{90e9, 100e9, 59e9})
 	}
 	r, peak := c.result()
 	if r.Gops != 80 || r.Share != 0.8 || peak != 100 || r.Backend != "go" {
 		t.Errorf("result = %+v, %v, want 80 Gop/s, 0.8 of 100", r, peak)
 	}
-	c.turns = []turn{{30e9, 0}}
+	c.turns = []turn{{30e9, 0, 1}}
 	if r, peak := c.result(); r.Gops != 30 || r.Share != 0 || peak != 0 {
 		t.Errorf("without a ceiling result = %+v, %v, want 30 Gop/s and no share", r, peak)
 	}
@@ -55,7 +55,7 @@ func TestResult(t *testing.T) {
 func TestRateCountsEveryCall(t *testing.T) {
 	calls := 0
 	clock := func() time.Duration { return time.Duration(calls) * 7 * time.Microsecond }
-	got := work(func() float64 { calls++; return 3 }).rate(clock)
+	got := work(func() float64 { calls++; return 3 }).rate(slice, clock)
 	if want := 3 / 7e-6; got < want*0.999 || got > want*1.001 {
 		t.Errorf("rate = %v for 3 operations in 7 µs, want %v", got, want)
 	}

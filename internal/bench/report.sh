@@ -1,12 +1,12 @@
 #!/bin/sh
-# Prints docs/benchmarks.md.
-# usage: report.sh SEARCHD [CHECKPOINT TEXTS.jsonl CACHE]; with the last three also ONNX Runtime is measured, see onnx.sh.
-# SETS=DIR, a folder of evaluation sets in the BEIR layout, adds what int8 costs in quality.
+# Prints docs/benchmarks.md, in about ten minutes on a quiet machine.
+# usage: report.sh SEARCHD [CHECKPOINT TEXTS.jsonl CACHE]; with the last three that checkpoint is measured too, and ONNX Runtime, see onnx.sh.
+# SETS="DIR...", folders of evaluation sets in the BEIR layout, adds what int8 costs in quality; PASSAGES=N says how many the section on memory
+# encodes. What takes longer or needs other programs is in byhand.md, which ends the page.
 set -eu
 searchd=$1
 here=$(cd "$(dirname "$0")" && pwd)
-model=${2:-embedded}
-passages=${PASSAGES:-100000}
+passages=${PASSAGES:-10000}
 
 # texts N prints N made-up lines for searchd embed.
 texts() {
@@ -26,66 +26,77 @@ peak() {
   { /usr/bin/time -f 'peak %M' "$searchd" "$@" >/dev/null; } 2>&1 | sed -n 's/^peak //p'
 }
 
-cat <<EOF
+# encoder MODEL prints the section of one checkpoint: kernels of the best back end and of AVX2, then the whole encoder in both precisions.
+encoder() {
+  name=$(basename "$1")
+  printf '\n## Encoder: %s\n\n`searchd bench encode --model %s`\n\n' "$name" "$name"
+  kernels=$("$searchd" bench encode --model "$1" --only kernels)
+  printf '%s\n' "$kernels"
+  case $kernels in
+  "Back end avx512"* | "Back end amx"*)
+    printf '\n`SIMD=avx2 searchd bench encode --model %s --only kernels`\n\n' "$name"
+    SIMD=avx2 "$searchd" bench encode --model "$1" --only kernels
+    ;;
+  esac
+  for precision in f32 int8; do
+    printf '\n`--precision %s`: ' $precision
+    "$searchd" bench encode --model "$1" --precision $precision --only rates
+    "$searchd" bench encode --model "$1" --precision $precision --only query
+  done
+}
+
+cat <<EOT
 # Benchmarks
 
 Written by \`make bench\` on $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(getconf _NPROCESSORS_ONLN) cores. Everything that is
 compared ran in turns in one run; read the ratios, not the rates, which others on the machine take their share of. Load average at the start:
 $(cut -d' ' -f1 /proc/loadavg).
 
-## Encoder
-
-\`searchd bench encode --model $(basename "$model")\`
-
-EOF
-"$searchd" bench encode --model "$model"
-cat <<EOF
-
-\`searchd bench encode --model $(basename "$model") --precision int8\`, without the kernels
-
-EOF
-"$searchd" bench encode --model "$model" --precision int8 --only rates
-"$searchd" bench encode --model "$model" --precision int8 --only query
+A kernel's share of the ceiling is that of the turns in which the core was least disturbed: see \`searchd bench encode --help\`. The ceiling of VNNI is that of
+VPDPBUSD in registers; the tiles of AMX are held against their own, several times as high, and against VNNI's.
+EOT
+encoder embedded
 if [ $# -ge 4 ]; then
-  cat <<EOF
+  encoder "$2"
+  cat <<EOT
 
 ## ONNX Runtime
 
 \`internal/bench/onnx.sh searchd $(basename "$2") $(basename "$3") CACHE\`: onnxruntime-node in float32, batches of 32 sorted by length, two
-threads each. How many times faster searchd is, with its own precision; the middle one of three rounds.
+threads each, $(wc -l <"$3") texts. How many times faster searchd is, with its own precision; the middle one of three rounds.
 
 | searchd | all texts | one short query |
 |---|---|---|
-EOF
+EOT
   "$here/onnx.sh" "$@"
 fi
 if /usr/bin/time -f %M true >/dev/null 2>&1; then
-  cat <<EOF
+  cat <<EOT
 
 ## Memory
 
-Peak resident size of \`searchd embed --format f32\` over $passages texts of about 60 tokens, beside that for one short text, which is mostly weights
-and tables:
+Peak resident size of \`searchd embed --format f32\` with the embedded checkpoint over $passages texts of about 60 tokens, beside that for one short text,
+which is mostly weights and tables:
 
 | precision | one text | $passages texts | more |
 |---|---|---|---|
-EOF
+EOT
   for precision in f32 int8; do
-    one=$(texts 1 | peak embed --model "$model" --precision $precision --format f32)
-    many=$(texts "$passages" | peak embed --model "$model" --precision $precision --format f32)
+    one=$(texts 1 | peak embed --precision $precision --format f32)
+    many=$(texts "$passages" | peak embed --precision $precision --format f32)
     printf '| %s | %d MB | %d MB | %d MB |\n' $precision $((one / 1024)) $((many / 1024)) $(((many - one) / 1024))
   done
 fi
 if [ -n "${SETS:-}" ]; then
-  cat <<EOF
+  cat <<EOT
 
 ## Quality of int8
 
-\`searchd bench int8 --model $(basename "$model") $(basename "$SETS")\`: the smallest cosine of the vectors of a text in both precisions, over all documents and
+\`searchd bench int8\` with the embedded checkpoint: the smallest cosine of the vectors of a text in both precisions, over all documents and
 queries, and nDCG@10 by exact search.
 
-EOF
-  "$searchd" bench int8 --model "$model" "$SETS"
+EOT
+  "$searchd" bench int8 $SETS
 fi
 echo
 cat "$here/byhand.md"
