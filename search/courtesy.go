@@ -13,8 +13,8 @@ import (
 // The rules:
 //  1. While nobody searches, bulk work runs in large parts, one after another, on all cores.
 //  2. While somebody searches, it runs in small parts, of about one passage, so that a query does not wait long for a core, and after each
-//     it pauses for as long as somebody searches, at most bulkPause times as long as the part took. So bulk work lives in the gaps between
-//     searches, and where there are none it still has a tenth of the machine.
+//     it pauses: bulkRest times as long as the part took, so that most searches meet none, and on for as long as somebody searches, at most
+//     bulkPause times as long. So bulk work has a quarter of the machine in the gaps between searches, and a tenth where there are none.
 type courtesy struct {
 	searches atomic.Int64 // under way
 	last     atomic.Int64 // Unix nanoseconds of the end of the last one
@@ -25,6 +25,7 @@ const (
 	bulkPart      = 2048
 	bulkPartShort = 64
 	bulkPause     = 9
+	bulkRest      = 3
 	bulkLongest   = 2 * time.Second
 	bulkMemory    = 2 * time.Second // so long after a search the next is expected: a large part would keep it waiting
 	bulkLook      = time.Millisecond
@@ -46,8 +47,12 @@ func (c *courtesy) wanted() bool {
 
 // pause gives way after a part of bulk work that took so long.
 func (c *courtesy) pause(ctx context.Context, took time.Duration) error {
-	until := time.Now().Add(min(bulkPause*took, bulkLongest))
-	for c.searches.Load() > 0 && time.Now().Before(until) {
+	began := time.Now()
+	most, least := min(bulkPause*took, bulkLongest), min(bulkRest*took, bulkLongest)
+	for {
+		if d := time.Since(began); d >= most || c.searches.Load() == 0 && (d >= least || !c.wanted()) {
+			break
+		}
 		t := time.NewTimer(bulkLook)
 		select {
 		case <-t.C:
