@@ -185,9 +185,13 @@ func sound(t *testing.T, b *Backend) {
 
 // TestRebuildWhileServing loses both indexes, and wants exact answers, writes and, in the end, whole indexes.
 func TestRebuildWhileServing(t *testing.T) {
+	documents := 2500
+	if testing.Short() {
+		documents = 1200
+	}
 	for _, quantize := range []string{backend.QuantizeNone, backend.QuantizeInt8} {
 		t.Run(quantize, func(t *testing.T) {
-			l := newLibrary(t, quantize, 2500)
+			l := newLibrary(t, quantize, documents)
 			l.lose(t, graphFile, wordsFolder)
 			var told notices
 			b, err := Open(l.dir, Options{RebuildFrom: 1000, Notice: told.tell})
