@@ -55,7 +55,7 @@ func (g *Graph) EfFor(k int) int {
 
 // Calibrate finds the beam widths that reach Options.TargetRecall on the graph as it is, with the given number of
 // goroutines; 0 or less: GOMAXPROCS. It is done whenever the graph has doubled: by AddBatch itself where that is what has
-// doubled it, else in the background. It costs about as much as six hundred scans, and nothing where Options.EfSearch is
+// doubled it, else in the background. It costs about as much as four hundred scans, and nothing where Options.EfSearch is
 // set.
 func (g *Graph) Calibrate(ctx context.Context, workers int) error {
 	g.ef.mu.Lock()
@@ -70,18 +70,15 @@ func (g *Graph) Calibrate(ctx context.Context, workers int) error {
 	if err != nil {
 		return err
 	}
-	var widths [len(calibrationK)]int
-	for i, k := range calibrationK {
-		if widths[i], err = g.widthFor(ctx, workers, c, stored, k); err != nil {
-			return err
-		}
-	}
-	narrow, err := g.widthFor(ctx, workers, c, blends, calibrationK[0])
-	if err != nil {
+	near, far, wide := 0, 0, 0
+	if near, wide, err = g.widthsFor(ctx, workers, c, stored, calibrationK[1]); err != nil {
 		return err
 	}
-	narrow = min(max(narrow, widths[0]), farFactor*widths[0])
-	g.ef.widths.Store(uint32(narrow) | uint32(widths[1])<<16)
+	if far, _, err = g.widthsFor(ctx, workers, c, blends, calibrationK[0]); err != nil {
+		return err
+	}
+	narrow := min(max(near, far), farFactor*near)
+	g.ef.widths.Store(uint32(narrow) | uint32(wide)<<16)
 	g.ef.nodes.Store(limit)
 	return nil
 }
@@ -122,18 +119,25 @@ func (g *Graph) blends(ctx context.Context, c *core, sample []question) ([]quest
 	return out, nil
 }
 
-// widthFor returns the least beam width with which the questions reach Options.TargetRecall for k results, or the largest
-// there is.
-func (g *Graph) widthFor(ctx context.Context, workers int, c *core, questions []question, k int) (int, error) {
+// widthsFor returns the least beam widths with which the questions reach Options.TargetRecall, for calibrationK[0] results and
+// for k, which is that or more, or the largest there is. One scan serves both.
+func (g *Graph) widthsFor(ctx context.Context, workers int, c *core, questions []question, k int) (narrow, wide int, err error) {
 	truth, err := g.truth(ctx, workers, c, questions, k)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	at, err := firstEnough(calibrationWidths, func(ef int) (bool, error) {
-		recall, err := g.sampleRecall(ctx, workers, c, questions, truth, k, ef)
-		return recall >= g.o.TargetRecall, err
-	})
-	return max(k, calibrationWidths[min(at, len(calibrationWidths)-1)]), err
+	width := func(k int) (int, error) {
+		at, err := firstEnough(calibrationWidths, func(ef int) (bool, error) {
+			recall, err := g.sampleRecall(ctx, workers, c, questions, truth, k, ef)
+			return recall >= g.o.TargetRecall, err
+		})
+		return max(k, calibrationWidths[min(at, len(calibrationWidths)-1)]), err
+	}
+	if narrow, err = width(calibrationK[0]); err != nil || k == calibrationK[0] {
+		return narrow, narrow, err
+	}
+	wide, err = width(k)
+	return narrow, wide, err
 }
 
 // pose sets s.vec to the vector of a question and reports whether there is one.
