@@ -10,7 +10,6 @@ import (
 
 	"searchd/access"
 	"searchd/api"
-	"searchd/api/apitest"
 	"searchd/search"
 )
 
@@ -21,14 +20,7 @@ func TestBackupOfAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	ring, err := access.Open(&apitest.Vault{}, access.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, root, err := ring.Create(t.Context(), access.Spec{Name: "root", Scopes: access.All})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ring, root := rootKey(t)
 	_, reader, err := ring.Create(t.Context(), access.Spec{Name: "reader", Scopes: access.Search})
 	if err != nil {
 		t.Fatal(err)

@@ -45,15 +45,21 @@ func TestKeysOfAFolder(t *testing.T) {
 	testKeys(t, "--data", dir)
 }
 
-func TestKeysOfAServer(t *testing.T) {
+// rootKey returns an empty keyring and a key of it that may do everything.
+func rootKey(t *testing.T) (ring *access.Keyring, root string) {
+	t.Helper()
 	ring, err := access.Open(&apitest.Vault{}, access.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, root, err := ring.Create(t.Context(), access.Spec{Name: "root", Scopes: access.All})
-	if err != nil {
+	if _, root, err = ring.Create(t.Context(), access.Spec{Name: "root", Scopes: access.All}); err != nil {
 		t.Fatal(err)
 	}
+	return ring, root
+}
+
+func TestKeysOfAServer(t *testing.T) {
+	ring, root := rootKey(t)
 	s, err := api.New(api.Options{Engine: &apitest.Engine{}, Logger: slog.New(slog.DiscardHandler), Keys: ring})
 	if err != nil {
 		t.Fatal(err)
