@@ -17,7 +17,7 @@ func TestOpenEmbedded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Name != Embedded || c.Dim() != 256 || c.MaxSeqLength() != 256 {
+		if c.Name != Embedded || c.Dim() != 384 || c.MaxSeqLength() != 256 {
 			t.Errorf("Open(%q) = %s, %d dimensions, %d tokens", name, c.Name, c.Dim(), c.MaxSeqLength())
 		}
 		if c.Calibration == DefaultCalibration {

@@ -12,8 +12,8 @@ WEIGHTS = {
     "docs_cpp/heading-paragraph": 5, "docs_powershell/heading-paragraph": 3, "docs_peps/heading-paragraph": 4,
     "docs_owasp/heading-paragraph": 2, "tldr/command": 2, "tldr/term-def": 1, "factbook/heading-paragraph": 1,
     "medquad/question-answer": 7, "opentriviaqa/question-answer": 4, "squad_part/question-answer": 7,
-    "wordnet/term-def": 4, "wordnet/def-example": 2, "wordnet/hypernym-gloss": 1, "wordnet/synonym": 1,
-    "wordset/term-def": 2, "wordset/def-example": 1, "simpledict/term-def": 1, "simpledict/def-example": 0.5,
+    "wordnet/term-def": 8, "wordnet/def-example": 4, "wordnet/hypernym-gloss": 2, "wordnet/synonym": 2,
+    "wordset/term-def": 4, "wordset/def-example": 2, "simpledict/term-def": 2, "simpledict/def-example": 1,
     "wiki_split/paraphrase": 4, "bible_parallel/paraphrase": 2, "graded-stsb_train/sts": 1.5,
 }
 CROPPED = {"simplewiki": 40, "enwiki_part": 12, "arxiv": 18, "scitldr": 3, "docs_cpp": 6, "docs_powershell": 3, "docs_peps": 4,

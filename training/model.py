@@ -15,7 +15,7 @@ import torch.nn.functional as F
 
 from wordpiece import CLS, SEP
 
-VOCAB, HIDDEN, LAYERS, HEADS, INTER, POSITIONS = 28_000, 384, 3, 6, 768, 512
+VOCAB, HIDDEN, LAYERS, HEADS, INTER, POSITIONS = 28_000, 384, 3, 6, 512, 512
 EPS = 1e-12
 SINK = 16
 

@@ -55,7 +55,7 @@ func TestBadInput(t *testing.T) {
 		{"no data folder", []string{"searchd", "query", "--data", filepath.Join(dir, "none"), "milk"}, 2, []string{"none", "ingest"}},
 		{"unreadable checkpoint", []string{"searchd", "embed", "--model", broken}, 2, []string{"broken-model", "config.json", "hidden_size", "-5"}},
 		{"no checkpoint", []string{"searchd", "embed", "--model", filepath.Join(dir, "nothing")}, 2, []string{"checkpoint not found", "nothing"}},
-		{"wrong dimension", []string{"searchd", "embed", "--dimensions", "100000"}, 2, []string{"dimension", "100000", "256"}},
+		{"wrong dimension", []string{"searchd", "embed", "--dimensions", "100000"}, 2, []string{"dimension", "100000", "384"}},
 		{"wrong pooling", []string{"searchd", "embed", "--pooling", "median"}, 2, []string{"pooling", "median"}},
 		{"damaged store", []string{"searchd", "check", "--data", filepath.Dir(file("damaged/searchd.db", strings.Repeat("x", 100000)))}, 2, []string{"searchd.db", "damaged"}},
 	} {
