@@ -34,7 +34,7 @@ func TestPageInside(t *testing.T) {
 	p.until(t, "document.querySelector('#results .why .nearness .facts') !== null")
 	shown := eval[string](t, p, "document.querySelector('#results .why .legs .meaning + dd .facts').textContent")
 	p.key(t, "i")
-	p.until(t, "location.search.includes('view=inside') && document.querySelectorAll('.line').length === 6 && document.querySelectorAll('.head').length === 24")
+	p.until(t, "location.search.includes('view=inside') && document.querySelectorAll('.line').length === 6 && document.querySelectorAll('.head').length === 18")
 
 	t.Run("the shares sum to the cosine of the hit", func(t *testing.T) {
 		cosine := eval[string](t, p, "document.querySelector('#insideCosine').textContent")
@@ -65,7 +65,7 @@ func TestPageInside(t *testing.T) {
 		p.do(t, chromedp.Focus(chromedp.CSS(".heat")), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
 		p.until(t, "document.querySelector('.says strong')?.textContent.startsWith('[CLS] → how 0.')")
 		p.js(t, "document.querySelector('input[name=side][value=text]').click()")
-		p.until(t, "document.querySelectorAll('.head').length === 24 && !document.querySelector('.says strong')")
+		p.until(t, "document.querySelectorAll('.head').length === 18 && !document.querySelector('.says strong')")
 	})
 	p.looks(t, "inside")
 	t.Run("a text of one's own", func(t *testing.T) {
