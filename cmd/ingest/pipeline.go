@@ -84,6 +84,9 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 	reading, stop := context.WithCancelCause(putting)
 	defer stop(nil)
 	failed := func(err error) {
+		if err != nil && reading.Err() != nil {
+			err = context.Cause(reading) // a reader that is interrupted may say no more than that it was
+		}
 		if errors.Is(err, errStop) {
 			stop(err)
 		} else if err != nil {
