@@ -203,7 +203,7 @@ func TestFieldsForms(t *testing.T) {
 	}
 }
 
-// TestFieldWeightsMultiply compares a weight of a query with the same weight of a mapping.
+// TestFieldWeightsMultiply compares a weight of a query with the same weight of a mapping, and what a title weighs by itself.
 func TestFieldWeightsMultiply(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	score := func(collection string, f search.Fields) float64 {
@@ -213,7 +213,7 @@ func TestFieldWeightsMultiply(t *testing.T) {
 		}
 		return r.Hits[0].Score
 	}
-	for name, w := range map[string]float64{"two": 2, "six": 6} {
+	for name, w := range map[string]float64{"unsaid": 0, "two": 2, "six": 6} {
 		s := search.Settings{Fields: map[string]search.FieldSettings{"title": {Type: "text", Weight: w}}}
 		if _, err := e.CreateCollection(t.Context(), name, s); err != nil {
 			t.Fatal(err)
@@ -225,5 +225,8 @@ func TestFieldWeightsMultiply(t *testing.T) {
 	}
 	if a, b := score("two", search.Fields{"title^3", "body"}), score("six", nil); a != b {
 		t.Errorf("weight 3 on top of 2 scores %v, weight 6 %v", a, b)
+	}
+	if a, b, c := score("unsaid", nil), score("two", nil), score("unsaid", search.Fields{"title", "body"}); a != b || c != b {
+		t.Errorf("a title scores %v, and %v where the query names it; with weight 2 %v", a, c, b)
 	}
 }

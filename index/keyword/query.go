@@ -64,8 +64,8 @@ type FieldWeight struct {
 // Query is what to search for. Text is plain text: no character in it has a meaning of its own.
 type Query struct {
 	Text     string
-	Fields   []FieldWeight      // none: every text field, each with its weight in Weights
-	Weights  map[string]float64 // of fields where Fields is empty; a field that is missing has 1
+	Fields   []FieldWeight              // none: every text field, each with its Weight
+	Weight   func(field string) float64 // of a field where Fields is empty; nil: 1
 	Operator Operator
 }
 
@@ -123,9 +123,9 @@ func planFields(v *view, q Query) ([]FieldWeight, error) {
 	var out []FieldWeight
 	if len(fields) == 0 {
 		for _, name := range v.fields {
-			w, ok := q.Weights[name]
-			if !ok {
-				w = 1
+			w := 1.0
+			if q.Weight != nil {
+				w = q.Weight(name)
 			}
 			if !(w > 0 && w <= maxWeight) {
 				return nil, fmt.Errorf("%w: weight of field %q is %v, must be above 0 and at most %d", ErrQuery, name, w, maxWeight)

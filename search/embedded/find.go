@@ -21,18 +21,12 @@ func bitmaps(s backend.Selection) (documents, slots *roaring.Bitmap) {
 
 // query is a keyword query as the index takes it.
 func (c *collection) query(q backend.Words) keyword.Query {
-	k := keyword.Query{Text: q.Text}
+	k := keyword.Query{Text: q.Text, Weight: c.config.Mapping.Weight}
 	if q.And {
 		k.Operator = keyword.And
 	}
-	if len(q.Fields) == 0 {
-		k.Weights = c.config.Mapping.Weights()
-	}
 	for _, f := range q.Fields { // on top of the mapping's weight
-		if w := c.config.Mapping[f.Name].Weight; w > 0 {
-			f.Weight *= w
-		}
-		k.Fields = append(k.Fields, keyword.FieldWeight{Name: f.Name, Weight: f.Weight})
+		k.Fields = append(k.Fields, keyword.FieldWeight{Name: f.Name, Weight: f.Weight * c.config.Mapping.Weight(f.Name)})
 	}
 	return k
 }

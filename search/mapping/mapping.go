@@ -35,7 +35,7 @@ const (
 // Field is the setting of one field.
 type Field struct {
 	Type   Type    `json:"type"`
-	Weight float64 `json:"weight,omitempty"` // of the keyword leg; 0 means 1
+	Weight float64 `json:"weight,omitempty"` // of the keyword leg; 0 means [TitleWeight] for a title, 1 for other fields
 }
 
 // Mapping is a collection's; fields without an entry are dynamic. The nil Mapping is all dynamic:
@@ -50,6 +50,9 @@ var wellKnown = []string{
 
 // titles is how many of wellKnown stand for a document's title.
 const titles = 5
+
+// TitleWeight is what a word of a title counts in the keyword leg where the mapping does not say: so many times one of the text.
+const TitleWeight = 2
 
 // TextField is one searched field of a document.
 type TextField struct{ Name, Text string }
@@ -234,18 +237,15 @@ func (p Parts) Field(name string) (TextField, bool) {
 	return TextField{}, false
 }
 
-// Weights returns the weights of the keyword leg that are set; nil where none is.
-func (m Mapping) Weights() map[string]float64 {
-	var out map[string]float64
-	for name, f := range m {
-		if f.Type == Text && f.Weight > 0 {
-			if out == nil {
-				out = map[string]float64{}
-			}
-			out[name] = f.Weight
-		}
+// Weight is what an occurrence of a word in a field counts in the keyword leg.
+func (m Mapping) Weight(name string) float64 {
+	if w := m[name].Weight; w > 0 {
+		return w
 	}
-	return out
+	if IsTitle(name) {
+		return TitleWeight
+	}
+	return 1
 }
 
 // IsTitle reports whether a text field of this name stands for the document's title.
