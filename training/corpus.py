@@ -5,6 +5,8 @@ import threading
 import numpy as np
 import scipy.sparse
 
+LONGEST = 254  # tokens of a text in data.npz
+
 # How much each kind of pair counts. Sizes do not match worth: dictionaries would swamp the rest.
 WEIGHTS = {
     "simplewiki/title-lead": 13, "simplewiki/heading-paragraph": 14, "simplewiki/synthetic-question": 7, "enwiki_part/title-lead": 1,
@@ -18,6 +20,9 @@ WEIGHTS = {
 }
 CROPPED = {"simplewiki": 40, "enwiki_part": 12, "arxiv": 18, "scitldr": 3, "docs_cpp": 6, "docs_powershell": 3, "docs_peps": 4,
            "docs_owasp": 2, "medquad": 6, "speeches": 4, "squad_part": 2}
+# How many of a batch of graded pairs come from where: people (STS-B), what alike.py made, and pairs of one meaning with the likeness they get.
+GRADED = {"people": 88, "definition": 36, "disturbed": 16}
+ALIKE = {"wiki_split/paraphrase": (16, 0.98), "bible_parallel/paraphrase": (16, 0.95)}
 
 
 class Corpus:
@@ -33,6 +38,7 @@ class Corpus:
         self.share = np.array([WEIGHTS[k] for k in self.kinds])
         self.share = self.share / self.share.sum()
         self.graded = ((d["ga_ids"], d["ga_off"]), (d["gb_ids"], d["gb_off"]), d["score"])
+        self.graded_by = {k: np.flatnonzero(d["origin"] == i) for i, k in enumerate(GRADED)}
         # Passages: the plain ones and the long sides of pairs. (0, i) is a passage, (1, i) the second side of pair i.
         self.t = (d["t_ids"], d["t_off"])
         sources = [str(s) for s in d["sources"]]
@@ -158,11 +164,23 @@ class Corpus:
         at, to = int(rng.integers(0, n - m + 1)), int(rng.integers(0, n - k + 1))
         return row[at : at + m], row[to : to + k]
 
-    def rated(self, n):
-        """n graded pairs and their similarities in [0, 1]."""
+    def rated(self, n, cut=LONGEST):
+        """n pairs graded by people and their likeness in [0, 1]."""
+        return self._rated(self.rng.choice(self.graded_by["people"], n, replace=False), cut)
+
+    def rated_or_made(self, cut=44):
+        """Pairs from everywhere that likeness is known from, in the numbers of GRADED and ALIKE."""
+        x, y, s = self._rated(np.concatenate([self.rng.choice(self.graded_by[k], n, replace=False) for k, n in GRADED.items()]), cut)
+        for kind, (n, likeness) in ALIKE.items():
+            ix = self.rng.choice(self.by_kind[kind], n, replace=False)
+            x += [self.row(self.a, i)[:cut] for i in ix]
+            y += [self.row(self.b, i)[:cut] for i in ix]
+            s = np.append(s, np.full(n, likeness, np.float32))
+        return x, y, s
+
+    def _rated(self, ix, cut):
         a, b, s = self.graded
-        ix = self.rng.choice(len(s), n, replace=False)
-        return [self.row(a, i) for i in ix], [self.row(b, i) for i in ix], s[ix]
+        return [self.row(a, i)[:cut] for i in ix], [self.row(b, i)[:cut] for i in ix], s[ix]
 
 
 def ahead(make, depth=4):

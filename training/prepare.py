@@ -17,6 +17,7 @@ import time
 
 import numpy as np
 
+import alike
 import wordpiece
 
 LIMIT_A, LIMIT_B = 62, 254  # ids kept; [CLS] and [SEP] come on top
@@ -152,13 +153,18 @@ def main():
     kinds = sorted({k for k, _, _ in pairs})
     number = {k: i for i, k in enumerate(kinds)}
     sources = sorted({s for s, _ in passages})
-    ga, ga_off = flat([tok(a, LIMIT_B) for a, _, _ in graded])
-    gb, gb_off = flat([tok(b, LIMIT_B) for _, b, _ in graded])
+    made = [(*g, 0) for g in graded] + [(*g, 1) for g in alike.definitions(pairs, rng)] + [(*g, 2) for g in alike.disturbed(pairs, passages, rng)]
+    ga, ga_off = flat([tok(a, LIMIT_B) for a, _, _, _ in made])
+    gb, gb_off = flat([tok(b, LIMIT_B) for _, b, _, _ in made])
+    origin, score = np.array([k for *_, k in made], np.int8), np.array([s for _, _, s, _ in made], np.float32)
+    bad_g = (overlapping(ga, ga_off, known) | overlapping(gb, gb_off, known)) & (origin > 0)
+    (ga, ga_off), (gb, gb_off), origin, score = keep(ga, ga_off, bad_g), keep(gb, gb_off, bad_g), origin[~bad_g], score[~bad_g]
+    say(np.bincount(origin), "graded by people, definitions, disturbed sentences;", int(bad_g.sum()), "dropped")
     np.savez(
         o.out, vocab=np.array(vocab), kinds=np.array(kinds), sources=np.array(sources),
         a_ids=a_ids, a_off=a_off, b_ids=b_ids, b_off=b_off, kind=np.array([number[k] for k, _, _ in pairs], np.int16)[~bad],
         t_ids=t_ids, t_off=t_off, source=np.array([sources.index(s) for s, _ in passages], np.int16)[~bad_t],
-        ga_ids=ga, ga_off=ga_off, gb_ids=gb, gb_off=gb_off, score=np.array([s for _, _, s in graded], np.float32),
+        ga_ids=ga, ga_off=ga_off, gb_ids=gb, gb_off=gb_off, score=score, origin=origin,
     )
     say(o.out, os.path.getsize(o.out) >> 20, "MiB")
 

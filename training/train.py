@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""train.py DATA.npz OUT [--static 300] [--sharp 300] [--layers 1500] [--eval DIR]
+"""train.py DATA.npz OUT [--static 300] [--sharp 300] [--layers 1500] [--last 900] [--eval DIR]
 
-Three stages, each leaves OUT.STAGE.pt: `static`, token vectors as a bag, from co-occurrence on with the contrastive loss; `sharp`, the same
-in batches of like texts; `layers`, the layers on top of them, with graded pairs beside. A stage whose file is there is not
-trained again. Steps, not minutes, set the length, so that a stopped machine changes nothing. Set OPENBLAS_CORETYPE for the
+Four stages, each leaves OUT.STAGE.pt: `static`, token vectors as a bag, from co-occurrence on with the contrastive loss; `sharp`, the same
+in batches of like texts; `layers`, the layers on top of them, with graded pairs beside; `last`, on from there with a second teacher
+and more graded pairs. A stage whose file is there is not trained again. Steps, not minutes, set the length, so that a stopped machine changes nothing. Set OPENBLAS_CORETYPE for the
 processor; matrix products run in bfloat16, which AMX and AVX-512 multiply.
 """
 import argparse
@@ -118,9 +118,13 @@ def bags(model, c, o, steps, rate, lengths, hard=0.0, lexical=0.0):
     print("scale", scale.exp().item())
 
 
+def counting(c):
+    """How much each token shall count at first."""
+    return torch.from_numpy(1e-3 / (1e-3 + c.frequency)).float().clamp(0.05, 0.98)
+
+
 def static(model, c, o):
-    weight = torch.from_numpy(1e-3 / (1e-3 + c.frequency)).float().clamp(0.05, 0.98)
-    model.start(cooccurrence.vectors(c, HIDDEN - SINK, o.seed), weight)
+    model.start(cooccurrence.vectors(c, HIDDEN - SINK, o.seed), counting(c))
     bags(model, c, o, o.static, o.static_rate, [64, 128, 254])
 
 
@@ -148,24 +152,51 @@ def encode(model, rows, drop):
     return out[torch.from_numpy(back)]
 
 
-def layers(model, c, o):
+def layered(model, c, o, steps, rate, word_rate, share, teach, graded):
+    """Trains everything: pairs with a second teacher, and graded pairs beside them."""
     grouped(model, c)
     rest = [p for n, p in model.named_parameters() if n != "word.weight"]
-    run = Run(model, [{"params": rest, "rate": o.rate}, {"params": [model.word.weight], "rate": o.word_rate}], o.layers, 100, average=0.995)
+    run = Run(model, [{"params": rest, "rate": rate}, {"params": [model.word.weight], "rate": word_rate}], steps, 100, average=0.995)
 
     def make():
         n, cut = (o.batch // 2, 126) if c.rng.random() < 0.2 else (o.batch, 62)
         a, b = some(c, o, n, 0.5)
         a, b = [r[:30] for r in a], [r[:cut] for r in b]
-        return a, b, torch.from_numpy(c.words_in_common(a, b)), repeats(a, b), c.rated(o.batch // 2)
+        return a, b, torch.from_numpy(teach(a, b)), repeats(a, b), graded()
 
     batches, more = ahead(make), True
     while more:
-        a, b, words, same, (x, y, score) = next(batches)
+        a, b, taught, same, (x, y, score) = next(batches)
         a, b, x, y = encode(model, a + b + x + y, o.drop).split([len(a), len(b), len(x), len(y)])
-        more = run(contrastive(a, b, o.scale, same, words, 0.7 * o.lexical) + o.graded * ranked((x * y).sum(-1), torch.from_numpy(score)))
+        more = run(contrastive(a, b, o.scale, same, taught, share) + o.graded * ranked((x * y).sum(-1), torch.from_numpy(score)))
         look(model, c, o, run.step, layers=True)
     run.finish()
+
+
+def layers(model, c, o):
+    layered(model, c, o, o.layers, o.rate, o.word_rate, 0.7 * o.lexical, c.words_in_common, lambda: c.rated(o.batch // 2))
+
+
+def last(model, c, o):
+    """On from there, with a bag that began elsewhere and so errs elsewhere as a teacher beside the words, and with pairs whose likeness
+    follows from how they were made. What comes out is between the weights before and after: it is better than both."""
+    before = copy.deepcopy(model.state_dict())
+    second = Encoder(len(c.vocab)).requires_grad_(False)
+    path = f"{o.out}.second.pt"
+    if os.path.exists(path):
+        second.load_state_dict(torch.load(path)["state"])
+    else:
+        second.requires_grad_(True)
+        second.start(torch.randn(len(c.vocab), HIDDEN - SINK, generator=torch.Generator().manual_seed(o.seed)), counting(c))
+        bags(second, c, o, o.static, o.second_rate, [64, 128, 254])
+        torch.save({"vocab": c.vocab, "state": second.state_dict()}, path)
+        second.requires_grad_(False)
+
+    def teach(a, b):
+        return 0.46 * (second.bag(bagged(a)) @ second.bag(bagged(b)).T).numpy() + 0.5 * c.words_in_common(a, b)
+
+    layered(model, c, o, o.last, 4e-4, 6e-4, o.lexical, teach, c.rated_or_made)
+    model.load_state_dict({k: before[k].lerp(v, o.share_of_last) for k, v in model.state_dict().items()})
 
 
 def look(model, c, o, step=0, layers=False):
@@ -189,8 +220,11 @@ def main():
     p.add_argument("--crops", type=float, default=0.35, help="share of the batches that are made of passages alone")
     p.add_argument("--sharp", type=int, default=300)
     p.add_argument("--sharp-rate", type=float, default=0.012)
-    p.add_argument("--lexical", type=float, default=0.35, help="share of the lexical teacher; in the layers, 0.7 of it")
+    p.add_argument("--lexical", type=float, default=0.35, help="share of the second teacher; in `layers` 0.7 of it")
     p.add_argument("--layers", type=int, default=1500)
+    p.add_argument("--last", type=int, default=900)
+    p.add_argument("--share-of-last", type=float, default=0.6, help="what of the weights is those after the stage `last`, the rest those before it")
+    p.add_argument("--second-rate", type=float, default=0.05)
     p.add_argument("--batch", type=int, default=256)
     p.add_argument("--rate", type=float, default=6e-4)
     p.add_argument("--word-rate", type=float, default=1e-3)
@@ -199,14 +233,14 @@ def main():
     p.add_argument("--graded", type=float, default=1.0, help="weight of the graded pairs beside the contrastive loss")
     p.add_argument("--eval")
     p.add_argument("--every", type=int, default=500)
-    p.add_argument("--until", choices=["static", "sharp", "layers"], default="layers")
+    p.add_argument("--until", choices=["static", "sharp", "layers", "last"], default="last")
     o = p.parse_args()
     torch.set_flush_denormal(True)
     torch.set_num_threads(o.threads)
     torch.manual_seed(o.seed)
     c = Corpus(o.data, o.seed)
     model = Encoder(len(c.vocab))
-    for name, stage in (("static", static), ("sharp", sharp), ("layers", layers)):
+    for name, stage in (("static", static), ("sharp", sharp), ("layers", layers), ("last", last)):
         path = f"{o.out}.{name}.pt"
         if os.path.exists(path):
             model.load_state_dict(torch.load(path)["state"])
@@ -214,7 +248,7 @@ def main():
             print("stage", name, flush=True)
             stage(model, c, o)
             torch.save({"vocab": c.vocab, "state": model.state_dict()}, path)
-            look(model, c, o, layers=name == "layers")
+            look(model, c, o, layers=name in ("layers", "last"))
         if name == o.until:
             break
 
