@@ -179,7 +179,8 @@ def layers(model, c, o):
 
 def last(model, c, o):
     """On from there, with a bag that began elsewhere and so errs elsewhere as a teacher beside the words, and with pairs whose likeness
-    follows from how they were made. What comes out is between the weights before and after: it is better than both."""
+    follows from how they were made. What comes out is between the weights before and after:
+    nearly the best of both in everything."""
     before = copy.deepcopy(model.state_dict())
     second = Encoder(len(c.vocab)).requires_grad_(False)
     path = f"{o.out}.second.pt"
