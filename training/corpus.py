@@ -5,8 +5,6 @@ import threading
 import numpy as np
 import scipy.sparse
 
-LONGEST = 254  # tokens of a text in data.npz
-
 # How much each kind of pair counts. Sizes do not match worth: dictionaries would swamp the rest.
 WEIGHTS = {
     "simplewiki/title-lead": 13, "simplewiki/heading-paragraph": 14, "simplewiki/synthetic-question": 7, "enwiki_part/title-lead": 1,
@@ -164,9 +162,9 @@ class Corpus:
         at, to = int(rng.integers(0, n - m + 1)), int(rng.integers(0, n - k + 1))
         return row[at : at + m], row[to : to + k]
 
-    def rated(self, n, cut=LONGEST):
+    def rated(self, n):
         """n pairs graded by people and their likeness in [0, 1]."""
-        return self._rated(self.rng.choice(self.graded_by["people"], n, replace=False), cut)
+        return self._rated(self.rng.choice(self.graded_by["people"], n, replace=False))
 
     def rated_or_made(self, cut=44):
         """Pairs from everywhere that likeness is known from, in the numbers of GRADED and ALIKE."""
@@ -178,7 +176,7 @@ class Corpus:
             s = np.append(s, np.full(n, likeness, np.float32))
         return x, y, s
 
-    def _rated(self, ix, cut):
+    def _rated(self, ix, cut=None):
         a, b, s = self.graded
         return [self.row(a, i)[:cut] for i in ix], [self.row(b, i)[:cut] for i in ix], s[ix]
 

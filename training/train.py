@@ -24,19 +24,19 @@ from model import HIDDEN, SINK, Encoder, bagged, padded
 SHORT = (128, 0.25)  # Matryoshka: in this share of the steps the vectors are cut to so many dimensions
 
 
-def contrastive(a, b, scale, same, lexical=None, share=0.0):
+def contrastive(a, b, scale, same, taught=None, share=0.0):
     """In-batch negatives, both ways; `same` [n, n] marks those that are none. With two teachers where there is a second one: the
-    pairs, and with this share how like the words of two texts are."""
+    pairs, and with this share how like two texts are by other means [n, n]."""
     if torch.rand(()) < SHORT[1]:
         a, b = F.normalize(a[:, : SHORT[0]], dim=-1), F.normalize(b[:, : SHORT[0]], dim=-1)
     s, total = ((a.bfloat16() @ b.bfloat16().T).float() * scale).masked_fill(same, -1e4), 0
     if share:
-        lexical = (lexical * 25).masked_fill(same, -1e4)
+        taught = (taught * 25).masked_fill(same, -1e4)
     for way in (lambda x: x, torch.t):
         log = way(s).log_softmax(1)
         total = total - (1 - share) * log.diagonal().mean()
         if share:
-            total = total - share * (log * way(lexical).softmax(1)).sum(1).mean()
+            total = total - share * (log * way(taught).softmax(1)).sum(1).mean()
     return total / 2
 
 
@@ -179,19 +179,17 @@ def layers(model, c, o):
 
 def last(model, c, o):
     """On from there, with a bag that began elsewhere and so errs elsewhere as a teacher beside the words, and with pairs whose likeness
-    follows from how they were made. What comes out is between the weights before and after:
-    nearly the best of both in everything."""
+    follows from how they were made. What comes out lies between the weights before and after."""
     before = copy.deepcopy(model.state_dict())
-    second = Encoder(len(c.vocab)).requires_grad_(False)
+    second = Encoder(len(c.vocab))
     path = f"{o.out}.second.pt"
     if os.path.exists(path):
         second.load_state_dict(torch.load(path)["state"])
     else:
-        second.requires_grad_(True)
         second.start(torch.randn(len(c.vocab), HIDDEN - SINK, generator=torch.Generator().manual_seed(o.seed)), counting(c))
         bags(second, c, o, o.static, o.second_rate, [64, 128, 254])
         torch.save({"vocab": c.vocab, "state": second.state_dict()}, path)
-        second.requires_grad_(False)
+    second.requires_grad_(False)
 
     def teach(a, b):
         return 0.46 * (second.bag(bagged(a)) @ second.bag(bagged(b)).T).numpy() + 0.5 * c.words_in_common(a, b)
