@@ -48,6 +48,18 @@ func TestStatic(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m := mustLoad(t, variant(t, test.files), Options{})
 			unknown, _ := m.Tokenizer().ID("[UNK]")
+			checkRows(t, m, func(id int32) (row []float64) {
+				if test.native && id == unknown {
+					return make([]float64, dim)
+				}
+				if test.row == nil {
+					return table.x[int(id)*dim : (int(id)+1)*dim]
+				}
+				for _, x := range test.row(id) {
+					row = append(row, test.weight(id)*x)
+				}
+				return row
+			})
 			if m.Dim() != dim || m.Info().Family != "static" || m.Info().Normalize != test.normalize {
 				t.Errorf("Info() = %+v", m.Info())
 			}
@@ -91,6 +103,24 @@ func TestStatic(t *testing.T) {
 	}
 	if _, err := Load(variant(t, nativeFiles(fmt.Sprintf(model2vec, false), withMapping(weighted.safetensors(), vocab, 6))), Options{}); err == nil {
 		t.Error("a mapping to row 5 of 5 gave no error")
+	}
+}
+
+// checkRows compares the vectors of single tokens with the rows of the table.
+func checkRows(t *testing.T, m *Model, row func(id int32) []float64) {
+	t.Helper()
+	v, err := m.TokenVectors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]float32, v.Dim)
+	for id := range v.Vocab {
+		v.Read(got, id)
+		for i, want := range row(int32(id)) {
+			if math.Abs(float64(got[i])-want) > 1e-6 {
+				t.Fatalf("token %d, component %d: %v, want %v", id, i, got[i], want)
+			}
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ type Calibration struct {
 	CosineCeiling float64 `json:"cosine_ceiling"` // cosine of a query with its best passage: scores 1
 	Alpha         float64 `json:"alpha"`          // default weight of the vector leg in hybrid search, 0..1
 	PassageTokens int     `json:"passage_tokens"` // default length of a passage, special tokens included; 0: all that the checkpoint takes
+	Match         float64 `json:"match"`          // share of the comparison token by token in the vector leg, 0..1; 0: none
 }
 
 // minPassageTokens is the least length of a passage that makes sense.
@@ -118,6 +119,9 @@ func readCalibration(fsys fs.FS) (Calibration, error) {
 	}
 	if n := c.PassageTokens; n != 0 && n < minPassageTokens {
 		return c, fmt.Errorf("%s: passage_tokens: got %d, allowed: 0 (all that the checkpoint takes) or at least %d", CalibrationFile, n, minPassageTokens)
+	}
+	if !(c.Match >= 0 && c.Match <= 1) {
+		return c, fmt.Errorf("%s: match: got %v, allowed: 0 to 1", CalibrationFile, c.Match)
 	}
 	return c, nil
 }

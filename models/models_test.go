@@ -2,6 +2,7 @@ package models
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,48 @@ func dot(a, b []float32) (sum float64) {
 	return sum
 }
 
+// TestEmbeddedTokens: in the built-in checkpoint common words are shorter than rare ones, and words of like meaning are near.
+func TestEmbeddedTokens(t *testing.T) {
+	m, err := Open("", encoder.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := m.TokenVectors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(token string) (unit []float64, length float64) {
+		id, ok := m.Tokenizer().ID(token)
+		if !ok {
+			t.Fatalf("%s is not in the vocabulary", token)
+		}
+		x := make([]float32, v.Dim)
+		v.Read(x, int(id))
+		for _, c := range x {
+			length += float64(c) * float64(c)
+		}
+		length = math.Sqrt(length)
+		for _, c := range x {
+			unit = append(unit, float64(c)/length)
+		}
+		return unit, length
+	}
+	car, long := read("car")
+	cosine := func(token string) (sum float64) {
+		x, _ := read(token)
+		for i := range x {
+			sum += x[i] * car[i]
+		}
+		return sum
+	}
+	if _, the := read("the"); the > long/2 {
+		t.Errorf("the has the length %.2f, car %.2f", the, long)
+	}
+	if truck, poem := cosine("truck"), cosine("poem"); truck < poem+0.2 {
+		t.Errorf("car is like truck by %.2f and like poem by %.2f", truck, poem)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -63,12 +106,13 @@ func TestCalibration(t *testing.T) {
 		err        string
 	}{
 		{"absent", "", DefaultCalibration, ""},
-		{"whole", `{"cosine_floor":0.1,"cosine_ceiling":0.8,"alpha":0.3,"passage_tokens":96}`, Calibration{0.1, 0.8, 0.3, 96}, ""},
-		{"part", `{"alpha":0.3}`, Calibration{0, 1, 0.3, 0}, ""},
+		{"whole", `{"cosine_floor":0.1,"cosine_ceiling":0.8,"alpha":0.3,"passage_tokens":96,"match":0.4}`, Calibration{0.1, 0.8, 0.3, 96, 0.4}, ""},
+		{"part", `{"alpha":0.3}`, Calibration{0, 1, 0.3, 0, 0}, ""},
 		{"no JSON", `{`, Calibration{}, "searchd.json"},
 		{"upside down", `{"cosine_floor":0.9,"cosine_ceiling":0.2}`, Calibration{}, "floor < ceiling"},
 		{"alpha", `{"alpha":2}`, Calibration{}, "alpha"},
 		{"short passages", `{"passage_tokens":3}`, Calibration{}, "passage_tokens: got 3"},
+		{"match", `{"match":1.5}`, Calibration{}, "match: got 1.5"},
 		{"negative passages", `{"passage_tokens":-1}`, Calibration{}, "passage_tokens: got -1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"container/list"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"searchd/encoder"
+	"searchd/index/maxsim"
 	"searchd/models"
 )
 
@@ -63,10 +63,21 @@ type Embeddings struct {
 }
 
 // checkpointEmbedder is the Embedder over a loaded checkpoint.
-type checkpointEmbedder struct{ checkpoint *models.Checkpoint }
+type checkpointEmbedder struct {
+	checkpoint *models.Checkpoint
+	tokens     func() *maxsim.Table // made when it is asked for first
+}
 
 // NewEmbedder returns the Embedder that runs a checkpoint.
-func NewEmbedder(c *models.Checkpoint) Embedder { return checkpointEmbedder{c} }
+func NewEmbedder(c *models.Checkpoint) Embedder {
+	return checkpointEmbedder{c, sync.OnceValue(func() *maxsim.Table {
+		v, err := c.TokenVectors()
+		if err != nil {
+			return nil
+		}
+		return maxsim.NewTable(v.Vocab, v.Dim, v.Read)
+	})}
+}
 
 func (e checkpointEmbedder) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
 	r, err := e.checkpoint.Encode(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt(), Dimensions: o.Dimensions, KeepIDs: true})
@@ -85,6 +96,12 @@ func (e checkpointEmbedder) embeddings(r *encoder.Result) *Embeddings {
 }
 
 func (e checkpointEmbedder) CountTokens(text string) int { return e.checkpoint.Tokenizer().Count(text) }
+
+func (e checkpointEmbedder) Tokens(text string) []int32 {
+	return e.checkpoint.Tokenizer().EncodeBare(text).IDs
+}
+
+func (e checkpointEmbedder) TokenTable() *maxsim.Table { return e.tokens() }
 
 func (e checkpointEmbedder) Calibration() models.Calibration { return e.checkpoint.Calibration }
 
@@ -110,32 +127,20 @@ func normalize(v []float32) bool {
 	return true
 }
 
-// queryCache keeps the vectors of recent queries, least recently used dropped first.
+// queryCache keeps the unit vectors of recent queries.
 type queryCache struct {
-	mu struct {
-		sync.Mutex
-		order *list.List // of *cachedQuery, most recent first
-		byKey map[string]*list.Element
-	}
-	size int
-
+	*lru[string, []float32]
 	hits, misses atomic.Uint64
 }
 
-type cachedQuery struct {
-	text   string
-	vector []float32
-}
-
+// newQueryCache keeps size queries.
 func newQueryCache(size int) *queryCache {
-	c := &queryCache{size: size}
-	c.mu.order, c.mu.byKey = list.New(), map[string]*list.Element{}
-	return c
+	return &queryCache{lru: newLRU(size, func(string, []float32) int { return 1 })}
 }
 
 // vector returns the unit vector of a query, which the caller must not change.
 func (c *queryCache) vector(ctx context.Context, e *collector, text string) ([]float32, error) {
-	if v := c.known(text); v != nil {
+	if v, ok := c.get(text); ok {
 		c.hits.Add(1)
 		return v, nil
 	}
@@ -148,7 +153,7 @@ func (c *queryCache) vector(ctx context.Context, e *collector, text string) ([]f
 	if !normalize(v) {
 		return nil, fmt.Errorf("the checkpoint gives no direction to the query %s", quoteShort(text))
 	}
-	c.keep(text, v)
+	c.put(text, v)
 	return v, nil
 }
 
@@ -157,7 +162,7 @@ func (c *queryCache) prepare(ctx context.Context, e *collector, texts []string) 
 	var unknown []string
 	seen := map[string]bool{}
 	for _, t := range texts {
-		if !seen[t] && c.known(t) == nil {
+		if _, ok := c.get(t); !ok && !seen[t] {
 			unknown = append(unknown, t)
 		}
 		seen[t] = true
@@ -172,33 +177,7 @@ func (c *queryCache) prepare(ctx context.Context, e *collector, texts []string) 
 	}
 	for i, t := range unknown {
 		if v := slices.Clone(r.Vectors[i]); normalize(v) { // r's may share one array
-			c.keep(t, v)
+			c.put(t, v)
 		}
-	}
-}
-
-// known returns the vector of a query, nil where it is not kept.
-func (c *queryCache) known(text string) []float32 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	el := c.mu.byKey[text]
-	if el == nil {
-		return nil
-	}
-	c.mu.order.MoveToFront(el)
-	return el.Value.(*cachedQuery).vector
-}
-
-// keep adds a query's vector and drops the oldest beyond the size.
-func (c *queryCache) keep(text string, v []float32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mu.byKey[text] == nil {
-		c.mu.byKey[text] = c.mu.order.PushFront(&cachedQuery{text, v})
-	}
-	if c.mu.order.Len() > c.size {
-		last := c.mu.order.Back()
-		c.mu.order.Remove(last)
-		delete(c.mu.byKey, last.Value.(*cachedQuery).text)
 	}
 }

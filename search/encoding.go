@@ -11,16 +11,17 @@ import (
 	"searchd/models"
 )
 
-// encoding is a checkpoint at work: with the queue of its requests and the vectors of recent texts.
+// encoding is a checkpoint at work: with the queue of its requests and what it made of recent texts.
 type encoding struct {
 	embedder  Embedder
 	collector *collector
 	queries   *queryCache
-	sentences *textCache // of hits
+	sentences textCache  // of hits
+	passages  tokenCache // tokens of what was compared token by token
 }
 
 func newEncoding(e Embedder) *encoding {
-	return &encoding{e, newCollector(e), newQueryCache(queryCacheSize), newTextCache(sentencesBudget)}
+	return &encoding{e, newCollector(e), newQueryCache(queryCacheSize), newTextCache(sentencesBudget), newTokenCache(matchBudget)}
 }
 
 // encodings are the checkpoints that an engine runs: its own, for new collections and for requests that name none, and those of

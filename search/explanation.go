@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"searchd/search/backend"
@@ -108,7 +109,15 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 		}
 		if len(cosines[0]) > 0 {
 			c.vector = bestLeg(cosines[0])
-			c.vector.norm = f.cosine(c.vector.score)
+			c.best = slices.Index(cosines[0], c.vector.score)
+			if s.leastMatch != nil {
+				one := []candidate{c}
+				if err := s.compare(ctx, one); err != nil {
+					return c, err
+				}
+				c = one[0]
+			}
+			c.vector.norm = f.likeness(f.similarity(c.vector))
 		}
 	}
 	c.score = f.score(&c)

@@ -122,7 +122,11 @@ func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
 		}
 	}
 	if s.plan.Mode != Keyword && c.vector.known {
-		e.Vector = &VectorExplain{Rank: c.vector.rank, Cosine: c.vector.score, Norm: c.vector.norm}
+		e.Vector = &VectorExplain{Rank: c.vector.rank, Cosine: c.vector.score, Match: c.vector.match, Norm: c.vector.norm}
+		if s.leastMatch != nil {
+			similarity := s.fuser().similarity(c.vector)
+			e.Vector.Similarity = &similarity
+		}
 	}
 	if s.plan.Mode == Hybrid {
 		e.Fusion = &FusionExplain{Method: s.plan.Fusion, Alpha: s.plan.alpha, Window: s.plan.Window}

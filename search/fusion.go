@@ -22,6 +22,8 @@ type leg struct {
 	score float64 // BM25, or the cosine of the best passage
 	norm  float64 // score in [0,1]
 	known bool    // false: the leg did not run, or the document is gone
+
+	match *float64 // of the vector leg: the comparison token by token; nil where there was none
 }
 
 // candidate is a document that takes part in the ranking.
@@ -43,6 +45,7 @@ type fuser struct {
 	alpha       float64
 	ceiling     float64 // of BM25 for this query
 	calibration models.Calibration
+	leastMatch  *float64 // what counts for a document that was not compared token by token; nil: nothing was
 }
 
 // rank scores the candidates and sorts them: larger scores first, equal ones by ref, so that pages are stable.
@@ -67,7 +70,7 @@ func (f fuser) rank(cs []candidate) (best float64) {
 			c.words.norm = c.words.score / best
 		}
 		if c.vector.known {
-			c.vector.norm = f.cosine(c.vector.score)
+			c.vector.norm = f.likeness(f.similarity(c.vector))
 		}
 		c.score = f.score(c)
 	}
@@ -80,7 +83,7 @@ func (f fuser) rank(cs []candidate) (best float64) {
 func (f fuser) score(c *candidate) float64 {
 	switch {
 	case f.mode == Semantic:
-		return c.vector.score
+		return f.similarity(c.vector)
 	case f.mode == Keyword:
 		return c.words.score
 	case f.fusion == RRF:
@@ -90,10 +93,20 @@ func (f fuser) score(c *candidate) float64 {
 	}
 }
 
-// cosine maps a cosine to [0,1] by the checkpoint's calibration.
-func (f fuser) cosine(c float64) float64 {
+// similarity is what the vector leg says of a document: the cosine, or its mean with the comparison token by token, of which the checkpoint
+// names the share.
+func (f fuser) similarity(l leg) float64 {
+	m := cmp.Or(l.match, f.leastMatch)
+	if m == nil {
+		return l.score
+	}
+	return (1-f.calibration.Match)*l.score + f.calibration.Match**m
+}
+
+// likeness maps a similarity to [0,1] by the checkpoint's calibration.
+func (f fuser) likeness(x float64) float64 {
 	span := f.calibration.CosineCeiling - f.calibration.CosineFloor
-	return math.Min(1, math.Max(0, (c-f.calibration.CosineFloor)/span))
+	return math.Min(1, math.Max(0, (x-f.calibration.CosineFloor)/span))
 }
 
 func reciprocal(rank int) float64 {

@@ -70,7 +70,7 @@ type Response struct {
 	Total     Total                  `json:"total"`
 	Facets    map[string]FacetCounts `json:"facets,omitempty"` // by field
 	TookMS    float64                `json:"took_ms"`
-	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, facets, sort, group, rerank and diversify where asked, fetch, sentences where asked
+	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, match where the checkpoint compares token by token, facets, sort, group, rerank and diversify where asked, fetch, sentences where asked
 	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
 	Reason    string                 `json:"degraded_reason,omitempty"`
 	Query     *QueryText             `json:"query,omitempty"`      // how Q was read; absent where it is words alone
@@ -155,7 +155,11 @@ type TermExplain struct {
 type VectorExplain struct {
 	Rank   int     `json:"rank"`   // from 1; 0 where the score was filled in
 	Cosine float64 `json:"cosine"` // of the best passage
-	Norm   float64 `json:"norm"`   // in [0,1], by the checkpoint's calibration
+	Norm   float64 `json:"norm"`   // the similarity, or without one the cosine, in [0,1] by the checkpoint's calibration
+
+	// Where the checkpoint compares texts token by token.
+	Match      *float64 `json:"match,omitempty"`      // of the best passage; absent for a document behind the first 50, which counts with their least
+	Similarity *float64 `json:"similarity,omitempty"` // the mean of cosine and match that the checkpoint wants
 }
 
 // FusionExplain says how the legs were joined.

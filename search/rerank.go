@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"searchd/models"
@@ -195,9 +194,8 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 
 // titled returns a passage behind its document's title, as it was encoded.
 func (s *search) titled(parts mapping.Parts, p PassageHit) string {
-	title := strings.TrimSpace(parts.Title)
-	if title == "" || s.record.Settings.Passages.NoTitle || mapping.IsTitle(p.Field) || strings.HasPrefix(p.Text, title) {
-		return p.Text
+	if title := s.title(parts, p); title != "" {
+		return title + "\n" + p.Text
 	}
-	return title + "\n" + p.Text
+	return p.Text
 }

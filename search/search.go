@@ -58,19 +58,20 @@ func (s *search) ranking() []step {
 		{"find", true, s.find},                      // 3 both legs side by side, best passage per document
 		{"fill", true, s.fill},                      // 4 the missing leg of each candidate
 		{"fuse", true, s.fuse},                      // 5 one score, one order
-		{"facets", len(p.facets) > 0, s.count},      // 6 how values are spread over what was found
-		{"sort", len(p.sort) > 0, s.sort},           // 7 another order, by fields
-		{"group", p.Group != "", s.group},           // 8 one hit of those with the same value
-		{"rerank", p.Rerank, s.rerank},              // 9 the first of them in the order of a cross-encoder
-		{"diversify", p.Diversity > 0, s.diversify}, // 10 less of what is much the same
+		{"match", s.matches(), s.match},             // 6 the first of them compared token by token
+		{"facets", len(p.facets) > 0, s.count},      // 7 how values are spread over what was found
+		{"sort", len(p.sort) > 0, s.sort},           // 8 another order, by fields
+		{"group", p.Group != "", s.group},           // 9 one hit of those with the same value
+		{"rerank", p.Rerank, s.rerank},              // 10 the first of them in the order of a cross-encoder
+		{"diversify", p.Diversity > 0, s.diversify}, // 11 less of what is much the same
 	}
 }
 
 // showing returns the steps that make hits of a page.
 func (s *search) showing() []step {
 	return []step{
-		{"fetch", true, s.fetch},                     // 11 documents, passages, marks, explanations
-		{"sentences", s.plan.Sentences, s.sentences}, // 12 the sentence of each hit that is nearest to the query
+		{"fetch", true, s.fetch},                     // 12 documents, passages, marks, explanations
+		{"sentences", s.plan.Sentences, s.sentences}, // 13 the sentence of each hit that is nearest to the query
 	}
 }
 
@@ -126,6 +127,7 @@ type search struct {
 	wordCeiling  float64              // a BM25 that no document can exceed
 	wordSet      backend.Selection    // all documents that match by words, where facets or a sort need them
 	bestWords    float64              // the BM25 that counts as a full match
+	leastMatch   *float64             // the least value of the candidates that were compared token by token; nil: none was
 	wordsPartial bool                 // the keyword index is being filled
 	nearFull     bool                 // the vector leg filled its window: there may be more
 	collapsed    map[backend.Ref]bool // candidates that another of their group stands for
@@ -328,7 +330,7 @@ func (s *search) fill(ctx context.Context) error {
 }
 
 func (s *search) fuser() fuser {
-	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.embedder.Calibration()}
+	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.embedder.Calibration(), s.leastMatch}
 }
 
 // bestLeg is the vector leg of a document that it did not find: the largest cosine of its passages.

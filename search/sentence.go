@@ -1,10 +1,8 @@
 package search
 
 import (
-	"container/list"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"searchd/internal/simd"
@@ -107,41 +105,23 @@ func passageSentences(text string) []span {
 	return all
 }
 
-// textCache keeps the vectors of texts up to a budget of bytes, the least recently used dropped first.
-type textCache struct {
-	mu struct {
-		sync.Mutex
-		order  *list.List // of *cachedText, most recent first
-		byText map[string]*list.Element
-		bytes  int
-	}
-	budget int
-}
+// textCache keeps the unit vectors of texts, nil for one without a direction.
+type textCache struct{ *lru[string, []float32] }
 
-type cachedText struct {
-	text   string
-	vector []float32 // nil: the text has no direction
-}
-
-// bytes estimates what an entry takes, with its places in the list and the map.
-func (c *cachedText) bytes() int { return len(c.text) + 4*len(c.vector) + 160 }
-
-func newTextCache(budget int) *textCache {
-	c := &textCache{budget: budget}
-	c.mu.order, c.mu.byText = list.New(), map[string]*list.Element{}
-	return c
+// newTextCache has a budget in bytes, places in the list and the map included.
+func newTextCache(budget int) textCache {
+	return textCache{newLRU(budget, func(text string, v []float32) int { return len(text) + 4*len(v) + 160 })}
 }
 
 // vectors returns the unit vector of each text, nil for one without a direction. The caller must not change them.
-func (c *textCache) vectors(ctx context.Context, e *collector, texts []string) ([][]float32, error) {
+func (c textCache) vectors(ctx context.Context, e *collector, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	missing := map[string][]int{} // text to its places
 	var asked []string
-	c.mu.Lock()
 	for i, t := range texts {
-		if el := c.mu.byText[t]; el != nil {
-			c.mu.order.MoveToFront(el)
-			out[i] = el.Value.(*cachedText).vector
+		v, ok := c.get(t)
+		if ok {
+			out[i] = v
 			continue
 		}
 		if missing[t] == nil {
@@ -149,7 +129,6 @@ func (c *textCache) vectors(ctx context.Context, e *collector, texts []string) (
 		}
 		missing[t] = append(missing[t], i)
 	}
-	c.mu.Unlock()
 	if len(asked) == 0 {
 		return out, nil
 	}
@@ -157,8 +136,6 @@ func (c *textCache) vectors(ctx context.Context, e *collector, texts []string) (
 	if err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for i, t := range asked {
 		v := r.Vectors[i]
 		if !normalize(v) {
@@ -167,20 +144,7 @@ func (c *textCache) vectors(ctx context.Context, e *collector, texts []string) (
 		for _, at := range missing[t] {
 			out[at] = v
 		}
-		c.keep(&cachedText{t, slices.Clone(v)}) // v is a part of what the whole batch gave
+		c.put(t, slices.Clone(v)) // v is a part of what the whole batch gave
 	}
 	return out, nil
-}
-
-// keep adds an entry and drops the oldest beyond the budget. The caller holds c.mu.
-func (c *textCache) keep(entry *cachedText) {
-	if c.mu.byText[entry.text] != nil {
-		return
-	}
-	c.mu.byText[entry.text] = c.mu.order.PushFront(entry)
-	for c.mu.bytes += entry.bytes(); c.mu.bytes > c.budget; {
-		last := c.mu.order.Remove(c.mu.order.Back()).(*cachedText)
-		delete(c.mu.byText, last.text)
-		c.mu.bytes -= last.bytes()
-	}
 }

@@ -130,7 +130,5 @@ func (h *Histogram) copyFrom(other *Histogram) {
 
 // stats describes the cache.
 func (c *queryCache) stats() CacheStats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Entries: c.mu.order.Len()}
+	return CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Entries: c.len()}
 }

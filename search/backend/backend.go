@@ -270,6 +270,9 @@ type VectorFinder interface {
 	Cosines(ctx context.Context, collection string, q []float32, refs []Ref) ([][]float64, error)
 	// Vectors returns the vector of each passage, the caller's to keep; nil where it is gone.
 	Vectors(ctx context.Context, collection string, passages []PassageRef) ([][]float32, error)
+	// Names returns a name for the content of each passage, which no other passage of any collection has as long as the process runs; 0
+	// where the passage is gone.
+	Names(ctx context.Context, collection string, passages []PassageRef) ([]uint64, error)
 	// Sample returns at most n passages with their vectors, spread evenly over the collection in the order in which they came; the same
 	// ones as long as nothing changes.
 	Sample(ctx context.Context, collection string, n int) ([]PassageVector, error)

@@ -99,6 +99,22 @@ func (b *Backend) Vectors(ctx context.Context, name string, passages []backend.P
 	return out, err
 }
 
+// Names returns a name for the content of each passage: neither slots nor the numbers of collections are used again.
+func (b *Backend) Names(_ context.Context, name string, passages []backend.PassageRef) ([]uint64, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	out := make([]uint64, len(passages))
+	for i, p := range passages {
+		if r := c.slots.slots(uint32(p.Ref)); p.Ordinal >= 0 && p.Ordinal < int(r.n) {
+			out[i] = uint64(c.id)<<32 | uint64(r.first+uint32(p.Ordinal))
+		}
+	}
+	return out, nil
+}
+
 // vectors calls each with the vector of every slot that has one: from the graph where it holds them, else from the store.
 func (c *collection) vectors(ctx context.Context, slots []uint32, each func(i int, v []float32)) error {
 	if len(slots) == 0 {
