@@ -193,7 +193,11 @@ type TermExplain struct {
 type VectorExplain struct {
 	Rank   int     `json:"rank"`
 	Cosine float64 `json:"cosine"`
-	Norm   float64 `json:"norm"`
+	Norm   float64 `json:"norm"` // the similarity, or without one the cosine, in [0,1] by the checkpoint's calibration
+
+	// Where the checkpoint compares texts token by token.
+	Match      *float64 `json:"match,omitempty"` // absent for documents behind the first 50
+	Similarity *float64 `json:"similarity,omitempty"`
 }
 
 // FusionExplain says how the legs were joined.

@@ -32,7 +32,10 @@ export function explanation(hit, alpha) {
     const most = k.ceiling > 0 ? ` of at most ${number(k.ceiling)}` : '';
     row('Words', 'words', s.words, sum(k, 1 - s.alpha, s.words, k.score), `BM25 ${number(k.score)}${most}, ${place(k.rank)}`);
   }
-  if (v) row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.cosine), `cosine ${number(v.cosine)}, ${place(v.rank)}`);
+  if (v) {
+    const match = v.match === undefined ? '' : `, words alike ${number(v.match)}`;
+    row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.similarity ?? v.cosine), `cosine ${number(v.cosine)}${match}, ${place(v.rank)}`);
+  }
   out.push(rows);
   if (k && v) out.push(el('p', { class: 'facts' }, s.method === 'rrf' ? 'Fused by the ranks in both searches (reciprocal rank fusion).' : `Score = ${share(1 - s.alpha)} × words + ${share(s.alpha)} × meaning.`));
   if (k?.terms?.length) out.push(termsTable(k.terms));
