@@ -60,7 +60,8 @@ func slow(v [][]float32, query []int32, x Text) float64 {
 					nearest, any = max(nearest, cosine(a, b)), true
 				}
 			}
-			sum, total = sum+norm(a)*nearest, total+norm(a)
+			w := norm(a) * rarity(int(a))
+			sum, total = sum+w*nearest, total+w
 		}
 		if any && (!found || sum/total > best) {
 			best, found = sum/total, true
