@@ -110,7 +110,7 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 		if len(cosines[0]) > 0 {
 			c.vector = bestLeg(cosines[0])
 			c.best = slices.Index(cosines[0], c.vector.score)
-			if s.leastMatch != nil {
+			if s.matched != nil {
 				one := []candidate{c}
 				if err := s.compare(ctx, one); err != nil {
 					return c, err

@@ -123,7 +123,7 @@ func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
 	}
 	if s.plan.Mode != Keyword && c.vector.known {
 		e.Vector = &VectorExplain{Rank: c.vector.rank, Cosine: c.vector.score, Match: c.vector.match, Norm: c.vector.norm}
-		if s.leastMatch != nil {
+		if s.matched != nil {
 			similarity := s.fuser().similarity(c.vector)
 			e.Vector.Similarity = &similarity
 		}

@@ -45,12 +45,12 @@ type fuser struct {
 	alpha       float64
 	ceiling     float64 // of BM25 for this query
 	calibration models.Calibration
-	leastMatch  *float64 // what counts for a document that was not compared token by token; nil: nothing was
+	matched     *matched // nil: no candidate was compared token by token
 }
 
 // rank scores the candidates and sorts them: larger scores first, equal ones by ref, so that pages are stable.
 //
-// relative: bm25' is the score over the query's largest, or over half of the query's ceiling where that is more: a document without
+// relative: bm25' is the score over the query's largest, or over a share of the query's ceiling where that is more: a document without
 // the words has 0, and where the best has only a common word of many it does not count as a full match. cosine' is the cosine
 // between the checkpoint's floor and ceiling, clipped to [0,1]. The score is alpha·cosine' + (1-alpha)·bm25'. (Convex combination
 // with theoretical floors, Bruch, Gai and Ingber, arXiv:2210.11934.)
@@ -93,14 +93,16 @@ func (f fuser) score(c *candidate) float64 {
 	}
 }
 
-// similarity is what the vector leg says of a document: the cosine, or its mean with the comparison token by token, of which the checkpoint
-// names the share.
+// similarity is what the vector leg says of a document: the cosine, or its mean with the comparison token by token.
 func (f fuser) similarity(l leg) float64 {
-	m := cmp.Or(l.match, f.leastMatch)
-	if m == nil {
+	if f.matched == nil {
 		return l.score
 	}
-	return (1-f.calibration.Match)*l.score + f.calibration.Match**m
+	match := f.matched.least
+	if l.match != nil {
+		match = *l.match
+	}
+	return (1-f.matched.share)*l.score + f.matched.share*match
 }
 
 // likeness maps a similarity to [0,1] by the checkpoint's calibration.

@@ -69,7 +69,7 @@ func TestMatch(t *testing.T) {
 	f := &fakeMatcher{share: 0.25}
 	docs := map[string][2]string{"a": {"", "the red automobile stands in the yard"}, "b": {"Cars", "a long story about a yard and a red barn"}, "c": {"", "nothing of it"}}
 	e := matching(t, f)
-	check := func() {
+	check := func(share float64) {
 		t.Helper()
 		table := f.TokenTable()
 		const q = "red car"
@@ -89,7 +89,7 @@ func TestMatch(t *testing.T) {
 				for _, h := range r.Hits {
 					d, v := docs[h.ID], h.Explain.Vector
 					want := table.Query(f.Tokens(q)).Match([]maxsim.Text{{Title: f.Tokens(d[0]), Body: f.Tokens(d[1])}})[0]
-					similarity := 0.75*v.Cosine + 0.25*want
+					similarity := (1-share)*v.Cosine + share*want
 					if v.Match == nil || math.Abs(*v.Match-want) > 1e-9 || math.Abs(*v.Similarity-similarity) > 1e-9 {
 						t.Fatalf("%s: %s has match %v, similarity %v, want %v, %v", mode, h.ID, v.Match, v.Similarity, want, similarity)
 					}
@@ -107,10 +107,13 @@ func TestMatch(t *testing.T) {
 		}
 	}
 	write(search.Created)
-	check()
+	check(0.25)
 	docs["a"], docs["b"], docs["c"] = [2]string{"", "another text"}, [2]string{"Red", "vehicle"}, [2]string{"", "car red"}
 	write(search.Updated)
-	check()
+	check(0.25)
+	docs["a"], docs["b"], docs["c"] = [2]string{"", "some other text"}, [2]string{"Green", "boat"}, [2]string{"", "of no use"}
+	write(search.Updated)
+	check(0) // neither word is anywhere, and random vectors are not near each other
 }
 
 // TestMatchWindow: documents behind the first 50 count with the least match of those, scores fall, and pages fit together.

@@ -159,7 +159,7 @@ type VectorExplain struct {
 
 	// Where the checkpoint compares texts token by token.
 	Match      *float64 `json:"match,omitempty"`      // of the best passage; absent for a document behind the first 50, which counts with their least
-	Similarity *float64 `json:"similarity,omitempty"` // the mean of cosine and match that the checkpoint wants
+	Similarity *float64 `json:"similarity,omitempty"` // the mean of cosine and match, by the share that the checkpoint names and the query has
 }
 
 // FusionExplain says how the legs were joined.

@@ -127,7 +127,7 @@ type search struct {
 	wordCeiling  float64              // a BM25 that no document can exceed
 	wordSet      backend.Selection    // all documents that match by words, where facets or a sort need them
 	bestWords    float64              // the BM25 that counts as a full match
-	leastMatch   *float64             // the least value of the candidates that were compared token by token; nil: none was
+	matched      *matched             // nil: no candidate was compared token by token
 	wordsPartial bool                 // the keyword index is being filled
 	nearFull     bool                 // the vector leg filled its window: there may be more
 	collapsed    map[backend.Ref]bool // candidates that another of their group stands for
@@ -330,7 +330,7 @@ func (s *search) fill(ctx context.Context) error {
 }
 
 func (s *search) fuser() fuser {
-	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.embedder.Calibration(), s.leastMatch}
+	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.embedder.Calibration(), s.matched}
 }
 
 // bestLeg is the vector leg of a document that it did not find: the largest cosine of its passages.
