@@ -21,6 +21,9 @@ const (
 	MaxQueryTokens = 64
 )
 
+// Added to a small float32, toInteger leaves the nearest integer in its lowest bits.
+const toInteger, toIntegerBits = 3 << 22, 0x4b400000
+
 // Table holds the vectors of a vocabulary: unit vectors in bytes, and how much each token counts. It is safe for concurrent use.
 type Table struct {
 	dim    int
@@ -45,20 +48,20 @@ func NewTable(vocab, dim int, vector func(dst []float32, id int)) *Table {
 	v := make([]float32, dim)
 	for id := range vocab {
 		vector(v, id)
-		var largest, sum float64
+		var least, largest float32
 		for _, x := range v {
-			largest = max(largest, math.Abs(float64(x)))
-			sum += float64(x) * float64(x)
+			least, largest = min(least, x), max(largest, x)
 		}
+		largest = max(largest, -least)
+		sum := float64(simd.Dot(v, v))
 		if !(sum > 0) || math.IsInf(sum, 0) {
 			continue
 		}
 		row := t.rows[id*dim : (id+1)*dim]
-		length := 0.0 // of the row of bytes: it is that which shall be 1
 		for i, x := range v {
-			row[i] = int8(math.RoundToEven(float64(x) / largest * 127))
-			length += float64(row[i]) * float64(row[i])
+			row[i] = int8(math.Float32bits(x/largest*127+toInteger) - toIntegerBits)
 		}
+		length := float64(simd.DotInt8(row, row)) // it is the row of bytes that shall have length 1
 		t.scale[id], t.weight[id] = float32(1/math.Sqrt(length)), float32(math.Sqrt(sum)*rarity(id))
 	}
 	return t
