@@ -142,7 +142,11 @@ func (p *page) key(t *testing.T, letter string) {
 func (p *page) until(t *testing.T, js string) {
 	t.Helper()
 	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if eval[bool](t, p, js) {
+		yes, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](js))
+		if err != nil && !strings.Contains(err.Error(), "target navigated or closed") { // asked while another page is coming
+			t.Fatalf("%s: %v\nproblems: %s", js, err, p.problems)
+		}
+		if yes {
 			return
 		}
 	}
