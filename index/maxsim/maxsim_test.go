@@ -150,7 +150,7 @@ func TestQueryBounds(t *testing.T) {
 func TestRounds(t *testing.T) {
 	tab := table(vectors(100, 16))
 	m := tab.marks.New().(*marks)
-	m.round = math.MaxUint32 - 1
+	m.round, m.seen[3] = math.MaxUint32-1, 1
 	for range 4 {
 		m.next()
 		if ids := tab.number(m, nil, []int32{3, 4, 3}); len(ids) != 2 || m.round == 0 {
