@@ -37,26 +37,16 @@ func TestTokenVectors(t *testing.T) {
 	}
 }
 
+// slowNorm is LayerNorm by its definition.
+func slowNorm(x []float64, n *norm) []float64 {
+	as := func(v []float32) *array { return &array{shape: []int{len(v)}, x: toFloat64(v)} }
+	return weights{"n.weight": as(n.gamma), "n.bias": as(n.beta)}.layerNorm(states{x}, "n", float64(n.eps))[0]
+}
+
 func toFloat64(x []float32) []float64 {
 	out := make([]float64, len(x))
 	for i, v := range x {
 		out[i] = float64(v)
-	}
-	return out
-}
-
-// slowNorm is LayerNorm by its definition.
-func slowNorm(x []float64, n *norm) []float64 {
-	mean, variance := 0.0, 0.0
-	for _, v := range x {
-		mean += v / float64(len(x))
-	}
-	for _, v := range x {
-		variance += (v - mean) * (v - mean) / float64(len(x))
-	}
-	out := make([]float64, len(x))
-	for i, v := range x {
-		out[i] = (v-mean)/math.Sqrt(variance+float64(n.eps))*float64(n.gamma[i]) + float64(n.beta[i])
 	}
 	return out
 }

@@ -51,8 +51,8 @@ type fuser struct {
 // rank scores the candidates and sorts them: larger scores first, equal ones by ref, so that pages are stable.
 //
 // relative: bm25' is the score over the query's largest, or over a share of the query's ceiling where that is more: a document without
-// the words has 0, and where the best has only a common word of many it does not count as a full match. cosine' is the cosine
-// between the checkpoint's floor and ceiling, clipped to [0,1]. The score is alpha·cosine' + (1-alpha)·bm25'. (Convex combination
+// the words has 0, and where the best has only a common word of many it does not count as a full match. similarity' is the
+// similarity between the checkpoint's floor and ceiling, clipped to [0,1]. The score is alpha·similarity' + (1-alpha)·bm25'. (Convex combination
 // with theoretical floors, Bruch, Gai and Ingber, arXiv:2210.11934.)
 //
 // rrf: alpha/(60+rank) + (1-alpha)/(60+rank), doubled, so that alpha 0.5 gives the published form; a document that a leg did not

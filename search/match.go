@@ -21,7 +21,7 @@ type Matcher interface {
 
 const (
 	// matchWindow is how many candidates are compared token by token, those that the legs put first. Chosen on eleven retrieval sets (mean
-	// nDCG@10 of semantic search with none .558, and in proportion 20: .61, 50: .62, 100: .625; of hybrid search the same with any of them).
+	// nDCG@10 of semantic search with none: .558, 20: .609, 50: .620, 100: .625; of hybrid search the same with any of them).
 	matchWindow = 50
 	// matchNothing is the best match of a query's candidates up to which it says nothing, and matchFully that from which it has its whole
 	// share: where the words of a query, or words like them, are nowhere, what is nearest by tokens is chance. Of 43 queries that share no content

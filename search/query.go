@@ -19,7 +19,7 @@ type Fusion string
 
 // The fusions. The empty Fusion is Relative.
 const (
-	Relative Fusion = "relative" // alpha·cosine' + (1-alpha)·bm25', both in [0,1]
+	Relative Fusion = "relative" // alpha·similarity' + (1-alpha)·bm25', both in [0,1]
 	RRF      Fusion = "rrf"      // reciprocal rank fusion, k = 60
 )
 
