@@ -22,6 +22,8 @@ CROPPED = {"simplewiki": 40, "enwiki_part": 12, "arxiv": 18, "scitldr": 3, "docs
 GRADED = {"people": 88, "definition": 36, "disturbed": 16}
 ALIKE = {"wiki_split/paraphrase": (16, 0.98), "bible_parallel/paraphrase": (16, 0.95)}
 
+CUT_OUT = 0.9  # how alike a definition is to itself without a piece
+
 
 class Corpus:
     def __init__(self, path, seed=0):
@@ -53,6 +55,8 @@ class Corpus:
         self.rarity = np.sqrt(1e-3 / (1e-3 + self.frequency)) * np.minimum(1, 3e-5 / self.frequency) ** 0.3
         self.groups = []  # see cluster
         self.continues = np.array([w.startswith("##") for w in self.vocab])
+        self.letters = np.array([len(w.replace("##", "")) + (not w.startswith("##")) for w in self.vocab], float)
+        self.terms = np.concatenate([ix for k, ix in self.by_kind.items() if k.endswith("term-def")])
 
     @staticmethod
     def row(side, i):
@@ -175,6 +179,48 @@ class Corpus:
             y += [self.row(self.b, i)[:cut] for i in ix]
             s = np.append(s, np.full(n, likeness, np.float32))
         return x, y, s
+
+    def rated_made_or_cut(self, lost=0.0, cut_out=0, less=0.0, cut=44):
+        """The same where each word of what people graded is lost with a probability of `lost` (else a few thousand pairs are known by
+        heart), with as many disturbed sentences and as many definitions more out of which a piece is cut, and with what was not graded by
+        people the less alike the more one text says than the other: by `less` where it is e times as long."""
+        x, y, score = self.rated_or_made(cut)
+        n = GRADED["people"]
+        x[:n], y[:n] = [self._loses(r, lost) for r in x[:n]], [self._loses(r, lost) for r in y[:n]]
+        sentences, others, likeness = self._rated(self.rng.choice(self.graded_by["disturbed"], cut_out, replace=False), cut)
+        definitions = [self.row(self.b, i)[:cut] for i in self.rng.choice(self.terms, cut_out, replace=False)]
+        x, y = x + sentences + definitions, y + [self._cut_out(r) for r in others + definitions]
+        score = np.concatenate([score, likeness, np.full(cut_out, CUT_OUT, np.float32)])
+        longer = [abs(np.log(self.letters[a].sum() / self.letters[b].sum())) for a, b in zip(x[n:], y[n:])]
+        score[n:] -= less * np.minimum(longer, 1.2)
+        return x, y, score
+
+    def _words(self, row):
+        return np.split(row, np.flatnonzero(~self.continues[row])[1:])
+
+    def _loses(self, row, share):
+        """row without this share of its words, seven times of ten."""
+        if not share or self.rng.random() < 0.3:
+            return row
+        left = [w for w in self._words(row) if self.rng.random() > share]
+        return np.concatenate(left) if left else row
+
+    def _cut_out(self, row):
+        """row without a piece of at most 65 % of its words, rather its end or its beginning."""
+        words = self._words(row)
+        n = int(len(words) * self.rng.uniform(0, 0.65))
+        where = self.rng.random()
+        at = 0 if where < 0.25 else len(words) - n if where < 0.6 else int(self.rng.integers(0, len(words) - n + 1))
+        return np.concatenate(words[:at] + words[at + n :])
+
+    def without_shared(self, a, b):
+        """b without most of the rarer words that it shares with a, so that only their meaning is left to find it by."""
+        shared = np.intersect1d(a, b)
+        shared = shared[self.frequency[shared] < np.exp(-7)]
+        left = ~np.isin(b, shared[self.rng.random(len(shared)) < 0.85])
+        for i in range(1, len(b)):
+            left[i] &= left[i - 1] or not self.continues[b[i]]
+        return b[left] if left.sum() >= 6 else b
 
     def _rated(self, ix, cut=None):
         a, b, s = self.graded

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""train.py DATA.npz OUT [--static 300] [--sharp 300] [--layers 1500] [--last 900] [--eval DIR]
+"""train.py DATA.npz OUT [--static 300] [--sharp 300] [--layers 1500] [--last 900] [--meaning 300] [--eval DIR]
 
-Four stages, each leaves OUT.STAGE.pt: `static`, token vectors as a bag, from co-occurrence on with the contrastive loss; `sharp`, the same
+Five stages, each leaves OUT.STAGE.pt: `static`, token vectors as a bag, from co-occurrence on with the contrastive loss; `sharp`, the same
 in batches of like texts; `layers`, the layers on top of them, with graded pairs beside; `last`, on from there with a second teacher
-and more graded pairs. A stage whose file is there is not trained again. Steps, not minutes, set the length, so that a stopped machine changes nothing. Set OPENBLAS_CORETYPE for the
-processor; matrix products run in bfloat16, which AMX and AVX-512 multiply.
+and more graded pairs; `meaning`, the mean of three ways on from there with pairs that share no rare words, and vectors
+that tell lengths. A stage whose file is there is not trained again. Steps, not minutes, set the length, so that a stopped machine changes
+nothing. Set OPENBLAS_CORETYPE for the processor; matrix products run in bfloat16, which AMX and AVX-512 multiply.
 """
 import argparse
 import copy
+import functools
 import math
 import os
 import time
@@ -18,6 +20,7 @@ import torch.nn.functional as F
 
 import cooccurrence
 import evaluate
+import length
 from corpus import Corpus, ahead
 from model import HIDDEN, SINK, Encoder, bagged, padded
 
@@ -152,23 +155,28 @@ def encode(model, rows, drop):
     return out[torch.from_numpy(back)]
 
 
-def layered(model, c, o, steps, rate, word_rate, share, teach, graded):
-    """Trains everything: pairs with a second teacher, and graded pairs beside them."""
+def layered(model, c, o, steps, rate, word_rate, share, teach, graded, hidden=0.0, drop=0.0, average=0.995):
+    """Trains everything: pairs with a second teacher, and graded pairs beside them, which see this much dropout. In `hidden` of the
+    batches the second text loses what the first one says in the same words, and there is no second teacher."""
     grouped(model, c)
     rest = [p for n, p in model.named_parameters() if n != "word.weight"]
-    run = Run(model, [{"params": rest, "rate": rate}, {"params": [model.word.weight], "rate": word_rate}], steps, 100, average=0.995)
+    run = Run(model, [{"params": rest, "rate": rate}, {"params": [model.word.weight], "rate": word_rate}], steps, 100, average=average)
 
     def make():
         n, cut = (o.batch // 2, 126) if c.rng.random() < 0.2 else (o.batch, 62)
         a, b = some(c, o, n, 0.5)
-        a, b = [r[:30] for r in a], [r[:cut] for r in b]
-        return a, b, torch.from_numpy(teach(a, b)), repeats(a, b), graded()
+        a = [r[:30] for r in a]
+        if hide := c.rng.random() < hidden:
+            b = [c.without_shared(x, y[: cut + 20]) for x, y in zip(a, b)]
+        b = [r[:cut] for r in b]
+        return a, b, None if hide else torch.from_numpy(teach(a, b)), repeats(a, b), graded()
 
     batches, more = ahead(make), True
     while more:
         a, b, taught, same, (x, y, score) = next(batches)
-        a, b, x, y = encode(model, a + b + x + y, o.drop).split([len(a), len(b), len(x), len(y)])
-        more = run(contrastive(a, b, o.scale, same, taught, share) + o.graded * ranked((x * y).sum(-1), torch.from_numpy(score)))
+        a, b = encode(model, a + b, 0.0).split([len(a), len(b)])
+        x, y = encode(model, x + y, drop).split([len(x), len(y)])
+        more = run(contrastive(a, b, o.scale, same, taught, 0.0 if taught is None else share) + o.graded * ranked((x * y).sum(-1), torch.from_numpy(score)))
         look(model, c, o, run.step, layers=True)
     run.finish()
 
@@ -198,6 +206,20 @@ def last(model, c, o):
     model.load_state_dict({k: before[k].lerp(v, o.share_of_last) for k, v in model.state_dict().items()})
 
 
+def meaning(model, c, o):
+    """Three times on from there in another way, half of the batches without the words that two texts share; the mean of what comes out
+    and what went in, as vectors that tell how long a text is."""
+    before = copy.deepcopy(model.state_dict())
+    total = copy.deepcopy(before)
+    ways = [(0.0, {}), (0.1, {"lost": 0.12}), (0.1, {"lost": 0.12, "cut_out": 16, "less": 0.3})]
+    for drop, how in ways:
+        model.load_state_dict(before)
+        layered(model, c, o, o.meaning, 4e-4, 6e-4, 0.7 * o.lexical, c.words_in_common, functools.partial(c.rated_made_or_cut, **how), 0.5, drop, 0.99)
+        total = {k: v + model.state_dict()[k] for k, v in total.items()}
+    model.load_state_dict({k: v / (1 + len(ways)) for k, v in total.items()})
+    length.tell(model, [c.row(c.b, i)[:62] for ix in c.by_kind.values() for i in c.rng.choice(ix, min(60, len(ix)), replace=False)])
+
+
 def look(model, c, o, step=0, layers=False):
     """A part of a stage, kept and measured; without a step, its end."""
     if o.eval and step % o.every == 0:
@@ -222,24 +244,24 @@ def main():
     p.add_argument("--lexical", type=float, default=0.35, help="share of the second teacher; in `layers` 0.7 of it")
     p.add_argument("--layers", type=int, default=1500)
     p.add_argument("--last", type=int, default=900)
+    p.add_argument("--meaning", type=int, default=300, help="steps of each of its three ways")
     p.add_argument("--share-of-last", type=float, default=0.6, help="what of the weights is those after the stage `last`, the rest those before it")
     p.add_argument("--second-rate", type=float, default=0.05)
     p.add_argument("--batch", type=int, default=256)
     p.add_argument("--rate", type=float, default=6e-4)
     p.add_argument("--word-rate", type=float, default=1e-3)
     p.add_argument("--scale", type=float, default=22.0)
-    p.add_argument("--drop", type=float, default=0.0)
     p.add_argument("--graded", type=float, default=1.0, help="weight of the graded pairs beside the contrastive loss")
     p.add_argument("--eval")
     p.add_argument("--every", type=int, default=500)
-    p.add_argument("--until", choices=["static", "sharp", "layers", "last"], default="last")
+    p.add_argument("--until", choices=["static", "sharp", "layers", "last", "meaning"], default="meaning")
     o = p.parse_args()
     torch.set_flush_denormal(True)
     torch.set_num_threads(o.threads)
     torch.manual_seed(o.seed)
     c = Corpus(o.data, o.seed)
     model = Encoder(len(c.vocab))
-    for name, stage in (("static", static), ("sharp", sharp), ("layers", layers), ("last", last)):
+    for name, stage in (("static", static), ("sharp", sharp), ("layers", layers), ("last", last), ("meaning", meaning)):
         path = f"{o.out}.{name}.pt"
         if os.path.exists(path):
             model.load_state_dict(torch.load(path)["state"])
@@ -247,7 +269,7 @@ def main():
             print("stage", name, flush=True)
             stage(model, c, o)
             torch.save({"vocab": c.vocab, "state": model.state_dict()}, path)
-            look(model, c, o, layers=name in ("layers", "last"))
+            look(model, c, o, layers=name in ("layers", "last", "meaning"))
         if name == o.until:
             break
 
