@@ -1,10 +1,10 @@
 """How long a text is, told by its vector.
 
-People grade two long texts higher than two short ones whose vectors are as near, and lower where one says more: adding 0.06 times the logarithm of the shorter length in letters to the cosine takes Spearman's
-correlation from .589 to .626 on STS12, from .757 to .760 on STS14 and from .824 to .826 on STS-B dev. That sum is a
-cosine itself, of vectors with a few dimensions more that fill up one after the other as a text grows, like the column of a thermometer: the
-product of two columns is the shorter one. Positions make such columns: what the positions below n add to a dimension has the mean that is
-wanted of a text of n tokens.
+People grade two long texts higher than two short ones whose vectors are as near, and lower where one says more: adding 0.06 times the
+logarithm of the shorter length in letters to the cosine takes Spearman's correlation from .589 to .626 on STS12, from .757 to .760 on STS14
+and from .824 to .826 on STS-B dev. That sum is a cosine itself, of vectors with a few dimensions more that fill up one after the other as
+a text grows, like the column of a thermometer: the product of two columns is the shorter one. Positions make such columns: what the
+positions below n add to a dimension has the mean that is wanted of a text of n tokens.
 
 The dimensions are taken from the silent ones of model.SINK. Those began as copies of one number and were trained alike, so that
 half of them can carry it all, and the dimensions left pass through the layers unread.
