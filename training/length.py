@@ -32,9 +32,9 @@ def columns():
 
 
 def tell(model, rows):
-    """Changes model so that its vectors tell lengths, and nothing else of it but roundings. rows of ids are texts to look at."""
+    """Changes model so that its vectors tell lengths and are otherwise nearly what they were. rows of ids are texts to look at."""
     read = _read(model, rows)
-    w = {k: v for k, v in model.state_dict().items()}  # the model's own memory
+    w = model.state_dict()  # the model's own memory
     words = w["word.weight"]
     more = (words[:, SILENT + TOLD].square().sum(1) / words[:, SILENT].square().sum(1)).sqrt()
     words[:, SILENT] *= more[:, None]
