@@ -75,7 +75,6 @@ export class Heatmap {
     this.canvas.width = w * ratio;
     this.canvas.height = h * ratio;
     this.canvas.style.width = `${w}px`;
-    this.canvas.style.height = `${h}px`;
     const c = this.canvas.getContext('2d');
     c.scale(ratio, ratio);
     c.clearRect(0, 0, w, h);

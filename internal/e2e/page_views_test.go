@@ -69,6 +69,12 @@ func TestPageInside(t *testing.T) {
 		p.js(t, "document.querySelector('input[name=side][value=text]').click()")
 		p.until(t, "document.querySelectorAll('.head').length === 18 && !document.querySelector('.says strong')")
 	})
+	t.Run("a narrower box before the picture is drawn again", func(t *testing.T) {
+		over := eval[int](t, p, "(() => { const b = document.querySelector('.heatbox'); b.style.width = '200px'; const o = b.scrollWidth - b.clientWidth; b.style.width = ''; return o; })()")
+		if over > 0 {
+			t.Errorf("the picture stands out of its box by %d pixels", over)
+		}
+	})
 	p.looks(t, "inside")
 	t.Run("a text of one's own", func(t *testing.T) {
 		p.js(t, "{ const a = document.querySelector('#insideText'); a.value = 'how to flip pancakes'; a.dispatchEvent(new Event('input', {bubbles: true})); }")
