@@ -26,9 +26,9 @@ type wholeBody struct {
 func (*wholeBody) Close() error { return nil }
 
 // readWhole reads the body of r into memory before the request takes a slot, so that a slow sender holds none. All bodies
-// in memory together are bounded; the caller calls done when this one is not needed any more.
-func (s *Server) readWhole(w http.ResponseWriter, r *http.Request, limit int64) (b *wholeBody, done func(), err error) {
-	src, err := openBody(w, r, limit, 0)
+// in memory together are bounded; the caller calls done when this one is not needed any more. idle is as for openBody.
+func (s *Server) readWhole(w http.ResponseWriter, r *http.Request, limit int64, idle time.Duration) (b *wholeBody, done func(), err error) {
+	src, err := openBody(w, r, limit, idle)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -24,6 +24,7 @@ type itemAnswer struct {
 	Revision uint64         `json:"revision,omitempty"`
 	Passages int            `json:"passages,omitempty"`
 	Error    *itemAnswerErr `json:"error,omitempty"`
+	Warning  string         `json:"warning,omitempty"` // of an import: what of the file could not be read
 	Stopped  bool           `json:"stopped,omitempty"` // this line answers no document but ends an import early
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -30,7 +31,7 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	file, err := importedFile(r)
+	file, err := s.importedFile(r)
 	if err != nil {
 		return err
 	}
@@ -41,15 +42,26 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.o.Engine.Collection(r.Context(), c); err != nil {
 		return err
 	}
-	b, err := openBody(w, r, s.o.MaxImport, s.o.IdleBody)
-	if err != nil {
-		return err
+	var b io.Reader
+	if file.format == extract.PDF { // is read from its end
+		whole, done, err := s.readWhole(w, r, maxPDF, s.o.IdleBody)
+		if err != nil {
+			return err
+		}
+		defer done()
+		b = whole
+	} else {
+		stream, err := openBody(w, r, s.o.MaxImport, s.o.IdleBody)
+		if err != nil {
+			return err
+		}
+		defer stream.close()
+		b = stream
+		http.NewResponseController(w).EnableFullDuplex() // answers go out while the body comes in
+		// With both under way net/http cannot always tell where a body that failed would have ended; what follows on the
+		// connection must not be read as a request.
+		w.Header().Set("Connection", "close")
 	}
-	defer b.close()
-	http.NewResponseController(w).EnableFullDuplex() // answers go out while the body comes in
-	// With both under way net/http cannot always tell where a body that failed would have ended; what follows on the
-	// connection must not be read as a request.
-	w.Header().Set("Connection", "close")
 	im := &importer{s: s, collection: c, items: file.items(b, s.o.MaxItem), out: newLineWriter(w, s.o.WriteTimeout)}
 	defer im.out.finish()
 	run := im.run
@@ -73,6 +85,7 @@ type importer struct {
 
 	docs    []search.Document
 	line    int          // of the body, where the last document began
+	warning string       // about the next document
 	answers []itemAnswer // of the batch, in the order of the body; those of docs are filled in by flush
 	at      []int        // answers[at[i]] is that of docs[i]
 	bytes   int
@@ -92,7 +105,8 @@ func (im *importer) run(ctx context.Context) error {
 
 // add takes the next document, or what is wrong with it, of a number of bytes.
 func (im *importer) add(ctx context.Context, doc search.Document, wrong error, size int) error {
-	a := itemAnswer{Line: im.line, ID: doc.ID}
+	a := itemAnswer{Line: im.line, ID: doc.ID, Warning: im.warning}
+	im.warning = ""
 	if wrong != nil {
 		a.Status, a.Error = search.Failed, im.s.answerItemError(doc.ID, wrong)
 	} else {
@@ -134,7 +148,9 @@ func (im *importer) flush(ctx context.Context) error {
 			return err
 		}
 		for i, res := range results {
-			im.answers[im.at[i]] = im.s.answerItem(im.answers[im.at[i]].Line, res)
+			a := im.s.answerItem(im.answers[im.at[i]].Line, res)
+			a.Warning = im.answers[im.at[i]].Warning
+			im.answers[im.at[i]] = a
 		}
 	}
 	var b bytes.Buffer

@@ -36,20 +36,26 @@ var importMedia = []struct {
 	{"text/tab-separated-values", bodyFile{format: extract.CSV}},
 	{"text/markdown", bodyFile{format: extract.Markdown}},
 	{"text/html", bodyFile{format: extract.HTML}},
+	{"application/pdf", bodyFile{format: extract.PDF}}, // with Options.PDF only
 }
 
+// maxPDF is the length of a PDF, whose text is a small part of it.
+const maxPDF = 64 << 20
+
 // importedFile reads the media type and the parameters format and name. The body is NDJSON or a JSON array, CSV or tab-separated values with
-// a header line, or one document as Markdown, HTML or, with format=txt, plain text.
-func importedFile(r *http.Request) (bodyFile, error) {
+// a header line, or one document as Markdown, HTML, PDF or, with format=txt, plain text.
+func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	p := queryParams(r)
 	format, _ := p.text("format")
 	name, named := p.text("name")
 	if err := p.err(); err != nil {
 		return bodyFile{}, err
 	}
-	media := make([]string, len(importMedia))
-	for i, m := range importMedia {
-		media[i] = m.name
+	var media []string
+	for _, m := range importMedia {
+		if m.file.format != extract.PDF || s.o.PDF != nil {
+			media = append(media, m.name)
+		}
 	}
 	t, err := mediaType(r, media...)
 	if err != nil {
@@ -87,21 +93,44 @@ func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) err
 	watched := &watchedReader{r: body}
 	im.line = 1
 	o := extract.Options{MaxLine: int64(im.s.o.MaxItem), MaxFile: int64(im.s.o.MaxItem), MaxUnpacked: im.s.o.MaxImport}
+	if f.format == extract.PDF {
+		o.MaxFile = maxPDF
+		o.PDF = func(_ context.Context, b []byte) (extract.PDFText, error) { return im.s.readPDF(ctx, b) } // not for a client that has gone
+	}
 	err := extract.Reader(context.WithoutCancel(ctx), watched, f.name, f.format, o, func(d extract.Document) error {
 		im.line = max(1, d.Line)
 		fields, err := json.Marshal(d.Fields)
+		if err == nil && f.format == extract.PDF && len(fields) > im.s.o.MaxItem {
+			err = &requestError{kind: errTooLarge, detail: fmt.Sprintf("PDF: got %d bytes of text, allowed: %d in one document", len(fields), im.s.o.MaxItem)}
+			fields = nil
+		}
 		return im.add(ctx, search.Document{ID: d.ID, Fields: fields}, err, len(fields))
 	}, func(e extract.ItemError) error {
-		if e.Warning || watched.err != nil {
-			return nil // the latter is said at the end
+		if watched.err != nil {
+			return nil // which is said at the end
+		}
+		if e.Warning {
+			if f.format == extract.PDF { // what is missing; other formats warn of what the reader has mended
+				im.warning = e.Reason
+			}
+			return nil
 		}
 		im.line = max(1, e.Line)
-		return im.add(ctx, search.Document{}, &requestError{kind: errMalformed, detail: fmt.Sprintf("line %d: %s", im.line, e.Reason)}, 0)
+		return im.add(ctx, search.Document{}, &requestError{kind: errMalformed, detail: e.Reason}, 0)
 	})
 	if err != nil && watched.err == nil {
 		return im.abort(err)
 	}
 	return im.end(ctx, watched.err)
+}
+
+// readPDF is Options.PDF for a few PDFs at once, for each takes a process.
+func (s *Server) readPDF(ctx context.Context, b []byte) (extract.PDFText, error) {
+	if err := s.pdfs.enterEventually(ctx); err != nil {
+		return extract.PDFText{}, err
+	}
+	defer s.pdfs.leave()
+	return s.o.PDF(ctx, b)
 }
 
 // watchedReader remembers why a body could not be read to its end, which a reader of files takes for a broken file.

@@ -3,9 +3,17 @@ package api
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"searchd/extract"
 )
 
 // imported sends a body and returns the lines of the answer.
@@ -76,6 +84,70 @@ func TestImportFilesRefuses(t *testing.T) {
 	lines = imported(t, f, "?name=x.md", "text/markdown", strings.Repeat("long ", 1<<20))
 	if len(lines) != 1 || lines[0].Status != "error" {
 		t.Errorf("a text of 5 MiB: %+v", lines)
+	}
+}
+
+func TestImportPDF(t *testing.T) {
+	read := func(_ context.Context, b []byte) (extract.PDFText, error) {
+		switch string(b) {
+		case "%PDF-torn":
+			return extract.PDFText{Title: "Torn", Text: "What is left.", Warning: "PDF: 1 of 2 pages cannot be read"}, nil
+		case "%PDF-long":
+			return extract.PDFText{Text: strings.Repeat("long ", 1<<20)}, nil
+		case "%PDF-scan":
+			return extract.PDFText{}, errors.New("PDF: no text layer")
+		}
+		return extract.PDFText{Title: "Whole", Text: fmt.Sprintf("%d bytes", len(b))}, nil
+	}
+	f := newFixture(t, Options{PDF: read})
+	for _, tt := range []struct{ name, body, status, warning, wrong string }{
+		{"a", strings.Repeat("x", 5<<20), "created", "", ""}, // larger than a document may be; its text is not
+		{"b", "%PDF-torn", "created", "PDF: 1 of 2 pages cannot be read", ""},
+		{"c", "%PDF-long", "error", "", "PDF: got 5242"},
+		{"d", "%PDF-scan", "error", "", "no text layer"},
+	} {
+		lines := imported(t, f, "?name="+tt.name+".pdf", "application/pdf", tt.body)
+		if len(lines) != 1 || string(lines[0].Status) != tt.status || lines[0].Warning != tt.warning || tt.wrong != "" && (lines[0].Error == nil || !strings.Contains(lines[0].Error.Detail, tt.wrong)) {
+			t.Errorf("%s: %+v, want %+v", tt.name, lines, tt)
+		}
+	}
+	var doc struct{ Document map[string]any }
+	f.do("GET", "/v1/collections/docs/documents/b.pdf", "").want(200, &doc)
+	if doc.Document["title"] != "Torn" || doc.Document["text"] != "What is left." {
+		t.Errorf("the document is %v", doc.Document)
+	}
+	f.do("POST", importPath, strings.Repeat("x", maxPDF+1), "Content-Type", "application/pdf").problem(413, "too_large", "")
+}
+
+// TestImportPDFsAtOnce holds that PDFs wait for each other, and that one whose client has gone is not read.
+func TestImportPDFsAtOnce(t *testing.T) {
+	var running, most atomic.Int32
+	f := newFixture(t, Options{WriteSlots: 8, PDF: func(context.Context, []byte) (extract.PDFText, error) {
+		defer running.Add(-1)
+		for n := running.Add(1); ; {
+			if m := most.Load(); n <= m || most.CompareAndSwap(m, n) {
+				break
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+		return extract.PDFText{Text: "words"}, nil
+	}})
+	slots := int32(cap(f.server.pdfs.slots))
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() { imported(t, f, fmt.Sprintf("?name=%d.pdf", i), "application/pdf", "x") })
+	}
+	wg.Wait()
+	if most.Load() > slots {
+		t.Errorf("%d PDFs were read at once, want at most %d", most.Load(), slots)
+	}
+	for range slots {
+		f.server.pdfs.enterEventually(t.Context())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if _, err := f.server.readPDF(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a client that has gone: %v", err)
 	}
 }
 

@@ -167,7 +167,7 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 			rc.SetWriteDeadline(time.Now().Add(rt.within + writeGrace)) // a recorder of tests has no deadlines
 		}
 		if rt.body > 0 && r.Body != http.NoBody {
-			whole, done, err := s.readWhole(w, r, rt.body)
+			whole, done, err := s.readWhole(w, r, rt.body, 0)
 			if err != nil {
 				return err
 			}

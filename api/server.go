@@ -16,6 +16,7 @@ import (
 
 	"searchd/access"
 	"searchd/encoder"
+	"searchd/extract"
 	"searchd/search"
 
 	"golang.org/x/net/netutil"
@@ -137,6 +138,8 @@ type Options struct {
 	Keys         *access.Keyring // who may do what; default: everybody may do everything
 	AllowedHosts []string        // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
 
+	PDF func(ctx context.Context, b []byte) (extract.PDFText, error) // reads a PDF, see package extract/pdf; default: imports take none
+
 	CORSOrigins []string // origins whose pages may use the server from a browser, or "*" for all; default: none but its own
 
 	RateLimit float64 // requests per second of a key that names no rate of its own, and of an address without a key; default: not bounded
@@ -237,6 +240,7 @@ type Server struct {
 	writes   *gate
 	embeds   *gate
 	imports  *gate
+	pdfs     *gate
 	limits   *limits
 	limited  atomic.Int64 // requests refused by a rate limit
 	answers  *idempotency
@@ -258,6 +262,7 @@ func New(o Options) (*Server, error) {
 	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
 	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
+	s.pdfs = newGate("pdf", max(1, runtime.GOMAXPROCS(0)/2), 0, 0, errTooManyWrites)
 	s.limits = newLimits(o.RateLimit, o.RateBurst)
 	for _, origin := range o.CORSOrigins {
 		if origin != anyOrigin {

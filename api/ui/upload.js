@@ -4,7 +4,7 @@ import { bytes, el } from './dom.js';
 
 const media = {
   ndjson: 'application/x-ndjson', jsonl: 'application/x-ndjson', json: 'application/json', csv: 'text/csv', tsv: 'text/tab-separated-values',
-  md: 'text/markdown', markdown: 'text/markdown', html: 'text/html', htm: 'text/html', txt: 'text/plain', text: 'text/plain',
+  md: 'text/markdown', markdown: 'text/markdown', html: 'text/html', htm: 'text/html', txt: 'text/plain', text: 'text/plain', pdf: 'application/pdf',
 };
 
 /** What the file dialog offers. */
@@ -47,6 +47,7 @@ async function walk(entry, found, inside) {
 }
 
 const shownErrors = 20;
+const many = [media.ndjson, media.json, media.csv, media.tsv]; // of which each line is a document
 
 /** How a file is sent: its media type and parameters; null where the server does not read its kind. A JSON object is one document. */
 async function formOf(file, path) {
@@ -74,9 +75,10 @@ export class Upload {
   async run(collection) {
     const form = await formOf(this.file, this.path);
     if (!form) {
-      this.fail(`This kind of file is not read here; for PDF use the ingest command. Allowed: ${accepted.replaceAll(',', ' ')}`);
+      this.fail(`This kind of file is not read here. Allowed: ${accepted.replaceAll(',', ' ')}`);
       return;
     }
+    this.many = many.includes(form.type);
     this.state.textContent = 'sending';
     try {
       const body = form.whole ? JSON.stringify(JSON.parse(await this.file.text())) : this.file;
@@ -90,7 +92,8 @@ export class Upload {
 
   take(answer) {
     this.counts[answer.status] = (this.counts[answer.status] || 0) + 1;
-    if (answer.status === 'error' && this.errors.children.length < shownErrors) this.errors.append(el('li', null, `line ${answer.line}${answer.id ? ` (${answer.id})` : ''}: ${answer.error?.detail ?? answer.error?.code}`));
+    if (answer.warning) this.errors.append(el('li', null, answer.warning));
+    if (answer.status === 'error' && this.errors.children.length < shownErrors) this.errors.append(el('li', null, `${this.many ? `line ${answer.line}${answer.id ? ` (${answer.id})` : ''}: ` : ''}${answer.error?.detail ?? answer.error?.code}`));
     this.state.textContent = `${this.told()} …`;
   }
 

@@ -136,7 +136,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	if err != nil {
 		return err
 	}
-	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), PDF: pdf.Reader{Command: pdfCommand(), Time: f.pdfTime}.Read}
+	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
 	if f.watch {
 		p.failures.repeat()
 	}

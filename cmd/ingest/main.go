@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"searchd/extract/pdf"
 )
 
 // Exit codes.
@@ -20,8 +22,8 @@ const (
 var errSome = errors.New("some items failed")
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == pdfArgument {
-		os.Exit(pdfChild())
+	if code, child := pdf.AsChild(); child {
+		os.Exit(code)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/extract/pdf"
 	"searchd/internal/version"
 )
 
@@ -26,6 +27,9 @@ const (
 var errSome = errors.New("some items failed")
 
 func main() {
+	if code, child := pdf.AsChild(); child {
+		os.Exit(code)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"searchd/api"
+	"searchd/extract/pdf"
 	"searchd/internal/settings"
 	"searchd/internal/version"
 	"searchd/models"
@@ -79,7 +80,7 @@ probes, the page and /openapi.yaml do without.`,
 		}
 		v, revision := version.Read()
 		ao := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: hosts,
-			CORSOrigins: guard.origins, RateLimit: guard.rate, RateBurst: guard.burst}
+			CORSOrigins: guard.origins, RateLimit: guard.rate, RateBurst: guard.burst, PDF: pdf.Reader{Command: pdf.Self()}.Read}
 		vault, err := e.Vault()
 		if err == nil {
 			ao.Keys, err = guard.keys(vault, l.Addr())

@@ -33,8 +33,7 @@ func bombs() map[string][]byte {
 
 // Each ends within its limits, with an error or a text, and takes nothing of this process with it.
 func TestBombs(t *testing.T) {
-	r := reader(t)
-	r.Time, r.Memory = 2*time.Second, 256<<20
+	r := Reader{Command: Self(), Time: 2 * time.Second, Memory: 256 << 20}
 	for name, in := range bombs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

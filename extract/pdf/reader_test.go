@@ -13,18 +13,10 @@ import (
 
 // TestMain is the child, too, as a program that uses a Reader has to be.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "child" {
-		os.Exit(Child(os.Args[2:], os.Stdin, os.Stdout))
+	if code, child := AsChild(); child {
+		os.Exit(code)
 	}
 	os.Exit(m.Run())
-}
-
-func reader(t testing.TB) Reader {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Reader{Command: []string{exe, "child"}}
 }
 
 // file puts objects, from number 1, into a PDF; object 1 is the catalogue.
@@ -100,7 +92,7 @@ func TestRead(t *testing.T) {
 		{"no pages", file(catalogue, "<< /Type /Pages /Count 0 /Kids [] >>"), "", "", "no pages"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := reader(t).Read(context.Background(), tt.in)
+			got, err := Reader{Command: Self()}.Read(context.Background(), tt.in)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("error %v, want %q", err, tt.err)
@@ -118,7 +110,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadLimits(t *testing.T) {
-	r := reader(t)
+	r := Reader{Command: Self()}
 	r.MaxText = 10
 	page := stream("", "BT /F1 9 Tf (eight ch) Tj ET")
 	got, err := r.Read(context.Background(), pages(page, page))

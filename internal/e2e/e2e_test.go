@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"searchd/extract/pdf"
 )
 
 // root is the repository's, from here.
@@ -29,8 +31,11 @@ var programs = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// TestMain removes the programs at the end.
+// TestMain is the child that reads a PDF for a server of a test, and removes the programs at the end.
 func TestMain(m *testing.M) {
+	if code, child := pdf.AsChild(); child {
+		os.Exit(code)
+	}
 	code := m.Run()
 	if dir, err := programs(); err == nil {
 		os.RemoveAll(dir)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"searchd/api"
+	"searchd/extract/pdf"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -21,7 +22,7 @@ import (
 // serve starts a server over an engine in memory.
 func serve(t *testing.T, engine api.Engine) string {
 	t.Helper()
-	s, err := api.New(api.Options{Engine: engine, Logger: slog.New(slog.DiscardHandler)})
+	s, err := api.New(api.Options{Engine: engine, Logger: slog.New(slog.DiscardHandler), PDF: pdf.Reader{Command: pdf.Self()}.Read})
 	if err != nil {
 		t.Fatal(err)
 	}

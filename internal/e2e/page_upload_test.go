@@ -115,6 +115,8 @@ func TestPageCollections(t *testing.T) {
 		{"lines.ndjson", "{\"id\":\"n1\",\"title\":\"Tongs\",\"text\":\"Tongs grip.\"}\n{\"id\":\"n2\",\"title\":\"Peelers\",\"text\":\"Peelers peel.\"}\n"},
 		{"one.json", "{\"id\":\"j1\",\"title\":\"Scales\",\n\"text\":\"Scales weigh.\"}"},
 		{"picture.png", "\x89PNG"},
+		{"oven.pdf", string(pdfPage("The oven bakes what is put into it."))},
+		{"scan.pdf", string(pdfPage(""))},
 	} {
 		paths = append(paths, filepath.Join(dir, f[0]))
 		if err := os.WriteFile(paths[len(paths)-1], []byte(f[1]), 0o644); err != nil {
@@ -134,18 +136,18 @@ func TestPageCollections(t *testing.T) {
 	})
 	t.Run("takes files of every kind, and answers for each document", func(t *testing.T) {
 		p.choose(t, "#files", paths...)
-		p.until(t, "document.querySelectorAll('.upload.done, .upload.failed').length === 7")
+		p.until(t, "document.querySelectorAll('.upload.done, .upload.failed').length === 9")
 		got := eval[map[string]string](t, p, "Object.fromEntries([...document.querySelectorAll('.upload')].map(u => [u.querySelector('.file').firstChild.textContent, u.children[2].textContent]))")
 		for name, want := range map[string]string{
 			"rows.csv": "1 created, 1 error", "grater.md": "1 created", "sieve.html": "1 created", "whisk.txt": "1 created",
-			"lines.ndjson": "2 created", "one.json": "1 created", "picture.png": "failed",
+			"lines.ndjson": "2 created", "one.json": "1 created", "picture.png": "failed", "oven.pdf": "1 created", "scan.pdf": "1 error",
 		} {
 			if got[name] != want {
 				t.Errorf("%s: %q, want %q", name, got[name], want)
 			}
 		}
-		p.until(t, "document.querySelectorAll('.upload progress')[0].value === 1 && document.querySelector('.wrongs li').textContent.includes('line 3')")
-		p.until(t, "[...document.querySelectorAll('.collection')].some(c => c.innerText.includes('tools') && /documents\\s+7/.test(c.innerText))")
+		p.until(t, "document.querySelectorAll('.upload progress')[0].value === 1 && [...document.querySelectorAll('.wrongs li')].map(e => e.textContent).filter(s => s === 'line 3: row has 5 fields, the header has 3' || s.startsWith('PDF: no text layer')).length === 2")
+		p.until(t, "[...document.querySelectorAll('.collection')].some(c => c.innerText.includes('tools') && /documents\\s+8/.test(c.innerText))")
 	})
 	p.looks(t, "collections")
 	t.Run("and finds them", func(t *testing.T) {
