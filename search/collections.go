@@ -148,6 +148,9 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 	if aliases := c.aliasesOf(own); len(aliases) > 0 {
 		return fmt.Errorf("%w: %s has the alias %s; delete it, or let it lead elsewhere, first", ErrAliased, own, strings.Join(aliases, ", "))
 	}
+	if err := e.dropHidden(ctx, own, stored); err != nil {
+		return err
+	}
 	if stored != own { // the name first: what no name leads to is removed by the next opening
 		if err := c.point(ctx, map[string]string{own: ""}); err != nil {
 			return translate(err)
@@ -155,6 +158,25 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 	}
 	defer e.trimEncodings(ctx)
 	return translate(e.backend.Drop(ctx, stored))
+}
+
+// dropHidden drops the generations of a name that it has been led away from. The first of them has the name itself: it would be seen
+// under it once the name leads nowhere.
+func (e *Engine) dropHidden(ctx context.Context, name, current string) error {
+	list, err := e.backend.Collections(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	for _, c := range list {
+		base, _, _ := strings.Cut(c.Name, "~")
+		if _, visible := e.catalog.nameOf(c.Name); base != name || c.Name == current || visible {
+			continue
+		}
+		if err := e.backend.Drop(ctx, c.Name); err != nil && !errors.Is(err, backend.ErrCollectionNotFound) {
+			return translate(err)
+		}
+	}
+	return nil
 }
 
 func (e *Engine) info(c backend.Collection) (CollectionInfo, error) {

@@ -90,7 +90,7 @@ func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []s
 	defer release()
 	results := make([]ItemResult, 0, len(ids))
 	for len(ids) > 0 {
-		n := min(len(ids), commitPassages)
+		n := min(len(ids), commitDocuments)
 		writes := make([]backend.Write, n)
 		for i, id := range ids[:n] {
 			if err := CheckID(id); err != nil {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"searchd/encoder"
 	"searchd/models"
 	"searchd/search/backend"
@@ -44,7 +46,7 @@ type Engine struct {
 		sync.Mutex
 		closed  bool
 		records map[string]cachedRecord
-		writers map[string]*sync.RWMutex // by stored name; held for reading by whoever writes
+		writers map[string]*semaphore.Weighted // by stored name; whoever writes holds one of writerSlots
 	}
 }
 
@@ -60,7 +62,7 @@ const queryCacheSize = 4096
 // The folder is locked for this process until [Engine.Close].
 func Open(dir string, o Options) (*Engine, error) {
 	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, ingests: make(chan struct{}, 1)}
-	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*sync.RWMutex{}
+	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*semaphore.Weighted{}
 	if e.notice = o.Notice; e.notice == nil {
 		e.notice = func(string) {}
 	}
@@ -152,27 +154,34 @@ func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collec
 			return c, r, nil, err
 		}
 		l := e.writers(c.Name)
-		l.RLock()
-		if now, ok := e.catalog.stored(name); ok && now == c.Name {
-			return c, r, l.RUnlock, nil
+		if err := l.Acquire(ctx, 1); err != nil {
+			return c, r, nil, err
 		}
-		l.RUnlock() // replaced meanwhile
+		if now, ok := e.catalog.stored(name); ok && now == c.Name {
+			return c, r, sync.OnceFunc(func() { l.Release(1) }), nil
+		}
+		l.Release(1) // replaced meanwhile
 	}
 }
 
+// writerSlots is more than the writers that there can be.
+const writerSlots = 1 << 30
+
 // stopWriters waits for the writers of a stored collection, and keeps others out until start is called.
-func (e *Engine) stopWriters(stored string) (start func()) {
+func (e *Engine) stopWriters(ctx context.Context, stored string) (start func(), err error) {
 	l := e.writers(stored)
-	l.Lock()
-	return l.Unlock
+	if err := l.Acquire(ctx, writerSlots); err != nil {
+		return nil, err
+	}
+	return func() { l.Release(writerSlots) }, nil
 }
 
-func (e *Engine) writers(stored string) *sync.RWMutex {
+func (e *Engine) writers(stored string) *semaphore.Weighted {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l := e.mu.writers[stored]
 	if l == nil {
-		l = &sync.RWMutex{}
+		l = semaphore.NewWeighted(writerSlots)
 		e.mu.writers[stored] = l
 	}
 	return l

@@ -1,4 +1,16 @@
 package search
 
+import (
+	"testing"
+	"time"
+)
+
 // ForgetTokens empties the cache of tokens.
 func (e *Engine) ForgetTokens() { e.encodings.own.passages = newTokenCache(matchBudget) }
+
+// SetReembedGrace has generations that have been replaced dropped sooner, until the test ends.
+func SetReembedGrace(t *testing.T, d time.Duration) {
+	before := reembedGrace
+	reembedGrace = d
+	t.Cleanup(func() { reembedGrace = before })
+}

@@ -19,10 +19,11 @@ import (
 
 // Bounds of what one commit holds, so that memory does not grow with the size of a request.
 const (
-	commitPassages = 1024
-	commitBytes    = 16 << 20
-	commitShort    = 8 // instead, while somebody searches: indexing a commit keeps all cores busy
-	maxIDBytes     = 512
+	commitDocuments    = 1024
+	commitBytes        = 32 << 20  // of fields and vectors
+	maxDocumentVectors = 128 << 20 // bytes
+	commitShort        = 8         // instead, while somebody searches: indexing a commit keeps all cores busy
+	maxIDBytes         = 512
 )
 
 // Ingest puts documents into a collection: each is checked, skipped if the stored one is equal, cut into passages, encoded,
@@ -82,18 +83,32 @@ type item struct {
 
 // take returns how many of the documents make up the next commit, at least one.
 func (in *ingest) take(docs []Document) int {
-	size, most := 0, commitPassages
+	size, most := 0, commitDocuments
 	if in.engine.courtesy.wanted() {
 		most = commitShort
 	}
 	for i, d := range docs {
-		size += len(d.Fields)
+		size += len(d.Fields) + (len(d.Fields)/(leastToken*in.budget())+1)*in.vectorBytes()
 		if i > 0 && (size > commitBytes || i >= most) {
 			return i
 		}
 	}
 	return len(docs)
 }
+
+// leastToken is how many bytes of a text make a token, at least: a letter and a space.
+const leastToken = 2
+
+// budget is how many tokens a passage may have, its title included.
+func (in *ingest) budget() int {
+	n := in.record.Model.MaxTokens
+	if m := cmp.Or(in.record.Settings.Passages.MaxTokens, in.record.Model.PassageTokens); m > 0 {
+		n = min(n, m)
+	}
+	return max(n-specialTokens, 1)
+}
+
+func (in *ingest) vectorBytes() int { return 4 * in.record.Model.Dimension }
 
 // prepare takes the documents of one commit through the pipeline until they can be written. It answers those that need not be.
 func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemResult) ([]item, error) {
@@ -114,9 +129,15 @@ func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemRe
 		if items[i].done {
 			continue
 		}
-		if in.cut(&items[i]); len(items[i].texts) == 0 {
+		in.cut(&items[i])
+		most := min(backend.MaxPassages, maxDocumentVectors/in.vectorBytes())
+		switch n := len(items[i].texts); {
+		case n == 0:
 			items[i].done = true
 			results[i].Status, results[i].Err = Failed, &FieldError{"document", items[i].write.ID, "at least one text field that is not empty"}
+		case n > most:
+			items[i].done = true
+			results[i].Status, results[i].Err = Failed, &FieldError{"document", items[i].write.ID, fmt.Sprintf("at most %d passages of %d tokens, not %d", most, in.budget(), n)}
 		}
 	}
 	return items, in.encode(ctx, items)
@@ -134,6 +155,9 @@ func (in *ingest) check(it *item, d Document) error {
 	}
 	it.parts = parts
 	it.write = backend.Write{ID: d.ID, Fields: canonical, Hash: sha256.Sum256(canonical), IfRevision: d.IfRevision}
+	if len(canonical) > mapping.MaxDocument { // escapes make it longer than what came
+		return &FieldError{"document", d.ID, fmt.Sprintf("at most %d bytes of JSON as it is stored, not %d", mapping.MaxDocument, len(canonical))}
+	}
 	if d.ID == "" {
 		it.write.ID = hex.EncodeToString(it.write.Hash[:16])
 	}
@@ -194,11 +218,7 @@ func (in *ingest) skipUnchanged(ctx context.Context, items []item, results []Ite
 // cut sets the passages of a document and the texts that stand for them: the title, where there is one, and the passage.
 func (in *ingest) cut(it *item) {
 	s := in.record.Settings.Passages
-	budget := in.record.Model.MaxTokens
-	if n := cmp.Or(s.MaxTokens, in.record.Model.PassageTokens); n > 0 {
-		budget = min(budget, n)
-	}
-	budget -= specialTokens
+	budget := in.budget()
 	count := in.encoding.embedder.CountTokens
 	title := strings.TrimSpace(it.parts.Title)
 	if s.NoTitle {
@@ -209,11 +229,12 @@ func (in *ingest) cut(it *item) {
 		budget -= count(title)
 	}
 	for _, f := range it.parts.Text {
-		if mapping.IsTitle(f.Name) && len(it.parts.Text) > 1 && !s.NoTitle {
+		isTitle := it.parts.IsTitle(f.Name)
+		if isTitle && len(it.parts.Text) > 1 && !s.NoTitle {
 			continue // it stands in front of every passage
 		}
 		prefix := title
-		if mapping.IsTitle(f.Name) {
+		if isTitle {
 			prefix = ""
 		}
 		for _, sp := range (cutter{max(budget, 1), count}).cut(f.Text) {

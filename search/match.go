@@ -165,7 +165,7 @@ func (s *search) passageTokens(ctx context.Context, cs []candidate) (texts []max
 // title returns what stands in front of a passage where it is encoded: its document's title; "" where that is not so.
 func (s *search) title(parts mapping.Parts, p PassageHit) string {
 	title := strings.TrimSpace(parts.Title)
-	if s.record.Settings.Passages.NoTitle || mapping.IsTitle(p.Field) || strings.HasPrefix(p.Text, title) {
+	if s.record.Settings.Passages.NoTitle || parts.IsTitle(p.Field) || strings.HasPrefix(p.Text, title) {
 		return ""
 	}
 	return title

@@ -319,8 +319,11 @@ func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 // change brings over the last changes while the collection's writers wait, and puts the next generation in the place of the old.
 func (r *reembedding) change(ctx context.Context, seq uint64) error {
 	e := r.engine
-	unlock := e.stopWriters(r.old.Name)
-	defer unlock()
+	start, err := e.stopWriters(ctx, r.old.Name)
+	if err != nil {
+		return err
+	}
+	defer start()
 	for {
 		next, err := r.follow(ctx, seq)
 		if err != nil {
@@ -336,7 +339,6 @@ func (r *reembedding) change(ctx context.Context, seq uint64) error {
 	defer c.change.Unlock()
 	current := map[string]string{r.name: r.q.Next}
 	if r.record.Kept != "" {
-		var err error
 		if r.record.Kept, err = e.keptName(ctx, r.name); err != nil { // another may have taken it meanwhile
 			return err
 		}
@@ -384,13 +386,26 @@ func (e *Engine) dropLater(stored string) {
 	e.tasks.wait.Go(func() {
 		select {
 		case <-time.After(reembedGrace):
-			if err := e.backend.Drop(context.Background(), stored); err != nil {
+			if err := e.dropReplaced(stored); err != nil {
 				e.notice(fmt.Sprintf("dropping a generation that has been replaced, the next opening tries again: %v", err))
 			}
 			e.trimEncodings(context.Background())
 		case <-e.tasks.ctx.Done():
 		}
 	})
+}
+
+// dropReplaced drops a generation unless a name leads to it, or it is gone.
+func (e *Engine) dropReplaced(stored string) error {
+	e.catalog.change.Lock()
+	defer e.catalog.change.Unlock()
+	if _, visible := e.catalog.nameOf(stored); visible {
+		return nil
+	}
+	if err := e.backend.Drop(context.Background(), stored); !errors.Is(err, backend.ErrCollectionNotFound) {
+		return err
+	}
+	return nil
 }
 
 // resume goes on with the tasks that an earlier run of the program did not finish, gives up those that cannot, and drops the generations

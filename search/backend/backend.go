@@ -42,6 +42,9 @@ const (
 	QuantizeInt8 = "int8" // it holds a byte per component, and reads the best of a search from where the vectors are kept
 )
 
+// MaxPassages is how many passages a document may have.
+const MaxPassages = 1 << 16
+
 // Collection describes a collection as it stands.
 type Collection struct {
 	Name      string

@@ -237,6 +237,11 @@ func (p Parts) Field(name string) (TextField, bool) {
 	return TextField{}, false
 }
 
+// IsTitle reports whether a text field is the document's title. Others of such names are text like any other.
+func (p Parts) IsTitle(name string) bool {
+	return len(p.Text) > 0 && p.Text[0].Name == name && IsTitle(name)
+}
+
 // Weight is what an occurrence of a word in a field counts in the keyword leg.
 func (m Mapping) Weight(name string) float64 {
 	if w := m[name].Weight; w > 0 {

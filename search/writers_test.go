@@ -1,0 +1,186 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"searchd/search"
+)
+
+// hookEmbedder calls hook with each text that it encodes for a document.
+type hookEmbedder struct {
+	fakeEmbedder
+	hook func(text string)
+}
+
+func (h *hookEmbedder) Embed(ctx context.Context, texts []string, o search.EmbedOptions) (*search.Embeddings, error) {
+	if !o.Query {
+		for _, t := range texts {
+			h.hook(t)
+		}
+	}
+	return h.fakeEmbedder.Embed(ctx, texts, o)
+}
+
+// TestWritersWaitNoLongerThanTheyMay has a re-embedding wait for a slow writer, and others wait for both.
+func TestWritersWaitNoLongerThanTheyMay(t *testing.T) {
+	slow, entered := make(chan struct{}), make(chan struct{})
+	h := &hookEmbedder{hook: func(text string) {
+		if strings.Contains(text, "slow") {
+			close(entered)
+			<-slow
+		}
+	}}
+	e, err := search.Open(t.TempDir(), search.Options{Embedder: h, Load: func(string, string) (search.Embedder, error) { return &wideEmbedder{}, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, search.Created, doc("a", `{"text":"x"}`))
+	written := make(chan error, 1)
+	go func() {
+		_, err := e.Ingest(context.Background(), "docs", []search.Document{doc("s", `{"text":"slow"}`)})
+		written <- err
+	}()
+	<-entered
+	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // until the change waits for the slow writer, and all others for it
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		_, err := e.Ingest(ctx, "docs", []search.Document{doc("a", `{"text":"x"}`)})
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("writers are never stopped: %v", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := e.DeleteDocument(ctx, "docs", "a", nil); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
+		t.Errorf("a deletion that may take 50 ms came back after %v: %v", time.Since(began), err)
+	}
+	close(slow)
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+	if got := ended(t, e, task.ID); got.State != search.TaskSucceeded {
+		t.Errorf("%+v", got)
+	}
+	if got := find(t, e, search.Query{Q: "slow", Mode: search.Keyword}); got != "s" {
+		t.Errorf("after the change %q is found", got)
+	}
+}
+
+// TestCancelOfAWaitingChange cancels a re-embedding that waits for a writer.
+func TestCancelOfAWaitingChange(t *testing.T) {
+	slow, entered := make(chan struct{}), make(chan struct{})
+	h := &hookEmbedder{hook: func(text string) {
+		if strings.Contains(text, "slow") {
+			close(entered)
+			<-slow
+		}
+	}}
+	e, err := search.Open(t.TempDir(), search.Options{Embedder: h, Load: func(string, string) (search.Embedder, error) { return &wideEmbedder{}, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, search.Created, doc("a", `{"text":"x"}`))
+	written := make(chan error, 1)
+	go func() {
+		_, err := e.Ingest(context.Background(), "docs", []search.Document{doc("s", `{"text":"slow"}`)})
+		written <- err
+	}()
+	<-entered
+	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide})
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if _, err := e.CancelTask(ctx, task.ID); err != nil {
+		t.Error(err)
+	}
+	if got := ended(t, e, task.ID); got.State != search.TaskCanceled {
+		t.Errorf("%+v", got)
+	}
+	close(slow)
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDropSoonAfterReembedding drops a collection while the generation that was replaced is still there: neither does that one come back,
+// nor does its end take what has been written under the name since.
+func TestDropSoonAfterReembedding(t *testing.T) {
+	search.SetReembedGrace(t, 200*time.Millisecond)
+	dir := t.TempDir()
+	reembedded := func(e *search.Engine) {
+		t.Helper()
+		put(t, e, search.Created, doc("a", `{"text":"old secret"}`))
+		task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ended(t, e, task.ID); got.State != search.TaskSucceeded {
+			t.Fatalf("%+v", got)
+		}
+		if err := e.DropCollection(t.Context(), "docs"); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := e.Collection(t.Context(), "docs"); !errors.Is(err, search.ErrCollectionNotFound) {
+			t.Errorf("after it was dropped: %+v, %v", info, err)
+		}
+	}
+	e, err := openWide(dir, &wideEmbedder{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, created, err := e.EnsureCollection(t.Context(), "docs", search.Settings{}); err != nil || !created {
+			t.Fatal(created, err)
+		}
+		reembedded(e)
+	}
+	if _, created, err := e.EnsureCollection(t.Context(), "docs", search.Settings{}); err != nil || !created {
+		t.Fatal(created, err)
+	}
+	put(t, e, search.Created, doc("new", `{"text":"acknowledged"}`))
+	for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if _, err := e.Document(t.Context(), "docs", "new"); err != nil {
+			t.Fatalf("an acknowledged document is gone: %v", err)
+		}
+	}
+	if err := e.DropCollection(t.Context(), "docs"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	reembedded(e)
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = openWide(dir, &wideEmbedder{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if list, err := e.Collections(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("after another opening: %+v, %v", list, err)
+	}
+}
