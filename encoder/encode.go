@@ -141,8 +141,8 @@ func (m *Model) encodeText(text string) tokenizer.Encoding {
 		return m.tok.Encode(strip(text), m.maxLen)
 	}
 	e := m.tok.EncodeBare(text)
-	if m.maxLen > 0 && len(e.IDs) > m.maxLen {
-		e.IDs, e.Truncated = e.IDs[:m.maxLen], true
+	if n := m.static.prefix(e.IDs, m.maxLen); n < len(e.IDs) {
+		e.IDs, e.Truncated = e.IDs[:n], true
 	}
 	return e
 }

@@ -155,6 +155,21 @@ func unknownToken(fsys fs.FS) (string, error) {
 	return file.Model.UnkToken, nil
 }
 
+// prefix returns how many of ids there are up to the limit-th that counts, with those behind it that do not; 0 is no limit.
+func (s *static) prefix(ids []int32, limit int) int {
+	n := 0
+	for i, id := range ids {
+		if id == s.drop {
+			continue
+		}
+		if n == limit && limit > 0 {
+			return i
+		}
+		n++
+	}
+	return len(ids)
+}
+
 // vector writes the mean of the rows of ids to dst [D].
 func (s *static) vector(dst []float32, ids []int32) {
 	sum, n := make([]float64, s.dim), 0

@@ -14,7 +14,7 @@ func TestStatic(t *testing.T) {
 	const vocab, dim = 818, 7
 	w := draw(8, map[string][]int{"embedding.weight": {vocab, dim}})
 	table := w["embedding.weight"]
-	texts := append(sampleTexts, "日本語", "a ᚠ b", strings.Repeat("fox ", 700))
+	texts := append(sampleTexts, "日本語", "a ᚠ b", strings.Repeat("fox ", 700), strings.Repeat("ᚠ ", 600)+"fox")
 	modules := `[{"idx":0,"name":"0","path":"0_StaticEmbedding","type":"sentence_transformers.models.StaticEmbedding"}]`
 	normal := strings.Replace(modules, "]", `,{"idx":1,"name":"1","path":"1_Normalize","type":"x.Normalize"}]`, 1)
 	native := weights{"embeddings": table}

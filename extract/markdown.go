@@ -42,15 +42,17 @@ func (x *source) markdown(b []byte) (content, error) {
 	}
 	w := markdownWriter{}
 	start := time.Now()
+	open := "" // the line that opens the code fence in which a section begins
 	for len(body) > 0 {
 		if err := x.ended(); err != nil {
 			return content{}, err
 		}
-		n := sectionEnd(body)
+		n, next := sectionEnd(body, open)
 		err := budgetSpent(start)
 		if err == nil {
-			err = w.parse(body[:n])
+			err = w.parse(open + body[:n])
 		}
+		open = next
 		if err != nil {
 			if err := x.warnf(0, "Markdown is too contorted to parse (%v); the rest is kept as it stands", err); err != nil {
 				return content{}, err
@@ -70,12 +72,12 @@ func (x *source) markdown(b []byte) (content, error) {
 
 // sectionEnd returns where to cut the next piece off s: all of it if it is small; else before the last heading of its first 32 KiB that
 // stands outside a code fence, failing that after the last blank line that no indented line follows, failing that after the last line.
-func sectionEnd(s string) int {
+// open is the line that opens the code fence in which s begins, empty where it begins in none; next is that of what is behind the cut.
+func sectionEnd(s, open string) (cut int, next string) {
 	if len(s) <= markdownChunk {
-		return len(s)
+		return len(s), ""
 	}
 	heading, blank, line := 0, 0, 0
-	fence := ""
 	wasBlank := false
 	for pos := 0; pos < markdownChunk; {
 		end := strings.IndexByte(s[pos:], '\n')
@@ -83,36 +85,52 @@ func sectionEnd(s string) int {
 			break
 		}
 		l := s[pos : pos+end]
-		trimmed := strings.TrimLeft(l, " ")
-		mark := trimmed[:min(3, len(trimmed))]
+		mark, info := codeFence(l)
 		switch {
-		case fence != "":
-			if mark == fence {
-				fence = ""
+		case open != "":
+			if opened, _ := codeFence(open); mark != "" && info == "" && strings.HasPrefix(mark, opened) {
+				open = ""
 			}
-		case mark == "```" || mark == "~~~":
-			fence = mark
+		case mark != "":
+			open = l + "\n"
 		case pos > 0 && strings.HasPrefix(l, "#"):
 			heading = pos
 		case pos > 0 && wasBlank && l != "" && l[0] != ' ' && l[0] != '\t':
 			blank = pos
 		}
-		wasBlank = trimmed == ""
+		wasBlank = strings.Trim(l, " ") == ""
 		pos += end + 1
 		if pos <= markdownChunk {
-			line = pos
+			line, next = pos, open
 		}
 	}
-	for _, cut := range []int{heading, blank, line} {
-		if cut > 0 {
-			return cut
-		}
+	switch {
+	case heading > 0:
+		return heading, ""
+	case blank > 0:
+		return blank, ""
+	case line > 0:
+		return line, next
 	}
-	cut := markdownChunk // one endless line: cut it between characters
+	cut = markdownChunk // one endless line: cut it between characters
 	for cut > markdownChunk-4 && s[cut]&0xc0 == 0x80 {
 		cut--
 	}
-	return cut
+	return cut, open
+}
+
+// codeFence returns the run of backticks or tildes that opens or closes a code fence, and what follows it; mark is empty for other lines.
+func codeFence(l string) (mark, info string) {
+	l = strings.TrimLeft(l, " ")
+	if l == "" || l[0] != '`' && l[0] != '~' {
+		return "", ""
+	}
+	info = strings.TrimLeft(l, l[:1])
+	mark, info = l[:len(l)-len(info)], strings.TrimSpace(info)
+	if len(mark) < 3 || mark[0] == '`' && strings.Contains(info, "`") {
+		return "", ""
+	}
+	return mark, info
 }
 
 // markdownWriter writes the text of syntax trees.

@@ -35,6 +35,26 @@ func TestMarkdownSections(t *testing.T) {
 	}
 }
 
+// TestLongCodeFence reads code of more than one section: what is in it is code, and what is behind it is text again.
+func TestLongCodeFence(t *testing.T) {
+	for _, fence := range []string{"```sh", "~~~", "````md\n```\n# no end yet", "  ```"} {
+		mark, _ := codeFence(fence[:strings.IndexByte(fence+"\n", '\n')])
+		code := strings.Repeat("echo one\n# comment in the code\n\n", 3*markdownChunk/32)
+		var got Document
+		err := Reader(t.Context(), strings.NewReader("text *before*\n\n"+fence+"\n"+code+mark+"\n\n# Real heading\n\n*behind* it\n"), "a.md", Markdown, Options{}, func(d Document) error {
+			got = d
+			return nil
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := got.Fields["text"].(string)
+		if got.Fields["title"] != "Real heading" || strings.Count(text, "# comment in the code") != strings.Count(code, "#") || !strings.HasSuffix(text, "Real heading\n\nbehind it") || strings.Contains(text, "*") {
+			t.Errorf("%q: title %q, text %.60q … %q", fence, got.Fields["title"], text, text[max(0, len(text)-80):])
+		}
+	}
+}
+
 func TestSectionEnd(t *testing.T) {
 	line := strings.Repeat("word ", 15) + "\n"
 	body := strings.Repeat(line, 2*markdownChunk/len(line))
@@ -50,7 +70,7 @@ func TestSectionEnd(t *testing.T) {
 		{"no line", strings.Repeat("é", markdownChunk), "é"},
 		{"no line, odd", "x" + strings.Repeat("é", markdownChunk), "é"},
 	} {
-		n := sectionEnd(tt.in)
+		n, _ := sectionEnd(tt.in, "")
 		if n <= 0 || n > markdownChunk+1 || !strings.HasPrefix(tt.in[n:], tt.next) || !utf8.ValidString(tt.in[:n]) {
 			t.Errorf("%s: cut at %d of %d before %.20q", tt.name, n, len(tt.in), tt.in[n:])
 		}

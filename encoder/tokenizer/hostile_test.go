@@ -15,6 +15,7 @@ func TestNewRefuses(t *testing.T) {
 	with := func(rest string) string { return `{"model":` + tinyWordPiece + `,` + rest + `}` }
 	model := func(m string) string { return `{"model":` + m + `}` }
 	deep := func(open, close string, n int) string { return strings.Repeat(open, n) + strings.Repeat(close, n) }
+	list := func(n int, what string) string { return strings.Repeat(what+",", n-1) + what }
 	seq := func(key, list string) string {
 		return with(`"` + key + `":` + deep(`{"type":"Sequence","`+list+`":[`, `]}`, 17))
 	}
@@ -73,6 +74,11 @@ func TestNewRefuses(t *testing.T) {
 		"charsmap size":           {with(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"/////wAAAAA="}`), 0, []string{"4294967295", "want"}},
 		"look-behind":             {with(`"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(?<=a)b"},"behavior":"Isolated","invert":false}`), 0, []string{"(?<=a)b", "look-around"}},
 		"look-ahead inside":       {with(`"normalizer":{"type":"Replace","pattern":{"Regex":"a(?!b)"},"content":""}`), 0, []string{"a(?!b)"}},
+		"growth by content":       {with(`"normalizer":{"type":"Sequence","normalizers":[` + list(2, `{"type":"Replace","pattern":{"String":"a"},"content":"`+strings.Repeat("a", 17)+`"}`) + `]}`), 0, []string{"more than 256 bytes of one"}},
+		"growth by a pattern":     {with(`"normalizer":{"type":"Replace","pattern":{"Regex":"a"},"content":"` + strings.Repeat("a", 257) + `"}`), 0, []string{"more than 256 bytes of one"}},
+		"growth by bytes":         {with(`"normalizer":{"type":"Sequence","normalizers":[` + list(9, `{"type":"ByteLevel"}`) + `]}`), 0, []string{"more than 256 bytes of one"}},
+		"growth by cuts":          {with(`"pre_tokenizer":{"type":"Sequence","pretokenizers":[` + list(9, `{"type":"ByteLevel"}`) + `]}`), 0, []string{"more than 256 bytes of one"}},
+		"steps":                   {with(`"normalizer":{"type":"Sequence","normalizers":[` + list(65, `{"type":"Lowercase"}`) + `]}`), 0, []string{"65 steps", "at most 64"}},
 		"repeat size":             {with(`"normalizer":{"type":"Replace","pattern":{"Regex":"((a{500}){500}){500}"},"content":""}`), 0, []string{"a{500}"}},
 		"long regex":              {with(`"normalizer":{"type":"Replace","pattern":{"Regex":"` + strings.Repeat("a", 1025) + `"},"content":""}`), 0, []string{"1025 bytes", "1024"}},
 		"behaviour":               {with(`"pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"Explode","invert":false}`), 0, []string{`"Explode"`, "Isolated"}},

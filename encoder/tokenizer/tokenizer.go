@@ -79,6 +79,9 @@ func build(f *file, o Options) (*Tokenizer, error) {
 	if t.cuts, err = parsePreTokenizers(f.preTokenizer, 0); err != nil {
 		return nil, fmt.Errorf("pre_tokenizer: %w", err)
 	}
+	if err := checkGrowth(t.steps, t.cuts); err != nil {
+		return nil, err
+	}
 	last := lastByteLevel(t.cuts)
 	if t.model, t.vocab, err = f.model.build(o.EmbeddingRows, last != nil); err != nil {
 		return nil, fmt.Errorf("model: %w", err)

@@ -1,0 +1,46 @@
+package tokenizer
+
+import "fmt"
+
+// What the steps of a pipeline may come to. Every text passes through them, and those of the file itself first.
+const (
+	maxSteps  = 64
+	maxGrowth = 256 // bytes that one byte may become
+)
+
+// grower is a step that makes texts longer.
+type grower interface {
+	growth() int // bytes that one byte may become
+}
+
+func (p *replace) growth() int {
+	n := max(len(p.literal), 1)
+	return max((len(p.content)+n-1)/n, 1)
+}
+
+// A byte from 0x80 on becomes a character of two.
+func (byteLevelNormalizer) growth() int { return 2 }
+func (*byteLevel) growth() int          { return 2 }
+
+// checkGrowth refuses steps that together make much of little.
+func checkGrowth(steps []normalizer, cuts []preTokenizer) error {
+	if n := len(steps) + len(cuts); n > maxSteps {
+		return fmt.Errorf("normalizer and pre_tokenizer have %d steps, allowed are at most %d", n, maxSteps)
+	}
+	growth := 1
+	grow := func(step any) {
+		if g, ok := step.(grower); ok && growth <= maxGrowth {
+			growth *= g.growth()
+		}
+	}
+	for _, s := range steps {
+		grow(s)
+	}
+	for _, c := range cuts {
+		grow(c)
+	}
+	if growth > maxGrowth {
+		return fmt.Errorf("normalizer and pre_tokenizer may make more than %d bytes of one", maxGrowth)
+	}
+	return nil
+}
