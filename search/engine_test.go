@@ -416,6 +416,40 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
+// TestMarksOfPairs marks a long run of pairs whole, and shows the place of it.
+func TestMarksOfPairs(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	if _, err := e.CreateCollection(t.Context(), "c", search.Settings{Language: "cjk"}); err != nil {
+		t.Fatal(err)
+	}
+	var run strings.Builder
+	for i := range 200 {
+		run.WriteRune(rune('一' + i*7))
+	}
+	text := strings.Repeat("あ い う ", 60) + run.String() + strings.Repeat(" え お", 60)
+	if _, err := e.Ingest(t.Context(), "c", []search.Document{doc("a", fmt.Sprintf(`{"text":%q}`, text))}); err != nil {
+		t.Fatal(err)
+	}
+	q := string([]rune(run.String())[:60])
+	r, err := e.Search(t.Context(), "c", search.Query{Q: q, Mode: search.Keyword})
+	if err != nil || len(r.Hits) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if got := r.Hits[0].Highlights["text"]; len(got) != 1 || !strings.Contains(got[0], "<mark>"+q+"</mark>") {
+		t.Errorf("highlights of %s are %q", q, got)
+	}
+	r, err = e.Search(t.Context(), "c", search.Query{Q: run.String()[:600], Mode: search.Keyword})
+	if err != nil || len(r.Hits) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	plain := strings.NewReplacer("<mark>", "", "</mark>", "", "… ", "", " …", "")
+	for _, s := range r.Hits[0].Highlights["text"] {
+		if !strings.Contains(text, plain.Replace(s)) || !strings.Contains(s, "<mark>") {
+			t.Errorf("snippet %q", s)
+		}
+	}
+}
+
 func TestFieldWeights(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	fields := map[string]search.FieldSettings{"title": {Type: "text", Weight: 5}, "text": {Type: "text"}}
