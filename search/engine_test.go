@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/unicode/norm"
+
 	"searchd/search"
 )
 
@@ -402,17 +404,33 @@ func TestQuantize(t *testing.T) {
 	}
 }
 
+// TestLanguage looks for a text by a query, composed and decomposed both, and compares what is marked.
 func TestLanguage(t *testing.T) {
-	e := open(t, t.TempDir(), &fakeEmbedder{})
-	if _, err := e.CreateCollection(t.Context(), "de", search.Settings{Language: "de"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Ingest(t.Context(), "de", []search.Document{doc("a", `{"text":"Die Häuser der Stadt."}`)}); err != nil {
-		t.Fatal(err)
-	}
-	r, err := e.Search(t.Context(), "de", search.Query{Q: "Haus", Mode: search.Keyword})
-	if err != nil || len(r.Hits) != 1 || r.Hits[0].Passages[0].Marked != "Die <mark>Häuser</mark> der Stadt." {
-		t.Errorf("Haus: %+v, %v", r, err)
+	for _, tc := range []struct{ name, language, text, q, marked string }{
+		{"stem", "de", "Die Häuser der Stadt.", "Haus", "Die <mark>Häuser</mark> der Stadt."},
+		{"French", "fr", "Un Café noir.", "café", "Un <mark>Café</mark> noir."},
+		{"phrase", "fr", "Un Café noir.", `"café noir" -thé`, "Un <mark>Café</mark> <mark>noir</mark>."},
+		{"Japanese", "cjk", "私は東京都に住む", "東京都", "私は<mark>東京都</mark>に住む"},
+		{"digits", "cjk", "電話は１２３です", "123", "電話は<mark>１２３</mark>です"},
+		{"joiners", "fa", "می‌خواهم کتاب‌ها", "کتاب", "می‌خواهم <mark>کتاب</mark>‌ها"},
+	} {
+		for _, form := range []norm.Form{norm.NFC, norm.NFD} {
+			t.Run(tc.name, func(t *testing.T) {
+				e := open(t, t.TempDir(), &fakeEmbedder{})
+				if _, err := e.CreateCollection(t.Context(), "c", search.Settings{Language: tc.language}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := e.Ingest(t.Context(), "c", []search.Document{doc("a", fmt.Sprintf(`{"text":%q}`, form.String(tc.text)))}); err != nil {
+					t.Fatal(err)
+				}
+				for _, typed := range []norm.Form{norm.NFC, norm.NFD} {
+					r, err := e.Search(t.Context(), "c", search.Query{Q: typed.String(tc.q), Mode: search.Keyword})
+					if err != nil || len(r.Hits) != 1 || r.Hits[0].Passages[0].Marked != form.String(tc.marked) {
+						t.Errorf("%+q in %+q: %+v, %v", typed.String(tc.q), form.String(tc.text), r, err)
+					}
+				}
+			})
+		}
 	}
 }
 

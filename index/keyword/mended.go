@@ -12,8 +12,9 @@ import (
 
 // newMended returns bleve's analyzer of a language with what keeps it from finding words that are there put right:
 //
-//  1. Capitals whose small letters are shorter do not garble their words, see lowerShrinking.
-//  2. "fa" says where its terms are in texts with joiners, see joinersToSpaces.
+//  1. Texts are read in one spelling, see folded.
+//  2. Capitals whose small letters are shorter do not garble their words, see lowerShrinking.
+//  3. "fa" says where its terms are in texts with joiners, see joinersToSpaces.
 func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error) {
 	named, err := cache.AnalyzerNamed(language)
 	if err != nil {
@@ -27,7 +28,7 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 		chain.CharFilters = []analysis.CharFilter{joinersToSpaces{}}
 	}
 	chain.TokenFilters = append([]analysis.TokenFilter{lowerShrinking{}}, chain.TokenFilters...)
-	return chain, nil
+	return folded{chain}, nil
 }
 
 // lowerShrinking is a token filter that makes those capitals small whose small letter has fewer bytes, such as İ and ẞ. bleve's
