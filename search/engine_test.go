@@ -410,6 +410,8 @@ func TestLanguage(t *testing.T) {
 		{"stem", "de", "Die Häuser der Stadt.", "Haus", "Die <mark>Häuser</mark> der Stadt."},
 		{"French", "fr", "Un Café noir.", "café", "Un <mark>Café</mark> noir."},
 		{"phrase", "fr", "Un Café noir.", `"café noir" -thé`, "Un <mark>Café</mark> <mark>noir</mark>."},
+		{"Korean", "cjk", "한국어 검색 엔진입니다", "엔진", "한국어 검색 <mark>엔진</mark>입니다"},
+		{"Korean phrase", "cjk", "서울에서 김치를 먹었다", `"김치를 먹었다"`, "서울에서 <mark>김치를</mark> <mark>먹었다</mark>"},
 		{"Japanese", "cjk", "私は東京都に住む", "東京都", "私は<mark>東京都</mark>に住む"},
 		{"digits", "cjk", "電話は１２３です", "123", "電話は<mark>１２３</mark>です"},
 		{"joiners", "fa", "می‌خواهم کتاب‌ها", "کتاب", "می‌خواهم <mark>کتاب</mark>‌ها"},

@@ -14,7 +14,8 @@ import (
 //
 //  1. Texts are read in one spelling, see folded.
 //  2. Capitals whose small letters are shorter do not garble their words, see lowerShrinking.
-//  3. "fa" says where its terms are in texts with joiners, see joinersToSpaces.
+//  3. "cjk" pairs the syllables of Hangul too, see hangulApart.
+//  4. "fa" says where its terms are in texts with joiners, see joinersToSpaces.
 func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error) {
 	named, err := cache.AnalyzerNamed(language)
 	if err != nil {
@@ -24,10 +25,14 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 	if !ok {
 		return nil, fmt.Errorf("bleve gave a %T", named)
 	}
-	if language == "fa" {
+	first := []analysis.TokenFilter{lowerShrinking{}}
+	switch language {
+	case "cjk":
+		first = []analysis.TokenFilter{hangulApart{}, lowerShrinking{}} // in this order: the first finds places by the bytes of terms
+	case "fa":
 		chain.CharFilters = []analysis.CharFilter{joinersToSpaces{}}
 	}
-	chain.TokenFilters = append([]analysis.TokenFilter{lowerShrinking{}}, chain.TokenFilters...)
+	chain.TokenFilters = append(first, chain.TokenFilters...)
 	return folded{chain}, nil
 }
 

@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -138,6 +140,11 @@ func TestUsualForms(t *testing.T) {
 		{"ligature", "fr", "ﬁnir vite", "fini[ﬁnir] vite[vite]"},
 		{"superscripts, marks", "standard", "10² m² Windows™ ½", "10[10] m[m] windows[Windows]"},
 		{"superscripts in pairs", "cjk", "10² Windows™", "10[10] windows[Windows]"},
+		{"Hangul", "cjk", "한국어 검색 엔진입니다", "한국[한국] 국어[국어] 검색[검색] 엔진[엔진] 진입[진입] 입니[입니] 니다[니다]"},
+		{"one syllable", "cjk", "이 책 a", "이[이] 책[책] a[a]"},
+		{"Hangul with others", "cjk", "K팝 3월에 韓國어 했다.그리고", "k[K] 팝[팝] 3[3] 월에[월에] 韓國[韓國] 國어[國어] 했다[했다] 그리[그리] 리고[리고]"},
+		{"jamo alone", "cjk", "ㅋㅋ 감사ㄳ", "ㅋㅋ[ㅋㅋ] 감사[감사] 사ㄳ[사ㄳ]"},
+		{"shrinking before Hangul", "cjk", "İ팝송", "i[İ] 팝송[팝송]"},
 		{"shrinking capital", "tr", "İstanbul'da İzmir", "istanbul[İstanbul'da] izmir[İzmir]"},
 		{"sharp s", "de", "GROẞmutter Großmutter", "grossmutt[GROẞmutter] grossmutt[Großmutter]"},
 		{"not UTF-8", "cjk", "東\xe2\xbb京都x\xffy", "東[東] 京都[京都] x[x] y[y]"},
@@ -170,6 +177,11 @@ func TestPairs(t *testing.T) {
 		query string
 		want  []uint32
 	}{
+		{"엔진", []uint32{0}},
+		{"한국어", []uint32{0}},
+		{"검색 엔진", []uint32{0}},
+		{"김치", []uint32{1}},
+		{"치김", nil},
 		{"책", []uint32{2}},
 		{"123", []uint32{3, 4}},
 		{"１２３", []uint32{3, 4}},
@@ -183,6 +195,10 @@ func TestPairs(t *testing.T) {
 				t.Errorf("Search(%+q) = %v, want %v", q.Text, got, tt.want)
 			}
 		}
+	}
+	p, err := x.WithTerms(context.Background(), x.Phrase("검색 엔진"), nil)
+	if err != nil || !p.Equals(roaring.BitmapOf(0)) {
+		t.Errorf("WithTerms = %v, %v, want 0", p, err)
 	}
 }
 
