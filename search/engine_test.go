@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/unicode/norm"
+
 	"searchd/search"
 )
 
@@ -402,17 +404,69 @@ func TestQuantize(t *testing.T) {
 	}
 }
 
+// TestLanguage looks for a text by a query, composed and decomposed both, and compares what is marked.
 func TestLanguage(t *testing.T) {
+	for _, tc := range []struct{ name, language, text, q, marked string }{
+		{"stem", "de", "Die Häuser der Stadt.", "Haus", "Die <mark>Häuser</mark> der Stadt."},
+		{"French", "fr", "Un Café noir.", "café", "Un <mark>Café</mark> noir."},
+		{"phrase", "fr", "Un Café noir.", `"café noir" -thé`, "Un <mark>Café</mark> <mark>noir</mark>."},
+		{"Korean", "cjk", "한국어 검색 엔진입니다", "엔진", "한국어 검색 <mark>엔진</mark>입니다"},
+		{"Korean phrase", "cjk", "서울에서 김치를 먹었다", `"김치를 먹었다"`, "서울에서 <mark>김치를</mark> <mark>먹었다</mark>"},
+		{"Japanese", "cjk", "私は東京都に住む", "東京都", "私は<mark>東京都</mark>に住む"},
+		{"digits", "cjk", "電話は１２３です", "123", "電話は<mark>１２３</mark>です"},
+		{"joiners", "fa", "می‌خواهم کتاب‌ها", "کتاب", "می‌خواهم <mark>کتاب</mark>‌ها"},
+	} {
+		for _, form := range []norm.Form{norm.NFC, norm.NFD} {
+			t.Run(tc.name, func(t *testing.T) {
+				e := open(t, t.TempDir(), &fakeEmbedder{})
+				if _, err := e.CreateCollection(t.Context(), "c", search.Settings{Language: tc.language}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := e.Ingest(t.Context(), "c", []search.Document{doc("a", fmt.Sprintf(`{"text":%q}`, form.String(tc.text)))}); err != nil {
+					t.Fatal(err)
+				}
+				for _, typed := range []norm.Form{norm.NFC, norm.NFD} {
+					r, err := e.Search(t.Context(), "c", search.Query{Q: typed.String(tc.q), Mode: search.Keyword})
+					if err != nil || len(r.Hits) != 1 || r.Hits[0].Passages[0].Marked != form.String(tc.marked) {
+						t.Errorf("%+q in %+q: %+v, %v", typed.String(tc.q), form.String(tc.text), r, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestMarksOfPairs marks a long run of pairs whole, and shows the place of it.
+func TestMarksOfPairs(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
-	if _, err := e.CreateCollection(t.Context(), "de", search.Settings{Language: "de"}); err != nil {
+	if _, err := e.CreateCollection(t.Context(), "c", search.Settings{Language: "cjk"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Ingest(t.Context(), "de", []search.Document{doc("a", `{"text":"Die Häuser der Stadt."}`)}); err != nil {
+	var run strings.Builder
+	for i := range 200 {
+		run.WriteRune(rune('一' + i*7))
+	}
+	text := strings.Repeat("あ い う ", 60) + run.String() + strings.Repeat(" え お", 60)
+	if _, err := e.Ingest(t.Context(), "c", []search.Document{doc("a", fmt.Sprintf(`{"text":%q}`, text))}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := e.Search(t.Context(), "de", search.Query{Q: "Haus", Mode: search.Keyword})
-	if err != nil || len(r.Hits) != 1 || r.Hits[0].Passages[0].Marked != "Die <mark>Häuser</mark> der Stadt." {
-		t.Errorf("Haus: %+v, %v", r, err)
+	q := string([]rune(run.String())[:60])
+	r, err := e.Search(t.Context(), "c", search.Query{Q: q, Mode: search.Keyword})
+	if err != nil || len(r.Hits) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if got := r.Hits[0].Highlights["text"]; len(got) != 1 || !strings.Contains(got[0], "<mark>"+q+"</mark>") {
+		t.Errorf("highlights of %s are %q", q, got)
+	}
+	r, err = e.Search(t.Context(), "c", search.Query{Q: run.String()[:600], Mode: search.Keyword})
+	if err != nil || len(r.Hits) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	plain := strings.NewReplacer("<mark>", "", "</mark>", "", "… ", "", " …", "")
+	for _, s := range r.Hits[0].Highlights["text"] {
+		if !strings.Contains(text, plain.Replace(s)) || !strings.Contains(s, "<mark>") {
+			t.Errorf("snippet %q", s)
+		}
 	}
 }
 

@@ -53,7 +53,8 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 	return m, nil
 }
 
-// matches returns the tokens of text that are among the query's terms, in order and without overlap.
+// matches returns the tokens of text that are among the query's terms, in order and without overlap: one that reaches
+// beyond the one before, as pairs of characters do, makes it longer, or is cut where that would be longer than a snippet.
 func (m *marker) matches(text string) []backend.Token {
 	if text == m.last.text {
 		return m.last.matches
@@ -61,10 +62,16 @@ func (m *marker) matches(text string) []backend.Token {
 	var out []backend.Token
 	end := 0
 	for _, t := range m.analyze(text) {
-		if m.terms[t.Term] && t.Start >= end && t.End <= len(text) {
-			out = append(out, t)
-			end = t.End
+		if !m.terms[t.Term] || t.End <= end || t.End > len(text) {
+			continue
 		}
+		if t.Start < end && t.End-out[len(out)-1].Start <= snippetBytes {
+			out[len(out)-1].End = t.End
+		} else {
+			t.Start = max(t.Start, end)
+			out = append(out, t)
+		}
+		end = t.End
 	}
 	m.last.text, m.last.matches = text, out
 	return out

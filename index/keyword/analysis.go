@@ -67,7 +67,7 @@ func newAnalyzer(language string) (a analyzer, err error) {
 	if language == "en" {
 		a.chain, err = newEnglish(cache)
 	} else {
-		a.chain, err = cache.AnalyzerNamed(language)
+		a.chain, err = newMended(cache, language)
 	}
 	if err != nil {
 		return a, fmt.Errorf("keyword: analyzer %q: %w", language, err)

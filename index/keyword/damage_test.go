@@ -173,6 +173,12 @@ func TestDamagedFolder(t *testing.T) {
 
 // deleteSettings removes what says how the index was built, as bleve's mapping would be.
 func deleteSettings(t *testing.T, dir string) {
+	changeInternal(t, dir, func(b *index.Batch) { b.DeleteInternal(keySettings) })
+}
+
+// changeInternal changes the values beside the documents of a closed index.
+func changeInternal(t *testing.T, dir string, change func(*index.Batch)) {
+	t.Helper()
 	queue := index.NewAnalysisQueue(1)
 	defer queue.Close()
 	s, err := newScorch(dir, queue, false)
@@ -183,7 +189,7 @@ func deleteSettings(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	b := index.NewBatch()
-	b.DeleteInternal(keySettings)
+	change(b)
 	written := make(chan struct{})
 	b.SetPersistedCallback(func(error) { close(written) })
 	if err := s.Batch(b); err != nil {
@@ -287,6 +293,29 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	if _, err := Open(os.DevNull, Options{}); err == nil {
 		t.Error("Open of a file: no error")
+	}
+}
+
+// TestOldAnalysis: an index whose texts were analysed otherwise is refused; English is as it was in version 1.
+func TestOldAnalysis(t *testing.T) {
+	for _, language := range Languages() {
+		dir := t.TempDir()
+		x, err := Open(dir, Options{Language: language})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+		old := fmt.Sprintf(`{"analysis":1,"language":%q,"identity":""}`, language)
+		changeInternal(t, dir, func(b *index.Batch) { b.SetInternal(keySettings, []byte(old)) })
+		x, err = Open(dir, Options{Language: language})
+		if err == nil {
+			err = x.Close()
+		}
+		if refused := errors.Is(err, ErrMismatch); refused != (language != "en") || err != nil && !refused {
+			t.Errorf("%s: Open of version 1 = %v", language, err)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -364,20 +365,28 @@ func TestLanguages(t *testing.T) {
 
 // FuzzAnalyze: terms lie within the text, whatever it is, and pieces change nothing.
 func FuzzAnalyze(f *testing.F) {
-	for _, s := range []string{"fooBar_baz.Qux's", "x\xffy", "ǅ İ ſ", "ABc", "'''", strings.Repeat("aB ", 40)} {
+	for _, s := range []string{"fooBar_baz.Qux's", "x\xffy", "ǅ İ ſ", "ABc", "'''", strings.Repeat("aB ", 40), "ﾊﾟ１ｱ゙한국어x각\u11a8", "نمی\u200cخواهم", "e\u0301\u0323ﷺ", "\xe2\xbb0東\xe2"} {
 		f.Add(s)
 	}
-	a, err := newAnalyzer("en")
-	if err != nil {
-		f.Fatal(err)
+	var analyzers []analyzer
+	for _, language := range Languages() {
+		a, err := newAnalyzer(language)
+		if err != nil {
+			f.Fatal(err)
+		}
+		analyzers = append(analyzers, a)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		a.each(text, func(term []byte, start, end int) bool {
-			if start < 0 || start > end || end > len(text) || len(term) == 0 || len(term) > maxTerm {
-				t.Errorf("term %q at [%d, %d) of %d bytes", term, start, end, len(text))
-			}
-			return true
-		})
+		for i, a := range analyzers {
+			a.each(text, func(term []byte, start, end int) bool {
+				if start < 0 || start > end || end > len(text) || len(term) == 0 || len(term) > maxTerm {
+					t.Errorf("%s: term %q at [%d, %d) of %d bytes", languages[i], term, start, end, len(text))
+				} else if utf8.ValidString(text) && !utf8.ValidString(text[start:end]) {
+					t.Errorf("%s: term %q at [%d, %d) cuts a character of %q", languages[i], term, start, end, text)
+				}
+				return true
+			})
+		}
 	})
 }
 

@@ -1,6 +1,10 @@
 package keyword
 
-import "testing"
+import (
+	"testing"
+
+	"golang.org/x/text/unicode/norm"
+)
 
 // TestHolds checks phrases against texts in the languages whose analysis differs most.
 func TestHolds(t *testing.T) {
@@ -27,6 +31,13 @@ func TestHolds(t *testing.T) {
 		{"Chinese, Japanese", "cjk", "東京都", "私は東京都に住む", true},
 		{"Chinese, Japanese, order", "cjk", "京東", "私は東京都に住む", false},
 		{"Chinese, Japanese, longer", "cjk", "東京大学", "東京の大学", false},
+		{"Korean", "cjk", "검색 엔진", "한국어 검색 엔진입니다", true},
+		{"Korean, order", "cjk", "엔진 검색", "한국어 검색 엔진입니다", false},
+		{"Korean, one syllable", "cjk", "이 책", "저는 이 책 좋아요", true},
+		{"Korean, decomposed", "cjk", "검색 엔진", norm.NFD.String("한국어 검색 엔진입니다"), true},
+		{"full width", "cjk", "version 12", "Ｖｅｒｓｉｏｎ　１２です", true},
+		{"French, decomposed", "fr", "café au lait", norm.NFD.String("un café au lait"), true},
+		{"French, decomposed phrase", "fr", norm.NFD.String("café au lait"), "un café au lait", true},
 		{"Russian", "ru", "красная площадь", "на Красной площади", true},
 		{"Arabic", "ar", "كتاب جديد", "هذا كتاب جديد", true},
 		{"empty", "en", "of the", "anything", true},

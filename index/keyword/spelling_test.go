@@ -1,0 +1,294 @@
+package keyword
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"golang.org/x/text/unicode/norm"
+)
+
+// spelled has for each language words that can be typed composed and decomposed. Every language gets those of the others, too.
+var spelled = map[string]string{
+	"ar":       "آثار مؤسسة رائحة",
+	"cjk":      "がっこう パソコン 한국어 검색 엔진 葛飾",
+	"ckb":      "ئازادی ئێوارە",
+	"da":       "Århus påske",
+	"de":       "Müller Straßenbäume",
+	"en":       "Café naïve",
+	"es":       "Señor corazón",
+	"fa":       "آزادی رئیس",
+	"fi":       "Äänekoski höyry",
+	"fr":       "Café garçon",
+	"hi":       "ज़मीन ऩगर क़लम",
+	"hr":       "Šibenik kuća",
+	"hu":       "Győr tűzoltó",
+	"it":       "Caffè città",
+	"nl":       "Coöperatie reëel",
+	"no":       "Ålesund våren",
+	"pt":       "Ação pão",
+	"ro":       "București țară",
+	"ru":       "Йошкар ёлка",
+	"standard": "Việt Ṛ̇ώ ﬁancé",
+	"sv":       "Åkerö mjölk",
+	"tr":       "İstanbul çiçeği",
+}
+
+// TestSpellings finds each word in a text by the word, each composed or decomposed, by its terms and as a phrase, and wants
+// the whole word marked.
+func TestSpellings(t *testing.T) {
+	var all []string
+	for _, words := range spelled {
+		all = append(all, strings.Fields(words)...)
+	}
+	slices.Sort(all)
+	forms := []norm.Form{norm.NFC, norm.NFD}
+	for _, language := range Languages() {
+		t.Run(language, func(t *testing.T) {
+			words := strings.Fields(spelled[language])
+			if len(words) == 0 {
+				t.Fatal("no words")
+			}
+			x := openTemp(t, Options{Language: language})
+			for i, form := range forms {
+				apply(t, x, uint64(i+1), Entry{No: uint32(i), Text: []Field{{"body", "1234 " + form.String(strings.Join(words, " ")) + " 5678"}}})
+			}
+			for _, word := range words {
+				for _, form := range forms {
+					q := form.String(word)
+					if hits, total, err := x.Search(t.Context(), Query{Text: q}, 5, nil); total != 2 || err != nil || hits[0].Score != hits[1].Score {
+						t.Errorf("Search(%+q) = %v, %v, want both with one score", q, hits, err)
+					}
+				}
+			}
+			for _, word := range all {
+				if language == "en" && strings.Contains(word, "İ") {
+					continue // see lowerShrinking, which English does without
+				}
+				composed, decomposed := norm.NFC.String(word), norm.NFD.String(word)
+				text := "1234 " + composed + " 5678 " + decomposed + " 90"
+				if a, b := markedTerms(x, composed), markedTerms(x, decomposed); a != b {
+					t.Errorf("%+q has %s, decomposed %s", word, a, b)
+				}
+				if p, q := x.Phrase(composed+" 5678"), x.Phrase(decomposed+" 90"); !x.Holds(text, p) || !x.Holds(text, q) {
+					t.Errorf("%+q: phrases %v, %v are not in %v", word, p, q, x.Phrase(text))
+				}
+			}
+		})
+	}
+}
+
+// markedTerms are the terms of a text, each with the composed bytes of the text that it stands for.
+func markedTerms(x *Index, text string) string {
+	var b strings.Builder
+	for _, tok := range x.Analyze(text) {
+		fmt.Fprintf(&b, "%s[%s]%d ", tok.Term, norm.NFC.String(text[tok.Start:tok.End]), tok.Position)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// TestEveryLetterSpelled compares the terms of every character that can be decomposed, alone and within a word. Not for
+// English, which splits names of program code by their capitals before it leaves out accents.
+func TestEveryLetterSpelled(t *testing.T) {
+	var texts []string
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		if 0xAC00 < r && r < 0xD7A3 && r%97 != 0 { // a hundred syllables of Hangul are enough
+			continue
+		}
+		if s := string(r); !norm.NFD.IsNormalString(s) {
+			texts = append(texts, s, "xy"+s+"zz")
+		}
+	}
+	for _, language := range Languages() {
+		if language == "en" {
+			continue
+		}
+		a, err := newAnalyzer(language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &Index{analyzer: a}
+		for _, s := range texts {
+			if a, b := markedTerms(x, norm.NFC.String(s)), markedTerms(x, norm.NFD.String(s)); a != b {
+				t.Errorf("%s: %+q has %s, decomposed %s", language, s, a, b)
+				break
+			}
+		}
+	}
+}
+
+// TestUsualForms checks what a text gives and where, where the spelling of its terms is not its own.
+func TestUsualForms(t *testing.T) {
+	for _, tt := range []struct {
+		name, language, text string
+		want                 string // term[matched text]
+	}{
+		{"digits", "cjk", "１２３ x１２", "123[１２３] x12[x１２]"},
+		{"digits with separators", "cjk", "１，０００．５", "1,000.5[１，０００．５]"},
+		{"digits elsewhere", "standard", "１２３", "123[１２３]"},
+		{"letters", "cjk", "Ｔｅｓｔ２！", "test2[Ｔｅｓｔ２]"},
+		{"half-width kana", "cjk", "ﾊﾟﾅｿﾆｯｸ", "パナ[ﾊﾟﾅ] ナソ[ﾅｿ] ソニ[ｿﾆ] ニッ[ﾆｯ] ック[ｯｸ]"},
+		{"decomposed kana", "cjk", norm.NFD.String("がぎぐ"), norm.NFD.String("がぎ[がぎ] ぎぐ[ぎぐ]")},
+		{"square kana", "cjk", "10㌔メ", "10[10] キロ[㌔] ロメ[㌔メ]"},
+		{"radicals", "cjk", "⼀⼆", "一二[⼀⼆]"},
+		{"ligature", "fr", "ﬁnir vite", "fini[ﬁnir] vite[vite]"},
+		{"superscripts, marks", "standard", "10² m² Windows™ ½", "10[10] m[m] windows[Windows]"},
+		{"superscripts in pairs", "cjk", "10² Windows™", "10[10] windows[Windows]"},
+		{"Hangul", "cjk", "한국어 검색 엔진입니다", "한국[한국] 국어[국어] 검색[검색] 엔진[엔진] 진입[진입] 입니[입니] 니다[니다]"},
+		{"one syllable", "cjk", "이 책 a", "이[이] 책[책] a[a]"},
+		{"Hangul with others", "cjk", "K팝 3월에 韓國어 했다.그리고", "k[K] 팝[팝] 3[3] 월에[월에] 韓國[韓國] 國어[國어] 했다[했다] 그리[그리] 리고[리고]"},
+		{"jamo alone", "cjk", "ㅋㅋ 감사ㄳ", "ㅋㅋ[ㅋㅋ] 감사[감사] 사ㄳ[사ㄳ]"},
+		{"shrinking before Hangul", "cjk", "İ팝송", "i[İ] 팝송[팝송]"},
+		{"shrinking capital", "tr", "İstanbul'da İzmir", "istanbul[İstanbul'da] izmir[İzmir]"},
+		{"sharp s", "de", "GROẞmutter Großmutter", "grossmutt[GROẞmutter] grossmutt[Großmutter]"},
+		{"not UTF-8", "cjk", "東\xe2\xbb京都x\xffy", "東[東] 京都[京都] x[x] y[y]"},
+		{"joiners", "fa", "می‌خواهم کتاب‌ها", "خواهم[خواهم] كتاب[کتاب]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, err := newAnalyzer(tt.language)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, tok := range (&Index{analyzer: a}).Analyze(tt.text) {
+				got = append(got, fmt.Sprintf("%s[%s]", tok.Term, tt.text[tok.Start:tok.End]))
+			}
+			if got, want := norm.NFC.String(strings.Join(got, " ")), norm.NFC.String(tt.want); got != want {
+				t.Errorf("Analyze(%q) mismatch (-want +got)\n-%s\n+%s", tt.text, want, got)
+			}
+		})
+	}
+}
+
+// TestPairs searches "cjk" for all words of queries.
+func TestPairs(t *testing.T) {
+	texts := []string{"한국어 검색 엔진입니다", "서울에서 김치를 먹었다", "이 책 참 좋다", "電話は１２３です", "call 123 or ABC", "私は東京都に住む", "ﾊﾟﾅｿﾆｯｸの電話"}
+	x := openTemp(t, Options{Language: "cjk"})
+	for i, text := range texts {
+		apply(t, x, uint64(i+1), Entry{No: uint32(i), Text: []Field{{"body", text}}})
+	}
+	for _, tt := range []struct {
+		query string
+		want  []uint32
+	}{
+		{"엔진", []uint32{0}},
+		{"한국어", []uint32{0}},
+		{"검색 엔진", []uint32{0}},
+		{"김치", []uint32{1}},
+		{"치김", nil},
+		{"책", []uint32{2}},
+		{"123", []uint32{3, 4}},
+		{"１２３", []uint32{3, 4}},
+		{"ａｂｃ", []uint32{4}},
+		{"東京", []uint32{5}},
+		{"パナソニック", []uint32{6}},
+	} {
+		for _, form := range []norm.Form{norm.NFC, norm.NFD} {
+			q := Query{Text: form.String(tt.query), Operator: And}
+			if got := found(t, x, q); !slices.Equal(got, tt.want) {
+				t.Errorf("Search(%+q) = %v, want %v", q.Text, got, tt.want)
+			}
+		}
+	}
+	p, err := x.WithTerms(context.Background(), x.Phrase("검색 엔진"), nil)
+	if err != nil || !p.Equals(roaring.BitmapOf(0)) {
+		t.Errorf("WithTerms = %v, %v, want 0", p, err)
+	}
+}
+
+// found returns the numbers of what a query finds, sorted.
+func found(t *testing.T, x *Index, q Query) (nos []uint32) {
+	t.Helper()
+	hits, _, err := x.Search(t.Context(), q, 100, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hits {
+		nos = append(nos, h.No)
+	}
+	slices.Sort(nos)
+	return nos
+}
+
+// TestFoldEqualsNorm compares fold with what it is made of, and its changes with the folds of the parts between them.
+func TestFoldEqualsNorm(t *testing.T) {
+	letters := []rune("ab1 ²ﬁéṩ\u0301\u0323\u0327½™Ａ１，ｶﾞﾟ가각ᆨ가ㄳㅋ㌔⼀東がカ\u3099ﷺ\u200c\u00a0\U0001D400\xff…")
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		var b []byte
+		for range r.IntN(12) {
+			if b = append(b, string(letters[r.IntN(len(letters))])...); r.IntN(40) == 0 {
+				b = append(b, 0xff)
+			}
+		}
+		text := norm.NFC.Bytes(b)
+		if r.IntN(2) == 0 {
+			text = norm.NFD.Bytes(b)
+		}
+		kept := bytes.Clone(text)
+		plain, changed := fold(text)
+		if !bytes.Equal(text, kept) {
+			t.Fatalf("fold changed its argument %+q", kept)
+		}
+		if again, more := fold(plain); !bytes.Equal(again, plain) || len(more) > 0 {
+			t.Fatalf("fold(%+q) = %+q, fold of that %+q", text, plain, again)
+		}
+		if form := norm.NFKC.Bytes(plain); !bytes.Equal(form, norm.NFKC.Bytes(text)) {
+			t.Fatalf("fold(%+q) = %+q, which is another text", text, plain)
+		}
+		if other, _ := fold(norm.NFD.Bytes(text)); !bytes.Equal(plain, other) {
+			t.Fatalf("fold(%+q) = %+q, decomposed %+q", text, plain, other)
+		}
+		end, textEnd := 0, 0
+		for _, c := range append(changed, change{len(plain), len(plain), len(text), len(text)}) {
+			if !bytes.Equal(plain[end:c.start], text[textEnd:c.textStart]) {
+				t.Fatalf("fold(%+q) = %+q with %v: what is between is not the same", text, plain, changed)
+			}
+			for p := end; p < c.start; p++ {
+				if s, e := changed.start(p), changed.end(p+1); s != textEnd+p-end || e != s+1 {
+					t.Fatalf("byte %d of %+q is [%d, %d) of %+q, want %d", p, plain, s, e, text, textEnd+p-end)
+				}
+			}
+			if c.end > c.start && (changed.start(c.start) != c.textStart || changed.end(c.end) != c.textEnd || changed.start(c.end-1) != c.textStart || changed.end(c.start+1) != c.textEnd) {
+				t.Fatalf("change %v of %+q is told as [%d, %d)", c, text, changed.start(c.start), changed.end(c.end))
+			}
+			end, textEnd = c.end, c.textEnd
+		}
+	}
+}
+
+// BenchmarkFold measures what folding costs beside the analysis.
+func BenchmarkFold(b *testing.B) {
+	for _, bm := range []struct{ name, language, text string }{
+		{"ascii", "standard", strings.Repeat("The quick brown fox jumps over the lazy dog. ", 100)},
+		{"french", "fr", strings.Repeat("Un élève a été reçu à l'école avec sa mère\u00a0! ", 100)},
+		{"chinese", "cjk", strings.Repeat("我喜欢在周末看电影，也喜欢吃北京烤鸭。", 100)},
+		{"decomposed", "fr", norm.NFD.String(strings.Repeat("Un élève a été reçu à l'école avec sa mère. ", 100))},
+	} {
+		a, err := newAnalyzer(bm.language)
+		if err != nil {
+			b.Fatal(err)
+		}
+		text := []byte(bm.text)
+		b.Run("step=fold/text="+bm.name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				fold(text)
+			}
+		})
+		b.Run("step=all/text="+bm.name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				a.each(bm.text, func([]byte, int, int) bool { return true })
+			}
+		})
+	}
+}
