@@ -41,8 +41,10 @@ what it finds into a data folder or a running server.
 A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it
 stopped. What cannot be read is told, listed in errors.jsonl beside the journal (or in --errors FILE), and passed over.
 
+Two files with records of the same id: the one that is read later is kept, and a warning names both. Choose another id with --id-field.
+
 --delete-missing deletes the documents that an earlier run has brought from the same paths and that are gone now; documents from
-elsewhere stay. --watch goes on after the first run and follows changes, renames and deletions; give it --server, as a data folder
+elsewhere stay, and those that another file has, too, are read from it again. --watch goes on after the first run and follows changes, renames and deletions; give it --server, as a data folder
 is held by one program at a time.
 
 Exit codes: 0 done, 1 some items failed, 2 could not run.`,
@@ -137,7 +139,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 		return err
 	}
 	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
-	if f.watch {
+	if f.watch || f.deleteMissing {
 		p.failures.repeat()
 	}
 	err = p.once(ctx, paths, o)

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -28,8 +29,8 @@ type journal struct {
 	pending []byte
 	lines   int
 	entries map[key]*known
-	roots   map[string]bool // of entries
 	state   collectionState
+	turns   int // how many files have been put in by this run
 }
 
 // key names a file: the folder that was given, absolute, and the path below it with forward slashes.
@@ -42,6 +43,8 @@ type known struct {
 	mem   *entry // with its ids, where the journal is not written
 	plain bool   // it has no ids but its path
 	seen  bool   // met on disk by this run
+	turn  int    // 1 and more: the order in which this run has put files in, of those that [journal.shared] has not looked at
+	as    string // with a turn: the path as it was reached
 }
 
 // entry is a line of the journal about one file.
@@ -92,7 +95,7 @@ const (
 
 // openJournal opens the journal in dir, which it makes. An empty dir gives one that keeps nothing; readOnly one that writes nothing.
 func openJournal(dir string, readOnly bool) (*journal, error) {
-	j := &journal{entries: map[key]*known{}, roots: map[string]bool{}}
+	j := &journal{entries: map[key]*known{}}
 	if dir == "" {
 		return j, nil
 	}
@@ -163,11 +166,13 @@ func (j *journal) apply(l journalLine, at, n int64) {
 	case l.Gone:
 		delete(j.entries, k)
 	case l.Path != "":
-		j.roots[k.root] = true
-		seen := j.entries[k] != nil && j.entries[k].seen
-		plain := len(l.IDs) == 0
+		e := &known{at: at, n: n, plain: len(l.IDs) == 0}
+		if before := j.entries[k]; before != nil {
+			e.seen, e.turn, e.as = before.seen, before.turn, before.as
+		}
 		l.IDs = nil
-		j.entries[k] = &known{entry: l.entry, at: at, n: n, plain: plain, seen: seen}
+		e.entry = l.entry
+		j.entries[k] = e
 	}
 }
 
@@ -255,17 +260,9 @@ func (j *journal) peek(k key) (entry, bool) {
 	return e.entry, true
 }
 
-// rival returns another root with a file of the same path that still has a document of that id; empty if there is none.
-func (j *journal) rival(k key) string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for root := range j.roots {
-		other := key{root, k.path}
-		if e := j.entries[other]; root != k.root && e != nil && e.plain && e.Docs == 1 && !absent(other.file()) {
-			return root
-		}
-	}
-	return ""
+// compare orders keys by root and path.
+func (k key) compare(other key) int {
+	return cmp.Or(strings.Compare(k.root, other.root), strings.Compare(k.path, other.path))
 }
 
 // file returns the path of the file.
@@ -278,6 +275,28 @@ func (j *journal) mark(k key) {
 	if e, ok := j.entries[k]; ok {
 		e.seen = true
 	}
+}
+
+// brought says that a file has been met on disk, at that path, and put in.
+func (j *journal) brought(k key, as string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e, ok := j.entries[k]; ok {
+		j.turns++
+		e.seen, e.turn, e.as = true, j.turns, as
+	}
+}
+
+// doubt makes a file look changed, also for later runs.
+func (j *journal) doubt(k key) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e, err := j.full(j.entries[k])
+	if err != nil {
+		return err
+	}
+	e.Size, e.Sum = -1, ""
+	return j.write(journalLine{entry: *e})
 }
 
 // ids returns the ids of the documents that a file holds, and of those that it held before and that are still in the collection.
@@ -344,34 +363,52 @@ func (j *journal) under(root string, ok func(k *known) bool) []key {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int { return bytes.Compare([]byte(a.path), []byte(b.path)) })
+	slices.SortFunc(keys, key.compare)
 	return keys
 }
 
-// claimed takes out of ids what a file other than those of gone brings, too.
-func (j *journal) claimed(ids map[string]bool, gone map[key]bool) error {
+// claimed takes out of ids what a file other than those of gone brings, too, and returns these files.
+func (j *journal) claimed(ids map[string]bool, gone map[key]bool) (by []key, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	taken := map[string]bool{}
 	for k, e := range j.entries {
 		if gone[k] {
 			continue
 		}
-		if e.plain {
-			if e.Docs == 1 {
-				delete(ids, e.Path)
-			}
-			continue
-		}
-		full, err := j.full(e)
+		now, err := j.now(e)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		now, _ := full.split()
+		n := len(by)
 		for _, id := range now {
-			delete(ids, id)
+			if !ids[id] {
+				continue
+			}
+			if taken[id] = true; len(by) == n {
+				by = append(by, k)
+			}
 		}
 	}
-	return nil
+	for id := range taken {
+		delete(ids, id)
+	}
+	slices.SortFunc(by, key.compare)
+	return by, nil
+}
+
+// now returns the ids of the documents that a file holds, from the disk only where they are not known without it. The caller holds mu.
+func (j *journal) now(k *known) ([]string, error) {
+	if k.plain {
+		now, _ := k.split()
+		return now, nil
+	}
+	e, err := j.full(k)
+	if err != nil {
+		return nil, err
+	}
+	now, _ := e.split()
+	return now, nil
 }
 
 // begin compares the journal with the collection. One that was made anew, has gone back, or has lost documents by another hand makes every

@@ -168,11 +168,12 @@ func TestJournalClaimed(t *testing.T) {
 		}
 	}
 	ids := map[string]bool{"a.md": true, "b.md": true, "c": true, "old": true}
-	if err := j.claimed(ids, map[key]bool{{"r", "a.md"}: true, {"r", "b.md"}: true}); err != nil {
+	by, err := j.claimed(ids, map[key]bool{{"r", "a.md"}: true, {"r", "b.md"}: true})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if len(ids) != 2 || !ids["a.md"] || !ids["old"] {
-		t.Errorf("free to be deleted: %v, want a.md and old", ids)
+	if len(ids) != 2 || !ids["a.md"] || !ids["old"] || !slices.Equal(by, []key{{"r", "c.jsonl"}}) {
+		t.Errorf("free to be deleted: %v, claimed by %v, want a.md and old, and c.jsonl", ids, by)
 	}
 	if err := j.close(); err != nil {
 		t.Fatal(err)

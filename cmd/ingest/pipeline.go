@@ -39,6 +39,7 @@ type pipeline struct {
 	dryRun        bool
 	watching      bool // the first pass is done: what is unchanged is not counted again
 	stdout        io.Writer
+	options       extract.Options // of the last run
 
 	mu       sync.Mutex // guards what follows
 	failures *failures
@@ -79,6 +80,7 @@ type item struct {
 
 // run reads what has changed under paths and puts it in. What was read before a failure that stops the run still goes in.
 func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) error {
+	p.options = o
 	putting, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 	reading, stop := context.WithCancelCause(putting)
@@ -126,7 +128,7 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 	readers.Wait()
 	close(batches)
 	putter.Wait()
-	return errors.Join(context.Cause(reading), p.journal.flush())
+	return errors.Join(context.Cause(reading), p.journal.flush(), p.tellShared())
 }
 
 // list sends the files to the readers and, in order, to the collector.
@@ -349,15 +351,6 @@ func (p *pipeline) finish(t *task, end *ending) error {
 			return err
 		}
 	}
-	if len(t.ids) == 1 && t.ids[0] == t.key.path {
-		if other := p.journal.rival(t.key); other != "" {
-			err := p.fail(extract.ItemError{Path: t.file.Path, Warning: true,
-				Reason: fmt.Sprintf("its document %q takes the place of that of the same name below %s; give the folder above both, or another --collection", t.key.path, other)})
-			if err != nil {
-				return err
-			}
-		}
-	}
 	before, left, err := p.journal.ids(t.key)
 	if err != nil {
 		return err
@@ -375,7 +368,7 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	if err := p.journal.put(e); err != nil {
 		return err
 	}
-	p.journal.mark(t.key)
+	p.journal.brought(t.key, t.file.Path)
 	return nil
 }
 
