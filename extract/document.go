@@ -43,6 +43,7 @@ type Stats struct {
 	Folders   int   // folders listed
 	Documents int   // documents that emit accepted
 	Skipped   int   // hidden, junk, of unknown type, or symbolic links that were not followed
+	Empty     int   // files of nothing but white space
 	Errors    int   // items handed to fail
 	Warnings  int   // warnings handed to fail
 	Bytes     int64 // bytes read from disk or stdin, before decompression

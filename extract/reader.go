@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,7 @@ type source struct {
 	info   fs.FileInfo // nil if unknown
 	quiet  bool        // content of no known format is skipped, not an error
 	packed bool        // the stream is gzip-compressed
+	blanks bool        // a stream of nothing but white space is no error
 	marked bool        // the stream began with a byte order mark, so it is UTF-8 by now
 	dec    decoder
 	emit   func(Document) error
@@ -149,6 +151,10 @@ func (x *source) read(r io.Reader) error {
 	}
 	x.packed = packed
 	br, x.marked = skipBOM(br)
+	if x.blanks && blank(br) {
+		x.stats.Empty++
+		return nil
+	}
 	if skip, err := x.recognise(br); skip || err != nil {
 		return err
 	}
@@ -161,6 +167,19 @@ func (x *source) read(r io.Reader) error {
 		return x.readWhole(br)
 	}
 	return fmt.Errorf("extract: no reader for format %v", x.format)
+}
+
+// blank reports whether the stream ends before there is anything but white space in it, as far as the buffer goes.
+func blank(br *bufio.Reader) bool {
+	for {
+		head, _ := br.Peek(br.Buffered())
+		if len(bytes.TrimSpace(head)) > 0 {
+			return false
+		}
+		if _, err := br.Peek(len(head) + 1); err != nil {
+			return err == io.EOF
+		}
+	}
 }
 
 // recognise settles x.format. skip means that the stream is not to be read, for a reason that has been reported if it needed to be.

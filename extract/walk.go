@@ -26,7 +26,7 @@ var junk = map[string]bool{
 // Two files of one run with the same id are an error, the second one.
 //
 // In folders, names that begin with a dot, other programs' litter such as node_modules, files of unknown type, and symbolic links are
-// skipped. What is given by name is always read: a hidden file, the target of a link, a file of unknown type if o.Format says how. Only
+// skipped; files of nothing but white space are counted as empty. What is given by name is always read: a hidden file, the target of a link, a file of unknown type if o.Format says how. Only
 // regular files are opened; pipes, devices, sockets, and what cannot be read go to fail. See Reader for fail and the error returned.
 func Walk(ctx context.Context, paths []string, o Options, emit func(Document) error, fail func(ItemError) error) (Stats, error) {
 	o, err := o.withDefaults()

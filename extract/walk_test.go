@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -226,5 +228,33 @@ func TestFormats(t *testing.T) {
 		if got, ok := Detect(tt.name, []byte(tt.head)); got != tt.want || ok != tt.ok {
 			t.Errorf("Detect(%q, %q) = %v, %v, want %v, %v", tt.name, tt.head, got, ok, tt.want, tt.ok)
 		}
+	}
+}
+
+// Files of nothing but white space are counted, whatever their format and however they were named; a stream of it is still an error.
+func TestWalkEmpty(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte("\n\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	root := tree(t, map[string]string{
+		"a.md": "", "b.csv": " \r\n\t\n", "c.jsonl": "\n", "d.txt": "\ufeff\n", "e.html": strings.Repeat(" ", 10_000), "f.txt.gz": packed.String(),
+		"g.pdf": "", "LOCK": "", "z.md": strings.Repeat("\n", 10_000) + "words",
+	})
+	ids, fails, s := walk(t, root, []string{root}, Options{})
+	if strings.Join(ids, " ") != "z.md" || len(fails) > 0 || s.Empty != 8 || s.Files != 1 || s.Skipped != 0 {
+		t.Errorf("folder: ids %q, fails %q, %+v, want z.md, no failure, 8 empty and 1 read", ids, fails, s)
+	}
+	ids, fails, s = walk(t, root, []string{root + "/a.md", root + "/LOCK"}, Options{})
+	if len(ids)+len(fails) > 0 || s.Empty != 2 {
+		t.Errorf("by name: ids %q, fails %q, %+v, want 2 empty", ids, fails, s)
+	}
+	_, fails, s = walk(t, root, []string{"-"}, Options{Stdin: strings.NewReader("\n")})
+	if len(fails) != 1 || s.Empty != 0 {
+		t.Errorf("standard input: fails %q, %+v, want one", fails, s)
 	}
 }

@@ -44,8 +44,9 @@ stopped. What cannot be read is told, listed in errors.jsonl beside the journal 
 Two files with records of the same id: the one that is read later is kept, and a warning names both. Choose another id with --id-field.
 
 --delete-missing deletes the documents that an earlier run has brought from the same paths and that are gone now; documents from
-elsewhere stay, and those that another file has, too, are read from it again. --watch goes on after the first run and follows changes, renames and deletions; give it --server, as a data folder
-is held by one program at a time.
+elsewhere stay, and those that another file has, too, are read from it again. --watch goes on after the first run and follows
+changes, renames and deletions; give it --server, as a data folder is held by one program at a time. For both, a file that was
+emptied is like one that is gone; else a file of nothing but white space is counted as empty and passed over.
 
 Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 		Example: `  ingest --data data/notes notes
@@ -161,7 +162,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 }
 
 // extraction is raised when files give other documents than before.
-const extraction = 1
+const extraction = 2
 
 func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) {
 	dir, err := stateFolder(f)

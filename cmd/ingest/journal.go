@@ -58,6 +58,7 @@ type entry struct {
 	How      string    `json:"how,omitempty"` // the settings under which it was read
 	Format   string    `json:"format,omitempty"`
 	Docs     int       `json:"documents,omitempty"`
+	Empty    bool      `json:"empty,omitempty"` // nothing but white space
 	Failures []failure `json:"failures,omitempty"`
 	Left     int       `json:"left,omitempty"` // how many of the last ids are of documents that the file holds no more
 	Gone     bool      `json:"gone,omitempty"`

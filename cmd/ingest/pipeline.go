@@ -326,13 +326,16 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	}
 	res := end.result
 	p.mu.Lock()
-	f := p.counts.format(res.Format.String())
-	f.read += res.Files
-	f.bytes += res.Bytes
-	f.documents += len(t.ids)
-	if slices.ContainsFunc(t.failures, func(f failure) bool { return !f.Warning }) || t.refused {
-		f.failed++
+	if res.Empty == 0 {
+		f := p.counts.format(res.Format.String())
+		f.read += res.Files
+		f.bytes += res.Bytes
+		f.documents += len(t.ids)
+		if slices.ContainsFunc(t.failures, func(f failure) bool { return !f.Warning }) || t.refused {
+			f.failed++
+		}
 	}
+	p.counts.empty += res.Empty
 	p.counts.skipped += res.Skipped
 	p.mu.Unlock()
 	if res.Info == nil || res.Err != nil || res.Moved || t.refused || t.file.Taken() || res.Skipped > 0 {
@@ -342,7 +345,8 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	slices.Sort(t.ids)
 	t.ids = slices.Compact(t.ids)
 	e := entry{Root: t.key.root, Path: t.key.path, Size: res.Info.Size(), Time: res.Info.ModTime().UnixNano(), Read: end.read.UnixNano(),
-		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: t.failures}
+		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: t.failures,
+		Empty: res.Empty > 0}
 	if len(t.ids) > maxIDs {
 		t.ids = nil
 		err := p.fail(extract.ItemError{Path: t.file.Path, Warning: true,
@@ -375,7 +379,13 @@ func (p *pipeline) finish(t *task, end *ending) error {
 // pass counts a file that is unchanged and tells again what was wrong with it.
 func (p *pipeline) pass(t *task, end *ending) error {
 	e := end.known
-	if !p.watching {
+	switch {
+	case p.watching:
+	case e.Empty:
+		p.mu.Lock()
+		p.counts.empty++
+		p.mu.Unlock()
+	default:
 		p.mu.Lock()
 		f := p.counts.format(e.Format)
 		f.unchanged++

@@ -16,6 +16,7 @@ type counts struct {
 	byStatus map[string]int
 	byFormat map[string]*formatCounts
 	skipped  int
+	empty    int // files
 	began    time.Time
 }
 
@@ -94,13 +95,16 @@ func (c *counts) print(w io.Writer, f *failures) {
 	if c.skipped > 0 {
 		fmt.Fprintf(w, "%9d files skipped\n", c.skipped)
 	}
+	if c.empty > 0 {
+		fmt.Fprintf(w, "%9d empty\n", c.empty)
+	}
 	if f.warnings > 0 {
 		fmt.Fprintf(w, "%9d warnings%s\n", f.warnings, f.where())
 	}
 	if f.count > 0 {
 		fmt.Fprintf(w, "%9d failed%s\n", f.count, f.where())
 	}
-	if len(names) == 0 && c.skipped == 0 && f.count == 0 {
+	if len(names) == 0 && c.skipped == 0 && c.empty == 0 && f.count == 0 {
 		fmt.Fprintln(w, "nothing to read: no JSON lines, CSV, Markdown, HTML, text or PDF there")
 	}
 	seconds := time.Since(c.began).Seconds()
