@@ -205,6 +205,9 @@ func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 		return false, nil
 	case x.quiet:
 		x.stats.Skipped++
+		if x.o.Skip != nil {
+			x.o.Skip(x.name, SkippedContent)
+		}
 		return true, nil
 	case len(strings.TrimSpace(string(head))) == 0:
 		return true, x.errorf(0, "no text: the input is empty")

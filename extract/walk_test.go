@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -256,5 +257,45 @@ func TestWalkEmpty(t *testing.T) {
 	_, fails, s = walk(t, root, []string{"-"}, Options{Stdin: strings.NewReader("\n")})
 	if len(fails) != 1 || s.Empty != 0 {
 		t.Errorf("standard input: fails %q, %+v, want one", fails, s)
+	}
+}
+
+// Everything that is skipped is told of with its reason, and links are followed once, whatever loops they make.
+func TestWalkSkips(t *testing.T) {
+	root := tree(t, map[string]string{
+		"in/a.md": "words", "in/sub/b.md": "words", "in/.hidden.md": "words", "in/c.go": "x", "in/d.md~": "x", "in/node_modules/e.md": "x", "in/core": "\x7fELF\x00",
+		"in/own/f.md": "x", "out/g.md": "words",
+	})
+	for link, to := range map[string]string{"in/link.md": "../out/g.md", "in/there": "../out", "in/sub/up": "..", "in/twin": "sub", "out/back": "../in/sub"} {
+		if err := os.Symlink(filepath.FromSlash(to), filepath.Join(root, filepath.FromSlash(link))); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, tt := range []struct {
+		name, ids, skips string
+		o                Options
+	}{
+		{"default", "a.md sub/b.md", ".hidden.md:hidden c.go:type core:content d.md~:litter link.md:link node_modules:litter own:own sub/up:link there:link twin:link", Options{}},
+		{"hidden", ".hidden.md a.md sub/b.md", "c.go:type core:content d.md~:litter link.md:link node_modules:litter own:own sub/up:link there:link twin:link", Options{Hidden: true}},
+		{"links", "a.md link.md sub/b.md there/g.md", ".hidden.md:hidden c.go:type core:content d.md~:litter node_modules:litter own:own sub/up:link there/back:link twin:link",
+			Options{FollowSymlinks: true}},
+	} {
+		var skips []string
+		tt.o.Exclude = []string{root + "/in/own"}
+		tt.o.Skip = func(path string, why SkipKind) {
+			rel, err := filepath.Rel(root+"/in", path)
+			if err != nil {
+				t.Error(err)
+			}
+			skips = append(skips, filepath.ToSlash(rel)+":"+[...]string{"type", "content", "hidden", "link", "litter", "own"}[why])
+		}
+		ids, fails, s := walk(t, root, []string{root + "/in"}, tt.o)
+		slices.Sort(skips)
+		if got := strings.Join(ids, " "); got != tt.ids || len(fails) > 0 {
+			t.Errorf("%s: ids %s, want %s; fails %q", tt.name, got, tt.ids, fails)
+		}
+		if got := strings.Join(skips, " "); got != tt.skips || s.Skipped != len(skips) {
+			t.Errorf("%s: skipped %d: %s\nwant %s", tt.name, s.Skipped, got, tt.skips)
+		}
 	}
 }

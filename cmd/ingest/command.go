@@ -25,6 +25,7 @@ type flags struct {
 	data, server, key, collection, model        string
 	format, idField, errorsFile, state, onError string
 	dryRun, watch, deleteMissing, verify, man   bool
+	followSymlinks, hidden                      bool
 	workers                                     int
 	poll, pdfTime                               time.Duration
 }
@@ -75,6 +76,8 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.StringVar(&f.state, "state", "", "folder for the journal (default: ingest in the data folder; with --server in your own folder for settings)")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "read and report, put nothing in and delete nothing")
 	fs.BoolVar(&f.verify, "verify", false, "read files again that look unchanged, and send what they hold")
+	fs.BoolVar(&f.hidden, "hidden", false, "in folders, read files and folders whose name begins with a dot, too")
+	fs.BoolVar(&f.followSymlinks, "follow-symlinks", false, "in folders, read what symbolic links lead to; a folder is read once")
 	fs.BoolVar(&f.deleteMissing, "delete-missing", false, "delete documents that earlier runs brought from the same paths and that are gone")
 	fs.BoolVar(&f.watch, "watch", false, "go on and follow what changes under the paths")
 	fs.DurationVar(&f.poll, "poll", 0, "with --watch: look at all files every so often, instead of being told by the system")
@@ -139,7 +142,8 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	if err != nil {
 		return err
 	}
-	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
+	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
+		PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
 	if f.watch || f.deleteMissing {
 		p.failures.repeat()
 	}

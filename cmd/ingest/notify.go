@@ -25,6 +25,9 @@ type notified struct {
 
 // newNotified watches the folders of roots, all the way down. It fails where the system has no room for them.
 func newNotified(roots []watched, o extract.Options) (changes, error) {
+	if o.FollowSymlinks {
+		return nil, errors.New("behind symbolic links")
+	}
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, err

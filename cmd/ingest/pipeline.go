@@ -141,7 +141,14 @@ func (p *pipeline) list(ctx context.Context, paths []string, o extract.Options, 
 			return context.Cause(ctx)
 		}
 	}
-	stats, err := extract.Files(ctx, paths, o, func(f extract.File) error {
+	o.Skip = func(path string, why extract.SkipKind) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.watching {
+			p.counts.skip(path, why)
+		}
+	}
+	_, err := extract.Files(ctx, paths, o, func(f extract.File) error {
 		t := &task{file: f, key: key{f.Root, f.ID}, out: make(chan event, 32)}
 		if err := send(jobs, t); err != nil {
 			return err
@@ -156,11 +163,6 @@ func (p *pipeline) list(ctx context.Context, paths []string, o extract.Options, 
 		close(t.out)
 		return send(tasks, t)
 	})
-	if !p.watching {
-		p.mu.Lock()
-		p.counts.skipped += stats.Skipped
-		p.mu.Unlock()
-	}
 	return err
 }
 
@@ -336,7 +338,6 @@ func (p *pipeline) finish(t *task, end *ending) error {
 		}
 	}
 	p.counts.empty += res.Empty
-	p.counts.skipped += res.Skipped
 	p.mu.Unlock()
 	if res.Info == nil || res.Err != nil || res.Moved || t.refused || t.file.Taken() || res.Skipped > 0 {
 		p.journal.mark(t.key)

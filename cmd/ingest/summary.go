@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,8 +18,8 @@ import (
 type counts struct {
 	byStatus map[string]int
 	byFormat map[string]*formatCounts
-	skipped  int
-	empty    int // files
+	skipped  map[string]int // by kind
+	empty    int            // files
 	began    time.Time
 }
 
@@ -27,7 +30,7 @@ type formatCounts struct {
 }
 
 func newCounts() counts {
-	return counts{byStatus: map[string]int{}, byFormat: map[string]*formatCounts{}, began: time.Now()}
+	return counts{byStatus: map[string]int{}, byFormat: map[string]*formatCounts{}, skipped: map[string]int{}, began: time.Now()}
 }
 
 func (c *counts) format(name string) *formatCounts {
@@ -92,8 +95,8 @@ func (c *counts) print(w io.Writer, f *failures) {
 			}
 		}
 	}
-	if c.skipped > 0 {
-		fmt.Fprintf(w, "%9d files skipped\n", c.skipped)
+	if n, kinds := c.passed(); n > 0 {
+		fmt.Fprintf(w, "%9d files skipped: %s\n", n, kinds)
 	}
 	if c.empty > 0 {
 		fmt.Fprintf(w, "%9d empty\n", c.empty)
@@ -104,12 +107,63 @@ func (c *counts) print(w io.Writer, f *failures) {
 	if f.count > 0 {
 		fmt.Fprintf(w, "%9d failed%s\n", f.count, f.where())
 	}
-	if len(names) == 0 && c.skipped == 0 && c.empty == 0 && f.count == 0 {
+	if len(names) == 0 && len(c.skipped) == 0 && c.empty == 0 && f.count == 0 {
 		fmt.Fprintln(w, "nothing to read: no JSON lines, CSV, Markdown, HTML, text or PDF there")
 	}
 	seconds := time.Since(c.began).Seconds()
 	fmt.Fprintf(w, "%9d documents from %d files in %.1f s (%.0f documents/s, %.1f MB/s)\n",
 		n, total.read+total.unchanged, seconds, float64(n)/seconds, float64(total.bytes)/1e6/seconds)
+}
+
+const (
+	shownKinds = 5    // by name; the others together
+	maxKinds   = 1000 // that are kept
+	otherKind  = "other"
+)
+
+// skip counts a file that is passed over: by its extension, or by what it is.
+func (c *counts) skip(path string, why extract.SkipKind) {
+	kind := otherKind
+	switch ext := strings.ToLower(filepath.Ext(path)); why {
+	case extract.SkippedType:
+		if len(ext) > 1 && len(ext) <= 16 && strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz0123456789+-_~") == "" {
+			kind = ext
+		}
+	case extract.SkippedContent:
+		kind = "binary"
+	case extract.SkippedHidden:
+		kind = "hidden"
+	case extract.SkippedLink:
+		kind = "links"
+	case extract.SkippedLitter:
+		kind = "backups and litter"
+	}
+	if c.skipped[kind] == 0 && len(c.skipped) >= maxKinds {
+		kind = otherKind
+	}
+	c.skipped[kind]++
+}
+
+// passed returns how many files were passed over, and of which kinds, most first.
+func (c *counts) passed() (n int, kinds string) {
+	names := slices.Collect(maps.Keys(c.skipped))
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(c.skipped[b]-c.skipped[a], strings.Compare(a, b))
+	})
+	var parts []string
+	rest := 0
+	for _, name := range names {
+		n += c.skipped[name]
+		if name == otherKind || len(parts) == shownKinds {
+			rest += c.skipped[name]
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", c.skipped[name], name))
+	}
+	if rest > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s", rest, otherKind))
+	}
+	return n, strings.Join(parts, ", ")
 }
 
 func (f *failures) where() string {
