@@ -112,7 +112,7 @@ func TestIngestRefuses(t *testing.T) {
 		{"white space", "a", `{"text":"  \n "}`, "text field"},
 		{"control character in id", "a\x00b", `{"text":"x"}`, "control characters"},
 		{"long id", strings.Repeat("x", 513), `{"text":"x"}`, "512"},
-		{"deep", "a", strings.Repeat(`{"a":`, 30) + "1" + strings.Repeat("}", 30), "deeper than"},
+		{"deep", "a", strings.Repeat(`{"a":`, 30) + "1" + strings.Repeat("}", 30), "nested at most"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			results, err := e.Ingest(t.Context(), "docs", []search.Document{doc(tc.id, tc.fields), doc("good", `{"text":"fine"}`)})

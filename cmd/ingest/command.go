@@ -41,6 +41,7 @@ what it finds into a data folder or a running server.
 
 A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it
 stopped. What cannot be read is told, listed in errors.jsonl beside the journal (or in --errors FILE), and passed over.
+A document may have 8 MiB as JSON, a line of JSON or CSV 4 MiB; --dry-run tells of larger ones, too.
 
 Two files with records of the same id: the one that is read later is kept, and a warning names both. Choose another id with --id-field.
 

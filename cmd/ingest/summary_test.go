@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"searchd/extract"
 )
@@ -34,7 +36,7 @@ func TestSkipped(t *testing.T) {
 		{"dry run", "1", "       17 files skipped: 4 .go, 3 .yaml, 2 .png, 2 hidden, 1 .c, 5 other", flags{dryRun: true}},
 		{"more", "3", "       15 files skipped: 4 .go, 3 .yaml, 2 .png, 1 .c, 1 .so, 4 other", flags{dryRun: true, hidden: true, followSymlinks: true}},
 	} {
-		tt.f.collection, tt.f.format, tt.f.workers, tt.f.onError, tt.f.pdfTime = "docs", "auto", 2, "skip", 1
+		tt.f.collection, tt.f.format, tt.f.workers, tt.f.onError, tt.f.pdfTime = "docs", "auto", 2, "skip", time.Second
 		var stderr bytes.Buffer
 		if err := run(t.Context(), tt.f, []string{dir}, strings.NewReader(""), io.Discard, &stderr); err != nil {
 			t.Fatal(err)
@@ -49,5 +51,20 @@ func TestSkipped(t *testing.T) {
 	}
 	if n, _ := c.passed(); n != 2*maxKinds || len(c.skipped) > maxKinds+1 {
 		t.Errorf("%d skipped of %d kinds are kept as %d", n, 2*maxKinds, len(c.skipped))
+	}
+}
+
+// A dry run refuses what a run refuses, and the reason says what is allowed.
+func TestDryRunTooLarge(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/big.txt", strings.Repeat("words ", 2_000_000))
+	write(t, dir+"/small.txt", "words")
+	for _, f := range []flags{{dryRun: true}, {data: t.TempDir()}} {
+		f.collection, f.format, f.workers, f.onError, f.pdfTime = "docs", "auto", 2, "skip", time.Second
+		var stderr bytes.Buffer
+		err := run(t.Context(), f, []string{dir}, strings.NewReader(""), io.Discard, &stderr)
+		if !errors.Is(err, errSome) || strings.Count(stderr.String(), ": at most 8388608 bytes of JSON, not 12000") != 1 || !strings.Contains(stderr.String(), " 1 documents from 2 files") {
+			t.Errorf("dry run %v: %v\n%s", f.dryRun, err, &stderr)
+		}
 	}
 }

@@ -64,7 +64,7 @@ type Parts struct {
 	Values map[string]any // filterable: string, float64, bool, time.Time, []any of these; nested names joined with dots
 }
 
-// ErrDocument is what every refused document matches.
+// ErrDocument is what every refused document matches. What follows it in the text of an error says what is allowed.
 var ErrDocument = errors.New("document refused")
 
 // Split takes the JSON object apart. Numbers beyond float64, more than [MaxFields] leaves and deeper nesting than [MaxDepth] are refused
@@ -72,15 +72,15 @@ var ErrDocument = errors.New("document refused")
 func (m Mapping) Split(fields []byte) (Parts, error) {
 	var p Parts
 	if len(fields) > MaxDocument {
-		return p, fmt.Errorf("%w: %d bytes of JSON, allowed: at most %d", ErrDocument, len(fields), MaxDocument)
+		return p, fmt.Errorf("%w: at most %d bytes of JSON, not %d", ErrDocument, MaxDocument, len(fields))
 	}
 	var object map[string]any
 	dec := json.NewDecoder(bytes.NewReader(fields))
 	if err := dec.Decode(&object); err != nil {
-		return p, fmt.Errorf("%w: not a JSON object: %v", ErrDocument, err)
+		return p, fmt.Errorf("%w: a JSON object: %v", ErrDocument, err)
 	}
 	if object == nil {
-		return p, fmt.Errorf("%w: not a JSON object: null", ErrDocument)
+		return p, fmt.Errorf("%w: a JSON object, not null", ErrDocument)
 	}
 	flat := map[string]any{}
 	if err := flatten(flat, "", object, 0); err != nil {
@@ -153,7 +153,7 @@ func rank(name string) int {
 // flatten writes the leaves of v to out under dotted names.
 func flatten(out map[string]any, prefix string, v map[string]any, depth int) error {
 	if depth > MaxDepth {
-		return fmt.Errorf("%w: field %q: nested deeper than %d", ErrDocument, prefix, MaxDepth)
+		return fmt.Errorf("%w: objects nested at most %d deep, unlike field %q", ErrDocument, MaxDepth, prefix)
 	}
 	for key, value := range v {
 		name := key
@@ -161,7 +161,7 @@ func flatten(out map[string]any, prefix string, v map[string]any, depth int) err
 			name = prefix + "." + key
 		}
 		if key == "" || !utf8.ValidString(key) || len(name) > 256 {
-			return fmt.Errorf("%w: field name %.80q: allowed: 1 to 256 bytes of UTF-8", ErrDocument, name)
+			return fmt.Errorf("%w: field names of 1 to 256 bytes of UTF-8, not %.80q", ErrDocument, name)
 		}
 		if sub, ok := value.(map[string]any); ok {
 			if err := flatten(out, name, sub, depth+1); err != nil {
@@ -170,10 +170,10 @@ func flatten(out map[string]any, prefix string, v map[string]any, depth int) err
 			continue
 		}
 		if list, ok := value.([]any); ok && len(list) > MaxListValues {
-			return fmt.Errorf("%w: field %q: %d values, allowed: at most %d", ErrDocument, name, len(list), MaxListValues)
+			return fmt.Errorf("%w: at most %d values in a field, not %d as in %q", ErrDocument, MaxListValues, len(list), name)
 		}
 		if out[name] = value; len(out) > MaxFields {
-			return fmt.Errorf("%w: more than %d fields", ErrDocument, MaxFields)
+			return fmt.Errorf("%w: at most %d fields", ErrDocument, MaxFields)
 		}
 	}
 	return nil

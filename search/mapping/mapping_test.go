@@ -52,20 +52,22 @@ func TestSplitRefuses(t *testing.T) {
 	for i := 1; i <= MaxFields; i++ {
 		many += fmt.Sprintf(`,"a%d":1`, i)
 	}
-	for name, fields := range map[string]string{
-		"list":           `[]`,
-		"null":           `null`,
-		"broken":         `{"a"`,
-		"number too big": `{"a":1e999}`,
-		"deep":           strings.Repeat(`{"a":`, MaxDepth+2) + "1" + strings.Repeat("}", MaxDepth+2),
-		"empty name":     `{"":1}`,
-		"long name":      fmt.Sprintf(`{%q:1}`, strings.Repeat("n", 300)),
-		"many values":    `{"a":[1` + strings.Repeat(",1", MaxListValues) + `]}`,
-		"many fields":    many + "}",
-		"too many bytes": `{"a":"` + strings.Repeat("x", MaxDocument) + `"}`,
+	for name, tt := range map[string]struct{ fields, allowed string }{
+		"list":           {`[]`, "a JSON object: "},
+		"null":           {`null`, "a JSON object, not null"},
+		"broken":         {`{"a"`, "a JSON object: unexpected EOF"},
+		"number too big": {`{"a":1e999}`, "a JSON object: "},
+		"deep": {strings.Repeat(`{"a":`, MaxDepth+2) + "1" + strings.Repeat("}", MaxDepth+2),
+			`objects nested at most 16 deep, unlike field "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a"`},
+		"empty name":     {`{"":1}`, `field names of 1 to 256 bytes of UTF-8, not ""`},
+		"long name":      {fmt.Sprintf(`{%q:1}`, strings.Repeat("n", 300)), `field names of 1 to 256 bytes of UTF-8, not "nnn`},
+		"many values":    {`{"a":[1` + strings.Repeat(",1", MaxListValues) + `]}`, `at most 1000 values in a field, not 1001 as in "a"`},
+		"many fields":    {many + "}", "at most 1000 fields"},
+		"too many bytes": {`{"a":"` + strings.Repeat("x", MaxDocument) + `"}`, "at most 8388608 bytes of JSON, not 8388616"},
 	} {
-		if _, err := (Mapping)(nil).Split([]byte(fields)); !errors.Is(err, ErrDocument) {
-			t.Errorf("%s: %v, want ErrDocument", name, err)
+		_, err := (Mapping)(nil).Split([]byte(tt.fields))
+		if !errors.Is(err, ErrDocument) || !strings.HasPrefix(err.Error(), ErrDocument.Error()+": "+tt.allowed) {
+			t.Errorf("%s: %v, want %v: %s", name, err, ErrDocument, tt.allowed)
 		}
 	}
 }
