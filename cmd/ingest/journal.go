@@ -43,7 +43,7 @@ type known struct {
 	mem   *entry // with its ids, where the journal is not written
 	plain bool   // it has no ids but its path
 	seen  bool   // met on disk by this run
-	turn  int    // 1 and more: the order in which this run has put files in, of those that [journal.shared] has not looked at
+	turn  int    // 1 and more: the order in which this run has put files in, of those that [journal.overlaps] has not looked at
 	as    string // with a turn: the path as it was reached
 }
 
@@ -373,8 +373,12 @@ func (j *journal) claimed(ids map[string]bool, gone map[key]bool) (by []key, err
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	taken := map[string]bool{}
+	files := map[string]bool{} // of gone: one may be known below another folder, too
+	for k := range gone {
+		files[k.file()] = true
+	}
 	for k, e := range j.entries {
-		if gone[k] {
+		if gone[k] || files[k.file()] {
 			continue
 		}
 		now, err := j.now(e)

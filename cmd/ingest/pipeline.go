@@ -128,7 +128,7 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 	readers.Wait()
 	close(batches)
 	putter.Wait()
-	return errors.Join(context.Cause(reading), p.journal.flush(), p.tellShared())
+	return errors.Join(context.Cause(reading), p.journal.flush(), p.tellOverlaps())
 }
 
 // list sends the files to the readers and, in order, to the collector.

@@ -85,10 +85,10 @@ func ingested(t *testing.T, f flags, to sink, dir string) (told []string, p *pip
 }
 
 // Two files with the same ids are told of, and what is found is always what a file says that is there.
-func TestShared(t *testing.T) {
-	for _, atOnce := range []int{sharedAtOnce, 1} {
-		defer func(n int) { sharedAtOnce = n }(sharedAtOnce)
-		sharedAtOnce = atOnce
+func TestOverlap(t *testing.T) {
+	for _, atOnce := range []int{overlapAtOnce, 1} {
+		defer func(n int) { overlapAtOnce = n }(overlapAtOnce)
+		overlapAtOnce = atOnce
 		dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
 		warning := func(file, what, other string) string {
 			return fmt.Sprintf("DIR/%s: warning: %s from DIR/%s; choose another id with --id-field, or another --collection", file, what, other)
@@ -131,8 +131,26 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// A file that is known below two folders has nothing in common with itself.
+func TestOverlapOfOne(t *testing.T) {
+	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+	write(t, dir+"/sub/bills.csv", "id,text\n1,rent\n")
+	write(t, dir+"/a.md", "words")
+	for _, path := range []string{dir, dir + "/sub", dir} {
+		if told, _ := ingested(t, f, to, path); len(told) > 0 || to.String() != "1=rent a.md=words" {
+			t.Errorf("told %q, the collection has %s", told, to)
+		}
+	}
+	if err := os.Remove(dir + "/sub/bills.csv"); err != nil {
+		t.Fatal(err)
+	}
+	if ingested(t, f, to, dir); to.String() != "a.md=words" {
+		t.Errorf("the collection has %s, want a.md=words", to)
+	}
+}
+
 // A run that ends between deleting and reading again leaves that to the next.
-func TestSharedInterrupted(t *testing.T) {
+func TestOverlapInterrupted(t *testing.T) {
 	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
 	write(t, dir+"/bills.csv", "id,text\n1,rent\n")
 	write(t, dir+"/books.csv", "id,text\n1,Emma\n2,Ulysses\n")
@@ -166,7 +184,7 @@ func (s interrupting) remove(ctx context.Context, ids []string) (int, error) {
 }
 
 // What two files have in common is told in one line, in errors.jsonl too.
-func TestSharedMany(t *testing.T) {
+func TestOverlapMany(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	var lines strings.Builder
 	for i := range 1000 {
@@ -186,7 +204,7 @@ func TestSharedMany(t *testing.T) {
 }
 
 // While files are watched, one that goes away gives back what it had overwritten.
-func TestSharedWatched(t *testing.T) {
+func TestOverlapWatched(t *testing.T) {
 	dir, to := t.TempDir(), shelf{}
 	write(t, dir+"/bills.csv", "id,text\n1,rent\n")
 	write(t, dir+"/books.csv", "id,text\n1,Emma\n2,Ulysses\n")

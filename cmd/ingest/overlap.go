@@ -10,23 +10,23 @@ import (
 	"searchd/extract"
 )
 
-// shared are ids that two files have in common, of which a collection holds one document each.
-type shared struct {
+// overlap is the ids that two files have in common, of which a collection holds one document each.
+type overlap struct {
 	file, other *known // the documents are those of file
 	ids         []string
 	n           int // of all, of which ids are the first
 }
 
-const shownShared = 3 // ids of two files
+const shownOverlap = 3 // ids of two files
 
-// sharedAtOnce is how many ids are held in memory while they are compared, about 40 MB of them. Where there are more, the journal is read
+// overlapAtOnce is how many ids are held in memory while they are compared, about 40 MB of them. Where there are more, the journal is read
 // several times. A variable so that tests can lower it.
-var sharedAtOnce = 1 << 20
+var overlapAtOnce = 1 << 20
 
-// shared returns what the files that have been put in since the last call have in common with others that are there. Notes alone, whose ids
+// overlaps returns what the files that have been put in since the last call have in common with others that are there. Notes alone, whose ids
 // are their paths, are compared with notes only: to read the ids of all records whenever one note changes would cost too much. Ids are
 // compared by hashes of 64 bits.
-func (j *journal) shared() ([]*shared, error) {
+func (j *journal) overlaps() ([]*overlap, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var fresh, others []*known
@@ -46,21 +46,21 @@ func (j *journal) shared() ([]*shared, error) {
 	}
 	slices.SortFunc(fresh, func(a, b *known) int { return a.turn - b.turn })
 	slices.SortFunc(others, func(a, b *known) int { return a.key().compare(b.key()) })
-	var out []*shared
-	pairs := map[[2]*known]*shared{}
+	var out []*overlap
+	pairs := map[[2]*known]*overlap{}
 	add := func(file, other *known, id string) {
 		pair := [2]*known{file, other}
 		s := pairs[pair]
 		if s == nil {
-			s = &shared{file: file, other: other}
+			s = &overlap{file: file, other: other}
 			pairs[pair], out = s, append(out, s)
 		}
-		if s.n++; len(s.ids) < shownShared {
+		if s.n++; len(s.ids) < shownOverlap {
 			s.ids = append(s.ids, id)
 		}
 	}
 	seed := maphash.MakeSeed()
-	parts := uint64(ids/sharedAtOnce + 1)
+	parts := uint64(ids/overlapAtOnce + 1)
 	for part := range parts {
 		last := map[uint64]*known{} // hash of an id -> the file that was put in last with it
 		each := func(e *known, visit func(hash uint64, id string)) error {
@@ -97,7 +97,7 @@ func (j *journal) shared() ([]*shared, error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *shared) int {
+	slices.SortFunc(out, func(a, b *overlap) int {
 		return cmp.Or(a.file.turn-b.file.turn, a.other.key().compare(b.other.key()))
 	})
 	for _, s := range out {
@@ -106,15 +106,18 @@ func (j *journal) shared() ([]*shared, error) {
 	for _, e := range fresh {
 		e.turn = 0
 	}
-	return slices.DeleteFunc(out, func(s *shared) bool { return absent(s.other.key().file()) }), nil
+	return slices.DeleteFunc(out, func(s *overlap) bool {
+		other := s.other.key().file()
+		return other == s.file.key().file() || absent(other) // a file may be known below two folders
+	}), nil
 }
 
 // key returns the file's.
 func (k *known) key() key { return key{k.Root, k.Path} }
 
-// tellShared warns of files whose documents take the place of those of others.
-func (p *pipeline) tellShared() error {
-	list, err := p.journal.shared()
+// tellOverlaps warns of files whose documents take the place of those of others.
+func (p *pipeline) tellOverlaps() error {
+	list, err := p.journal.overlaps()
 	if err != nil {
 		return err
 	}
@@ -127,7 +130,7 @@ func (p *pipeline) tellShared() error {
 }
 
 // String says it of s.file.
-func (s *shared) String() string {
+func (s *overlap) String() string {
 	quoted := make([]string, len(s.ids))
 	for i, id := range s.ids {
 		quoted[i] = fmt.Sprintf("%q", id)
