@@ -235,6 +235,10 @@ func (s *Server) writeError(err error, c echo.Context) {
 	case f.is == errNoRoute || f.is == errMethod: // a client may look for a route that only the server it was made for has
 		p.Message, p.Error = p.message(), p.openAI()
 	}
+	writeProblem(w, r, p)
+}
+
+func writeProblem(w http.ResponseWriter, r *http.Request, p problem) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	if r.Method != http.MethodHead {

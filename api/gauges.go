@@ -29,6 +29,9 @@ var (
 	descRefused    = desc("searchd_refused_total", "Requests of a kind refused because all slots were in use.", "kind")
 	descLimited    = desc("searchd_rate_limited_total", "Requests refused by a rate limit.")
 	descBodies     = desc("searchd_bodies_bytes", "Bytes of request bodies in memory.")
+	descConns      = desc("searchd_connections", "Open connections.", "state")
+	descMaxConns   = desc("searchd_connections_max", "Connections that may be open at once.")
+	descGaveWay    = desc("searchd_connections_gave_way_total", "Idle connections closed to make room.")
 	descRunning    = desc("searchd_encoder_calls", "Calls of the encoder for requests that run now.")
 	descQueued     = desc("searchd_encoder_waiting_tokens", "Tokens, estimated, of requests that wait for the encoder.")
 	descQueue      = desc("te_queue_size", "Requests, or parts of large ones, that wait for the encoder.")
@@ -66,6 +69,13 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	}
 	out.counter(descLimited, float64(s.limited.Load()))
 	out.gauge(descBodies, float64(s.inFlight.Load()))
+	if c := s.conns.Load(); c != nil {
+		open, idle, evicted := c.counts()
+		out.gauge(descConns, float64(open-idle), "active")
+		out.gauge(descConns, float64(idle), "idle")
+		out.gauge(descMaxConns, float64(c.max))
+		out.counter(descGaveWay, float64(evicted))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), gaugesTimeout)
 	defer cancel()
 	stats, err := s.o.Engine.Stats(ctx)
