@@ -29,6 +29,7 @@ var (
 	descRefused    = desc("searchd_refused_total", "Requests of a kind refused because all slots were in use.", "kind")
 	descLimited    = desc("searchd_rate_limited_total", "Requests refused by a rate limit.")
 	descBodies     = desc("searchd_bodies_bytes", "Bytes of request bodies in memory.")
+	descAnswers    = desc("searchd_answers_bytes", "Bytes of answers in memory that wait to be read, beyond the first 64 KiB of each.")
 	descRunning    = desc("searchd_encoder_calls", "Calls of the encoder for requests that run now.")
 	descQueued     = desc("searchd_encoder_waiting_tokens", "Tokens, estimated, of requests that wait for the encoder.")
 	descQueue      = desc("te_queue_size", "Requests, or parts of large ones, that wait for the encoder.")
@@ -66,6 +67,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	}
 	out.counter(descLimited, float64(s.limited.Load()))
 	out.gauge(descBodies, float64(s.inFlight.Load()))
+	out.gauge(descAnswers, float64(s.unsent.Load()))
 	ctx, cancel := context.WithTimeout(context.Background(), gaugesTimeout)
 	defer cancel()
 	stats, err := s.o.Engine.Stats(ctx)

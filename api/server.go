@@ -159,7 +159,7 @@ type Options struct {
 	MaxBody       int64 // bytes of a query or of settings, default 1 MiB
 	MaxDocuments  int64 // bytes of a request with one or a few documents or texts, default 32 MiB
 	MaxImport     int64 // bytes of an import after decompression, default 4 GiB; memory does not grow with it
-	MaxInFlight   int64 // bytes of all bodies in memory at once, default 256 MiB
+	MaxInFlight   int64 // bytes of all bodies in memory at once, and of all answers that are kept until they are read, default 256 MiB
 	MaxItem       int   // bytes of one document, default 4 MiB
 	MaxConns      int   // open connections, default 512
 	MaxEmbedTexts int   // texts of one embedding request, default 16384
@@ -247,6 +247,7 @@ type Server struct {
 	metrics  *metrics
 	started  time.Time
 	inFlight atomic.Int64 // bytes of bodies in memory
+	unsent   atomic.Int64 // bytes of answers in memory
 	local    atomic.Bool  // bound to loopback: only its names are answered
 	draining atomic.Bool
 }
