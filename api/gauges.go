@@ -59,7 +59,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	s, out := g.s, sender{to}
 	out.gauge(descBuild, 1, s.o.Version, s.o.Revision)
 	out.gauge(descStarted, float64(s.started.Unix()))
-	for _, gt := range []*gate{s.embeds, s.imports, s.pdfs, s.searches, s.writes} {
+	for _, gt := range []*gate{s.embeds, s.tokens, s.imports, s.pdfs, s.searches, s.writes} {
 		out.gauge(descSlots, float64(cap(gt.slots)), gt.name)
 		out.gauge(descInUse, float64(len(gt.slots)), gt.name)
 		out.gauge(descWaiting, float64(gt.waiting.Load()), gt.name)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,6 +49,31 @@ func (f *fixture) emptied(what string, n *atomic.Int64) {
 	for deadline := time.Now().Add(10 * time.Second); n.Load() != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			f.t.Fatalf("%d bytes of %s are still counted", n.Load(), what)
+		}
+	}
+}
+
+// TestTokenVectorsHaveTheirGate: requests whose answers are large for them run one per core, and beside those of other routes.
+func TestTokenVectorsHaveTheirGate(t *testing.T) {
+	f := newFixture(t, Options{})
+	entered, release := f.hold("EmbedTokens")
+	defer release()
+	cores := runtime.GOMAXPROCS(0)
+	done := make(chan int)
+	for range cores + 1 {
+		go func() { done <- f.do("POST", "/embed_all", `{"inputs":"x"}`).Code }()
+	}
+	if got := <-done; got != 429 {
+		t.Errorf("one more than there are cores: status %d, want 429", got)
+	}
+	if n := len(entered); n != cores {
+		t.Errorf("%d requests at once, want %d", n, cores)
+	}
+	f.do("POST", "/embed", `{"inputs":"x"}`).want(200, nil)
+	release()
+	for range cores {
+		if got := <-done; got != 200 {
+			t.Errorf("one that had a slot: status %d", got)
 		}
 	}
 }

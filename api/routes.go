@@ -89,7 +89,7 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/models/{model}", toSearch, s.model, 0, nil, quick},
 
 		{"POST", "/embed", toSearch, s.teiEmbed, docs, s.embeds, encode},
-		{"POST", "/embed_all", toSearch, s.teiEmbedAll, docs, s.embeds, write},
+		{"POST", "/embed_all", toSearch, s.teiEmbedAll, docs, s.tokens, write},
 		{"POST", "/embed_sparse", toSearch, s.teiEmbedSparse, docs, s.embeds, encode},
 		{"POST", "/similarity", toSearch, s.teiSimilarity, docs, s.embeds, encode},
 		{"POST", "/rerank", toSearch, s.teiRerank, docs, s.embeds, encode},

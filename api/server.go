@@ -239,6 +239,7 @@ type Server struct {
 	searches *gate
 	writes   *gate
 	embeds   *gate
+	tokens   *gate
 	imports  *gate
 	pdfs     *gate
 	limits   *limits
@@ -262,6 +263,9 @@ func New(o Options) (*Server, error) {
 	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, o.SearchWait, errOverloaded)
 	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
+	// A vector for each token is much for its request: the engine does not gather such requests, and one per core keeps it busy.
+	cores := runtime.GOMAXPROCS(0)
+	s.tokens = newGate("embed_all", cores, 4*cores, 2*time.Second, errOverloaded)
 	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
 	s.pdfs = newGate("pdf", max(1, runtime.GOMAXPROCS(0)/2), 0, 0, errTooManyWrites)
 	s.limits = newLimits(o.RateLimit, o.RateBurst)
