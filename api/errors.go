@@ -256,6 +256,10 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
+	if h, ok := w.(*heldAnswer); ok {
+		h.take(b.Bytes())
+		return nil
+	}
 	w.Write(b.Bytes()) // an error means that the client has gone
 	return nil
 }

@@ -61,6 +61,7 @@ type infoLimits struct {
 	Items           int     `json:"items"`
 	RerankTexts     int     `json:"rerank_texts"`
 	TokenTexts      int     `json:"token_texts"`
+	TokenValues     int     `json:"token_values"`
 	AttentionTokens int     `json:"attention_tokens"`
 	Query           int     `json:"query_bytes"`
 	Hits            int     `json:"hits"`
@@ -81,7 +82,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 		MaxConcurrent: s.o.EmbedSlots, AutoTruncate: true, TokenizationWorkers: runtime.GOMAXPROCS(0),
 		Version: s.o.Version, SHA: s.o.revision(), Name: "searchd", Model: m, Encoder: e,
 		Limits: infoLimits{Body: s.o.MaxBody, Documents: s.o.MaxDocuments, Import: s.o.MaxImport, Document: s.o.MaxItem,
-			Items: maxItems, RerankTexts: maxRerankTexts, TokenTexts: maxTokenTexts, AttentionTokens: search.MaxAttentionTokens, Query: search.MaxQueryBytes, Hits: search.MaxLimit, Window: search.MaxWindow,
+			Items: maxItems, RerankTexts: maxRerankTexts, TokenTexts: maxTokenTexts, TokenValues: search.MaxTokenValues, AttentionTokens: search.MaxAttentionTokens, Query: search.MaxQueryBytes, Hits: search.MaxLimit, Window: search.MaxWindow,
 			SearchSeconds: s.o.SearchTimeout.Seconds()},
 	})
 }

@@ -158,7 +158,7 @@ type Options struct {
 	MaxBody       int64 // bytes of a query or of settings, default 1 MiB
 	MaxDocuments  int64 // bytes of a request with one or a few documents or texts, default 32 MiB
 	MaxImport     int64 // bytes of an import after decompression, default 4 GiB; memory does not grow with it
-	MaxInFlight   int64 // bytes of all bodies in memory at once, default 256 MiB
+	MaxInFlight   int64 // bytes of all bodies in memory at once, and of all answers that are kept until they are read, default 256 MiB
 	MaxItem       int   // bytes of one document, default 4 MiB
 	MaxConns      int   // open connections, default 512; beyond them idle ones give way
 	MaxEmbedTexts int   // texts of one embedding request, default 16384
@@ -238,6 +238,7 @@ type Server struct {
 	searches *gate
 	writes   *gate
 	embeds   *gate
+	tokens   *gate
 	imports  *gate
 	pdfs     *gate
 	limits   *limits
@@ -246,6 +247,7 @@ type Server struct {
 	metrics  *metrics
 	started  time.Time
 	inFlight atomic.Int64 // bytes of bodies in memory
+	unsent   atomic.Int64 // bytes of answers in memory
 	local    atomic.Bool  // bound to loopback: only its names are answered
 	draining atomic.Bool
 	conns    atomic.Pointer[conns] // nil: not serving yet
@@ -261,6 +263,9 @@ func New(o Options) (*Server, error) {
 	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, o.SearchWait, errOverloaded)
 	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
+	// A vector for each token is much for its request: the engine does not gather such requests, and one per core keeps it busy.
+	cores := runtime.GOMAXPROCS(0)
+	s.tokens = newGate("embed_all", cores, 4*cores, 2*time.Second, errOverloaded)
 	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
 	s.pdfs = newGate("pdf", max(1, runtime.GOMAXPROCS(0)/2), 0, 0, errTooManyWrites)
 	s.limits = newLimits(o.RateLimit, o.RateBurst)

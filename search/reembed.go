@@ -16,6 +16,9 @@ type ReembedOptions struct {
 	Model     string `json:"model,omitempty"`     // name of the checkpoint; default: the engine's own
 	Precision string `json:"precision,omitempty"` // f32 or int8; default: the engine's
 	KeepOld   bool   `json:"keep_old,omitempty"`  // keep the collection as it was under the name COLLECTION-old
+
+	// MayKeep returns why the collection must not be kept under a name; default: any will do. It is not asked after a restart.
+	MayKeep func(name string) error `json:"-"`
 }
 
 // reembedRequest is what the task keeps, so that another run of the program goes on with it.
@@ -58,7 +61,8 @@ type changeFeed interface {
 
 // Reembed builds a collection anew with another checkpoint, as a task: in the background, while searches go on with what there is. Writes
 // are taken as ever and brought over from the change log. When both are equal the new generation takes the place of the old in one
-// transaction; whatever happens before it leaves the old one as it is. Documents keep their ids and fields and get new revisions.
+// transaction; whatever happens before it leaves the old one as it is. Documents keep their ids and fields and get new revisions. It returns
+// what o.MayKeep says of the name under which the old one would be kept.
 func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOptions) (Task, error) {
 	c, _, err := e.open(ctx, collection)
 	if err != nil {
@@ -77,7 +81,7 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	}
 	name, _ := e.catalog.nameOf(c.Name)
 	if o.KeepOld {
-		if q.Kept, err = e.keptName(ctx, name); err != nil {
+		if q.Kept, err = e.keptName(ctx, name, o.MayKeep); err != nil {
 			return Task{}, err
 		}
 	}
@@ -87,6 +91,9 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	t, err := newTask(TaskReembed, name, o, q)
 	if err != nil {
 		return t.Task, err
+	}
+	if collection != name {
+		t.Alias = collection
 	}
 	return e.tasks.start(ctx, t, e.reembedding(name, q, enc))
 }
@@ -339,7 +346,11 @@ func (r *reembedding) change(ctx context.Context, seq uint64) error {
 	defer c.change.Unlock()
 	current := map[string]string{r.name: r.q.Next}
 	if r.record.Kept != "" {
-		if r.record.Kept, err = e.keptName(ctx, r.name); err != nil { // another may have taken it meanwhile
+		taken, err := e.taken(ctx, r.record.Kept)
+		if taken { // meanwhile, by another
+			r.record.Kept, err = e.keptName(ctx, r.name, r.q.MayKeep)
+		}
+		if err != nil {
 			return err
 		}
 		current[r.record.Kept] = r.old.Name
@@ -364,20 +375,31 @@ func (r *reembedding) result(ctx context.Context, kept string) (any, error) {
 	return reembedResult{Model: rec.Model, Documents: c.Documents, Passages: c.Passages, Kept: kept}, nil
 }
 
-// keptName returns a name for the collection as it was that nothing has yet.
-func (e *Engine) keptName(ctx context.Context, name string) (string, error) {
+// keptName returns the first name for the collection as it was that nothing has yet, or what may says of it.
+func (e *Engine) keptName(ctx context.Context, name string, may func(string) error) (string, error) {
 	for n := 1; ; n++ {
 		suffix := "-old"
 		if n > 1 {
 			suffix += strconv.Itoa(n)
 		}
 		kept := name[:min(len(name), maxCollectionName-len(suffix))] + suffix
-		if _, err := e.Collection(ctx, kept); errors.Is(err, ErrCollectionNotFound) {
-			return kept, nil
-		} else if err != nil {
-			return "", err
+		taken, err := e.taken(ctx, kept)
+		if !taken && err == nil && may != nil {
+			err = may(kept)
+		}
+		if !taken || err != nil {
+			return kept, err
 		}
 	}
+}
+
+// taken reports whether a name leads to a collection.
+func (e *Engine) taken(ctx context.Context, name string) (bool, error) {
+	_, err := e.Collection(ctx, name)
+	if errors.Is(err, ErrCollectionNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // dropLater drops a generation that has been replaced, when the requests that began with it have had time to end. Closing the engine does
