@@ -71,7 +71,7 @@ type FacetCounts struct {
 	Ranges    []RangeCount `json:"ranges,omitempty"`
 }
 
-// FacetValue is a string, number or boolean and the number of documents that have it.
+// FacetValue is a string, float64, json.Number or bool and the number of documents that have it.
 type FacetValue struct {
 	Value any `json:"value"`
 	Count int `json:"count"`

@@ -9,8 +9,9 @@ import (
 	"math"
 	"sort"
 	"strings"
-	"time"
 	"unicode/utf8"
+
+	"searchd/index/filter"
 )
 
 // Limits of a document.
@@ -61,11 +62,26 @@ type TextField struct{ Name, Text string }
 type Parts struct {
 	Text   []TextField    // titles first, then by name in the order of wellKnown, then alphabetically
 	Title  string         // the first title field's text; empty where there is none
-	Values map[string]any // filterable: string, float64, bool, time.Time, []any of these; nested names joined with dots
+	Values map[string]any // filterable: string, float64, json.Number where that is not exact, bool, []any of these; nested names joined with dots
 }
 
 // ErrDocument is what every refused document matches.
 var ErrDocument = errors.New("document refused")
+
+// Refusal says which field of a document is wrong, its value, and what is allowed. It matches [ErrDocument].
+type Refusal struct {
+	Field   string // dotted
+	Value   any
+	Allowed string
+}
+
+// Error implements error.
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("%v: field %.80q: %.80v, allowed: %s", ErrDocument, r.Field, r.Value, r.Allowed)
+}
+
+// Is makes errors.Is(err, ErrDocument) true.
+func (r *Refusal) Is(target error) bool { return target == ErrDocument }
 
 // Split takes the JSON object apart. Numbers beyond float64, more than [MaxFields] leaves and deeper nesting than [MaxDepth] are refused
 // with an error that names the field.
@@ -76,6 +92,7 @@ func (m Mapping) Split(fields []byte) (Parts, error) {
 	}
 	var object map[string]any
 	dec := json.NewDecoder(bytes.NewReader(fields))
+	dec.UseNumber()
 	if err := dec.Decode(&object); err != nil {
 		return p, fmt.Errorf("%w: not a JSON object: %v", ErrDocument, err)
 	}
@@ -153,7 +170,7 @@ func rank(name string) int {
 // flatten writes the leaves of v to out under dotted names.
 func flatten(out map[string]any, prefix string, v map[string]any, depth int) error {
 	if depth > MaxDepth {
-		return fmt.Errorf("%w: field %q: nested deeper than %d", ErrDocument, prefix, MaxDepth)
+		return &Refusal{prefix, "an object", fmt.Sprintf("nothing nested deeper than %d", MaxDepth)}
 	}
 	for key, value := range v {
 		name := key
@@ -170,10 +187,36 @@ func flatten(out map[string]any, prefix string, v map[string]any, depth int) err
 			continue
 		}
 		if list, ok := value.([]any); ok && len(list) > MaxListValues {
-			return fmt.Errorf("%w: field %q: %d values, allowed: at most %d", ErrDocument, name, len(list), MaxListValues)
+			return &Refusal{name, fmt.Sprintf("%d values", len(list)), fmt.Sprintf("at most %d", MaxListValues)}
+		}
+		if err := checkNumbers(name, value); err != nil {
+			return err
 		}
 		if out[name] = value; len(out) > MaxFields {
 			return fmt.Errorf("%w: more than %d fields", ErrDocument, MaxFields)
+		}
+	}
+	return nil
+}
+
+// checkNumbers refuses numbers that float64 cannot hold.
+func checkNumbers(name string, v any) error {
+	switch v := v.(type) {
+	case json.Number:
+		if _, ok := filter.ParseNumber(string(v)); !ok {
+			return &Refusal{name, v, "numbers of float64, up to 1.79e308"}
+		}
+	case []any:
+		for _, e := range v {
+			if err := checkNumbers(name, e); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, e := range v {
+			if err := checkNumbers(name, e); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -201,16 +244,18 @@ func textOf(v any) (string, bool) {
 	return "", false
 }
 
-// filterable returns v as the filter index takes it: string, float64, bool, or a list of these.
+// filterable returns v as the filter index takes it: string, float64, json.Number where that is not exact, bool, or a list of these.
 func filterable(v any) (any, bool) {
 	switch v := v.(type) {
 	case string:
 		return v, len(v) <= MaxFilterBytes
-	case float64:
-		return v, !math.IsInf(v, 0)
+	case json.Number:
+		n, ok := filter.ParseNumber(string(v))
+		if n.Wide() {
+			return v, ok
+		}
+		return n.Num, ok
 	case bool:
-		return v, true
-	case time.Time:
 		return v, true
 	case []any:
 		list := make([]any, 0, len(v))
