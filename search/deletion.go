@@ -113,7 +113,7 @@ func (d *deletion) page(ctx context.Context, docs []*backend.Document) error {
 			if doc == nil {
 				continue
 			}
-			parts, err := d.record.Settings.Fields.Split(doc.Fields)
+			parts, err := d.record.Settings.Fields.SplitStored(doc.Fields)
 			if err != nil {
 				return err
 			}

@@ -191,3 +191,28 @@ func TestSort(t *testing.T) {
 		t.Errorf("a hit from beyond the window: %+v, %v", r, err)
 	}
 }
+
+// TestObjectsInLists: members of objects in a list are values, and texts, of one name.
+func TestObjectsInLists(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	put(t, e, search.Created,
+		doc("a", `{"v":[{"color":"red","text":"zebra","n":3},{"color":"blue","text":"lion","n":1}]}`),
+		doc("b", `{"v":[{"color":"red","text":"zebra","n":2}]}`),
+		doc("c", `{"v":{"color":"blue","text":"zebra crossing","n":4},"v.color":"green"}`))
+	words := search.Query{Q: "zebra", Mode: search.Keyword}
+	for filter, want := range map[string]string{"v.color = 'blue'": "a c", "v.color = 'green' AND v.color = 'blue'": "c", "v.n < 3": "a b", "v.color != 'blue'": "b"} {
+		q := words
+		q.Filter, q.Sort = filter, []search.SortKey{{Field: "v.n"}}
+		if got := find(t, e, q); got != want {
+			t.Errorf("%s finds %q, want %q", filter, got, want)
+		}
+	}
+	if got := find(t, e, search.Query{Q: "lion", Mode: search.Keyword, Fields: search.Fields{"v.text"}}); got != "a" {
+		t.Errorf("lion finds %q, want a", got)
+	}
+	words.Facets = []search.Facet{{Field: "v.color"}}
+	r, err := e.Search(t.Context(), "docs", words)
+	if err != nil || fmt.Sprint(r.Facets["v.color"].Values) != "[{blue 2} {red 2} {green 1}]" {
+		t.Errorf("facets %+v, %v", r.Facets, err)
+	}
+}
