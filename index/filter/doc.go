@@ -26,7 +26,7 @@
 //
 // # Meaning
 //
-// A field of a document holds any number of values, each a string, a number, a boolean or a date.
+// A field of a document holds any number of values, each a string, a number, a boolean, a date, or [Present], of which only EXISTS knows.
 //   - A condition holds if it holds for at least one value of the field.
 //   - != is the negation of =, so it also holds where the field is missing; NOT IN likewise.
 //   - Values of different kinds are never equal and never ordered: year = '2020' does not match the number 2020.

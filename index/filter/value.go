@@ -22,7 +22,11 @@ const (
 	Number
 	Bool
 	Date
+	Opaque // a value of which only EXISTS knows: it is equal to nothing, not even to another, and no filter names one
 )
+
+// Present is a value of kind Opaque, for [Values].
+type Present struct{}
 
 // String returns the name of the kind as messages use it.
 func (k Kind) String() string {
@@ -35,6 +39,8 @@ func (k Kind) String() string {
 		return "boolean"
 	case Date:
 		return "date"
+	case Opaque:
+		return "opaque value"
 	default:
 		return fmt.Sprintf("Kind(%d)", uint8(k))
 	}
@@ -57,9 +63,10 @@ const MaxOff = 1 << 10
 // Wide says of a Number that it is so large that several integers share its float64: 2^53 or more, or -2^53 or less.
 func (v Value) Wide() bool { return v.Kind == Number && math.Abs(v.Num) >= 1<<53 }
 
-// Compare orders v and w: negative if v is smaller, 0 if equal. ok is false if their kinds differ.
+// Compare orders v and w: negative if v is smaller, 0 if equal. ok is false if their kinds differ or are
+// Opaque.
 func (v Value) Compare(w Value) (order int, ok bool) {
-	if v.Kind != w.Kind {
+	if v.Kind != w.Kind || v.Kind == Opaque {
 		return 0, false
 	}
 	switch v.Kind {
@@ -116,7 +123,7 @@ func (v Value) number() string {
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // Values appends to dst the values that a field holding x has. A string that reads as a date gives two, the
-// string and the date. x is a string, bool, number, json.Number, time.Time or a list of those; whatever
+// string and the date. x is a string, bool, number, json.Number, time.Time, Present or a list of those; whatever
 // else it is, or a list holds, has no values. See Check.
 func Values(dst []Value, x any) []Value {
 	switch x := x.(type) {
@@ -156,6 +163,8 @@ func Values(dst []Value, x any) []Value {
 		return stringValues(dst, x)
 	case bool:
 		return append(dst, boolValue(x))
+	case Present:
+		return append(dst, Value{Kind: Opaque})
 	case time.Time:
 		return append(dst, Value{Kind: Date, Time: x.UnixMicro()})
 	}
@@ -168,7 +177,7 @@ func Values(dst []Value, x any) []Value {
 // Check returns an error that says what x is if x cannot be the value of a filterable field. nil can.
 func Check(x any) error {
 	switch x := x.(type) {
-	case nil, string, bool, time.Time, []string, []int, []bool, []time.Time:
+	case nil, string, bool, time.Time, Present, []string, []int, []bool, []time.Time:
 		return nil
 	case []float64:
 		for i, e := range x {

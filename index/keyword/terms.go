@@ -57,6 +57,7 @@ func valueTerms(v filter.Value, add func(term []byte)) {
 		add(append([]byte{termString}, v.Key()...))
 	case filter.Bool:
 		add([]byte{termBool, byte(v.Num)})
+	case filter.Opaque: // has the term of EXISTS alone
 	default:
 		var term [12]byte
 		term[0] = kindByte(v.Kind)

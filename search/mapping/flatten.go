@@ -127,31 +127,29 @@ func (l *leaf) text() (text string, ok bool) {
 	return b.String(), true
 }
 
-// filterable returns the values of a leaf as the filter index takes them: one, or a list.
-func (l *leaf) filterable() (any, bool) {
-	list := make([]any, 0, len(l.values))
-	for _, v := range l.values {
-		if v, ok := filterable(v); ok {
-			list = append(list, v)
-		}
+// filterable returns the values of a leaf as the filter index takes them: one, or a list. With long, strings of any length have a value.
+func (l *leaf) filterable(long bool) any {
+	list := make([]any, len(l.values))
+	for i, v := range l.values {
+		list[i] = filterable(v, long)
 	}
 	if len(list) == 1 && !l.list {
-		return list[0], true
+		return list[0]
 	}
-	return list, len(list) > 0
+	return list
 }
 
-// filterable returns v as the filter index takes it: string, bool, float64, or json.Number where that is not exact.
-func filterable(v any) (any, bool) {
+// filterable returns v as the filter index takes it: string, filter.Present, bool, float64, or json.Number where that is not exact.
+func filterable(v any, long bool) any {
 	switch v := v.(type) {
 	case string:
-		return v, len(v) <= MaxFilterBytes
-	case json.Number:
-		n, ok := filter.ParseNumber(string(v))
-		if n.Wide() {
-			return v, ok
+		if len(v) > MaxFilterBytes && !long {
+			return filter.Present{}
 		}
-		return n.Num, ok
+	case json.Number:
+		if n, ok := filter.ParseNumber(string(v)); ok && !n.Wide() {
+			return n.Num
+		}
 	}
-	return v, true
+	return v
 }

@@ -15,7 +15,7 @@ import (
 const (
 	MaxFields      = 1000    // dotted names of one document
 	MaxDepth       = 16      // of nested objects, and of lists in lists
-	MaxFilterBytes = 256     // longer strings cannot be filtered on
+	MaxFilterBytes = 256     // longer strings of fields that are not [Filter] have no value to compare; they do EXIST
 	MaxListValues  = 1000    // of one dotted name
 	MaxDocument    = 8 << 20 // bytes of JSON
 )
@@ -25,8 +25,8 @@ type Type string
 
 // The types.
 const (
-	Text   Type = "text"   // searched by words and by meaning; strings of at most 256 bytes can also be filtered on
-	Filter Type = "filter" // exact values only
+	Text   Type = "text"   // searched by words and by meaning; strings of at most 256 bytes are values, too
+	Filter Type = "filter" // exact values only, strings of any length
 	Stored Type = "stored" // neither
 )
 
@@ -57,9 +57,11 @@ type TextField struct{ Name, Text string }
 
 // Parts is a document taken apart.
 type Parts struct {
-	Text   []TextField    // titles first, then by name in the order of wellKnown, then alphabetically
-	Title  string         // the first title field's text; empty where there is none
-	Values map[string]any // filterable: string, float64, json.Number where that is not exact, bool, []any of these; nested names joined with dots
+	Text  []TextField // titles first, then by name in the order of wellKnown, then alphabetically
+	Title string      // the first title field's text; empty where there is none
+	// filterable: string, float64, json.Number where that is not exact, bool, filter.Present for a string that is too long to be compared,
+	// []any of these; nested names joined with dots
+	Values map[string]any
 }
 
 // ErrDocument is what every refused document matches.
@@ -133,9 +135,7 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 				}
 			}
 		}
-		if v, ok := l.filterable(); ok {
-			p.Values[name] = v
-		}
+		p.Values[name] = l.filterable(f.Type == Filter)
 	}
 	return p, nil
 }

@@ -6,9 +6,12 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"searchd/index/filter"
 )
 
 func TestSplit(t *testing.T) {
+	long := strings.Repeat("x", MaxFilterBytes+1)
 	for _, tc := range []struct {
 		name    string
 		mapping Mapping
@@ -45,8 +48,12 @@ func TestSplit(t *testing.T) {
 			map[string]any{"text": "x", "v": []any{1.0, 2.0}, "v.a": []any{3.0, 4.0}}},
 		{"mixed values are no text", Mapping{"v.a": {Type: Text}}, `{"text":"x","v":[{"a":"y"},{"a":1}]}`, []TextField{{"text", "x"}}, "",
 			map[string]any{"text": "x", "v.a": []any{"y", 1.0}}},
-		{"long strings cannot be filtered on", nil, fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 257)),
-			[]TextField{{"text", strings.Repeat("x", 257)}}, "", map[string]any{}},
+		{"long strings cannot be compared", Mapping{"note": {Type: Text}}, fmt.Sprintf(`{"text":%q,"note":%[1]q,"more":%[1]q,"list":["a",%[1]q]}`, long),
+			[]TextField{{"text", long}, {"note", long}}, "",
+			map[string]any{"text": filter.Present{}, "note": filter.Present{}, "more": filter.Present{}, "list": []any{"a", filter.Present{}}}},
+		{"long strings of declared fields can", Mapping{"url": {Type: Filter}, "list": {Type: Filter}}, fmt.Sprintf(`{"text":"x","url":%q,"list":["a",%[1]q]}`, long),
+			[]TextField{{"text", "x"}}, "",
+			map[string]any{"text": "x", "url": long, "list": []any{"a", long}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for range 20 { // the order of maps differs each time
