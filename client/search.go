@@ -43,7 +43,8 @@ type Response struct {
 	TimingsMS map[string]float64     `json:"timings_ms"`
 	Degraded  bool                   `json:"degraded"` // a leg could not run, and the answer is the other's
 	Reason    string                 `json:"degraded_reason"`
-	Query     *QueryText             `json:"query,omitempty"` // how Q was read; nil where it is words alone
+	Warnings  []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has
+	Query     *QueryText             `json:"query,omitempty"`    // how Q was read; nil where it is words alone
 	RequestID string                 `json:"request_id"`
 }
 

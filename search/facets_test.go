@@ -103,7 +103,7 @@ func TestFacetsOfEachMode(t *testing.T) {
 
 func TestFacetForms(t *testing.T) {
 	var q search.Query
-	body := `{"q":"x","facets":["lang",{"field":"year","ranges":[{"from":2000}]}],"sort":["year:desc","_score",{"field":"n","order":"asc"},"at:noon"]}`
+	body := `{"q":"x","facets":["lang",{"field":"year","ranges":[{"from":2000}]}],"sort":["year:desc","_score",{"field":"n","order":"asc"},{"field":"at:noon"}]}`
 	if err := json.Unmarshal([]byte(body), &q); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,13 @@ func TestFacetForms(t *testing.T) {
 
 func TestSort(t *testing.T) {
 	e := shelf(t)
-	key := search.ParseSortKey
+	key := func(s string) search.SortKey {
+		k, err := search.ParseSortKey(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
 	for _, tc := range []struct {
 		name string
 		q    search.Query

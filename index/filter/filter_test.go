@@ -206,6 +206,13 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+func TestOpaqueIsEqualToNothing(t *testing.T) {
+	v := Values(nil, Present{})[0]
+	if _, ok := v.Compare(v); ok {
+		t.Error("an opaque value can be compared with itself")
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for _, ok := range []any{nil, "a", true, 1, int64(1), 1.5, float32(1), json.Number("1"), time.Time{}, []string{"a"}, []any{"a", 1, nil}, []float64{1}} {
 		if err := Check(ok); err != nil {
