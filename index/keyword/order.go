@@ -243,14 +243,38 @@ func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, d
 // wide goes through the numbers that docs have and that begin with a prefix of seven bytes, where each eighth byte, that of a
 // float64, is followed by those that tell its integers apart.
 func (w *walk) wide(ctx context.Context, prefix uint64, docs []*roaring.Bitmap) error {
-	for at := range 256 {
+	edge := func(b int) []byte { return appendPrefix([]byte{termNumber, 8}, 8, prefix<<8+uint64(b)) }
+	var there [256]bool
+	for i, s := range w.order.view.segments {
+		if docs[i] == nil || docs[i].IsEmpty() {
+			continue
+		}
+		dict, err := s.segment.Dictionary(valuePrefix + w.field)
+		if err != nil {
+			return err
+		}
+		for b := 0; b < 256; b++ { // from one that is there to the next
+			next := 256
+			err := eachTerm(ctx, dict, termRange{edge(b), edge(256)}, func(term []byte) error {
+				next = int(term[9])
+				there[next] = true
+				return errEnough
+			})
+			if err != nil && !errors.Is(err, errEnough) {
+				return err
+			}
+			b = next
+		}
+	}
+	for at := range there {
 		b := at
 		if w.desc {
 			b = 255 - at
 		}
-		first := appendPrefix([]byte{termNumber, 8}, 8, prefix<<8|uint64(b))
-		if err := w.terms(ctx, termRange{first, append(slices.Clone(first), 0xff)}, docs); err != nil {
-			return err
+		if there[b] {
+			if err := w.terms(ctx, termRange{edge(b), edge(b + 1)}, docs); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
