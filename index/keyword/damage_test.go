@@ -260,6 +260,23 @@ func TestFlippedBits(t *testing.T) {
 	t.Logf("refused %d of 30", refused)
 }
 
+// TestOpenRefusesOlderAnalysis: its terms of numbers are others.
+func TestOpenRefusesOlderAnalysis(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	x, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := index.NewBatch()
+	batch.SetInternal(keySettings, []byte(`{"analysis":1,"language":"en","identity":""}`))
+	if err := errors.Join(x.index(t.Context(), batch), x.Sync(t.Context()), x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, Options{}); !errors.Is(err, ErrMismatch) {
+		t.Errorf("Open = %v, want ErrMismatch", err)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	dir := buildIndex(t)
 	if _, err := Open(dir, Options{Identity: "store 2"}); !errors.Is(err, ErrMismatch) {
