@@ -49,6 +49,21 @@ func TestOverTheEngine(t *testing.T) {
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","sort":[{"field":"year","order":"down"}]}`).problem(400, "invalid_request", "/sort/0/order")
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","fields":{"title":-1}}`).problem(400, "invalid_request", "/fields")
 	f.do("POST", "/v1/collections/docs/search", `{"q":"-car"}`).problem(400, "invalid_request", "/q")
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","sort":["price:dsc"]}`).problem(400, "invalid_request", "/sort")
+	f.do("GET", "/v1/collections/docs/search?q=x&sort=price:dsc", "").problem(400, "invalid_request", "/sort")
+	f.do("GET", "/v1/collections/docs/search?q=oil&filter=lnag+%3D+'en'", "").want(200, &res)
+	if len(res.Warnings) != 1 || res.Warnings[0] != `filter: no document has a field "lnag"` {
+		t.Errorf("warnings: %q", res.Warnings)
+	}
+	f.do("POST", "/v1/collections/docs/search/batch", `{"searches":[{"q":"oil","group":"lnag"}]}`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/documents/delete", `{"filter":"lnag != 'en'"}`).problem(400, "invalid_request", "/filter")
+	f.do("PUT", "/v1/collections/docs/documents/n", `{"text":"number","tweet_id":1234567890123456789}`).want(201, nil)
+	f.do("PATCH", "/v1/collections/docs/documents/n", `{"lang":"xx"}`).want(200, nil)
+	if a := f.do("GET", "/v1/collections/docs/search?q=number&mode=keyword&facets=tweet_id&filter=tweet_id+%3D+1234567890123456789", "").want(200, nil); strings.Count(a.Body.String(), "1234567890123456789") != 2 {
+		t.Errorf("facets of a large integer: %s", a.Body)
+	}
+	f.do("PUT", "/v1/collections/docs/documents/n", `{"text":"number","in":{"price":1e400}}`).problem(400, "invalid_request", "/document/in/price")
+	f.do("DELETE", "/v1/collections/docs/documents/n", "").want(204, nil)
 	var x search.Explanation
 	f.do("GET", "/v1/collections/docs/explain/a/1?q=oil&mode=keyword", "").want(200, &x)
 	if x.Rank != 0 || x.Reason != search.ReasonWords || x.Hit.ID != "a/1" {

@@ -141,8 +141,13 @@ func (p *params) boolean(name string) (bool, bool) {
 }
 
 func (p *params) fail(name, value, allowed string) {
+	p.keep(&search.FieldError{Field: name, Value: value, Allowed: allowed})
+}
+
+// keep remembers err, if it is the first that is not nil.
+func (p *params) keep(err error) {
 	if p.first == nil {
-		p.first = &search.FieldError{Field: name, Value: value, Allowed: allowed}
+		p.first = err
 	}
 }
 

@@ -48,7 +48,9 @@ func queryOf(p *params) (search.Query, error) {
 		q.Facets = append(q.Facets, search.Facet{Field: name})
 	}
 	for _, key := range p.list("sort") {
-		q.Sort = append(q.Sort, search.ParseSortKey(key))
+		k, err := search.ParseSortKey(key)
+		p.keep(err)
+		q.Sort = append(q.Sort, k)
 	}
 	if alpha, ok := p.number("alpha"); ok {
 		q.Alpha = &alpha

@@ -43,7 +43,8 @@ type Response struct {
 	TimingsMS map[string]float64     `json:"timings_ms"`
 	Degraded  bool                   `json:"degraded"` // a leg could not run, and the answer is the other's
 	Reason    string                 `json:"degraded_reason"`
-	Query     *QueryText             `json:"query,omitempty"` // how Q was read; nil where it is words alone
+	Warnings  []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has
+	Query     *QueryText             `json:"query,omitempty"`    // how Q was read; nil where it is words alone
 	RequestID string                 `json:"request_id"`
 }
 
@@ -71,7 +72,7 @@ type FacetCounts struct {
 	Ranges    []RangeCount `json:"ranges,omitempty"`
 }
 
-// FacetValue is a string, number or boolean and the number of documents that have it.
+// FacetValue is a string, float64, json.Number or bool and the number of documents that have it.
 type FacetValue struct {
 	Value any `json:"value"`
 	Count int `json:"count"`

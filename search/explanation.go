@@ -128,7 +128,7 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 // reason says why a document is no candidate.
 func (s *search) reason(c candidate, d *backend.Document) string {
 	if s.plan.filter != nil {
-		if parts, err := s.record.Settings.Fields.Split(d.Fields); err == nil && !s.plan.filter.Match(parts.Values) {
+		if parts, err := s.record.Settings.Fields.SplitStored(d.Fields); err == nil && !s.plan.filter.Match(parts.Values) {
 			return ReasonFilter
 		}
 	}

@@ -103,7 +103,7 @@ func TestFacetsOfEachMode(t *testing.T) {
 
 func TestFacetForms(t *testing.T) {
 	var q search.Query
-	body := `{"q":"x","facets":["lang",{"field":"year","ranges":[{"from":2000}]}],"sort":["year:desc","_score",{"field":"n","order":"asc"},"at:noon"]}`
+	body := `{"q":"x","facets":["lang",{"field":"year","ranges":[{"from":2000}]}],"sort":["year:desc","_score",{"field":"n","order":"asc"},{"field":"at:noon"}]}`
 	if err := json.Unmarshal([]byte(body), &q); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,13 @@ func TestFacetForms(t *testing.T) {
 
 func TestSort(t *testing.T) {
 	e := shelf(t)
-	key := search.ParseSortKey
+	key := func(s string) search.SortKey {
+		k, err := search.ParseSortKey(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
 	for _, tc := range []struct {
 		name string
 		q    search.Query
@@ -189,5 +195,30 @@ func TestSort(t *testing.T) {
 	r, err := e.Search(t.Context(), "docs", search.Query{Q: "red", Mode: search.Keyword, Sort: []search.SortKey{key("n:desc")}, Window: 1, Limit: ptr(1), Explain: true})
 	if err != nil || r.Hits[0].Score <= 0 || r.Hits[0].Explain.Keyword.Norm <= 0 {
 		t.Errorf("a hit from beyond the window: %+v, %v", r, err)
+	}
+}
+
+// TestObjectsInLists: members of objects in a list are values, and texts, of one name.
+func TestObjectsInLists(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	put(t, e, search.Created,
+		doc("a", `{"v":[{"color":"red","text":"zebra","n":3},{"color":"blue","text":"lion","n":1}]}`),
+		doc("b", `{"v":[{"color":"red","text":"zebra","n":2}]}`),
+		doc("c", `{"v":{"color":"blue","text":"zebra crossing","n":4},"v.color":"green"}`))
+	words := search.Query{Q: "zebra", Mode: search.Keyword}
+	for filter, want := range map[string]string{"v.color = 'blue'": "a c", "v.color = 'green' AND v.color = 'blue'": "c", "v.n < 3": "a b", "v.color != 'blue'": "b"} {
+		q := words
+		q.Filter, q.Sort = filter, []search.SortKey{{Field: "v.n"}}
+		if got := find(t, e, q); got != want {
+			t.Errorf("%s finds %q, want %q", filter, got, want)
+		}
+	}
+	if got := find(t, e, search.Query{Q: "lion", Mode: search.Keyword, Fields: search.Fields{"v.text"}}); got != "a" {
+		t.Errorf("lion finds %q, want a", got)
+	}
+	words.Facets = []search.Facet{{Field: "v.color"}}
+	r, err := e.Search(t.Context(), "docs", words)
+	if err != nil || fmt.Sprint(r.Facets["v.color"].Values) != "[{blue 2} {red 2} {green 1}]" {
+		t.Errorf("facets %+v, %v", r.Facets, err)
 	}
 }

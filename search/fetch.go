@@ -46,7 +46,7 @@ func (s *search) fetch(ctx context.Context) error {
 // hit makes one hit.
 func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosines []float64, m *marker) (Hit, error) {
 	h := Hit{ID: d.ID, Score: c.score, Document: d.Fields, Passages: []PassageHit{}, Group: c.group}
-	parts, err := s.record.Settings.Fields.Split(d.Fields)
+	parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
 	if err != nil {
 		return h, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"searchd/index/filter"
 	"searchd/search/backend"
+	"searchd/search/mapping"
 )
 
 // plan is a checked query with every default filled in.
@@ -23,8 +24,8 @@ type plan struct {
 	sort      []backend.SortKey
 }
 
-// newPlan checks a query and fills in its defaults. It names every wrong field at once.
-func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
+// newPlan checks a query of a collection with the mapping m and fills in its defaults. It names every wrong field at once.
+func newPlan(q Query, m mapping.Mapping, defaultAlpha float64, canRerank bool) (*plan, error) {
 	p := &plan{Query: q, limit: DefaultLimit, alpha: defaultAlpha, highlight: true, given: q.likeness}
 	var wrong fieldErrors
 	if !p.given {
@@ -89,6 +90,7 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 		}
 		p.filter = e
 	}
+	checkStored(m, p.uses(), &wrong)
 	return p, wrong.err()
 }
 

@@ -183,7 +183,7 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 		if d == nil {
 			continue
 		}
-		parts, err := s.record.Settings.Fields.Split(d.Fields)
+		parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -32,7 +32,7 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (*se
 	if mismatch != nil {
 		enc = e.encodings.own
 	}
-	p, err := newPlan(q, enc.embedder.Calibration().Alpha, e.reranker != nil)
+	p, err := newPlan(q, rec.Settings.Fields, enc.embedder.Calibration().Alpha, e.reranker != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +95,10 @@ func (s *search) answer(ctx context.Context, start time.Time) (*Response, error)
 	if err := s.run(ctx, s.ranking()); err != nil {
 		return nil, err
 	}
+	warnings, err := s.warnings(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
 	from := min(s.plan.Offset, len(s.candidates))
 	s.page = s.candidates[from:min(from+s.plan.limit, len(s.candidates))]
 	if err := s.run(ctx, s.showing()); err != nil {
@@ -102,7 +106,7 @@ func (s *search) answer(ctx context.Context, start time.Time) (*Response, error)
 	}
 	r := &Response{
 		Hits: s.hits, Total: s.total, Facets: s.facets, TookMS: milliseconds(start), TimingsMS: s.timings,
-		Degraded: s.degraded != "", Reason: s.degraded,
+		Degraded: s.degraded != "", Reason: s.degraded, Warnings: warnings,
 	}
 	if s.plan.text.operators() {
 		r.Query = &s.plan.text

@@ -35,8 +35,9 @@ func (k *SortKey) UnmarshalJSON(b []byte) error {
 		if err := json.Unmarshal(b, &s); err != nil {
 			return err
 		}
-		*k = ParseSortKey(s)
-		return nil
+		key, err := ParseSortKey(s)
+		*k = key
+		return err
 	}
 	type plain SortKey // without this method
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -47,14 +48,17 @@ func (k *SortKey) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseSortKey reads field, field:asc or field:desc.
-func ParseSortKey(s string) SortKey {
-	for _, order := range []string{"asc", "desc"} {
-		if name, ok := strings.CutSuffix(s, ":"+order); ok {
-			return SortKey{name, order}
-		}
+// ParseSortKey reads field, field:asc or field:desc. Its error, for what else has a colon, is a [FieldError].
+func ParseSortKey(s string) (SortKey, error) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return SortKey{Field: s}, nil
 	}
-	return SortKey{Field: s}
+	switch order := s[i+1:]; order {
+	case "asc", "desc":
+		return SortKey{s[:i], order}, nil
+	}
+	return SortKey{}, &FieldError{"sort", s, `field, field:asc or field:desc; a field whose name has a colon as an object, {"field": "a:b"}`}
 }
 
 // checkSort reads the keys of a query.

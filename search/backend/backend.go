@@ -179,6 +179,9 @@ type SortKey struct {
 	Desc  bool
 }
 
+// FieldNames names fields that have values and fields that are searched.
+type FieldNames struct{ Values, Texts []string }
+
 // PassageRef names a passage by its document and its place in it.
 type PassageRef struct {
 	Ref     Ref
@@ -236,6 +239,7 @@ type Backend interface {
 	Documents
 	VectorFinder
 	WordFinder
+	FieldFinder
 	SetReader
 	Check(ctx context.Context, deep bool) ([]Problem, error)
 	io.Closer
@@ -289,6 +293,13 @@ type WordFinder interface {
 	WordScores(ctx context.Context, collection string, q Words, refs []Ref) ([]float64, error)
 	WordTerms(ctx context.Context, collection string, q Words, ref Ref) ([]TermScore, error)
 	Analyze(ctx context.Context, collection, text string) ([]Token, error)
+}
+
+// FieldFinder knows which fields the documents have.
+type FieldFinder interface {
+	// Lacking returns the names of f that no document has a value of, or a word. partial: the index is being filled, so that documents
+	// may have them after all.
+	Lacking(ctx context.Context, collection string, f FieldNames) (lacking FieldNames, partial bool, err error)
 }
 
 // SetReader looks at the values of the documents of a set.

@@ -106,3 +106,15 @@ func (b *Backend) Analyze(_ context.Context, name, text string) ([]backend.Token
 	}
 	return out, nil
 }
+
+// Lacking returns the names that no document has a value of, or a word.
+func (b *Backend) Lacking(ctx context.Context, name string, f backend.FieldNames) (backend.FieldNames, bool, error) {
+	c, release, err := b.collection(name)
+	if err != nil {
+		return backend.FieldNames{}, false, err
+	}
+	defer release()
+	partial := c.rebuild.words.Load() // before the look: it may end meanwhile
+	lacking, err := c.words.Lacking(ctx, keyword.Fields(f))
+	return backend.FieldNames(lacking), partial, err
+}

@@ -197,7 +197,7 @@ func (c *collection) rebuildWords(ctx context.Context) error {
 
 // entry is a stored document as the keyword index takes it.
 func (c *collection) entry(no uint32, fields []byte) (keyword.Entry, error) {
-	parts, err := c.config.Mapping.Split(fields)
+	parts, err := c.config.Mapping.SplitStored(fields)
 	if err != nil {
 		return keyword.Entry{}, err
 	}
