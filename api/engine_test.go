@@ -48,7 +48,20 @@ func TestOverTheEngine(t *testing.T) {
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","facets":["lang",{"field":"year","limit":-1}]}`).problem(400, "invalid_request", "/facets/1/limit")
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","sort":[{"field":"year","order":"down"}]}`).problem(400, "invalid_request", "/sort/0/order")
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","fields":{"title":-1}}`).problem(400, "invalid_request", "/fields")
-	f.do("POST", "/v1/collections/docs/search", `{"q":"-car"}`).problem(400, "invalid_request", "/q")
+	for _, q := range []string{`{"q":"-car"}`, `{"mode":"semantic","sort":["lang"],"limit":1,"facets":["lang"]}`, `{"q":" ","filter":"lang = 'en'","highlight":true}`} {
+		res = search.Response{}
+		f.do("POST", "/v1/collections/docs/search", q).want(200, &res)
+		if len(res.Hits) != 1 || res.Hits[0].ID != "a/1" || res.Hits[0].Score != 0 || res.Hits[0].Passages[0].Marked != "" || res.Total.Of != "all" {
+			t.Errorf("without words, %s: %+v", q, res)
+		}
+	}
+	f.do("GET", "/v1/collections/docs/search?sort=lang:desc", "").want(200, &res)
+	if len(res.Hits) != 2 || res.Hits[0].ID != "b" {
+		t.Errorf("without q: %+v", res)
+	}
+	f.do("POST", "/v1/collections/docs/search/batch", `{"searches":[{}]}`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/search", `{"min_similarity":0.5}`).problem(400, "invalid_request", "/min_similarity")
+	f.do("GET", "/v1/collections/docs/explain/b", "").problem(400, "invalid_request", "/q")
 	var x search.Explanation
 	f.do("GET", "/v1/collections/docs/explain/a/1?q=oil&mode=keyword", "").want(200, &x)
 	if x.Rank != 0 || x.Reason != search.ReasonWords || x.Hit.ID != "a/1" {

@@ -18,7 +18,7 @@ func TestBatchAnswersEach(t *testing.T) {
 		} `json:"results"`
 		RequestID string `json:"request_id"`
 	}
-	body := `{"searches":[{"q":"pancakes"},{"q":""},{"q":"x","nonsense":1},{"q":"x","limit":"3"},{"q":"dough","limit":1}]}`
+	body := `{"searches":[{"q":"pancakes"},{"q":"","explain":true},{"q":"x","nonsense":1},{"q":"x","limit":"3"},{"q":"dough","limit":1}]}`
 	f.do("POST", "/v1/collections/docs/search/batch", body).want(200, &got)
 	if len(got.Results) != 5 || got.RequestID == "" {
 		t.Fatalf("answer %+v", got)

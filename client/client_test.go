@@ -104,7 +104,7 @@ func TestRoundTrip(t *testing.T) {
 	if len(res.Hits) != 3 || res.Hits[0].Explain.Keyword == nil || res.RequestID == "" {
 		t.Errorf("Search: %+v", res)
 	}
-	batch := must[[]client.BatchResult](t)(c.SearchBatch(ctx, "docs", []client.Query{{Q: "pancakes"}, {Q: ""}}))
+	batch := must[[]client.BatchResult](t)(c.SearchBatch(ctx, "docs", []client.Query{{Q: "pancakes"}, {Explain: true}}))
 	if len(batch) != 2 || len(batch[0].Hits) == 0 || batch[0].Error != nil || batch[1].Error == nil || batch[1].Error.Code != "invalid_request" {
 		t.Errorf("SearchBatch: %+v", batch)
 	}

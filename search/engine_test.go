@@ -280,7 +280,7 @@ func TestQueryRefuses(t *testing.T) {
 		q     search.Query
 		field string
 	}{
-		{"empty", search.Query{Q: " "}, "q"},
+		{"not UTF-8", search.Query{Q: "\xff"}, "q"},
 		{"long", search.Query{Q: strings.Repeat("x", 40<<10)}, "q"},
 		{"mode", search.Query{Q: "x", Mode: "fuzzy"}, "mode"},
 		{"fusion", search.Query{Q: "x", Fusion: "sum"}, "fusion"},
@@ -474,6 +474,9 @@ func TestModelMismatch(t *testing.T) {
 	other := open(t, dir, &fakeEmbedder{sha256: "other"})
 	if _, err := other.Ingest(t.Context(), "docs", []search.Document{doc("b", `{"text":"x"}`)}); !errors.Is(err, search.ErrModelMismatch) {
 		t.Errorf("Ingest = %v", err)
+	}
+	if got := find(t, other, search.Query{}); got != "a" {
+		t.Errorf("without a query: %q", got)
 	}
 	if _, err := other.Search(t.Context(), "docs", search.Query{Q: "milk"}); !errors.Is(err, search.ErrModelMismatch) {
 		t.Errorf("Search = %v", err)

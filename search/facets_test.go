@@ -12,8 +12,10 @@ import (
 )
 
 // shelf has 40 books: n from 0 to 39, three languages, some without a year.
-func shelf(t *testing.T) *search.Engine {
-	e := open(t, t.TempDir(), &fakeEmbedder{})
+func shelf(t *testing.T) *search.Engine { return shelfWith(t, &fakeEmbedder{}) }
+
+func shelfWith(t *testing.T, f *fakeEmbedder) *search.Engine {
+	e := open(t, t.TempDir(), f)
 	var docs []search.Document
 	for i := range 40 {
 		fields := fmt.Sprintf(`{"text":"book number%d %s","n":%d,"lang":%q,"tags":["t%d","all"],"day":"2024-01-%02d"`,

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +20,7 @@ type plan struct {
 	words     backend.Words
 	filter    filter.Expr // nil: no filter
 	given     bool        // the vector is given: there is no text
+	browse    bool        // the text has no word or phrase: there is nothing to rank by
 	facets    []backend.Facet
 	sort      []backend.SortKey
 }
@@ -82,6 +84,7 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 	p.checkFacets(&wrong)
 	p.checkSort(&wrong)
 	p.words.All = len(p.facets)+len(p.sort) > 0
+	p.checkBrowse(&wrong)
 	if q.Filter != "" {
 		e, err := filter.Parse(q.Filter)
 		if err != nil {
@@ -99,21 +102,43 @@ func (p *plan) checkText(wrong *fieldErrors) {
 	default:
 		wrong.add("syntax", string(p.Syntax), "operators, plain")
 	}
-	if strings.TrimSpace(p.Q) == "" || !utf8.ValidString(p.Q) || len(p.Q) > MaxQueryBytes {
-		wrong.add("q", p.Q, fmt.Sprintf("1 to %d bytes of UTF-8 that are not all white space", MaxQueryBytes))
+	if !utf8.ValidString(p.Q) || len(p.Q) > MaxQueryBytes {
+		wrong.add("q", p.Q, fmt.Sprintf("at most %d bytes of UTF-8", MaxQueryBytes))
 		return
 	}
-	p.text = QueryText{Text: p.Q}
-	if p.Syntax == Plain {
-		return
+	if p.text = (QueryText{Text: p.Q}); p.Syntax != Plain {
+		p.text = ParseQueryText(p.Q)
 	}
-	p.text = ParseQueryText(p.Q)
 	if n := len(p.text.Phrases) + len(p.text.Without); n > maxOperators {
 		wrong.add("q", p.Q, fmt.Sprintf("at most %d phrases and exclusions, not %d; syntax plain takes quotes and minus signs as they are", maxOperators, n))
 	}
-	if p.text.Text == "" {
-		wrong.add("q", p.Q, "a word or phrase to look for beside what is excluded")
+	if strings.TrimSpace(p.text.Text) == "" {
+		p.browse, p.text.Text = true, ""
 	}
+}
+
+// checkBrowse refuses for a query without words what only a ranking has, and leaves out what says nothing about it.
+func (p *plan) checkBrowse(wrong *fieldErrors) {
+	if !p.browse {
+		return
+	}
+	for _, o := range []struct {
+		asked bool
+		field string
+		value any
+	}{
+		{p.Rerank, "rerank", true},
+		{p.MinSimilarity != 0, "min_similarity", p.MinSimilarity},
+		{p.Diversity != 0, "diversity", p.Diversity},
+		{p.Sentences, "sentences", true},
+		{p.Explain, "explain", true},
+	} {
+		if o.asked {
+			wrong.add(o.field, o.value, "left out, as q has no word or phrase that documents could be compared with")
+		}
+	}
+	p.Mode, p.highlight = Keyword, false // the legs do not run: a checkpoint is not needed
+	p.sort = slices.DeleteFunc(p.sort, func(k backend.SortKey) bool { return k.Field == "" })
 }
 
 // checkPage checks limit and offset against the window.

@@ -37,8 +37,12 @@ const (
 )
 
 // Query asks a collection. The zero value of each field means its default.
+//
+// A Q without a word or phrase finds all documents that pass Filter and have nothing that Q excludes, in the order of Sort or of their first
+// arrival, in every mode. They are compared with nothing: their scores are 0, their passages are the first of their texts, and Rerank,
+// MinSimilarity, Diversity, Sentences and Explain are refused.
 type Query struct {
-	Q             string    `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [QueryText]
+	Q             string    `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [QueryText]. Without a word or phrase: all documents
 	Syntax        Syntax    `json:"syntax,omitempty"`         // operators (default); plain: quotes and minus signs in Q mean nothing
 	Mode          Mode      `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
 	Alpha         *float64  `json:"alpha,omitempty"`          // weight of the vector leg, 0..1; nil: the checkpoint's default
@@ -81,13 +85,13 @@ type Response struct {
 type Total struct {
 	Value    int    `json:"value"`
 	Relation string `json:"relation"` // "eq", or "gte" where the window cut the count, or more texts had all words of a phrase than are read
-	Of       string `json:"of"`       // "keyword", "vector" or "union"
+	Of       string `json:"of"`       // "keyword", "vector" or "union"; "all" where Q has no word or phrase
 }
 
 // Hit is one document of an answer.
 type Hit struct {
 	ID         string              `json:"id"`
-	Score      float64             `json:"score"` // larger is better; in [0,1] for hybrid relative and semantic; with rerank the cross-encoder's
+	Score      float64             `json:"score"` // larger is better; in [0,1] for hybrid relative and semantic; with rerank the cross-encoder's; 0 where Q has no word or phrase
 	Document   json.RawMessage     `json:"document"`
 	Passages   []PassageHit        `json:"passages"`
 	Highlights map[string][]string `json:"highlights,omitempty"` // HTML-escaped snippets, the query's words in <mark>…</mark>

@@ -52,6 +52,14 @@ type step struct {
 // ranking returns the steps that put documents into an order.
 func (s *search) ranking() []step {
 	p := s.plan
+	if p.browse {
+		return []step{
+			{"filter", true, s.filter},
+			{"find", true, s.browse}, // the first of the documents that pass, in the order of the sort
+			{"facets", len(p.facets) > 0, s.count},
+			{"group", p.Group != "", s.group},
+		}
+	}
 	return []step{
 		{"embed", s.vector == nil, s.embed},         // 1 the query's vector, with the checkpoint's prompt
 		{"filter", true, s.filter},                  // 2 the documents that may be found
@@ -125,7 +133,7 @@ type search struct {
 	byRef        map[backend.Ref]int  // position in candidates, until they are ranked
 	wordTotal    int                  // documents that match by words, beyond the window too
 	wordCeiling  float64              // a BM25 that no document can exceed
-	wordSet      backend.Selection    // all documents that match by words, where facets or a sort need them
+	wordSet      backend.Selection    // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
 	bestWords    float64              // the BM25 that counts as a full match
 	matched      *matched             // nil: no candidate was compared token by token
 	wordsPartial bool                 // the keyword index is being filled
@@ -190,10 +198,10 @@ func (s *search) filter(ctx context.Context) (err error) {
 	if t.Without, err = s.meaningful(ctx, t.Without); err != nil {
 		return err
 	}
-	if s.plan.filter == nil && len(t.Phrases)+len(t.Without) == 0 {
+	if s.plan.filter == nil && len(t.Phrases)+len(t.Without) == 0 && !s.plan.browse {
 		return nil
 	}
-	subset := backend.Subset{Filter: s.plan.filter, With: t.Phrases, Without: t.Without, Rank: s.plan.words}
+	subset := backend.Subset{Filter: s.plan.filter, With: t.Phrases, Without: t.Without, Rank: s.plan.words, NoVectors: s.plan.Mode == Keyword}
 	for _, f := range s.plan.words.Fields {
 		subset.Fields = append(subset.Fields, f.Name)
 	}

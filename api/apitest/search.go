@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"searchd/search"
 )
@@ -86,7 +87,8 @@ func check(q search.Query) error {
 		value   any
 		allowed string
 	}{
-		{strings.TrimSpace(q.Q) != "", "q", q.Q, "a text that is not empty"},
+		{utf8.ValidString(q.Q), "q", q.Q, "UTF-8"},
+		{strings.TrimSpace(q.Q) != "" || !q.Explain, "explain", q.Explain, "left out without a q"},
 		{limit >= 1 && limit <= search.MaxLimit, "limit", limit, "1 to 1000"},
 		{q.Offset >= 0 && q.Offset <= search.MaxWindow, "offset", q.Offset, "0 to 10000"},
 		{alpha >= 0 && alpha <= 1, "alpha", alpha, "0 to 1"},
@@ -127,7 +129,11 @@ func (e *Engine) Search(ctx context.Context, name string, q search.Query) (*sear
 	}
 	start := time.Now()
 	hits, alpha := c.score(q)
-	res := &search.Response{Hits: []search.Hit{}, Total: search.Total{Value: len(hits), Relation: "eq", Of: "union"}}
+	of := "union"
+	if strings.TrimSpace(q.Q) == "" {
+		of = "all"
+	}
+	res := &search.Response{Hits: []search.Hit{}, Total: search.Total{Value: len(hits), Relation: "eq", Of: of}}
 	limit := search.DefaultLimit
 	if q.Limit != nil {
 		limit = *q.Limit
@@ -183,6 +189,9 @@ func (c *collection) score(q search.Query) ([]*scored, float64) {
 	}
 	for _, s := range all {
 		s.score = alpha*s.cos + (1-alpha)*s.bm25/top
+	}
+	if len(terms) == 0 {
+		return all, alpha
 	}
 	all = slices.DeleteFunc(all, func(s *scored) bool { return s.bm25 == 0 && (alpha == 0 || s.cos < 0.3) })
 	slices.SortStableFunc(all, func(a, b *scored) int { return cmp.Compare(b.score, a.score) })
