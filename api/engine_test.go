@@ -39,7 +39,20 @@ func TestOverTheEngine(t *testing.T) {
 	if len(res.Hits) != 1 || res.Hits[0].ID != "a/1" || !strings.Contains(a.Body.String(), "<butter>") {
 		t.Errorf("by words: %s", a.Body)
 	}
-	f.do("POST", "/v1/collections/docs/search", `{"q":"x","limit":0}`).problem(400, "invalid_request", "/limit")
+	for _, q := range []string{`{"q":"pan","mode":"keyword","limit":0,"facets":["lang"],"sort":["lang"],"group":"lang","sentences":true}`, `{"filter":"lang = 'en'","limit":0,"facets":["lang"],"sort":["lang"],"group":"lang"}`} {
+		res = search.Response{}
+		f.do("POST", "/v1/collections/docs/search", q).want(200, &res)
+		if res.Hits == nil || len(res.Hits) != 0 || res.Total.Value != 1 || res.Facets["lang"].Documents != 1 {
+			t.Errorf("limit 0, %s: %+v", q, res)
+		}
+	}
+	res = search.Response{}
+	f.do("GET", "/v1/collections/docs/search?q=pan&passages=0&window=0&rerank_window=0", "").want(200, &res)
+	if len(res.Hits) == 0 || res.Hits[0].Passages == nil || len(res.Hits[0].Passages) != 0 {
+		t.Errorf("passages 0: %+v", res.Hits)
+	}
+	f.do("POST", "/v1/collections/docs/search", `{"q":"pan","window":0,"rerank_window":0,"passages":0,"facets":[{"field":"lang","limit":0}]}`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/similar", `{"ids":["b"],"window":0,"limit":0,"passages":0,"facets":["lang"]}`).want(200, nil)
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","filter":"lang ="}`).problem(400, "invalid_request", "/filter")
 	f.do("POST", "/v1/collections/docs/search", `{"q":"\"flip pancakes\" -car","facets":["lang",{"field":"year","ranges":[{"to":2000}]}],"sort":["lang:desc"],"fields":{"text":2},"sentences":true,"diversity":0}`).want(200, &res)
 	if len(res.Hits) != 1 || res.Hits[0].Passages[0].Sentence == nil || res.Facets["lang"].Values[0].Value != "en" || res.Facets["year"].Missing != 1 || res.Query.Without[0] != "car" {

@@ -60,7 +60,9 @@ func queryOf(p *params) (search.Query, error) {
 		q.Limit = &limit
 	}
 	q.Offset, _ = p.integer("offset")
-	q.Passages, _ = p.integer("passages")
+	if passages, ok := p.integer("passages"); ok {
+		q.Passages = &passages
+	}
 	q.Window, _ = p.integer("window")
 	if highlight, ok := p.boolean("highlight"); ok {
 		q.Highlight = &highlight

@@ -100,7 +100,7 @@ func TestRoundTrip(t *testing.T) {
 	if doc := must[*client.StoredDocument](t)(c.Document(ctx, "docs", "x?y#z")); string(doc.Fields) != `{"year":2024}` {
 		t.Errorf("after PatchDocument: %s", doc.Fields)
 	}
-	res := must[*client.Response](t)(c.Search(ctx, "docs", client.Query{Q: "pancakes", Limit: 3, Mode: "keyword", Explain: true}))
+	res := must[*client.Response](t)(c.Search(ctx, "docs", client.Query{Q: "pancakes", Limit: new(3), Mode: "keyword", Explain: true}))
 	if len(res.Hits) != 3 || res.Hits[0].Explain.Keyword == nil || res.RequestID == "" {
 		t.Errorf("Search: %+v", res)
 	}

@@ -14,9 +14,9 @@ type Similar struct {
 	Text          string    `json:"text,omitempty"`         // a text that hits are like
 	Filter        string    `json:"filter,omitempty"`
 	Window        int       `json:"window,omitempty"`
-	Limit         int       `json:"limit,omitempty"`
+	Limit         *int      `json:"limit,omitempty"`
 	Offset        int       `json:"offset,omitempty"`
-	Passages      int       `json:"passages,omitempty"`
+	Passages      *int      `json:"passages,omitempty"`
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`

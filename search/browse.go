@@ -10,7 +10,10 @@ func (s *search) browse(ctx context.Context) error {
 	if s.wordSet.Partial() {
 		s.total.Relation = "gte"
 	}
-	if len(s.plan.sort) > 0 {
+	switch {
+	case s.plan.limit == 0:
+		return nil
+	case len(s.plan.sort) > 0:
 		return s.sort(ctx)
 	}
 	refs, err := s.engine.backend.Refs(ctx, s.collection, s.wordSet, 0, s.firsts())

@@ -138,8 +138,8 @@ func TestBrowsePassages(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	words := strings.Repeat("one two three four five six seven eight nine ten. ", 10)
 	put(t, e, search.Created, doc("a", fmt.Sprintf(`{"title":"Numbers","text":%q}`, words)))
-	for n := 1; n <= 3; n++ {
-		r, err := e.Search(t.Context(), "docs", search.Query{Passages: n, Highlight: ptr(true)})
+	for n := range 4 {
+		r, err := e.Search(t.Context(), "docs", search.Query{Passages: &n, Highlight: ptr(true)})
 		if err != nil || len(r.Hits) != 1 || len(r.Hits[0].Passages) != n {
 			t.Fatalf("%d passages: %+v, %v", n, r, err)
 		}

@@ -237,7 +237,7 @@ func TestManyPassagesOfOneDocument(t *testing.T) {
 	if len(got) != 21 || got[0] != "long" {
 		t.Errorf("found %d documents, first %s; want all 21, long first", len(got), got[0])
 	}
-	r, err := e.Search(t.Context(), "docs", search.Query{Q: "kitten ball wool", Passages: 3, Limit: ptr(1)})
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: "kitten ball wool", Passages: ptr(3), Limit: ptr(1)})
 	if err != nil || len(r.Hits[0].Passages) != 3 {
 		t.Fatalf("passages: %+v, %v", r, err)
 	}
@@ -285,7 +285,7 @@ func TestQueryRefuses(t *testing.T) {
 		{"mode", search.Query{Q: "x", Mode: "fuzzy"}, "mode"},
 		{"fusion", search.Query{Q: "x", Fusion: "sum"}, "fusion"},
 		{"alpha", search.Query{Q: "x", Alpha: ptr(1.5)}, "alpha"},
-		{"limit 0", search.Query{Q: "x", Limit: ptr(0)}, "limit"},
+		{"limit -1", search.Query{Q: "x", Limit: ptr(-1)}, "limit"},
 		{"limit 1e9", search.Query{Q: "x", Limit: ptr(1_000_000_000)}, "limit"},
 		{"offset", search.Query{Q: "x", Offset: -1}, "offset"},
 		{"beyond the window", search.Query{Q: "x", Offset: 195}, "limit"},
@@ -293,7 +293,7 @@ func TestQueryRefuses(t *testing.T) {
 		{"filter", search.Query{Q: "x", Filter: "lang = "}, "filter"},
 		{"operator", search.Query{Q: "x", Operator: "not"}, "operator"},
 		{"fields", search.Query{Q: "x", Fields: []string{"title^zero"}}, "fields"},
-		{"passages", search.Query{Q: "x", Passages: 1000}, "passages"},
+		{"passages", search.Query{Q: "x", Passages: ptr(1000)}, "passages"},
 		{"min_similarity", search.Query{Q: "x", MinSimilarity: 2}, "min_similarity"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func (p *plan) checkFacets(wrong *fieldErrors) {
 		}
 		seen[f.Field] = true
 		if f.Limit < 0 || f.Limit > MaxFacetLimit {
-			wrong.add(at+"limit", f.Limit, fmt.Sprintf("1 to %d", MaxFacetLimit))
+			wrong.add(at+"limit", f.Limit, fmt.Sprintf("1 to %d, or 0 for the default", MaxFacetLimit))
 		}
 		if len(f.Ranges) > MaxFacetRanges {
 			wrong.add(at+"ranges", len(f.Ranges), fmt.Sprintf("at most %d", MaxFacetRanges))

@@ -193,3 +193,34 @@ func TestSort(t *testing.T) {
 		t.Errorf("a hit from beyond the window: %+v, %v", r, err)
 	}
 }
+
+// TestLimitZero wants the total and the facets of a search without hits, and no step that orders or fetches.
+func TestLimitZero(t *testing.T) {
+	e := shelf(t)
+	for _, q := range []search.Query{
+		{Q: "red", Mode: search.Keyword}, {Q: "red", Mode: search.Semantic}, {Q: "red"}, {Filter: "lang = 'de'"},
+		{Q: "red", Sentences: true, Diversity: 0.5, Group: "lang"}, {Q: "red", Mode: search.Keyword, Sort: []search.SortKey{{Field: "n"}}, Group: "lang"},
+		{Sort: []search.SortKey{{Field: "n"}}, Group: "lang"},
+	} {
+		q.Facets = []search.Facet{{Field: "lang"}}
+		want, err := e.Search(t.Context(), "docs", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Limit = ptr(0)
+		got, err := e.Search(t.Context(), "docs", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _ := json.Marshal(want.Facets)
+		b, _ := json.Marshal(got.Facets)
+		if got.Hits == nil || len(got.Hits) != 0 || got.Total != want.Total || string(a) != string(b) {
+			t.Errorf("Search(%+v) = %+v, want total %+v and facets %s alone", q, got, want.Total, a)
+		}
+		for _, step := range []string{"match", "sort", "group", "diversify"} {
+			if _, ran := got.TimingsMS[step]; ran {
+				t.Errorf("Search(%+v) ran %s", q, step)
+			}
+		}
+	}
+}

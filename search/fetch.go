@@ -54,7 +54,7 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 	for _, p := range d.Passages {
 		texts = append(texts, passageHit(parts, p))
 	}
-	for _, i := range bestPassages(texts, cosines, m, s.plan.Passages) {
+	for _, i := range bestPassages(texts, cosines, m, s.plan.passages) {
 		p := texts[i]
 		if len(cosines) == len(texts) {
 			p.Score = &cosines[i]

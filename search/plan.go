@@ -14,6 +14,7 @@ import (
 type plan struct {
 	Query
 	limit     int
+	passages  int
 	alpha     float64
 	highlight bool
 	text      QueryText
@@ -27,7 +28,7 @@ type plan struct {
 
 // newPlan checks a query and fills in its defaults. It names every wrong field at once.
 func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
-	p := &plan{Query: q, limit: DefaultLimit, alpha: defaultAlpha, highlight: true, given: q.likeness}
+	p := &plan{Query: q, limit: DefaultLimit, passages: 1, alpha: defaultAlpha, highlight: true, given: q.likeness}
 	var wrong fieldErrors
 	if !p.given {
 		p.checkText(&wrong)
@@ -55,7 +56,7 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 		p.Window = DefaultWindow
 	}
 	if p.Window < 1 || p.Window > MaxWindow {
-		wrong.add("window", q.Window, fmt.Sprintf("1 to %d", MaxWindow))
+		wrong.add("window", q.Window, fmt.Sprintf("1 to %d, or 0 for the default", MaxWindow))
 	}
 	p.checkPage(&wrong)
 	p.checkRerank(&wrong, canRerank)
@@ -71,11 +72,10 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 	if !(q.MinSimilarity >= -1 && q.MinSimilarity <= 1) {
 		wrong.add("min_similarity", q.MinSimilarity, "-1 to 1")
 	}
-	if q.Passages < 0 || q.Passages > MaxPassages {
-		wrong.add("passages", q.Passages, fmt.Sprintf("0 to %d; 0 means the default, 1", MaxPassages))
-	}
-	if p.Passages == 0 {
-		p.Passages = 1
+	if q.Passages != nil {
+		if p.passages = *q.Passages; p.passages < 0 || p.passages > MaxPassages {
+			wrong.add("passages", p.passages, fmt.Sprintf("0 to %d", MaxPassages))
+		}
 	}
 	if q.Highlight != nil {
 		p.highlight = *q.Highlight
@@ -144,8 +144,8 @@ func (p *plan) checkBrowse(wrong *fieldErrors) {
 // checkPage checks limit and offset against the window.
 func (p *plan) checkPage(wrong *fieldErrors) {
 	if p.Limit != nil {
-		if p.limit = *p.Limit; p.limit < 1 || p.limit > MaxLimit {
-			wrong.add("limit", p.limit, fmt.Sprintf("1 to %d", MaxLimit))
+		if p.limit = *p.Limit; p.limit < 0 || p.limit > MaxLimit {
+			wrong.add("limit", p.limit, fmt.Sprintf("0 to %d", MaxLimit))
 			return
 		}
 	}
@@ -167,7 +167,7 @@ func (p *plan) checkRerank(wrong *fieldErrors, can bool) {
 	case p.Rerank && !can:
 		wrong.add("rerank", true, "false: this server has no re-ranker; start it with --reranker and a cross-encoder")
 	case p.RerankWindow < 1 || p.RerankWindow > MaxRerankWindow:
-		wrong.add("rerank_window", p.RerankWindow, fmt.Sprintf("1 to %d", MaxRerankWindow))
+		wrong.add("rerank_window", p.RerankWindow, fmt.Sprintf("1 to %d, or 0 for the default", MaxRerankWindow))
 	case p.Rerank && n > p.RerankWindow:
 		wrong.add("limit", p.limit, fmt.Sprintf("with rerank, offset+limit at most rerank_window, here %d; ask for a larger one (at most %d) to see result %d", p.RerankWindow, MaxRerankWindow, n))
 	}

@@ -54,9 +54,9 @@ type Query struct {
 	Facets        []Facet   `json:"facets,omitempty"`         // count the values of fields over what is found
 	Sort          []SortKey `json:"sort,omitempty"`           // default: by score. In keyword mode all matches are sorted, otherwise those of the window
 	Group         string    `json:"group,omitempty"`          // a filterable field: of the documents of the window with the same value only the first is a hit
-	Limit         *int      `json:"limit,omitempty"`          // hits per page, 1..1000; default 10
+	Limit         *int      `json:"limit,omitempty"`          // hits per page, 0..1000; default 10. 0: total and facets alone
 	Offset        int       `json:"offset,omitempty"`         // hits to pass over; offset+limit <= window
-	Passages      int       `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
+	Passages      *int      `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
 	MinSimilarity float64   `json:"min_similarity,omitempty"` // hits of the vector leg with a smaller cosine are left out, -1..1; default 0
 	Diversity     float64   `json:"diversity,omitempty"`      // 0 (default): by score alone; up to 1: what is like an earlier hit comes later, see [DiversityExplain]
 	Highlight     *bool     `json:"highlight,omitempty"`      // mark the query's words in the fields; default true

@@ -28,7 +28,7 @@ type Similar struct {
 	Window        int       `json:"window,omitempty"`
 	Limit         *int      `json:"limit,omitempty"`
 	Offset        int       `json:"offset,omitempty"`
-	Passages      int       `json:"passages,omitempty"`
+	Passages      *int      `json:"passages,omitempty"`
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`

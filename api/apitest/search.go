@@ -74,9 +74,12 @@ func passages(fields map[string]any) []search.PassageHit {
 }
 
 func check(q search.Query) error {
-	limit, alpha := search.DefaultLimit, 0.5
+	limit, passages, alpha := search.DefaultLimit, 1, 0.5
 	if q.Limit != nil {
 		limit = *q.Limit
+	}
+	if q.Passages != nil {
+		passages = *q.Passages
 	}
 	if q.Alpha != nil {
 		alpha = *q.Alpha
@@ -89,10 +92,10 @@ func check(q search.Query) error {
 	}{
 		{utf8.ValidString(q.Q), "q", q.Q, "UTF-8"},
 		{strings.TrimSpace(q.Q) != "" || !q.Explain, "explain", q.Explain, "left out without a q"},
-		{limit >= 1 && limit <= search.MaxLimit, "limit", limit, "1 to 1000"},
+		{limit >= 0 && limit <= search.MaxLimit, "limit", limit, "0 to 1000"},
 		{q.Offset >= 0 && q.Offset <= search.MaxWindow, "offset", q.Offset, "0 to 10000"},
 		{alpha >= 0 && alpha <= 1, "alpha", alpha, "0 to 1"},
-		{q.Passages >= 0 && q.Passages <= search.MaxPassages, "passages", q.Passages, "0 to 100"},
+		{passages >= 0 && passages <= search.MaxPassages, "passages", passages, "0 to 100"},
 		{slices.Contains([]search.Mode{"", search.Hybrid, search.Semantic, search.Keyword}, q.Mode), "mode", q.Mode, "hybrid, semantic, keyword"},
 	} {
 		if !c.ok {
@@ -218,7 +221,11 @@ func (s *scored) explainTerms(terms []string, df map[string]int, n int) {
 
 func (s *scored) hit(q search.Query, all []*scored, alpha float64) search.Hit {
 	h := search.Hit{ID: s.doc.ID, Score: s.score, Document: s.doc.Fields, Passages: []search.PassageHit{}, Highlights: map[string][]string{}}
-	h.Passages = append(h.Passages, s.best[:min(len(s.best), max(1, q.Passages))]...)
+	passages := 1
+	if q.Passages != nil {
+		passages = *q.Passages
+	}
+	h.Passages = append(h.Passages, s.best[:min(len(s.best), passages)]...)
 	var fields map[string]any
 	json.Unmarshal(s.doc.Fields, &fields)
 	for name, v := range fields {
