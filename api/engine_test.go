@@ -51,6 +51,15 @@ func TestOverTheEngine(t *testing.T) {
 	if len(res.Hits) == 0 || res.Hits[0].Passages == nil || len(res.Hits[0].Passages) != 0 {
 		t.Errorf("passages 0: %+v", res.Hits)
 	}
+	for names, want := range map[string]string{"": `{}`, "lang,none": `{"lang":"en"}`, "text": `{"text":"How to flip pancakes in a pan. Use <butter> & love."}`} {
+		a := f.do("GET", "/v1/collections/docs/search?q=flip&mode=keyword&return_fields="+names, "").want(200, nil)
+		if !strings.Contains(a.Body.String(), `"document":`+want+`,`) {
+			t.Errorf("return_fields=%s: %s", names, a.Body)
+		}
+	}
+	f.do("POST", "/v1/collections/docs/search/batch", `{"searches":[{"q":"flip","return_fields":[]}]}`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/similar", `{"ids":["b"],"return_fields":["lang"]}`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","return_fields":["lang",""]}`).problem(400, "invalid_request", "/return_fields/1")
 	f.do("POST", "/v1/collections/docs/search", `{"q":"pan","window":0,"rerank_window":0,"passages":0,"facets":[{"field":"lang","limit":0}]}`).want(200, nil)
 	f.do("POST", "/v1/collections/docs/similar", `{"ids":["b"],"window":0,"limit":0,"passages":0,"facets":["lang"]}`).want(200, nil)
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","filter":"lang ="}`).problem(400, "invalid_request", "/filter")

@@ -63,6 +63,7 @@ func queryOf(p *params) (search.Query, error) {
 	if passages, ok := p.integer("passages"); ok {
 		q.Passages = &passages
 	}
+	q.ReturnFields = p.names("return_fields")
 	q.Window, _ = p.integer("window")
 	if highlight, ok := p.boolean("highlight"); ok {
 		q.Highlight = &highlight

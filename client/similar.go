@@ -17,6 +17,7 @@ type Similar struct {
 	Limit         *int      `json:"limit,omitempty"`
 	Offset        int       `json:"offset,omitempty"`
 	Passages      *int      `json:"passages,omitempty"`
+	ReturnFields  []string  `json:"return_fields,omitzero"` // nil: all, empty: none
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`

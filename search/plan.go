@@ -80,6 +80,7 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 	if q.Highlight != nil {
 		p.highlight = *q.Highlight
 	}
+	p.checkReturned(&wrong)
 	p.checkWords(&wrong)
 	p.checkFacets(&wrong)
 	p.checkSort(&wrong)

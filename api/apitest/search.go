@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"html"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -220,7 +221,7 @@ func (s *scored) explainTerms(terms []string, df map[string]int, n int) {
 }
 
 func (s *scored) hit(q search.Query, all []*scored, alpha float64) search.Hit {
-	h := search.Hit{ID: s.doc.ID, Score: s.score, Document: s.doc.Fields, Passages: []search.PassageHit{}, Highlights: map[string][]string{}}
+	h := search.Hit{ID: s.doc.ID, Score: s.score, Document: returned(s.doc.Fields, q.ReturnFields), Passages: []search.PassageHit{}, Highlights: map[string][]string{}}
 	passages := 1
 	if q.Passages != nil {
 		passages = *q.Passages
@@ -256,6 +257,18 @@ func (s *scored) hit(q search.Query, all []*scored, alpha float64) search.Hit {
 		h.Explain.Vector = &search.VectorExplain{Rank: byMeaning, Cosine: s.cos, Norm: s.cos}
 	}
 	return h
+}
+
+// returned leaves the fields of these names, all for nil.
+func returned(doc json.RawMessage, names []string) json.RawMessage {
+	if names == nil {
+		return doc
+	}
+	var fields map[string]any
+	json.Unmarshal(doc, &fields)
+	maps.DeleteFunc(fields, func(name string, _ any) bool { return !slices.Contains(names, name) })
+	b, _ := json.Marshal(fields)
+	return b
 }
 
 // highlight escapes a text and marks the terms in it; it returns "" where none occurs.
