@@ -84,6 +84,11 @@ func TestOverTheEngine(t *testing.T) {
 	f.do("POST", "/v1/collections/docs/search/batch", `{"searches":[{}]}`).want(200, nil)
 	f.do("POST", "/v1/collections/docs/search", `{"min_similarity":0.5}`).problem(400, "invalid_request", "/min_similarity")
 	f.do("GET", "/v1/collections/docs/explain/b", "").problem(400, "invalid_request", "/q")
+	f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"lang":{"type":"filter"},"title":{"type":"text","weight":5},"colour":{"type":"stored"}}}}`).want(200, nil)
+	p := f.do("PATCH", "/v1/collections/docs", `{"settings":{"language":"de","fields":{"lang":{"type":"text"}}}}`).problem(400, "invalid_request", "/settings/language")
+	if len(p.Errors) != 2 || p.Errors[1].Pointer != "/settings/fields/lang/type" || !strings.Contains(p.Detail, "a/1") {
+		t.Errorf("settings that cannot change: %+v", p)
+	}
 	var x search.Explanation
 	f.do("GET", "/v1/collections/docs/explain/a/1?q=oil&mode=keyword", "").want(200, &x)
 	if x.Rank != 0 || x.Reason != search.ReasonWords || x.Hit.ID != "a/1" {

@@ -154,9 +154,31 @@ func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collec
 		l := e.writers(c.Name)
 		l.RLock()
 		if now, ok := e.catalog.stored(name); ok && now == c.Name {
+			if c, r, err = e.open(ctx, name); err != nil { // its settings may have changed meanwhile
+				l.RUnlock()
+				return c, r, nil, err
+			}
 			return c, r, l.RUnlock, nil
 		}
 		l.RUnlock() // replaced meanwhile
+	}
+}
+
+// openAlone is open for who changes the settings: until start is called, nobody writes and no other generation takes the collection's place.
+func (e *Engine) openAlone(ctx context.Context, name string) (c backend.Collection, r record, start func(), err error) {
+	for {
+		if c, _, err = e.open(ctx, name); err != nil {
+			return c, r, nil, err
+		}
+		stored := c.Name
+		start = e.stopWriters(stored)
+		if c, r, err = e.open(ctx, name); err == nil && c.Name == stored {
+			return c, r, start, nil
+		}
+		start()
+		if err != nil {
+			return c, r, nil, err
+		}
 	}
 }
 
