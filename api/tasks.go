@@ -85,7 +85,7 @@ func accepted(w http.ResponseWriter, t search.Task) error {
 	return writeJSON(w, http.StatusAccepted, t)
 }
 
-// reembed begins to build a collection anew with another checkpoint.
+// reembed begins to build a collection anew with another checkpoint or other settings.
 func (s *Server) reembed(w http.ResponseWriter, r *http.Request) error {
 	c, err := collectionName(r)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Server) reembed(w http.ResponseWriter, r *http.Request) error {
 	}
 	t, err := s.o.Engine.Reembed(r.Context(), c, o)
 	if err != nil {
-		return err
+		return inSettings(err)
 	}
 	return accepted(w, t)
 }

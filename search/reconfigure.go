@@ -78,9 +78,9 @@ func (r *reconfiguration) check(ctx context.Context) error {
 // stay says what a setting has to be, why, and the way to another value.
 func (r *reconfiguration) stay(old any, why string) string {
 	if old == 0 || old == "" {
-		return fmt.Sprintf("left out as it is: %s. Make a new collection to change it", why)
+		return fmt.Sprintf("left out as it is: %s. Re-embed the collection with other settings, or make a new one, to change it", why)
 	}
-	return fmt.Sprintf("%s as it is: %s. Make a new collection to change it", quoteShort(old), why)
+	return fmt.Sprintf("%s as it is: %s. Re-embed the collection with other settings, or make a new one, to change it", quoteShort(old), why)
 }
 
 // checkFields looks for the first document that each field of another type would change.
