@@ -102,6 +102,15 @@ func (p *params) list(name string) []string {
 	return strings.Split(v, ",")
 }
 
+// names is list for what may be no name at all: an empty parameter is a list without one, an absent one nil.
+func (p *params) names(name string) []string {
+	names := p.list(name)
+	if len(names) == 1 && names[0] == "" {
+		return []string{}
+	}
+	return names
+}
+
 func (p *params) integer(name string) (int, bool) {
 	v, ok := p.text(name)
 	if !ok {

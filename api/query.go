@@ -62,7 +62,10 @@ func queryOf(p *params) (search.Query, error) {
 		q.Limit = &limit
 	}
 	q.Offset, _ = p.integer("offset")
-	q.Passages, _ = p.integer("passages")
+	if passages, ok := p.integer("passages"); ok {
+		q.Passages = &passages
+	}
+	q.ReturnFields = p.names("return_fields")
 	q.Window, _ = p.integer("window")
 	if highlight, ok := p.boolean("highlight"); ok {
 		q.Highlight = &highlight

@@ -87,7 +87,7 @@ func accepted(w http.ResponseWriter, t search.Task) error {
 	return writeJSON(w, http.StatusAccepted, t)
 }
 
-// reembed begins to build a collection anew with another checkpoint.
+// reembed begins to build a collection anew with another checkpoint or other settings.
 func (s *Server) reembed(w http.ResponseWriter, r *http.Request) error {
 	c, err := collectionName(r)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Server) reembed(w http.ResponseWriter, r *http.Request) error {
 	o.MayKeep = callerOf(r.Context()).mayUse
 	t, err := s.o.Engine.Reembed(r.Context(), c, o)
 	if err != nil {
-		return err
+		return inSettings(err)
 	}
 	return accepted(w, t)
 }

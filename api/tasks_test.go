@@ -59,9 +59,16 @@ func TestReembedRoute(t *testing.T) {
 	if task.State != search.TaskSucceeded || task.Done != 1 || task.Total != 1 || task.Collection != "docs" || string(task.Request) != `{"precision":"int8","keep_old":true}` {
 		t.Errorf("task = %+v, request %s", task, task.Request)
 	}
+	f.do("POST", "/v1/collections/docs/reembed", `{"settings":{"language":"xx","passages":{"max_tokens":1}}}`).problem(400, "invalid_request", "/settings/language")
+	f.do("POST", "/v1/collections/docs/reembed", `{"settings":{"colour":"red"}}`).problem(400, "invalid_request", "/colour")
+	again := f.ended(f.do("POST", "/v1/collections/docs/reembed", `{"settings":{"language":"de","fields":{"lang":{"type":"filter"}}}}`))
+	var info search.CollectionInfo
+	if f.do("GET", "/v1/collections/docs", "").want(200, &info); again.State != search.TaskSucceeded || info.Settings.Language != "de" || len(info.Settings.Fields) != 1 {
+		t.Errorf("with settings: %+v, the collection is %+v", again, info)
+	}
 	var list taskList
-	if f.do("GET", "/v1/tasks?state=succeeded&kind=reembed&collection=docs", "").want(200, &list); len(list.Tasks) != 1 {
-		t.Errorf("%d tasks, want 1", len(list.Tasks))
+	if f.do("GET", "/v1/tasks?state=succeeded&kind=reembed&collection=docs", "").want(200, &list); len(list.Tasks) != 2 {
+		t.Errorf("%d tasks, want 2", len(list.Tasks))
 	}
 	if f.do("GET", "/v1/tasks?state=failed", "").want(200, &list); len(list.Tasks) != 0 {
 		t.Errorf("%d failed tasks, want none", len(list.Tasks))

@@ -8,7 +8,8 @@ import (
 	"net/http"
 )
 
-// Query asks a collection. The zero value of each field but Q means the server's default.
+// Query asks a collection. The zero value of each field means the server's default; without a word or phrase in Q all documents are found that
+// pass Filter. A Limit of 0 asks for total and facets alone.
 type Query struct {
 	Q             string    `json:"q"`                // words, "phrases", -exclusions
 	Syntax        string    `json:"syntax,omitempty"` // operators (default); plain: quotes and minus signs in Q mean nothing
@@ -22,9 +23,10 @@ type Query struct {
 	Facets        []Facet   `json:"facets,omitempty"`
 	Sort          []SortKey `json:"sort,omitempty"`  // default: by score
 	Group         string    `json:"group,omitempty"` // a field: of the documents of the window with the same value only the first is a hit
-	Limit         int       `json:"limit,omitempty"`
+	Limit         *int      `json:"limit,omitempty"`
 	Offset        int       `json:"offset,omitempty"`
-	Passages      int       `json:"passages,omitempty"`
+	Passages      *int      `json:"passages,omitempty"`
+	ReturnFields  []string  `json:"return_fields,omitzero"` // of the hits' documents, nested ones joined with dots; nil: all, empty: none
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"` // 0 to 1: how much what is like an earlier hit is held back
 	Highlight     *bool     `json:"highlight,omitempty"`

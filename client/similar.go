@@ -14,9 +14,10 @@ type Similar struct {
 	Text          string    `json:"text,omitempty"`         // a text that hits are like
 	Filter        string    `json:"filter,omitempty"`
 	Window        int       `json:"window,omitempty"`
-	Limit         int       `json:"limit,omitempty"`
+	Limit         *int      `json:"limit,omitempty"`
 	Offset        int       `json:"offset,omitempty"`
-	Passages      int       `json:"passages,omitempty"`
+	Passages      *int      `json:"passages,omitempty"`
+	ReturnFields  []string  `json:"return_fields,omitzero"` // nil: all, empty: none
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`

@@ -56,8 +56,8 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 	}
 }
 
-// EnsureCollection makes a collection or changes the settings of the one that is there. Settings that would need another
-// index (language, fields, passages, index.m, index.ef_construction) can be changed only while the collection is empty.
+// EnsureCollection makes a collection or changes the settings of the one that is there, which takes what its documents are indexed with while
+// it holds any, see [reconfiguration]; a [FieldError] names each setting that cannot change.
 func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) (info CollectionInfo, created bool, err error) {
 	info, err = e.CreateCollection(ctx, name, s)
 	if !errors.Is(err, ErrCollectionExists) {
@@ -69,18 +69,19 @@ func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) 
 	if err := s.Validate(info.Model.MaxTokens); err != nil {
 		return info, false, err
 	}
-	if !sameIndex(info.Settings, s) && info.Documents > 0 {
-		return info, false, &FieldError{"settings", name, fmt.Sprintf("the collection's present settings with another index.ef_search or index.quantize, as it holds %d documents; make a new collection for others", info.Documents)}
+	if reflect.DeepEqual(info.Settings, s) {
+		return info, false, nil
 	}
-	c, r, err := e.open(ctx, name)
+	c, r, start, err := e.openAlone(ctx, name)
 	if err != nil {
 		return info, false, err
 	}
-	if reflect.DeepEqual(r.Settings, s) {
-		return info, false, nil
-	}
+	defer start()
 	if jobs := e.tasks.unfinished(info.Name); len(jobs) > 0 {
 		return info, false, fmt.Errorf("%w: collection %s is being re-embedded with its present settings; change them when that is done", ErrTaskRunning, info.Name)
+	}
+	if err := (&reconfiguration{e, c, r.Settings, s}).check(ctx); err != nil {
+		return info, false, translate(err)
 	}
 	r.Settings = s
 	config, err := r.config()

@@ -63,7 +63,7 @@ func plainNumber(x any) any {
 }
 
 // FacetCounts answers a [Facet]. The documents counted are those that [Response].Total counts, and Of says which these are: "keyword", all
-// that match by words; "vector", the nearest of the window; "union", both. A document with several values counts for each.
+// that match by words; "vector", the nearest of the window; "union", both; "all", where the query has no word. A document with several values counts for each.
 type FacetCounts struct {
 	Of        string       `json:"of"`
 	Documents int          `json:"documents"`          // that were counted
@@ -99,7 +99,7 @@ func (p *plan) checkFacets(wrong *fieldErrors) {
 		}
 		seen[f.Field] = true
 		if f.Limit < 0 || f.Limit > MaxFacetLimit {
-			wrong.add(at+"limit", f.Limit, fmt.Sprintf("1 to %d", MaxFacetLimit))
+			wrong.add(at+"limit", f.Limit, fmt.Sprintf("1 to %d, or 0 for the default", MaxFacetLimit))
 		}
 		if len(f.Ranges) > MaxFacetRanges {
 			wrong.add(at+"ranges", len(f.Ranges), fmt.Sprintf("at most %d", MaxFacetRanges))

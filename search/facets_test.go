@@ -12,8 +12,10 @@ import (
 )
 
 // shelf has 40 books: n from 0 to 39, three languages, some without a year.
-func shelf(t *testing.T) *search.Engine {
-	e := open(t, t.TempDir(), &fakeEmbedder{})
+func shelf(t *testing.T) *search.Engine { return shelfWith(t, &fakeEmbedder{}) }
+
+func shelfWith(t *testing.T, f *fakeEmbedder) *search.Engine {
+	e := open(t, t.TempDir(), f)
 	var docs []search.Document
 	for i := range 40 {
 		fields := fmt.Sprintf(`{"text":"book number%d %s","n":%d,"lang":%q,"tags":["t%d","all"],"day":"2024-01-%02d"`,
@@ -220,5 +222,36 @@ func TestObjectsInLists(t *testing.T) {
 	r, err := e.Search(t.Context(), "docs", words)
 	if err != nil || fmt.Sprint(r.Facets["v.color"].Values) != "[{blue 2} {red 2} {green 1}]" {
 		t.Errorf("facets %+v, %v", r.Facets, err)
+	}
+}
+
+// TestLimitZero wants the total and the facets of a search without hits, and no step that orders or fetches.
+func TestLimitZero(t *testing.T) {
+	e := shelf(t)
+	for _, q := range []search.Query{
+		{Q: "red", Mode: search.Keyword}, {Q: "red", Mode: search.Semantic}, {Q: "red"}, {Filter: "lang = 'de'"},
+		{Q: "red", Sentences: true, Diversity: 0.5, Group: "lang"}, {Q: "red", Mode: search.Keyword, Sort: []search.SortKey{{Field: "n"}}, Group: "lang"},
+		{Sort: []search.SortKey{{Field: "n"}}, Group: "lang"},
+	} {
+		q.Facets = []search.Facet{{Field: "lang"}}
+		want, err := e.Search(t.Context(), "docs", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Limit = ptr(0)
+		got, err := e.Search(t.Context(), "docs", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _ := json.Marshal(want.Facets)
+		b, _ := json.Marshal(got.Facets)
+		if got.Hits == nil || len(got.Hits) != 0 || got.Total != want.Total || string(a) != string(b) {
+			t.Errorf("Search(%+v) = %+v, want total %+v and facets %s alone", q, got, want.Total, a)
+		}
+		for _, step := range []string{"match", "sort", "group", "diversify"} {
+			if _, ran := got.TimingsMS[step]; ran {
+				t.Errorf("Search(%+v) ran %s", q, step)
+			}
+		}
 	}
 }

@@ -109,11 +109,7 @@ func (s *search) sort(ctx context.Context) error {
 	if s.plan.Mode == Keyword {
 		by = backend.Scorer{Words: &s.plan.words}
 	}
-	k := s.plan.Offset + s.plan.limit
-	if s.plan.Group != "" {
-		k = s.plan.Window
-	}
-	refs, err := s.engine.backend.Order(ctx, s.collection, s.plan.sort, set, k, by)
+	refs, err := s.engine.backend.Order(ctx, s.collection, s.plan.sort, set, s.firsts(), by)
 	if err != nil {
 		return err
 	}
@@ -130,9 +126,17 @@ func (s *search) sort(ctx context.Context) error {
 	return s.score(ctx, missing)
 }
 
+// firsts returns how many of the first documents of an order are looked at: those up to the end of the page, for a group those of the window.
+func (s *search) firsts() int {
+	if s.plan.Group != "" {
+		return s.plan.Window
+	}
+	return s.plan.Offset + s.plan.limit
+}
+
 // score gives candidates of a keyword search from beyond the window their scores.
 func (s *search) score(ctx context.Context, refs []backend.Ref) error {
-	if len(refs) == 0 {
+	if len(refs) == 0 || s.plan.browse {
 		return nil
 	}
 	scores, err := s.engine.backend.WordScores(ctx, s.collection, s.plan.words, refs)

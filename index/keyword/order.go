@@ -32,11 +32,11 @@ func (x *Index) Order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap,
 			o.scores = func(nos []uint32) ([]float64, error) { return x.scores(ctx, v, *by.Query, nos) }
 		}
 		group := docGroup{locals: v.allowed(docs), strangers: docs.Clone()}
+		known := roaring.New()
 		for i, s := range v.segments {
-			for it := group.locals[i].Iterator(); it.HasNext(); {
-				group.strangers.Remove(s.nos[it.Next()])
-			}
+			s.addNumbers(known, group.locals[i])
 		}
+		group.strangers.AndNot(known)
 		err := o.sort(ctx, group, keys)
 		if errors.Is(err, errEnough) {
 			return nil

@@ -111,6 +111,8 @@ type Subset struct {
 	Fields  []string    // empty: all text fields
 	Without []string    // each in any text field
 	Rank    Words       // where too many texts would have to be read for phrases: the best of these are, and the others are left out
+
+	NoVectors bool // the selection is not for Nearest, and costs less
 }
 
 // Selection is a set of documents that a [Subset] chose; only its backend can read it.

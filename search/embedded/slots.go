@@ -73,6 +73,21 @@ func (t *slotTable) document(slot uint32) (no uint32, ordinal int, ok bool) {
 	return no, int(slot - t.mu.ranges[no].first), true
 }
 
+// documents returns the numbers of all documents.
+func (t *slotTable) documents() *roaring.Bitmap {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	out := roaring.New()
+	for no := 0; no < len(t.mu.ranges); no++ {
+		from := no
+		for no < len(t.mu.ranges) && t.mu.ranges[no].n > 0 {
+			no++
+		}
+		out.AddRange(uint64(from), uint64(no))
+	}
+	return out
+}
+
 // slots returns the slots of a document.
 func (t *slotTable) slots(no uint32) slotRange {
 	t.mu.RLock()

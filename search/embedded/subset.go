@@ -25,7 +25,7 @@ const (
 // selection is a set of documents with the set of their slots.
 type selection struct {
 	documents *roaring.Bitmap
-	slots     *roaring.Bitmap
+	slots     *roaring.Bitmap // nil where it is not for Nearest
 	partial   bool
 }
 
@@ -43,12 +43,16 @@ func (s *selection) Partial() bool { return s.partial }
 //  1. The filter, and the words that must or must not occur, are answered from the postings.
 //  2. Of phrases the postings tell only which documents have all their words in one field. The texts of these are read from the
 //     store and analysed again, up to the bounds above, best BM25 first; what is beyond the bounds is left out.
+//  3. All documents are those of the store, whether or not the keyword index has them yet.
 func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (backend.Selection, error) {
 	c, release, err := b.collection(name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	if s.Filter == nil && len(s.With)+len(s.Without) == 0 && s.NoVectors {
+		return &selection{documents: c.slots.documents()}, nil
+	}
 	docs, err := c.words.Filter(ctx, s.Filter)
 	if err != nil {
 		return nil, err
@@ -95,7 +99,9 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 		docs.Or(passed)
 		sel.partial = sel.partial || !whole
 	}
-	sel.slots = c.slots.of(docs)
+	if !s.NoVectors {
+		sel.slots = c.slots.of(docs)
+	}
 	return sel, nil
 }
 
