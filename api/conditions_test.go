@@ -111,3 +111,24 @@ func TestPostConditions(t *testing.T) {
 		t.Errorf("stored %s after refused writes", doc.Fields)
 	}
 }
+
+// A merge patch changes the members that it names, also those whose names mean something in other bodies.
+func TestPatchIsNeverUnwrapped(t *testing.T) {
+	f := newFixture(t, Options{})
+	const path = "/v1/collections/docs/documents/p"
+	for _, tt := range []struct{ stored, patch, want string }{
+		{`{"t":"form","fields":{"color":"red"}}`, `{"fields":{"color":"blue"}}`, `{"t":"form","fields":{"color":"blue"}}`},
+		{`{"t":"form","document":{"a":1}}`, `{"document":{"b":2}}`, `{"t":"form","document":{"a":1,"b":2}}`},
+		{`{"t":"form"}`, `{"document":{"t":"x"},"revision":7}`, `{"t":"form","document":{"t":"x"},"revision":7}`},
+		{`{"t":"form","fields":{"color":"red"}}`, `{"id":"p","fields":null}`, `{"t":"form"}`},
+		{`{"t":"form"}`, `{"fields":{"color":null,"size":1}}`, `{"t":"form","fields":{"size":1}}`},
+	} {
+		f.do("PUT", path, `{"document":`+tt.stored+`}`)
+		f.do("PATCH", path, tt.patch).want(200, nil)
+		var doc search.StoredDocument
+		if f.do("GET", path, "").want(200, &doc); string(doc.Fields) != tt.want {
+			t.Errorf("%s patched with %s: %s, want %s", tt.stored, tt.patch, doc.Fields, tt.want)
+		}
+	}
+	f.do("PATCH", path, `{"_id":"q","t":"x"}`).problem(400, "invalid_request", "/id")
+}

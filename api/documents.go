@@ -225,7 +225,7 @@ func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	change, err := parseFields(patch, id)
+	change, err := parsePatch(patch, id)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		merged, err := mergePatch(doc.Fields, change.Fields)
+		merged, err := mergePatch(doc.Fields, change)
 		if err != nil {
 			return err
 		}

@@ -114,10 +114,7 @@ func (c *Client) PutDocument(ctx context.Context, collection, id string, fields 
 // ErrOutcomeUnknown.
 func (c *Client) PatchDocument(ctx context.Context, collection, id string, patch any, w Condition) (*Result, error) {
 	out := &Result{}
-	body := struct {
-		Patch any `json:"document"`
-	}{patch}
-	_, err := c.send(ctx, call{method: http.MethodPatch, path: documentPath(collection, id), header: w.header()}, body, out)
+	_, err := c.send(ctx, call{method: http.MethodPatch, path: documentPath(collection, id), header: w.header()}, patch, out)
 	return out, err
 }
 
