@@ -111,6 +111,7 @@ type requestError struct {
 	kind    error
 	detail  string
 	pointer string // JSON pointer of the wrong value, empty when the request as a whole is meant
+	said    string // of the value there, which detail names; default: detail
 }
 
 func (e *requestError) Error() string { return e.detail }
@@ -180,7 +181,7 @@ func problemItems(err error) []problemItem {
 	}
 	var re *requestError
 	if errors.As(err, &re) && re.pointer != "" {
-		return []problemItem{{Pointer: re.pointer, Detail: re.detail}}
+		return []problemItem{{Pointer: re.pointer, Detail: cmp.Or(re.said, re.detail)}}
 	}
 	return nil
 }

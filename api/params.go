@@ -2,9 +2,11 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -164,9 +166,10 @@ func (p *params) err() error {
 	if p.first != nil {
 		return p.first
 	}
-	for name := range p.values {
+	known := slices.Sorted(maps.Keys(p.known))
+	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		if !p.known[name] {
-			return &requestError{kind: search.ErrInvalid, pointer: pointerOf(name), detail: fmt.Sprintf("parameter %q: not known here", short(name))}
+			return &requestError{kind: search.ErrInvalid, pointer: pointerOf(name), detail: fmt.Sprintf("parameter %q: not known here, %s", short(name), instead(name, known))}
 		}
 	}
 	return nil

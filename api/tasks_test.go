@@ -60,7 +60,7 @@ func TestReembedRoute(t *testing.T) {
 		t.Errorf("task = %+v, request %s", task, task.Request)
 	}
 	f.do("POST", "/v1/collections/docs/reembed", `{"settings":{"language":"xx","passages":{"max_tokens":1}}}`).problem(400, "invalid_request", "/settings/language")
-	f.do("POST", "/v1/collections/docs/reembed", `{"settings":{"colour":"red"}}`).problem(400, "invalid_request", "/colour")
+	f.do("POST", "/v1/collections/docs/reembed", `{"settings":{"colour":"red"}}`).problem(400, "invalid_request", "/settings/colour")
 	again := f.ended(f.do("POST", "/v1/collections/docs/reembed", `{"settings":{"language":"de","fields":{"lang":{"type":"filter"}}}}`))
 	var info search.CollectionInfo
 	if f.do("GET", "/v1/collections/docs", "").want(200, &info); again.State != search.TaskSucceeded || info.Settings.Language != "de" || len(info.Settings.Fields) != 1 {
@@ -165,11 +165,14 @@ func TestSnapshotRoutes(t *testing.T) {
 		t.Fatalf("task = %+v, result %s", task, task.Result)
 	}
 	f.do("PUT", "/v1/collections/docs/documents/b", `{"text":"Too late."}`).want(201, nil)
-	a := f.do("GET", "/v1/snapshots/"+snap.ID, "").want(200, nil)
+	a := f.do("GET", "/v1/snapshots/"+snap.ID, "", "Accept-Encoding", "gzip").want(200, nil)
+	if h := a.Header(); h.Get("Content-Encoding") != "" || h.Get("Content-Length") == "" || h.Get("Accept-Ranges") != "bytes" || h.Get("Vary") != "" {
+		t.Errorf("a snapshot is sent with %v", h)
+	}
 	if int64(a.Body.Len()) != snap.Bytes || a.Header().Get("Content-Length") != fmt.Sprint(snap.Bytes) {
 		t.Errorf("%d bytes, Content-Length %s, want %d", a.Body.Len(), a.Header().Get("Content-Length"), snap.Bytes)
 	}
-	part := f.do("GET", "/v1/snapshots/"+snap.ID, "", "Range", "bytes=16-31").want(206, nil)
+	part := f.do("GET", "/v1/snapshots/"+snap.ID, "", "Range", "bytes=16-31", "Accept-Encoding", "gzip").want(206, nil)
 	if !bytes.Equal(part.Body.Bytes(), a.Body.Bytes()[16:32]) {
 		t.Error("a range is not the part of the whole")
 	}

@@ -213,7 +213,7 @@ type FusionExplain struct {
 // Search answers a query; ErrNotFound, ErrInvalid.
 func (c *Client) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	out := &Response{}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search"}, q, out)
+	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search", effect: reads}, q, out)
 	return out, err
 }
 
@@ -263,7 +263,7 @@ func (c *Client) embedPage(ctx context.Context, body map[string]any, out *Embedd
 			Tokens int `json:"total_tokens"`
 		} `json:"usage"`
 	}
-	if _, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/embeddings"}, body, &list); err != nil {
+	if _, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/embeddings", effect: reads}, body, &list); err != nil {
 		return err
 	}
 	for _, d := range list.Data {

@@ -62,7 +62,7 @@ func (c *Client) Wait(ctx context.Context, id string, watch func(*Task)) (*Task,
 	}
 }
 
-// CreateSnapshot lets the server write a snapshot; the task's result is a [Snapshot].
+// CreateSnapshot lets the server write a snapshot; the task's result is a [Snapshot]. ErrOutcomeUnknown.
 func (c *Client) CreateSnapshot(ctx context.Context) (*Task, error) {
 	var t Task
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/v1/snapshots"}, &t)
@@ -78,7 +78,7 @@ func (c *Client) OpenSnapshot(ctx context.Context, id string) (io.ReadCloser, er
 	return res.Body, nil
 }
 
-// DeleteSnapshot deletes a snapshot of the server.
+// DeleteSnapshot deletes a snapshot of the server; ErrNotFound, ErrOutcomeUnknown.
 func (c *Client) DeleteSnapshot(ctx context.Context, id string) error {
 	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/v1/snapshots/" + url.PathEscape(id)}, nil)
 	return err

@@ -177,6 +177,9 @@ func (s *serverSink) put(ctx context.Context, docs []document) ([]result, error)
 
 func (s *serverSink) remove(ctx context.Context, ids []string) (int, error) {
 	results, err := s.client.DeleteDocuments(ctx, s.collection, ids)
+	if errors.Is(err, client.ErrOutcomeUnknown) {
+		results, err = s.client.DeleteDocuments(ctx, s.collection, ids) // what is gone already is not missed
+	}
 	n := 0
 	for _, r := range results {
 		switch {

@@ -85,7 +85,7 @@ func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int
 	if err := json.Unmarshal(t.Result, &s); err != nil {
 		return 0, fmt.Errorf("task %s: result: %w", t.ID, err)
 	}
-	defer func() { err = errors.Join(err, c.DeleteSnapshot(context.WithoutCancel(ctx), s.ID)) }()
+	defer func() { err = errors.Join(err, deleteSnapshot(context.WithoutCancel(ctx), c, s.ID)) }()
 	body, err := c.OpenSnapshot(ctx, s.ID)
 	if err != nil {
 		return 0, err
@@ -95,6 +95,18 @@ func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int
 		err = fmt.Errorf("snapshot %s: %d bytes arrived of %d", s.ID, n, s.Bytes)
 	}
 	return n, err
+}
+
+// deleteSnapshot deletes a snapshot of a server; where it cannot know whether that happened, a second time.
+func deleteSnapshot(ctx context.Context, c *client.Client, id string) error {
+	err := c.DeleteSnapshot(ctx, id)
+	if !errors.Is(err, client.ErrOutcomeUnknown) {
+		return err
+	}
+	if err = c.DeleteSnapshot(ctx, id); errors.Is(err, client.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // syncFolder makes a rename in a folder last.
