@@ -20,23 +20,17 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 		return nil, err
 	}
 	defer release()
-	batch := make([]store.Write, len(writes))
-	for i, w := range writes {
-		batch[i] = store.Write{ID: w.ID, Delete: w.Delete, Fields: w.Fields, Hash: w.Hash, Vectors: w.Vectors, IfRevision: w.IfRevision}
-		batch[i].Passages = make([]store.Passage, len(w.Passages))
-		for j, p := range w.Passages {
-			batch[i].Passages[j] = store.Passage{Field: p.Field, Start: p.Start, End: p.End}
-		}
-	}
+	batch := storeWrites(writes)
 	c.write.Lock()
 	defer c.write.Unlock()
+	before := c.seq.Load()
 	outcomes, seq, err := c.store.Apply(ctx, c.id, batch)
 	if err != nil {
 		return nil, translate(err)
 	}
 	c.seq.Store(seq)
 	// From here on the writes are committed: ctx must not stop what keeps the indexes in step.
-	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, seq); err != nil {
+	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, before, seq); err != nil {
 		c.write.behind = true
 		c.tell("a derived index is behind until the next opening: %v", err)
 	}
@@ -47,8 +41,22 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 	return out, nil
 }
 
-// index applies committed writes to the slot table, the graph and the keyword index. The caller holds c.write.
-func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes []store.Outcome, seq uint64) error {
+// storeWrites are writes as the store takes them.
+func storeWrites(writes []backend.Write) []store.Write {
+	batch := make([]store.Write, len(writes))
+	for i, w := range writes {
+		batch[i] = store.Write{ID: w.ID, Delete: w.Delete, Fields: w.Fields, Hash: w.Hash, Vectors: w.Vectors, IfRevision: w.IfRevision}
+		batch[i].Passages = make([]store.Passage, len(w.Passages))
+		for j, p := range w.Passages {
+			batch[i].Passages[j] = store.Passage{Field: p.Field, Start: p.Start, End: p.End}
+		}
+	}
+	return batch
+}
+
+// index applies committed writes, the changes after before up to seq, to the slot table, the graph and the keyword index. The
+// caller holds c.write.
+func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes []store.Outcome, before, seq uint64) error {
 	var entries []keyword.Entry
 	var slots []uint32
 	var vectors [][]float32
@@ -70,11 +78,7 @@ func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes
 				slots, vectors = append(slots, s), append(vectors, writes[i].Vectors[j])
 				live[s] = true
 			}
-			e, err := c.entry(o.No, writes[i].Fields)
-			if err != nil {
-				return err
-			}
-			entries = append(entries, e)
+			entries = append(entries, c.entry(o.No, writes[i].ID, writes[i].Fields))
 		}
 	}
 	n := 0
@@ -85,8 +89,8 @@ func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes
 		}
 	}
 	c.write.unsaved += len(slots)
-	if c.rebuild.words.Load() {
-		seq = 0 // until it is filled
+	if have := c.words.Seq(); have != before {
+		seq = have // it lacks an earlier change, or is being filled: what it says it has applied must be without holes
 	}
 	err := errors.Join(
 		c.graph.AddBatch(ctx, slots[:n], vectors[:n], 0),

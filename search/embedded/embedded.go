@@ -3,7 +3,8 @@
 //
 // Invariants:
 //  1. A write is acknowledged when bbolt has committed it, never before.
-//  2. Each derived index records the sequence number that it has applied. Opening replays what is missing from the change log.
+//  2. Each derived index records the sequence number up to which it has applied every change: it may be behind, never ahead, never
+//     with holes. Opening replays what is missing from the change log. A document that the mapping refuses is told and left out.
 //  3. A derived index that cannot be read, or belongs to another store, is set aside and rebuilt from bbolt; it is never repaired in place.
 //  4. What a derived index finds is fetched from bbolt before it is shown: a stale index shows no deleted text.
 //     What it lacks while it is rebuilt is found in bbolt, or, for words, missed with a notice.

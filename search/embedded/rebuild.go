@@ -154,6 +154,9 @@ func (c *collection) addDocuments(ctx context.Context) error {
 	return nil
 }
 
+// errBehind ends a rebuild that cannot say which changes the index has.
+var errBehind = errors.New("an index failed to apply a commit meanwhile")
+
 // addPage adds the documents after the number after and moves it on; with the last, the index is up to date.
 func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) error {
 	c.write.Lock()
@@ -161,11 +164,7 @@ func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) err
 	var entries []keyword.Entry
 	err := c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		return tx.Documents(*after, func(d store.Document) error {
-			e, err := c.entry(d.No, d.Fields)
-			if err != nil {
-				return err
-			}
-			entries, *after = append(entries, e), d.No
+			entries, *after = append(entries, c.entry(d.No, d.ID, d.Fields)), d.No
 			if len(entries) == fillDocuments {
 				return store.ErrStop
 			}
@@ -178,6 +177,9 @@ func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) err
 	c.rebuild.added.Add(int64(len(entries)))
 	if *more = len(entries) == fillDocuments; *more {
 		return c.words.Apply(ctx, entries, 0) // sequence 0 until the end: an interrupted rebuild starts again
+	}
+	if c.write.behind {
+		return errBehind
 	}
 	if err := c.words.Apply(ctx, entries, c.seq.Load()); err != nil {
 		return err

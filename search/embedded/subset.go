@@ -187,7 +187,8 @@ func (p *phraseCheck) page(ctx context.Context, nos []uint32, keep []bool) (read
 	return bytes.Load(), errors.Join(errs...)
 }
 
-// one reads a document and says whether it passes, and how many bytes of text were read. One that is gone does not pass.
+// one reads a document and says whether it passes, and how many bytes of text were read. One that is gone, or that the mapping
+// refuses, does not pass.
 func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err error) {
 	d, err := tx.DocumentByNo(no)
 	if errors.Is(err, store.ErrNotFound) {
@@ -196,9 +197,9 @@ func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err er
 	if err != nil {
 		return 0, false, err
 	}
-	e, err := p.c.entry(no, d.Fields)
-	if err != nil {
-		return 0, false, err
+	e, err := p.c.split(no, d.Fields)
+	if err != nil { // refused: it leaves the postings too
+		return 0, false, nil
 	}
 	for _, f := range e.Text {
 		bytes += len(f.Text)
