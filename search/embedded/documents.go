@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
@@ -23,6 +24,8 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 	batch := storeWrites(writes)
 	c.write.Lock()
 	defer c.write.Unlock()
+	c.keepLeaving(ctx, writes)
+	defer c.leaving.set(nil)
 	before := c.seq.Load()
 	outcomes, seq, err := c.store.Apply(ctx, c.id, batch)
 	if err != nil {
@@ -56,50 +59,70 @@ func storeWrites(writes []backend.Write) []store.Write {
 
 // index applies committed writes, the changes after before up to seq, to the slot table, the graph and the keyword index. The
 // caller holds c.write.
+//
+//  1. What is gone leaves the slot table and the graph; what is new comes into the table.
+//  2. The new vectors come into the graph. Those of documents that are replaced are not seen: the table has the old slots.
+//  3. The table takes the new slots of these for the old, and the graph drops the old. It does so after an error too, as the store
+//     has the old ones no more.
+//  4. The keyword index.
 func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes []store.Outcome, before, seq uint64) error {
-	var entries []keyword.Entry
-	var slots []uint32
-	var vectors [][]float32
-	live := map[uint32]bool{}
-	for i, o := range outcomes {
-		c.slots.free(o.No, o.OldSlots)
-		for _, s := range o.OldSlots {
-			c.graph.Delete(s)
-			delete(live, s)
-		}
-		switch o.Status {
-		case store.Deleted:
-			entries = append(entries, keyword.Entry{No: o.No, Delete: true})
-		case store.Created, store.Updated:
-			if n := len(o.NewSlots); n > 0 {
-				c.slots.put(o.No, o.NewSlots[0], uint32(n))
-			}
-			for j, s := range o.NewSlots {
-				slots, vectors = append(slots, s), append(vectors, writes[i].Vectors[j])
-				live[s] = true
-			}
-			entries = append(entries, c.entry(o.No, writes[i].ID, writes[i].Fields))
-		}
-	}
-	n := 0
-	for i, s := range slots { // an id written twice in one call: only its last slots are live
-		if live[s] {
-			slots[n], vectors[n] = s, vectors[i]
-			n++
-		}
-	}
+	moves := movesOf(outcomes)
+	replaced := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return len(m.old) == 0 || len(m.now) == 0 })
+	others := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return len(m.old) > 0 && len(m.now) > 0 })
+	c.move(others)
+	slots, vectors := newVectors(writes, outcomes, moves)
 	c.write.unsaved += len(slots)
+	err := c.graph.AddBatch(ctx, slots, vectors, 0)
+	c.move(replaced)
 	if have := c.words.Seq(); have != before {
 		seq = have // it lacks an earlier change, or is being filled: what it says it has applied must be without holes
 	}
-	err := errors.Join(
-		c.graph.AddBatch(ctx, slots[:n], vectors[:n], 0),
-		c.words.Apply(ctx, entries, seq),
-	)
+	err = errors.Join(err, c.words.Apply(ctx, c.entries(writes, outcomes), seq))
 	if err == nil && c.write.unsaved >= snapshotEvery && c.savable() {
 		err = c.saveGraph(ctx)
 	}
 	return err
+}
+
+// move makes moves in the slot table, and deletes the old slots from the graph.
+func (c *collection) move(moves []move) {
+	c.slots.apply(moves)
+	for _, m := range moves {
+		for _, s := range m.old {
+			c.graph.Delete(s)
+		}
+	}
+}
+
+// newVectors returns the slots that moves end with, and their vectors.
+func newVectors(writes []backend.Write, outcomes []store.Outcome, moves []move) (slots []uint32, vectors [][]float32) {
+	live := map[uint32]bool{} // an id written twice in one call: only its last slots are
+	for _, m := range moves {
+		for _, s := range m.now {
+			live[s] = true
+		}
+	}
+	for i, o := range outcomes {
+		for j, s := range o.NewSlots {
+			if live[s] {
+				slots, vectors = append(slots, s), append(vectors, writes[i].Vectors[j])
+			}
+		}
+	}
+	return slots, vectors
+}
+
+// entries are committed writes as the keyword index takes them.
+func (c *collection) entries(writes []backend.Write, outcomes []store.Outcome) (entries []keyword.Entry) {
+	for i, o := range outcomes {
+		switch o.Status {
+		case store.Deleted:
+			entries = append(entries, keyword.Entry{No: o.No, Delete: true})
+		case store.Created, store.Updated:
+			entries = append(entries, c.entry(o.No, writes[i].ID, writes[i].Fields))
+		}
+	}
+	return entries
 }
 
 func statusOf(s store.Status) backend.Status {

@@ -10,13 +10,25 @@ import (
 	"searchd/search/backend"
 )
 
-// bitmaps returns the sets of a selection; nil sets for none.
-func bitmaps(s backend.Selection) (documents, slots *roaring.Bitmap) {
+// documentsOf returns the documents of a selection; nil for none.
+func documentsOf(s backend.Selection) *roaring.Bitmap {
 	if s == nil {
-		return nil, nil
+		return nil
+	}
+	return s.(*selection).documents
+}
+
+// slotsOf returns the slots of a selection as they are now; nil for none.
+func (c *collection) slotsOf(s backend.Selection) *roaring.Bitmap {
+	if s == nil {
+		return nil
 	}
 	own := s.(*selection)
-	return own.documents, own.slots
+	if own.slots == nil || own.table == &c.slots && own.version == c.slots.version() {
+		return own.slots
+	}
+	slots, _ := c.slots.of(own.documents)
+	return slots
 }
 
 // query is a keyword query as the index takes it.
@@ -38,7 +50,7 @@ func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int
 		return backend.WordMatches{}, err
 	}
 	defer release()
-	allow, _ := bitmaps(sel)
+	allow := documentsOf(sel)
 	out := backend.WordMatches{Partial: c.rebuild.words.Load()} // before the search: it may end meanwhile
 	var hits []keyword.Hit
 	if q.All {

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"searchd/index/hnsw"
 	"searchd/index/keyword"
 	"searchd/store"
 )
@@ -199,31 +198,4 @@ func (c *collection) restartWords() error {
 		c.words = x
 	}
 	return err
-}
-
-// stored is the collection's vectors as a graph of codes reads them.
-type stored struct {
-	store *store.Store
-	id    uint32
-}
-
-var _ hnsw.Source = stored{}
-
-// Read implements hnsw.Source.
-func (s stored) Read(ctx context.Context, slots []uint32, each func(i int, v []float32)) error {
-	return s.store.View(ctx, s.id, func(tx *store.Tx) error {
-		var v []float32
-		for i, slot := range slots {
-			got, err := tx.Vector(slot, v)
-			if errors.Is(err, store.ErrNotFound) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			v = got
-			each(i, v)
-		}
-		return nil
-	})
 }

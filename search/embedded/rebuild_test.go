@@ -88,6 +88,14 @@ func (l *library) apply(t *testing.T, b *Backend, writes []backend.Write) {
 	}
 }
 
+// applyAll is apply in one call.
+func (l *library) applyAll(t *testing.T, b *Backend, writes []backend.Write) {
+	t.Helper()
+	if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // churn updates, deletes and adds some documents.
 func (l *library) churn(t *testing.T, b *Backend) {
 	t.Helper()

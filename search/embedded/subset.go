@@ -26,6 +26,8 @@ const (
 type selection struct {
 	documents *roaring.Bitmap
 	slots     *roaring.Bitmap
+	table     *slotTable // that slots are of
+	version   uint64
 	partial   bool
 }
 
@@ -95,7 +97,8 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 		docs.Or(passed)
 		sel.partial = sel.partial || !whole
 	}
-	sel.slots = c.slots.of(docs)
+	sel.table = &c.slots
+	sel.slots, sel.version = c.slots.of(docs)
 	return sel, nil
 }
 
