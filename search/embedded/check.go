@@ -2,10 +2,10 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 
 	"searchd/search/backend"
 	"searchd/store"
@@ -28,17 +28,13 @@ func (b *Backend) Check(ctx context.Context, deep bool) ([]backend.Problem, erro
 			out = append(out, backend.Problem{Where: "store", What: p.String()})
 		}
 	}
-	b.mu.RLock()
-	names := make([]string, 0, len(b.mu.byName))
-	for name := range b.mu.byName {
-		names = append(names, name)
-	}
-	b.mu.RUnlock()
-	sort.Strings(names)
-	for _, name := range names {
-		c, release, err := b.collection(name)
-		if err != nil {
+	for _, name := range b.openNames() {
+		c, release, err := b.collection(ctx, name)
+		if errors.Is(err, backend.ErrCollectionNotFound) {
 			continue // dropped since
+		}
+		if err != nil {
+			return out, err
 		}
 		r := report{where: "collection " + name}
 		err = c.check(ctx, deep, &r)

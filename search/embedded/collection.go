@@ -59,16 +59,15 @@ type collection struct {
 	probed      probed
 }
 
-// openCollection opens the derived indexes of a collection and replays what they have missed.
-func (b *Backend) openCollection(ctx context.Context, sc store.Collection) (*collection, error) {
-	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, rebuildFrom: b.rebuildFrom}
+// openCollection opens the derived indexes of a collection and replays what they have missed; for rebuildFrom see Options.
+func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebuildFrom int) (*collection, error) {
+	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom}
 	if err := json.Unmarshal(sc.Settings, &c.config); err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
 	}
 	if c.config.Quantize == backend.QuantizeInt8 {
 		c.source = c.stored()
 	}
-	c.dir = filepath.Join(b.dir, indexFolder, fmt.Sprintf("%08x", sc.ID))
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -76,6 +75,9 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection) (*col
 		return nil, err
 	}
 	if err := c.openGraph(ctx); err != nil {
+		if c.graph != nil {
+			c.graph.Close()
+		}
 		return nil, fmt.Errorf("vector index: %w", err)
 	}
 	if err := c.openWords(ctx); err != nil {

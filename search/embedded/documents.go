@@ -16,7 +16,7 @@ import (
 // Apply commits the writes of one call in one transaction and then brings the derived indexes up to date.
 // A derived index that fails is logged and catches up at the next opening: the writes are committed all the same.
 func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write) ([]backend.Outcome, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (b *Backend) Fetch(ctx context.Context, name string, refs []backend.Ref) ([
 
 // read returns n documents, nil where get finds none.
 func (b *Backend) read(ctx context.Context, name string, n int, get func(tx *store.Tx, i int) (store.Document, error)) ([]*backend.Document, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func document(d store.Document) *backend.Document {
 
 // List returns documents in the order of their numbers. The cursor is the last number, opaque to callers.
 func (b *Backend) List(ctx context.Context, name, cursor string, limit int) (docs []*backend.Document, next string, err error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, "", err
 	}

@@ -13,7 +13,7 @@ import (
 func TestFoundWhileReplaced(t *testing.T) {
 	documents := 1500
 	if testing.Short() {
-		documents = 600
+		documents = 300
 	}
 	for _, tc := range []struct {
 		name, quantize string

@@ -45,7 +45,7 @@ func (c *collection) query(q backend.Words) keyword.Query {
 
 // Words returns the k documents with the largest BM25.
 func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int, sel backend.Selection) (backend.WordMatches, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return backend.WordMatches{}, err
 	}
@@ -74,7 +74,7 @@ func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int
 
 // WordScores returns the BM25 of given documents.
 func (b *Backend) WordScores(ctx context.Context, name string, q backend.Words, refs []backend.Ref) ([]float64, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (b *Backend) WordScores(ctx context.Context, name string, q backend.Words, 
 
 // WordTerms returns each term's share of a document's BM25.
 func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, ref backend.Ref) ([]backend.TermScore, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, r
 }
 
 // Analyze returns the terms of a text as the keyword index sees them.
-func (b *Backend) Analyze(_ context.Context, name, text string) ([]backend.Token, error) {
-	c, release, err := b.collection(name)
+func (b *Backend) Analyze(ctx context.Context, name, text string) ([]backend.Token, error) {
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}

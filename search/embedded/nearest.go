@@ -16,7 +16,7 @@ import (
 
 // Nearest returns the k passages nearest to q.
 func (b *Backend) Nearest(ctx context.Context, name string, q []float32, k int, sel backend.Selection) ([]backend.PassageMatch, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (b *Backend) Nearest(ctx context.Context, name string, q []float32, k int, 
 
 // Cosines returns the cosine of q with every passage of each document.
 func (b *Backend) Cosines(ctx context.Context, name string, q []float32, refs []backend.Ref) ([][]float64, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (c *collection) cosines(ctx context.Context, q []float32, refs []backend.Re
 
 // Vectors returns the vector of each passage.
 func (b *Backend) Vectors(ctx context.Context, name string, passages []backend.PassageRef) ([][]float32, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +109,8 @@ func (b *Backend) Vectors(ctx context.Context, name string, passages []backend.P
 }
 
 // Names returns a name for the content of each passage: neither slots nor the numbers of collections are used again.
-func (b *Backend) Names(_ context.Context, name string, passages []backend.PassageRef) ([]uint64, error) {
-	c, release, err := b.collection(name)
+func (b *Backend) Names(ctx context.Context, name string, passages []backend.PassageRef) ([]uint64, error) {
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (s *selection) Partial() bool { return s.partial }
 //  2. Of phrases the postings tell only which documents have all their words in one field. The texts of these are read from the
 //     store and analysed again, up to the bounds above, best BM25 first; what is beyond the bounds is left out.
 func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (backend.Selection, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
