@@ -95,10 +95,11 @@ func (s *notified) excluded(path string) bool {
 	return false
 }
 
-// next waits for changes and for a pause after them.
+// next waits for changes and for a pause after them; without any it returns nothing after lookAfter.
 func (s *notified) next(ctx context.Context) ([]watched, error) {
 	var dirty []watched
 	var pause, end <-chan time.Time
+	look := time.After(lookAfter)
 	for {
 		select {
 		case <-ctx.Done():
@@ -137,6 +138,8 @@ func (s *notified) next(ctx context.Context) ([]watched, error) {
 		case <-pause:
 			return outermost(dirty), nil
 		case <-end:
+			return outermost(dirty), nil
+		case <-look:
 			return outermost(dirty), nil
 		}
 	}

@@ -39,6 +39,7 @@ type pipeline struct {
 	dryRun        bool
 	watching      bool // the first pass is done: what is unchanged is not counted again
 	stdout        io.Writer
+	notice        func(text string)
 
 	mu       sync.Mutex // guards what follows
 	failures *failures

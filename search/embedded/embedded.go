@@ -12,6 +12,7 @@ package embedded
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -253,7 +254,8 @@ func (b *Backend) Collection(_ context.Context, name string) (backend.Collection
 	}
 	defer release()
 	documents, passages, seq := c.counts()
-	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq}, nil
+	id := b.store.ID()
+	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, Origin: hex.EncodeToString(id[:])}, nil
 }
 
 // translate gives the store's errors the seam's names.
