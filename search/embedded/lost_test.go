@@ -77,3 +77,44 @@ func files(t *testing.T, dir string) (list []string) {
 	}
 	return list
 }
+
+// TestRestoredNotices opens a folder that was restored: the indexes, which are not there, are made anew, and none is called unusable. A copy
+// that was set aside earlier stays.
+func TestRestoredNotices(t *testing.T) {
+	l := newLibrary(t, "", 20)
+	b, err := Open(l.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var backup bytes.Buffer
+	if _, err := b.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := Restore(t.Context(), &backup, dir); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(dir, indexFolder, "00000001", wordsFolder+setAsideMark+"20200101T000000")
+	if err := os.MkdirAll(kept, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	if b, err = Open(dir, Options{Notice: func(text string) { told = append(told, text) }}); err != nil {
+		t.Fatal(err)
+	}
+	if problems, err := b.Check(t.Context(), true); err != nil || len(problems) > 0 {
+		t.Errorf("Check = %v, %v", problems, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 2 || !strings.Contains(told[0], "vector index is made anew from the store") || !strings.Contains(told[1], "keyword index is made anew from the store") {
+		t.Errorf("told %q, want that the two indexes are made anew", told)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("the copy: %v", err)
+	}
+}
