@@ -69,6 +69,33 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
+// Standard input that says no more does not hold up the end, and what it said is put in; of a line that is cut off nothing.
+func TestInterruptedPipe(t *testing.T) {
+	for _, format := range []extract.Format{extract.Auto, extract.JSONL} {
+		stdin, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stdin.Close()
+		defer w.Close()
+		fmt.Fprint(w, "{\"id\":\"1\",\"text\":\"x\"}\n{\"id\":\"2\",\"text\":\"x\"}\n{\"id\":\"3\",\"te")
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		m := &memory{}
+		p := pipelineOf(t, flags{state: t.TempDir()}, m)
+		done := make(chan error, 1)
+		go func() { done <- p.once(ctx, []string{"-"}, extract.Options{Format: format, Stdin: stdin}) }()
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) || !slices.Equal(m.ids, []string{"1", "2"}) {
+				t.Errorf("%v: once = %v with %q put in, want %v with 1 and 2", format, err, m.ids, context.Canceled)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%v: once goes on", format)
+		}
+	}
+}
+
 // Any number of workers puts in the same documents in the same order as one.
 func TestWorkers(t *testing.T) {
 	dir := t.TempDir()
