@@ -141,12 +141,12 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	}
 	err = p.once(ctx, paths, o)
 	if f.watch && err == nil {
-		p.counts.print(stderr, p.failures)
+		p.counts.print(stderr, p.failures, true)
 		err = p.watch(ctx, f, paths, o)
 	}
 	err = errors.Join(err, p.journal.close(), p.failures.close())
 	p.progress.finish()
-	p.counts.print(stderr, p.failures)
+	p.counts.print(stderr, p.failures, err == nil)
 	switch {
 	case errors.Is(err, errStop):
 		fmt.Fprintln(stderr, "ingest:", errStop)

@@ -87,6 +87,7 @@ type item struct {
 // run reads what has changed under paths and puts it in. What was read before a failure that stops the run still goes in. So does, when ctx
 // ends, what standard input has given, as nobody can read it again; that may take lastTime.
 func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) error {
+	p.counts.open = 0
 	piped := slices.Contains(paths, "-")
 	kept := ctx
 	if piped {
@@ -335,6 +336,9 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 		}
 		it.task.ids = append(it.task.ids, it.doc.id)
 		p.mu.Lock()
+		if len(it.task.ids) == 1 {
+			p.counts.open++
+		}
 		if !p.watching || r.status != "unchanged" {
 			p.counts.byStatus[r.status]++
 		}
@@ -351,6 +355,9 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	}
 	res := end.result
 	p.mu.Lock()
+	if len(t.ids) > 0 {
+		p.counts.open--
+	}
 	f := p.counts.format(res.Format.String())
 	f.read += res.Files
 	f.bytes += res.Bytes
