@@ -304,6 +304,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("api: serve %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
+	s.log.Info("stopping", "reason", context.Cause(ctx))
 	s.draining.Store(true)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.DrainTimeout)
 	defer cancel()
