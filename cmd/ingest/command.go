@@ -148,6 +148,8 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	p.progress.finish()
 	p.counts.print(stderr, p.failures, err == nil)
 	switch {
+	case errors.Is(err, context.Canceled) && slices.Contains(paths, "-"):
+		return errPiped
 	case errors.Is(err, errStop):
 		fmt.Fprintln(stderr, "ingest:", errStop)
 		return errSome
@@ -156,6 +158,9 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	}
 	return err
 }
+
+// errPiped ends an interrupted run of standard input, where the next one does not go on by itself.
+var errPiped = errors.New("interrupted; what standard input gave until then is in")
 
 // extraction is raised when files give other documents than before.
 const extraction = 1
