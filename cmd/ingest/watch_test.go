@@ -133,3 +133,31 @@ func TestRestoredMeanwhile(t *testing.T) {
 		t.Errorf("once = %v, want %v", err, errAnother)
 	}
 }
+
+// Where nothing changes one looks at the collection all the same; no change is lost to that.
+func TestNotifiedLooks(t *testing.T) {
+	dir := t.TempDir()
+	roots, err := watchedPaths([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := newNotified(roots, extract.Options{})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer src.close()
+	n := src.(*notified)
+	n.look = 20 * time.Millisecond
+	if dirty, err := n.next(t.Context()); err != nil || len(dirty) > 0 {
+		t.Errorf("without a change: %v, %v", dirty, err)
+	}
+	n.look = quiet / 2 // in the pause after the change
+	write(t, dir+"/a.md", "words")
+	var dirty []watched
+	for end := time.Now().Add(10 * time.Second); len(dirty) == 0 && err == nil && time.Now().Before(end); {
+		dirty, err = n.next(t.Context())
+	}
+	if err != nil || len(dirty) != 1 {
+		t.Errorf("with a change: %v, %v", dirty, err)
+	}
+}
