@@ -127,7 +127,7 @@ func (s *folderSink) remove(ctx context.Context, ids []string) (int, error) {
 
 func (s *folderSink) state(ctx context.Context) (collectionState, error) {
 	c, err := s.engine.Collection(ctx, s.collection)
-	return collectionState{c.Created, c.Sequence, c.Documents}, err
+	return collectionState{c.Created, c.Incarnation, c.Sequence, c.Documents}, err
 }
 
 func (s *folderSink) close() error { return s.engine.Close() }
@@ -197,7 +197,7 @@ func (s *serverSink) state(ctx context.Context) (collectionState, error) {
 	if err != nil {
 		return collectionState{}, err
 	}
-	return collectionState{c.Created, c.Sequence, c.Documents}, nil
+	return collectionState{c.Created, c.Incarnation, c.Sequence, c.Documents}, nil
 }
 
 // noticing tells of requests that will be sent again, so that nobody wonders why nothing moves.
