@@ -76,8 +76,29 @@ func (k *Key) MayUse(collection string) bool {
 	return slices.ContainsFunc(k.Collections, func(p string) bool { return matches(p, collection) })
 }
 
-// Covers returns nil when k may do all that a key of this spec may, and otherwise [ErrExceeds] with what is too much. Only then may k make,
-// see or revoke such a key: keys:admin must not be a way to more than a key was given.
+// Burst is how many requests at once go with a rate per second: those of a burst that is given, else what one second brings, at least 1.
+func Burst(perSecond float64, burst int) int {
+	if burst > 0 {
+		return burst
+	}
+	return max(1, int(math.Ceil(perSecond)))
+}
+
+// Limit gives s the rate and the burst of k where it names none, so that a key with a rate makes keys with one.
+func (k *Key) Limit(s *Spec) {
+	if k.Rate == 0 {
+		return
+	}
+	if s.Rate == 0 {
+		s.Rate = k.Rate
+	}
+	if s.Burst == 0 && (s.Rate == k.Rate || Burst(s.Rate, 0) > Burst(k.Rate, k.Burst)) {
+		s.Burst = k.Burst
+	}
+}
+
+// Covers returns nil when k may do all that a key of this spec may, as often, and otherwise [ErrExceeds] with what is too much. Only then may k
+// make, see or revoke such a key: keys:admin must not be a way to more than a key was given. A key without a rate of its own covers every rate.
 func (k *Key) Covers(s Spec) error {
 	if more := s.Scopes &^ k.Scopes; more != 0 {
 		return fmt.Errorf("%w: scopes %s", ErrExceeds, more)
@@ -89,6 +110,12 @@ func (k *Key) Covers(s Spec) error {
 	}
 	if k.Expires != nil && (s.Expires == nil || s.Expires.After(*k.Expires)) {
 		return fmt.Errorf("%w: expires later than %s", ErrExceeds, k.Expires.Format(time.RFC3339))
+	}
+	if k.Rate > 0 && (s.Rate == 0 || s.Rate > k.Rate) {
+		return fmt.Errorf("%w: rate_limit above %v", ErrExceeds, k.Rate)
+	}
+	if most := Burst(k.Rate, k.Burst); k.Rate > 0 && Burst(s.Rate, s.Burst) > most {
+		return fmt.Errorf("%w: rate_burst above %d", ErrExceeds, most)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -285,6 +286,35 @@ func TestCovers(t *testing.T) {
 	} {
 		if err := k.Covers(tt.s); (err == nil) != tt.want || err != nil && !errors.Is(err, ErrExceeds) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestLimit: what a key with a rate makes has no more of it, and what names nothing has the same.
+func TestLimit(t *testing.T) {
+	for name, tt := range map[string]struct {
+		k, asked, want Spec
+		covered        bool
+	}{
+		"nothing named":            {Spec{Rate: 5, Burst: 20}, Spec{}, Spec{Rate: 5, Burst: 20}, true},
+		"burst alone":              {Spec{Rate: 5, Burst: 20}, Spec{Burst: 10}, Spec{Rate: 5, Burst: 10}, true},
+		"less":                     {Spec{Rate: 5, Burst: 20}, Spec{Rate: 2}, Spec{Rate: 2}, true},
+		"the same":                 {Spec{Rate: 5}, Spec{Rate: 5, Burst: 5}, Spec{Rate: 5, Burst: 5}, true},
+		"more":                     {Spec{Rate: 0.001}, Spec{Rate: 1e6}, Spec{Rate: 1e6}, false},
+		"larger burst":             {Spec{Rate: 5}, Spec{Rate: 1, Burst: 6}, Spec{Rate: 1, Burst: 6}, false},
+		"a second of less is more": {Spec{Rate: 5, Burst: 1}, Spec{Rate: 4}, Spec{Rate: 4, Burst: 1}, true},
+		"no rate of its own":       {Spec{Burst: 1}, Spec{Rate: 1e6, Burst: 9}, Spec{Rate: 1e6, Burst: 9}, true},
+		"no rates":                 {Spec{}, Spec{}, Spec{}, true},
+	} {
+		k, got := Key{Spec: tt.k}, tt.asked
+		if k.Limit(&got); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: Limit = %+v, want %+v", name, got, tt.want)
+		}
+		if err := k.Covers(got); (err == nil) != tt.covered || err != nil && !errors.Is(err, ErrExceeds) {
+			t.Errorf("%s: Covers = %v", name, err)
+		}
+		if k.Rate > 0 && k.Covers(Spec{}) == nil {
+			t.Errorf("%s: covers a key without a rate", name)
 		}
 	}
 }

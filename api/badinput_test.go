@@ -43,11 +43,10 @@ func TestBadSearchBodies(t *testing.T) {
 		{"empty", ` `, 400, "malformed_request", ""},
 		{"not JSON", `q=x`, 400, "malformed_request", ""},
 		{"array", `[]`, 400, "malformed_request", ""},
-		{"null q", `{"q":null}`, 400, "invalid_request", "/q"},
-		{"no q", `{}`, 400, "invalid_request", "/q"},
+		{"null q", `{"q":null}`, 200, "", ""},
+		{"no q", `{}`, 200, "", ""},
 		{"wrong type", `{"q":5}`, 400, "invalid_request", "/q"},
 		{"q is an object", `{"q":{"match":{}}}`, 400, "invalid_request", "/q"},
-		{"limit 0", `{"q":"x","limit":0}`, 400, "invalid_request", "/limit"},
 		{"limit -1", `{"q":"x","limit":-1}`, 400, "invalid_request", "/limit"},
 		{"limit 1e9", `{"q":"x","limit":1e9}`, 400, "invalid_request", "/limit"},
 		{"limit 1000000000", `{"q":"x","limit":1000000000}`, 400, "invalid_request", "/limit"},
@@ -83,7 +82,7 @@ func TestBadSearchBodies(t *testing.T) {
 func TestBadSearchParameters(t *testing.T) {
 	f := newFixture(t, Options{})
 	for _, tt := range []struct{ query, pointer string }{
-		{"", "/q"}, {"q=", "/q"}, {"q=x&limit=0", "/limit"}, {"q=x&limit=1e9", "/limit"}, {"q=x&limit=1.5", "/limit"}, {"q=x&limit=", "/limit"},
+		{"explain=1", "/explain"}, {"q=&explain=1", "/explain"}, {"q=x&limit=-1", "/limit"}, {"q=x&limit=1e9", "/limit"}, {"q=x&limit=1.5", "/limit"}, {"q=x&limit=", "/limit"},
 		{"q=x&limit=99999999999999999999", "/limit"}, {"q=x&alpha=NaN", "/alpha"}, {"q=x&alpha=Inf", "/alpha"}, {"q=x&alpha=high", "/alpha"},
 		{"q=x&explain=maybe", "/explain"}, {"q=x&q=y", "/q"}, {"q=x&unknown=1", "/unknown"}, {"q=%ff", "/q"},
 	} {

@@ -110,7 +110,7 @@ func (s *Server) patchCollection(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(patch); err != nil {
 		return err
 	}
-	if err := checkMembers(patch); err != nil {
+	if err := checkMembers(patch, nil); err != nil {
 		return err
 	}
 	info, err := s.o.Engine.Collection(r.Context(), name)
@@ -150,16 +150,16 @@ func (s *Server) ensure(w http.ResponseWriter, r *http.Request, name string, set
 
 // inSettings makes an error about a member of the settings name it as the body does: "language" is "settings.language".
 func inSettings(err error) error {
+	var fe *search.FieldError
+	if !errors.As(err, &fe) {
+		return err
+	}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		errs := many.Unwrap()
 		for i, e := range errs {
 			errs[i] = inSettings(e)
 		}
 		return errors.Join(errs...)
-	}
-	var fe *search.FieldError
-	if !errors.As(err, &fe) {
-		return err
 	}
 	switch top, _, _ := strings.Cut(fe.Field, "."); top {
 	case "language", "fields", "passages", "index":

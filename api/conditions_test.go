@@ -82,3 +82,53 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		t.Errorf("detail %q", d)
 	}
 }
+
+// POST of one document keeps to If-Match and If-None-Match as PUT does; where many are written, they are refused.
+func TestPostConditions(t *testing.T) {
+	f := newFixture(t, Options{})
+	const docs, path = "/v1/collections/docs/documents", "/v1/collections/docs/documents/a1"
+	tag := f.do("GET", path, "").want(200, nil).Header().Get("ETag")
+	f.do("POST", docs, `{"id":"a1","title":"x"}`, "If-None-Match", "*").problem(412, "revision_conflict", "")
+	f.do("POST", docs, `{"id":"a1","title":"x"}`, "If-Match", `"999"`).problem(412, "revision_conflict", "")
+	f.do("POST", docs, `{"id":"none","title":"x"}`, "If-Match", "*").problem(412, "revision_conflict", "")
+	f.do("POST", docs, `{"id":"a1","title":"x"}`, "If-Match", tag, "If-None-Match", "*").problem(400, "malformed_request", "")
+	f.do("POST", docs, `{"title":"x"}`, "If-Match", tag).problem(400, "malformed_request", "")
+	if now := f.do("GET", path, "").want(200, nil).Header().Get("ETag"); now != tag {
+		t.Fatalf("the document went from %s to %s", tag, now)
+	}
+	f.do("POST", docs, `{"id":"a1","title":"x"}`, "If-Match", tag).want(200, nil)
+	f.do("POST", docs, `{"id":"a1","title":"y"}`, "If-Match", tag).problem(412, "revision_conflict", "")
+	f.do("POST", docs, `{"id":"new","title":"x"}`, "If-None-Match", "*").want(201, nil)
+	f.do("POST", docs, `{"title":"named by its content"}`, "If-None-Match", "*").want(201, nil)
+	f.do("POST", docs, `{"title":"named by its content"}`, "If-None-Match", "*").problem(412, "revision_conflict", "")
+	for _, header := range []string{"If-Match", "If-None-Match"} {
+		f.do("POST", docs, `[{"id":"a1","title":"z"}]`, header, "*").problem(400, "malformed_request", "")
+		f.do("POST", docs+"/delete", `{"ids":["a1"]}`, header, "*").problem(400, "malformed_request", "")
+		f.do("POST", importPath, `{"id":"a1","title":"z"}`+"\n", "Content-Type", "application/x-ndjson", header, "*").problem(400, "malformed_request", "")
+	}
+	var doc search.StoredDocument
+	if f.do("GET", path, "").want(200, &doc); string(doc.Fields) != `{"title":"x"}` {
+		t.Errorf("stored %s after refused writes", doc.Fields)
+	}
+}
+
+// A merge patch changes the members that it names, also those whose names mean something in other bodies.
+func TestPatchIsNeverUnwrapped(t *testing.T) {
+	f := newFixture(t, Options{})
+	const path = "/v1/collections/docs/documents/p"
+	for _, tt := range []struct{ stored, patch, want string }{
+		{`{"t":"form","fields":{"color":"red"}}`, `{"fields":{"color":"blue"}}`, `{"t":"form","fields":{"color":"blue"}}`},
+		{`{"t":"form","document":{"a":1}}`, `{"document":{"b":2}}`, `{"t":"form","document":{"a":1,"b":2}}`},
+		{`{"t":"form"}`, `{"document":{"t":"x"},"revision":7}`, `{"t":"form","document":{"t":"x"},"revision":7}`},
+		{`{"t":"form","fields":{"color":"red"}}`, `{"id":"p","fields":null}`, `{"t":"form"}`},
+		{`{"t":"form"}`, `{"fields":{"color":null,"size":1}}`, `{"t":"form","fields":{"size":1}}`},
+	} {
+		f.do("PUT", path, `{"document":`+tt.stored+`}`)
+		f.do("PATCH", path, tt.patch).want(200, nil)
+		var doc search.StoredDocument
+		if f.do("GET", path, "").want(200, &doc); string(doc.Fields) != tt.want {
+			t.Errorf("%s patched with %s: %s, want %s", tt.stored, tt.patch, doc.Fields, tt.want)
+		}
+	}
+	f.do("PATCH", path, `{"_id":"q","t":"x"}`).problem(400, "invalid_request", "/id")
+}

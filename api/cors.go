@@ -27,8 +27,8 @@ func (s *Server) cors() echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		AllowOrigins:  s.o.CORSOrigins,
 		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
-		AllowHeaders:  []string{"Authorization", "X-Api-Key", "Api-Key", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "X-Request-ID"},
-		ExposeHeaders: []string{"ETag", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID", "X-Compute-Tokens", "X-Truncated-Inputs"},
+		AllowHeaders:  []string{"Authorization", "X-Api-Key", "Api-Key", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "Idempotency-Key", "X-Request-ID"},
+		ExposeHeaders: []string{"ETag", "Location", "Retry-After", "Idempotent-Replayed", "WWW-Authenticate", "X-Request-ID", "X-Compute-Tokens", "X-Truncated-Inputs"},
 		MaxAge:        600,
 	})
 }

@@ -89,7 +89,7 @@ type itemList struct {
 	Failed  int          `json:"failed"`
 }
 
-// postDocuments takes one document, answered like PUT, or an array of at most maxItems, answered item by item.
+// postDocuments takes one document, answered and bound to a revision like PUT, or an array of at most maxItems, answered item by item.
 func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 	c, err := collectionName(r)
 	if err != nil {
@@ -107,7 +107,16 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
+		if doc.ID == "" && r.Header.Get("If-Match") != "" {
+			return &requestError{kind: errMalformed, detail: "If-Match: given, allowed with a document that has an id"}
+		}
+		if doc.IfRevision, err = s.precondition(r, c, doc.ID); err != nil {
+			return err
+		}
 		return s.writeDocument(w, r, c, doc)
+	}
+	if err := unconditional(r); err != nil {
+		return err
 	}
 	list := itemList{Results: []itemAnswer{}}
 	docs, at, err := s.parseArray(data, &list)
@@ -216,7 +225,7 @@ func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	change, err := parseFields(patch, id)
+	change, err := parsePatch(patch, id)
 	if err != nil {
 		return err
 	}
@@ -230,7 +239,7 @@ func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		merged, err := mergePatch(doc.Fields, change.Fields)
+		merged, err := mergePatch(doc.Fields, change)
 		if err != nil {
 			return err
 		}
@@ -276,6 +285,9 @@ func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
 	c, err := collectionName(r)
 	if err != nil {
+		return err
+	}
+	if err := unconditional(r); err != nil {
 		return err
 	}
 	var b struct {
@@ -332,6 +344,16 @@ func listed(header, tag string) bool {
 		}
 	}
 	return false
+}
+
+// unconditional refuses the headers that name one revision where many documents are written.
+func unconditional(r *http.Request) error {
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		if r.Header.Get(name) != "" {
+			return &requestError{kind: errMalformed, detail: name + ": given, allowed with one document alone"}
+		}
+	}
+	return nil
 }
 
 // precondition turns If-Match and If-None-Match of a write into the revision that the document must have: nil for any,

@@ -39,7 +39,29 @@ func TestOverTheEngine(t *testing.T) {
 	if len(res.Hits) != 1 || res.Hits[0].ID != "a/1" || !strings.Contains(a.Body.String(), "<butter>") {
 		t.Errorf("by words: %s", a.Body)
 	}
-	f.do("POST", "/v1/collections/docs/search", `{"q":"x","limit":0}`).problem(400, "invalid_request", "/limit")
+	for _, q := range []string{`{"q":"pan","mode":"keyword","limit":0,"facets":["lang"],"sort":["lang"],"group":"lang","sentences":true}`, `{"filter":"lang = 'en'","limit":0,"facets":["lang"],"sort":["lang"],"group":"lang"}`} {
+		res = search.Response{}
+		f.do("POST", "/v1/collections/docs/search", q).want(200, &res)
+		if res.Hits == nil || len(res.Hits) != 0 || res.Total.Value != 1 || res.Facets["lang"].Documents != 1 {
+			t.Errorf("limit 0, %s: %+v", q, res)
+		}
+	}
+	res = search.Response{}
+	f.do("GET", "/v1/collections/docs/search?q=pan&passages=0&window=0&rerank_window=0", "").want(200, &res)
+	if len(res.Hits) == 0 || res.Hits[0].Passages == nil || len(res.Hits[0].Passages) != 0 {
+		t.Errorf("passages 0: %+v", res.Hits)
+	}
+	for names, want := range map[string]string{"": `{}`, "lang,none": `{"lang":"en"}`, "text": `{"text":"How to flip pancakes in a pan. Use <butter> & love."}`} {
+		a := f.do("GET", "/v1/collections/docs/search?q=flip&mode=keyword&return_fields="+names, "").want(200, nil)
+		if !strings.Contains(a.Body.String(), `"document":`+want+`,`) {
+			t.Errorf("return_fields=%s: %s", names, a.Body)
+		}
+	}
+	f.do("POST", "/v1/collections/docs/search/batch", `{"searches":[{"q":"flip","return_fields":[]}]}`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/similar", `{"ids":["b"],"return_fields":["lang"]}`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","return_fields":["lang",""]}`).problem(400, "invalid_request", "/return_fields/1")
+	f.do("POST", "/v1/collections/docs/search", `{"q":"pan","window":0,"rerank_window":0,"passages":0,"facets":[{"field":"lang","limit":0}]}`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/similar", `{"ids":["b"],"window":0,"limit":0,"passages":0,"facets":["lang"]}`).want(200, nil)
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","filter":"lang ="}`).problem(400, "invalid_request", "/filter")
 	f.do("POST", "/v1/collections/docs/search", `{"q":"\"flip pancakes\" -car","facets":["lang",{"field":"year","ranges":[{"to":2000}]}],"sort":["lang:desc"],"fields":{"text":2},"sentences":true,"diversity":0}`).want(200, &res)
 	if len(res.Hits) != 1 || res.Hits[0].Passages[0].Sentence == nil || res.Facets["lang"].Values[0].Value != "en" || res.Facets["year"].Missing != 1 || res.Query.Without[0] != "car" {
@@ -48,7 +70,40 @@ func TestOverTheEngine(t *testing.T) {
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","facets":["lang",{"field":"year","limit":-1}]}`).problem(400, "invalid_request", "/facets/1/limit")
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","sort":[{"field":"year","order":"down"}]}`).problem(400, "invalid_request", "/sort/0/order")
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","fields":{"title":-1}}`).problem(400, "invalid_request", "/fields")
-	f.do("POST", "/v1/collections/docs/search", `{"q":"-car"}`).problem(400, "invalid_request", "/q")
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","sort":["price:dsc"]}`).problem(400, "invalid_request", "/sort")
+	f.do("GET", "/v1/collections/docs/search?q=x&sort=price:dsc", "").problem(400, "invalid_request", "/sort")
+	f.do("GET", "/v1/collections/docs/search?q=oil&filter=lnag+%3D+'en'", "").want(200, &res)
+	if len(res.Warnings) != 1 || res.Warnings[0] != `filter: no document has a field "lnag"` {
+		t.Errorf("warnings: %q", res.Warnings)
+	}
+	f.do("POST", "/v1/collections/docs/search/batch", `{"searches":[{"q":"oil","group":"lnag"}]}`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/documents/delete", `{"filter":"lnag != 'en'"}`).problem(400, "invalid_request", "/filter")
+	f.do("PUT", "/v1/collections/docs/documents/n", `{"text":"number","tweet_id":1234567890123456789}`).want(201, nil)
+	f.do("PATCH", "/v1/collections/docs/documents/n", `{"lang":"xx"}`).want(200, nil)
+	if a := f.do("GET", "/v1/collections/docs/search?q=number&mode=keyword&facets=tweet_id&filter=tweet_id+%3D+1234567890123456789", "").want(200, nil); strings.Count(a.Body.String(), "1234567890123456789") != 2 {
+		t.Errorf("facets of a large integer: %s", a.Body)
+	}
+	f.do("PUT", "/v1/collections/docs/documents/n", `{"text":"number","in":{"price":1e400}}`).problem(400, "invalid_request", "/document/in/price")
+	f.do("DELETE", "/v1/collections/docs/documents/n", "").want(204, nil)
+	for _, q := range []string{`{"q":"-car"}`, `{"mode":"semantic","sort":["lang"],"limit":1,"facets":["lang"]}`, `{"q":" ","filter":"lang = 'en'","highlight":true}`} {
+		res = search.Response{}
+		f.do("POST", "/v1/collections/docs/search", q).want(200, &res)
+		if len(res.Hits) != 1 || res.Hits[0].ID != "a/1" || res.Hits[0].Score != 0 || res.Hits[0].Passages[0].Marked != "" || res.Total.Of != "all" {
+			t.Errorf("without words, %s: %+v", q, res)
+		}
+	}
+	f.do("GET", "/v1/collections/docs/search?sort=lang:desc", "").want(200, &res)
+	if len(res.Hits) != 2 || res.Hits[0].ID != "b" {
+		t.Errorf("without q: %+v", res)
+	}
+	f.do("POST", "/v1/collections/docs/search/batch", `{"searches":[{}]}`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/search", `{"min_similarity":0.5}`).problem(400, "invalid_request", "/min_similarity")
+	f.do("GET", "/v1/collections/docs/explain/b", "").problem(400, "invalid_request", "/q")
+	f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"lang":{"type":"filter"},"title":{"type":"text","weight":5},"colour":{"type":"stored"}}}}`).want(200, nil)
+	p := f.do("PATCH", "/v1/collections/docs", `{"settings":{"language":"de","fields":{"lang":{"type":"text"}}}}`).problem(400, "invalid_request", "/settings/language")
+	if len(p.Errors) != 2 || p.Errors[1].Pointer != "/settings/fields/lang/type" || !strings.Contains(p.Detail, "a/1") {
+		t.Errorf("settings that cannot change: %+v", p)
+	}
 	var x search.Explanation
 	f.do("GET", "/v1/collections/docs/explain/a/1?q=oil&mode=keyword", "").want(200, &x)
 	if x.Rank != 0 || x.Reason != search.ReasonWords || x.Hit.ID != "a/1" {

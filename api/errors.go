@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 
@@ -111,6 +112,7 @@ type requestError struct {
 	kind    error
 	detail  string
 	pointer string // JSON pointer of the wrong value, empty when the request as a whole is meant
+	said    string // of the value there, which detail names; default: detail
 }
 
 func (e *requestError) Error() string { return e.detail }
@@ -180,7 +182,7 @@ func problemItems(err error) []problemItem {
 	}
 	var re *requestError
 	if errors.As(err, &re) && re.pointer != "" {
-		return []problemItem{{Pointer: re.pointer, Detail: re.detail}}
+		return []problemItem{{Pointer: re.pointer, Detail: cmp.Or(re.said, re.detail)}}
 	}
 	return nil
 }
@@ -210,7 +212,9 @@ func (s *Server) writeError(err error, c echo.Context) {
 		}
 	}
 	p, f := describe(err, r)
-	if f.status >= 500 && f.retry == "" || w.Committed {
+	if clientLeft(err, r) {
+		s.log.Info("client left before the end of its answer", "method", r.Method, "route", c.Path(), "error", err, "request_id", p.RequestID)
+	} else if f.status >= 500 && f.retry == "" || w.Committed {
 		s.log.Error("request failed", "method", r.Method, "route", c.Path(), "code", f.code, "error", err, "request_id", p.RequestID)
 	}
 	if w.Committed {
@@ -235,11 +239,22 @@ func (s *Server) writeError(err error, c echo.Context) {
 	case f.is == errNoRoute || f.is == errMethod: // a client may look for a route that only the server it was made for has
 		p.Message, p.Error = p.message(), p.openAI()
 	}
+	writeProblem(w, r, p)
+}
+
+func writeProblem(w http.ResponseWriter, r *http.Request, p problem) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	if r.Method != http.MethodHead {
 		json.NewEncoder(w).Encode(p)
 	}
+}
+
+// clientLeft reports whether err is no more than that nobody reads the answer any more: its connection is closed, or it stands still for too
+// long.
+func clientLeft(err error, r *http.Request) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "write" || errors.Is(err, context.Canceled) && r.Context().Err() != nil
 }
 
 // writeJSON answers v with a status.
@@ -252,6 +267,10 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
+	if h, ok := w.(*heldAnswer); ok {
+		h.take(b.Bytes())
+		return nil
+	}
 	w.Write(b.Bytes()) // an error means that the client has gone
 	return nil
 }

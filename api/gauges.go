@@ -29,6 +29,10 @@ var (
 	descRefused    = desc("searchd_refused_total", "Requests of a kind refused because all slots were in use.", "kind")
 	descLimited    = desc("searchd_rate_limited_total", "Requests refused by a rate limit.")
 	descBodies     = desc("searchd_bodies_bytes", "Bytes of request bodies in memory.")
+	descConns      = desc("searchd_connections", "Open connections.", "state")
+	descMaxConns   = desc("searchd_connections_max", "Connections that may be open at once.")
+	descGaveWay    = desc("searchd_connections_gave_way_total", "Idle connections closed to make room.")
+	descAnswers    = desc("searchd_answers_bytes", "Bytes of answers in memory that wait to be read, beyond the first 64 KiB of each.")
 	descRunning    = desc("searchd_encoder_calls", "Calls of the encoder for requests that run now.")
 	descQueued     = desc("searchd_encoder_waiting_tokens", "Tokens, estimated, of requests that wait for the encoder.")
 	descQueue      = desc("te_queue_size", "Requests, or parts of large ones, that wait for the encoder.")
@@ -58,7 +62,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	s, out := g.s, sender{to}
 	out.gauge(descBuild, 1, s.o.Version, s.o.Revision)
 	out.gauge(descStarted, float64(s.started.Unix()))
-	for _, gt := range []*gate{s.embeds, s.imports, s.pdfs, s.searches, s.writes} {
+	for _, gt := range []*gate{s.embeds, s.tokens, s.imports, s.pdfs, s.searches, s.writes} {
 		out.gauge(descSlots, float64(cap(gt.slots)), gt.name)
 		out.gauge(descInUse, float64(len(gt.slots)), gt.name)
 		out.gauge(descWaiting, float64(gt.waiting.Load()), gt.name)
@@ -66,6 +70,14 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	}
 	out.counter(descLimited, float64(s.limited.Load()))
 	out.gauge(descBodies, float64(s.inFlight.Load()))
+	if c := s.conns.Load(); c != nil {
+		open, idle, evicted := c.counts()
+		out.gauge(descConns, float64(open-idle), "active")
+		out.gauge(descConns, float64(idle), "idle")
+		out.gauge(descMaxConns, float64(c.max))
+		out.counter(descGaveWay, float64(evicted))
+	}
+	out.gauge(descAnswers, float64(s.unsent.Load()))
 	ctx, cancel := context.WithTimeout(context.Background(), gaugesTimeout)
 	defer cancel()
 	stats, err := s.o.Engine.Stats(ctx)

@@ -121,6 +121,9 @@ func (s *Server) once(handle handler) handler {
 			return err
 		}
 		if kept != nil {
+			if err := s.readAway(w, r); err != nil {
+				return err
+			}
 			for k, v := range kept.header {
 				w.Header()[k] = v
 			}

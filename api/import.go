@@ -31,6 +31,9 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := unconditional(r); err != nil {
+		return err
+	}
 	file, err := s.importedFile(r)
 	if err != nil {
 		return err

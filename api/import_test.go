@@ -171,6 +171,7 @@ func TestImportOfAClientThatReadsLate(t *testing.T) {
 	}()
 	req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://"+addr+importPath, pr)
 	req.Header.Set("Content-Type", "application/x-ndjson")
+	req.Header.Set("Accept-Encoding", "identity") // compressed they would fit
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -25,34 +25,39 @@ type member struct {
 // The last form is recognised by having no members but id, document (or fields), revision and passages; the last two
 // are ignored. Without an id the engine takes the hash of the content. An id may be an integer.
 func parseDocument(data []byte) (search.Document, error) {
-	var doc search.Document
+	id, fields, err := identified(data)
+	if err != nil {
+		return search.Document{ID: id}, err
+	}
+	if inner, ok := enveloped(fields); ok {
+		return search.Document{ID: id, Fields: bytes.TrimSpace(inner)}, nil
+	}
+	return search.Document{ID: id, Fields: joinMembers(fields)}, nil
+}
+
+// identified splits an object into its id, empty where it has none, and its other members. With an error about the id it returns that.
+func identified(data []byte) (id string, fields []member, err error) {
 	if err := checkText(data); err != nil {
-		return doc, err
+		return "", nil, err
 	}
 	members, err := objectMembers(data)
 	if err != nil {
-		return doc, err
+		return "", nil, err
 	}
 	key := "id"
 	if slices.ContainsFunc(members, func(m member) bool { return m.name == "_id" && string(bytes.TrimSpace(m.value)) != "null" }) {
 		key = "_id"
 	}
-	fields := members[:0:0]
 	for _, m := range members {
 		if m.name != key {
 			fields = append(fields, m)
 			continue
 		}
-		if doc.ID, err = parseID(key, m.value); err != nil {
-			return doc, err
+		if id, err = parseID(key, m.value); err != nil {
+			return id, nil, err
 		}
 	}
-	if inner, ok := enveloped(fields); ok {
-		doc.Fields = bytes.TrimSpace(inner)
-		return doc, nil
-	}
-	doc.Fields = joinMembers(fields)
-	return doc, nil
+	return id, fields, nil
 }
 
 // parseFields reads a body that is a document's fields alone, for the document id. A member id must say the same.
@@ -61,11 +66,26 @@ func parseFields(data []byte, id string) (search.Document, error) {
 	if err != nil {
 		return doc, err
 	}
-	if doc.ID != "" && doc.ID != id {
-		return doc, &search.FieldError{Field: "id", Value: doc.ID, Allowed: fmt.Sprintf("the id of the path, %q, or none", id)}
+	doc.ID, err = id, sameID(doc.ID, id)
+	return doc, err
+}
+
+// parsePatch reads a merge patch for the document id. Its members are those of the fields and never taken for a form of a document, for
+// {"fields": {…}} changes the field of that name; only a member id must say the same as the path, and is left out.
+func parsePatch(data []byte, id string) (json.RawMessage, error) {
+	given, fields, err := identified(data)
+	if err != nil {
+		return nil, err
 	}
-	doc.ID = id
-	return doc, nil
+	return joinMembers(fields), sameID(given, id)
+}
+
+// sameID holds the id of a body, where it has one, to that of the path.
+func sameID(given, id string) error {
+	if given != "" && given != id {
+		return &search.FieldError{Field: "id", Value: given, Allowed: fmt.Sprintf("the id of the path, %q, or none", id)}
+	}
+	return nil
 }
 
 func parseID(field string, raw json.RawMessage) (string, error) {

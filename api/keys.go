@@ -66,6 +66,7 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
 		return &search.FieldError{Field: "scopes", Value: strings.Join(spec.Scopes.Names(), ", "), Allowed: "scopes with keys:admin for the first key, since from then on keys cannot be made without one"}
 	}
 	if who.key != nil {
+		who.key.Limit(&spec)
 		asked := spec
 		if len(asked.Collections) == 0 {
 			asked.Collections = []string{"*"}

@@ -224,6 +224,27 @@ func TestKeysOverHTTP(t *testing.T) {
 	g.do("GET", "/v1/collections", "").problem(401, "missing_api_key", "")
 }
 
+// TestKeysOfALimitedKey: keys:admin is no way around the rate of a key.
+func TestKeysOfALimitedKey(t *testing.T) {
+	g := newGuarded(t, Options{})
+	_, token, err := g.ring.Create(t.Context(), access.Spec{Name: "limited", Scopes: access.Search | access.KeysAdmin, Rate: 0.001, Burst: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := []string{"Authorization", "Bearer " + token}
+	for _, more := range []string{`"rate_limit":1000000`, `"rate_limit":0.002`, `"rate_burst":51`} {
+		p := g.do("POST", "/v1/keys", `{"name":"a","scopes":["search"],`+more+`}`, as...).problem(403, "exceeds_key", "")
+		if !strings.Contains(p.Detail, "rate_") {
+			t.Errorf("%s: detail %q", more, p.Detail)
+		}
+	}
+	var made keyAnswer
+	if g.do("POST", "/v1/keys", `{"name":"a","scopes":["search"]}`, as...).want(201, &made); made.Rate != 0.001 || made.Burst != 50 {
+		t.Errorf("made without a rate: %v per second, %d at once, want those of the key that made it", made.Rate, made.Burst)
+	}
+	g.do("DELETE", "/v1/keys/"+made.ID, "", as...).want(204, nil)
+}
+
 func TestCollectionsThatAKeyMaySee(t *testing.T) {
 	g := newGuarded(t, Options{})
 	for _, name := range []string{"team-a", "team-b"} {

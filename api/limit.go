@@ -33,14 +33,6 @@ func newLimits(perSecond float64, burst int) *limits {
 	return l
 }
 
-// burstOf is the documented default of a burst: what one second brings, at least 1.
-func burstOf(perSecond float64, burst int) int {
-	if burst > 0 {
-		return burst
-	}
-	return max(1, int(math.Ceil(perSecond)))
-}
-
 // take counts a request of key, or, where key is nil, of the address. It returns how long to wait where there were too many, 0 where not.
 func (l *limits) take(key *access.Key, address string, now time.Time) time.Duration {
 	switch {
@@ -48,13 +40,13 @@ func (l *limits) take(key *access.Key, address string, now time.Time) time.Durat
 		if l.rate == 0 {
 			return 0
 		}
-		return l.addresses.take(network(address), l.rate, burstOf(l.rate, l.burst), now)
+		return l.addresses.take(network(address), l.rate, access.Burst(l.rate, l.burst), now)
 	case key.ID == access.AdminID:
 		return 0
 	case key.Rate > 0:
-		return l.keys.take(key.ID, key.Rate, burstOf(key.Rate, key.Burst), now)
+		return l.keys.take(key.ID, key.Rate, access.Burst(key.Rate, key.Burst), now)
 	case l.rate > 0:
-		return l.keys.take(key.ID, l.rate, burstOf(l.rate, l.burst), now)
+		return l.keys.take(key.ID, l.rate, access.Burst(l.rate, l.burst), now)
 	}
 	return 0
 }

@@ -61,6 +61,6 @@ func serveFile(w http.ResponseWriter, r *http.Request, name string, data []byte)
 	h.Set("Content-Security-Policy", pageCSP)
 	h.Set("Cache-Control", "no-cache")
 	sum := sha256.Sum256(data)
-	h.Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
+	h.Set("ETag", `W/"`+hex.EncodeToString(sum[:8])+`"`) // weak: it may be sent compressed
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
 }

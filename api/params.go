@@ -2,9 +2,11 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -102,6 +104,15 @@ func (p *params) list(name string) []string {
 	return strings.Split(v, ",")
 }
 
+// names is list for what may be no name at all: an empty parameter is a list without one, an absent one nil.
+func (p *params) names(name string) []string {
+	names := p.list(name)
+	if len(names) == 1 && names[0] == "" {
+		return []string{}
+	}
+	return names
+}
+
 func (p *params) integer(name string) (int, bool) {
 	v, ok := p.text(name)
 	if !ok {
@@ -141,8 +152,13 @@ func (p *params) boolean(name string) (bool, bool) {
 }
 
 func (p *params) fail(name, value, allowed string) {
+	p.keep(&search.FieldError{Field: name, Value: value, Allowed: allowed})
+}
+
+// keep remembers err, if it is the first that is not nil.
+func (p *params) keep(err error) {
 	if p.first == nil {
-		p.first = &search.FieldError{Field: name, Value: value, Allowed: allowed}
+		p.first = err
 	}
 }
 
@@ -150,9 +166,10 @@ func (p *params) err() error {
 	if p.first != nil {
 		return p.first
 	}
-	for name := range p.values {
+	known := slices.Sorted(maps.Keys(p.known))
+	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		if !p.known[name] {
-			return &requestError{kind: search.ErrInvalid, pointer: pointerOf(name), detail: fmt.Sprintf("parameter %q: not known here", short(name))}
+			return &requestError{kind: search.ErrInvalid, pointer: pointerOf(name), detail: fmt.Sprintf("parameter %q: not known here, %s", short(name), instead(name, known))}
 		}
 	}
 	return nil

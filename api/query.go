@@ -48,7 +48,9 @@ func queryOf(p *params) (search.Query, error) {
 		q.Facets = append(q.Facets, search.Facet{Field: name})
 	}
 	for _, key := range p.list("sort") {
-		q.Sort = append(q.Sort, search.ParseSortKey(key))
+		k, err := search.ParseSortKey(key)
+		p.keep(err)
+		q.Sort = append(q.Sort, k)
 	}
 	if alpha, ok := p.number("alpha"); ok {
 		q.Alpha = &alpha
@@ -60,7 +62,10 @@ func queryOf(p *params) (search.Query, error) {
 		q.Limit = &limit
 	}
 	q.Offset, _ = p.integer("offset")
-	q.Passages, _ = p.integer("passages")
+	if passages, ok := p.integer("passages"); ok {
+		q.Passages = &passages
+	}
+	q.ReturnFields = p.names("return_fields")
 	q.Window, _ = p.integer("window")
 	if highlight, ok := p.boolean("highlight"); ok {
 		q.Highlight = &highlight

@@ -18,7 +18,7 @@ func TestBatchAnswersEach(t *testing.T) {
 		} `json:"results"`
 		RequestID string `json:"request_id"`
 	}
-	body := `{"searches":[{"q":"pancakes"},{"q":""},{"q":"x","nonsense":1},{"q":"x","limit":"3"},{"q":"dough","limit":1}]}`
+	body := `{"searches":[{"q":"pancakes"},{"q":"","explain":true},{"q":"x","nonsense":1},{"q":"x","limit":"3"},{"q":"dough","limit":1}]}`
 	f.do("POST", "/v1/collections/docs/search/batch", body).want(200, &got)
 	if len(got.Results) != 5 || got.RequestID == "" {
 		t.Fatalf("answer %+v", got)
@@ -55,7 +55,7 @@ func TestSimilarAndExplainRoutes(t *testing.T) {
 
 // TestQueryFormsAgree asks the engine the same by query string and by body.
 func TestQueryFormsAgree(t *testing.T) {
-	params := `q="flip pancakes" -waffle&syntax=operators&fields=title^3,text&facets=lang,year&sort=year:desc,_score&diversity=0&sentences=true&operator=and`
+	params := `q="flip pancakes" -waffle&syntax=operators&fields=title^3,text&facets=lang,year&sort=year:desc,_score&diversity=0&sentences=true&operator=and&return_fields=title,meta.lang&passages=0&limit=0`
 	values := url.Values{}
 	for _, p := range strings.Split(params, "&") {
 		name, v, _ := strings.Cut(p, "=")
@@ -67,7 +67,7 @@ func TestQueryFormsAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want search.Query
-	body := `{"q":"\"flip pancakes\" -waffle","syntax":"operators","fields":["title^3","text"],"facets":["lang",{"field":"year"}],"sort":["year:desc",{"field":"_score"}],"sentences":true,"operator":"and"}`
+	body := `{"q":"\"flip pancakes\" -waffle","syntax":"operators","fields":["title^3","text"],"facets":["lang",{"field":"year"}],"sort":["year:desc",{"field":"_score"}],"sentences":true,"operator":"and","return_fields":["title","meta.lang"],"passages":0,"limit":0}`
 	if err := decodeStrict([]byte(body), &want); err != nil {
 		t.Fatal(err)
 	}

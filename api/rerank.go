@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -12,16 +13,19 @@ import (
 	"searchd/search"
 )
 
-// maxRerankTexts bounds the texts of one re-ranking request, as Cohere's route does.
-const maxRerankTexts = 10000
+// Bounds of one re-ranking request: its texts, as of Cohere's route, and the members of a document that are joined.
+const (
+	maxRerankTexts = 10000
+	maxRankFields  = 16
+)
 
 // rerankRequest is that of /v1/rerank and /v2/rerank: the union of what the clients of Cohere, Jina and their followers send.
 type rerankRequest struct {
-	Model     string       `json:"model"` // not used; there is one
-	Query     string       `json:"query"`
-	Documents []rerankText `json:"documents"`
-	Texts     []rerankText `json:"texts"` // another name for documents
-	TopN      *int         `json:"top_n"`
+	Model     string      `json:"model"` // not used; there is one
+	Query     string      `json:"query"`
+	Documents rerankTexts `json:"documents"`
+	Texts     rerankTexts `json:"texts"` // another name for documents
+	TopN      *int        `json:"top_n"`
 
 	ReturnDocuments bool `json:"return_documents"`
 	ReturnText      bool `json:"return_text"` // another name for return_documents
@@ -35,15 +39,37 @@ type rerankRequest struct {
 	EmbeddingsOf bool     `json:"return_embeddings"`  // not used
 }
 
+// rerankTexts are the texts of a request. Of too many, one too many is decoded.
+type rerankTexts []rerankText
+
+func (l *rerankTexts) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '[' {
+		return json.Unmarshal(data, (*[]rerankText)(l)) // null, or wrong
+	}
+	*l = rerankTexts{}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	for dec.More() && len(*l) <= maxRerankTexts {
+		var t rerankText
+		if err := dec.Decode(&t); err != nil {
+			return err
+		}
+		*l = append(*l, t)
+	}
+	return nil
+}
+
 // rerankText is a string, or an object with a text.
 type rerankText struct {
-	raw  json.RawMessage
-	text *string
-	all  map[string]json.RawMessage
+	begins string // how its JSON begins, for errors
+	text   *string
+	all    map[string]json.RawMessage
 }
 
 func (t *rerankText) UnmarshalJSON(data []byte) error {
-	t.raw = data
+	t.begins = string(data[:min(len(data), 80)])
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, &t.text)
 	}
@@ -55,14 +81,14 @@ func (t *rerankText) read(field string, members []string) (string, error) {
 	if t.text != nil {
 		return *t.text, nil
 	}
-	if members == nil {
+	if len(members) == 0 {
 		members = []string{"text"}
 	}
 	var parts []string
 	for _, name := range members {
 		var s string
 		if json.Unmarshal(t.all[name], &s) != nil {
-			return "", &search.FieldError{Field: field, Value: literal(short(string(t.raw))), Allowed: "a string, or an object with the string member " + name}
+			return "", &search.FieldError{Field: field, Value: literal(t.begins), Allowed: "a string, or an object with the string member " + name}
 		}
 		parts = append(parts, s)
 	}
@@ -99,6 +125,9 @@ type rerankMeta struct {
 
 // rerank answers /v1/rerank and /v2/rerank.
 func (s *Server) rerank(w http.ResponseWriter, r *http.Request) error {
+	if s.o.Engine.Encoder().Reranker == nil {
+		return search.ErrNoReranker
+	}
 	var q rerankRequest
 	if err := decodeBody(r, false, &q); err != nil {
 		return err
@@ -111,6 +140,9 @@ func (s *Server) rerank(w http.ResponseWriter, r *http.Request) error {
 	}
 	if q.TopN != nil && *q.TopN < 1 {
 		return &search.FieldError{Field: "top_n", Value: *q.TopN, Allowed: "1 or more"}
+	}
+	if err := checkRankFields(q.RankFields); err != nil {
+		return err
 	}
 	texts := make([]string, len(documents))
 	for i := range documents {
@@ -142,6 +174,19 @@ func (s *Server) rerank(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, a)
 }
 
+// checkRankFields refuses to join more than a document holds.
+func checkRankFields(names []string) error {
+	if len(names) > maxRankFields {
+		return &search.FieldError{Field: "rank_fields", Value: literal(fmt.Sprintf("%d items", len(names))), Allowed: fmt.Sprintf("at most %d names", maxRankFields)}
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return &search.FieldError{Field: fmt.Sprintf("rank_fields[%d]", i), Value: name, Allowed: "each name once"}
+		}
+	}
+	return nil
+}
+
 // rank scores texts for a query and returns their order, best first; equal ones stay in theirs. whole refuses what would be cut.
 func (s *Server) rank(w http.ResponseWriter, r *http.Request, query, field string, texts []string, whole bool) (*search.Ranking, []int, error) {
 	if strings.TrimSpace(query) == "" {
@@ -149,6 +194,14 @@ func (s *Server) rank(w http.ResponseWriter, r *http.Request, query, field strin
 	}
 	if len(texts) == 0 || len(texts) > maxRerankTexts {
 		return nil, nil, &search.FieldError{Field: field, Value: literal(fmt.Sprintf("%d items", len(texts))), Allowed: fmt.Sprintf("1 to %d texts", maxRerankTexts)}
+	}
+	if len(query) > search.MaxQueryBytes {
+		return nil, nil, &search.FieldError{Field: "query", Value: literal(fmt.Sprintf("%d bytes", len(query))), Allowed: fmt.Sprintf("at most %d bytes", search.MaxQueryBytes)}
+	}
+	for i, t := range texts {
+		if len(t) > s.o.MaxItem {
+			return nil, nil, &search.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Value: literal(fmt.Sprintf("%d bytes", len(t))), Allowed: fmt.Sprintf("at most %d bytes", s.o.MaxItem)}
+		}
 	}
 	began := time.Now()
 	ranking, err := s.o.Engine.Rerank(r.Context(), query, texts)
@@ -195,6 +248,9 @@ type teiRank struct {
 
 // teiRerank answers /rerank.
 func (s *Server) teiRerank(w http.ResponseWriter, r *http.Request) error {
+	if s.o.Engine.Encoder().Reranker == nil {
+		return search.ErrNoReranker
+	}
 	var q teiRerankRequest
 	if err := decodeBody(r, false, &q); err != nil {
 		return err

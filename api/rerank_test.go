@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 )
 
 func TestRerankShapes(t *testing.T) {
-	f := newFixture(t, Options{})
+	f := newFixture(t, Options{MaxItem: 1000})
 	const q = `"query":"how to flip pancakes"`
 	for name, body := range map[string]string{
 		"cohere": `{"model":"rerank-v3.5",` + q + `,"documents":["ships","how to flip","flip pancakes how to"],"return_documents":true,"max_tokens_per_doc":4096}`,
@@ -41,27 +42,40 @@ func TestRerankShapes(t *testing.T) {
 		t.Errorf("top_n 1 with raw scores: %+v", r.Results)
 	}
 	f.do("POST", "/v1/rerank", `{`+q+`,"documents":["x"],"top_n":9}`).want(200, &r)
-	long := strings.Repeat("word ", 100)
+	long, half := strings.Repeat("word ", 100), strings.Repeat("x", 600)
 	a := f.do("POST", "/v1/rerank", `{`+q+`,"documents":["x","`+long+`"]}`).want(200, &r)
 	if r.Usage.Truncated != 1 || a.Header().Get("X-Truncated-Inputs") != "1" {
 		t.Errorf("truncation is not reported: %+v, %v", r.Usage, a.Header())
 	}
 	for body, pointer := range map[string]string{
-		`{"documents":["x"]}`:                                                         "/query",
-		`{"query":" ","documents":["x"]}`:                                             "/query",
-		`{` + q + `}`:                                                                 "/documents",
-		`{` + q + `,"documents":[]}`:                                                  "/documents",
-		`{` + q + `,"texts":[]}`:                                                      "/texts",
-		`{` + q + `,"documents":["x"],"texts":["x"]}`:                                 "/texts",
-		`{` + q + `,"documents":["x",{"title":"y"}]}`:                                 "/documents/1",
-		`{` + q + `,"documents":["x",{"text":5}]}`:                                    "/documents/1",
-		`{` + q + `,"documents":["x"],"top_n":0}`:                                     "/top_n",
-		`{` + q + `,"documents":["x"],"temperature":1}`:                               "/temperature",
-		`{` + q + `,"documents":["x","` + long + `"],"truncation":false}`:             "/documents/1",
-		`{` + q + `,"documents":[` + strings.Repeat(`"x",`, maxRerankTexts) + `"x"]}`: "/documents",
+		`{"documents":["x"]}`:                                             "/query",
+		`{"query":" ","documents":["x"]}`:                                 "/query",
+		`{` + q + `}`:                                                     "/documents",
+		`{` + q + `,"documents":[]}`:                                      "/documents",
+		`{` + q + `,"texts":[]}`:                                          "/texts",
+		`{` + q + `,"documents":["x"],"texts":["x"]}`:                     "/texts",
+		`{` + q + `,"documents":["x",{"title":"y"}]}`:                     "/documents/1",
+		`{` + q + `,"documents":["x",{"text":5}]}`:                        "/documents/1",
+		`{` + q + `,"documents":["x"],"top_n":0}`:                         "/top_n",
+		`{` + q + `,"documents":["x"],"temperature":1}`:                   "/temperature",
+		`{` + q + `,"documents":["x","` + long + `"],"truncation":false}`: "/documents/1",
+		`{` + q + `,"documents":"x"}`:                                     "/documents",
+		`{` + q + `,"documents":["x",5]}`:                                 "/documents",
+		`{` + q + `,"documents":["0123456789"],"rank_fields":["` + strings.Repeat(`a","`, 20) + `b"]}`:  "/rank_fields",
+		`{` + q + `,"documents":[{"a":"x","b":"y"}],"rank_fields":["a","b","a"]}`:                       "/rank_fields/2",
+		`{` + q + `,"documents":["x",{"a":"` + half + `","b":"` + half + `"}],"rank_fields":["a","b"]}`: "/documents/1",
+		`{"query":"` + strings.Repeat("x", search.MaxQueryBytes+1) + `","documents":["x"]}`:             "/query",
+		`{` + q + `,"documents":[` + strings.Repeat(`"x",`, maxRerankTexts) + `"x"]}`:                   "/documents",
 	} {
 		f.do("POST", "/v1/rerank", body).problem(400, "invalid_request", pointer)
 	}
+	var te teiError
+	for _, body := range []string{`{"query":"` + strings.Repeat("x", search.MaxQueryBytes+1) + `","texts":["x"]}`, `{"query":"x","texts":["` + half + half + `"]}`} {
+		if f.do("POST", "/rerank", body).want(422, &te); te.Code != "invalid_request" {
+			t.Errorf("/rerank of too much: %+v", te)
+		}
+	}
+	f.do("POST", "/v1/rerank", `{`+q+`,"documents":["x"],"rank_fields":[]}`).want(200, nil)
 	var ranks []teiRank
 	f.do("POST", "/rerank", `{`+q+`,"texts":["ships","flip pancakes"],"return_text":true,"truncate":true}`).want(200, &ranks)
 	if len(ranks) != 2 || ranks[0].Index != 1 || *ranks[0].Text != "flip pancakes" || ranks[0].Score <= ranks[1].Score {
@@ -71,6 +85,15 @@ func TestRerankShapes(t *testing.T) {
 	f.do("POST", "/rerank", `{`+q+`,"texts":["flip"],"raw_scores":true}`).want(200, &ranks)
 	if ranks[0].Score != 0 || ranks[0].Text != nil {
 		t.Errorf("/rerank raw: %+v", ranks)
+	}
+}
+
+func TestRerankTexts(t *testing.T) {
+	for body, want := range map[string]int{`null`: -1, `[]`: 0, `["x",{"text":"y"}]`: 2, `[` + strings.Repeat(`"",`, 2*maxRerankTexts) + `""]`: maxRerankTexts + 1} {
+		var q struct{ L rerankTexts }
+		if err := json.Unmarshal([]byte(`{"L":`+body+`}`), &q); err != nil || len(q.L) != max(0, want) || (q.L == nil) != (want < 0) {
+			t.Errorf("%.30s: %d texts, %v, want %d", body, len(q.L), err, want)
+		}
 	}
 }
 
@@ -92,12 +115,14 @@ func TestNoReranker(t *testing.T) {
 	defer e.Close()
 	s := newServer(t, Options{Engine: e, Logger: discard})
 	f := &fixture{t: t, server: s}
-	p := f.do("POST", "/v1/rerank", `{"query":"q","documents":["x"]}`).problem(422, "not_supported", "")
+	p := f.do("POST", "/v1/rerank", `{"query":"q","documents":[{}],"rank_fields":["none"]}`).problem(422, "not_supported", "") // before the documents are read
 	if !strings.Contains(p.Detail, "--reranker") {
 		t.Errorf("detail %q", p.Detail)
 	}
 	var te teiError
-	f.do("POST", "/rerank", `{"query":"q","texts":["x"]}`).want(422, &te)
+	if f.do("POST", "/rerank", `{"query":"q","texts":[]}`).want(422, &te); te.Code != "not_supported" {
+		t.Errorf("error %+v", te)
+	}
 	f.do("POST", "/embed_sparse", `{"inputs":"x"}`).want(422, &te)
 	if te.Type == "" || te.Code != "not_supported" || !strings.Contains(te.Error, "SPLADE") {
 		t.Errorf("error %+v", te)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"regexp"
+	"sync"
 	"time"
 
 	"searchd/access"
@@ -88,7 +89,7 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/models/{model}", toSearch, s.model, 0, nil, quick},
 
 		{"POST", "/embed", toSearch, s.teiEmbed, docs, s.embeds, encode},
-		{"POST", "/embed_all", toSearch, s.teiEmbedAll, docs, s.embeds, write},
+		{"POST", "/embed_all", toSearch, s.teiEmbedAll, docs, s.tokens, write},
 		{"POST", "/embed_sparse", toSearch, s.teiEmbedSparse, docs, s.embeds, encode},
 		{"POST", "/similarity", toSearch, s.teiSimilarity, docs, s.embeds, encode},
 		{"POST", "/rerank", toSearch, s.teiRerank, docs, s.embeds, encode},
@@ -127,7 +128,7 @@ func (s *Server) router() http.Handler {
 	e.HideBanner, e.HidePort = true, true
 	e.IPExtractor = echo.ExtractIPDirect() // X-Forwarded-For is anybody's to write
 	e.HTTPErrorHandler = s.writeError
-	e.Use(identify, s.observe, recovery, s.guard)
+	e.Use(identify, compress, s.observe, rest, recovery, s.guard)
 	if len(s.o.CORSOrigins) > 0 {
 		e.Use(s.cors())
 	}
@@ -142,7 +143,7 @@ func (s *Server) router() http.Handler {
 	return e
 }
 
-// bind runs a route's handler within its deadline and, where it has a gate, behind it.
+// bind runs a route's handler within its deadline and, where it has a gate, behind it; the answer is sent when the slot is given back.
 func (s *Server) bind(rt route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, w := c.Request(), c.Response()
@@ -166,19 +167,21 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 			defer cancel()
 			rc.SetWriteDeadline(time.Now().Add(rt.within + writeGrace)) // a recorder of tests has no deadlines
 		}
+		release := func() {}
 		if rt.body > 0 && r.Body != http.NoBody {
 			whole, done, err := s.readWhole(w, r, rt.body, 0)
 			if err != nil {
 				return err
 			}
-			defer done()
+			release = sync.OnceFunc(func() { r.Body = http.NoBody; done() })
+			defer release()
 			r.Body = whole
 		}
 		if rt.gate != nil {
 			if err := rt.gate.enter(ctx); err != nil {
 				return err
 			}
-			defer rt.gate.leave()
+			return s.inTurn(rt, w, r.WithContext(ctx), release)
 		}
 		return rt.handle(w, r.WithContext(ctx))
 	}

@@ -18,8 +18,6 @@ import (
 	"searchd/encoder"
 	"searchd/extract"
 	"searchd/search"
-
-	"golang.org/x/net/netutil"
 )
 
 // Searcher answers queries.
@@ -153,15 +151,16 @@ type Options struct {
 	SearchWait    time.Duration // how much of it a search may wait until it runs; default 4/5, the rest is for its answer
 	EmbedTimeout  time.Duration // of one embedding or re-ranking request, however large; default 10 min
 	WriteTimeout  time.Duration // of one write, and of one batch of an import; default 60 s
+	DrainGrace    time.Duration // how long requests are answered after that, with 503 on /readyz; default 0
 	DrainTimeout  time.Duration // how long requests may finish after the context of Serve ended; default 20 s
 	IdleBody      time.Duration // how long a body may stand still; default 30 s
 
 	MaxBody       int64 // bytes of a query or of settings, default 1 MiB
 	MaxDocuments  int64 // bytes of a request with one or a few documents or texts, default 32 MiB
 	MaxImport     int64 // bytes of an import after decompression, default 4 GiB; memory does not grow with it
-	MaxInFlight   int64 // bytes of all bodies in memory at once, default 256 MiB
+	MaxInFlight   int64 // bytes of all bodies in memory at once, and of all answers that are kept until they are read, default 256 MiB
 	MaxItem       int   // bytes of one document, default 8 MiB
-	MaxConns      int   // open connections, default 512
+	MaxConns      int   // open connections, default 512; beyond them idle ones give way
 	MaxEmbedTexts int   // texts of one embedding request, default 16384
 }
 
@@ -215,7 +214,7 @@ func (o Options) validate() error {
 	}{
 		{"SearchSlots", int64(o.SearchSlots)}, {"WriteSlots", int64(o.WriteSlots)}, {"EmbedSlots", int64(o.EmbedSlots)},
 		{"SearchTimeout", int64(o.SearchTimeout)}, {"SearchWait", int64(o.SearchWait)}, {"WriteTimeout", int64(o.WriteTimeout)}, {"EmbedTimeout", int64(o.EmbedTimeout)},
-		{"DrainTimeout", int64(o.DrainTimeout)}, {"IdleBody", int64(o.IdleBody)},
+		{"DrainGrace", int64(o.DrainGrace)}, {"DrainTimeout", int64(o.DrainTimeout)}, {"IdleBody", int64(o.IdleBody)},
 		{"MaxBody", o.MaxBody}, {"MaxDocuments", o.MaxDocuments}, {"MaxImport", o.MaxImport},
 		{"MaxInFlight", o.MaxInFlight}, {"RateBurst", int64(o.RateBurst)},
 		{"MaxItem", int64(o.MaxItem)}, {"MaxConns", int64(o.MaxConns)}, {"MaxEmbedTexts", int64(o.MaxEmbedTexts)},
@@ -239,6 +238,7 @@ type Server struct {
 	searches *gate
 	writes   *gate
 	embeds   *gate
+	tokens   *gate
 	imports  *gate
 	pdfs     *gate
 	limits   *limits
@@ -247,8 +247,10 @@ type Server struct {
 	metrics  *metrics
 	started  time.Time
 	inFlight atomic.Int64 // bytes of bodies in memory
+	unsent   atomic.Int64 // bytes of answers in memory
 	local    atomic.Bool  // bound to loopback: only its names are answered
 	draining atomic.Bool
+	conns    atomic.Pointer[conns] // nil: not serving yet
 }
 
 // New returns a server for o.Engine, which stays the caller's to close after Serve has returned.
@@ -261,6 +263,9 @@ func New(o Options) (*Server, error) {
 	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, o.SearchWait, errOverloaded)
 	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
+	// A vector for each token is much for its request: the engine does not gather such requests, and one per core keeps it busy.
+	cores := runtime.GOMAXPROCS(0)
+	s.tokens = newGate("embed_all", cores, 4*cores, 2*time.Second, errOverloaded)
 	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
 	s.pdfs = newGate("pdf", max(1, runtime.GOMAXPROCS(0)/2), 0, 0, errTooManyWrites)
 	s.limits = newLimits(o.RateLimit, o.RateBurst)
@@ -281,40 +286,10 @@ func New(o Options) (*Server, error) {
 // belongs to Serve.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Serve answers requests from l until ctx ends, then says 503 on /readyz, takes no new connections and lets the requests
-// in flight finish for up to DrainTimeout; it closes l and returns nil, or the error that stopped it.
+// Serve answers requests from l until ctx ends, then says 503 on /readyz and goes on answering for DrainGrace, takes no new connections and
+// lets the requests in flight finish for up to DrainTimeout; it closes l and returns nil, or the error that stopped it.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
-		s.local.Store(true)
-	}
-	srv := &http.Server{
-		Handler:           s.handler,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       30 * time.Second, // of a body; a route with streams extends it as bytes arrive
-		WriteTimeout:      s.o.WriteTimeout + writeGrace,
-		IdleTimeout:       60 * time.Second,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-	defer s.keepUses(ctx)()
-	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(netutil.LimitListener(l, s.o.MaxConns)) }()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("api: serve %s: %w", l.Addr(), err)
-	case <-ctx.Done():
-	}
-	s.draining.Store(true)
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.DrainTimeout)
-	defer cancel()
-	err := srv.Shutdown(drain)
-	if err != nil {
-		// The requests that are still running lose their connections, and with them their contexts.
-		s.log.Warn("requests cut off at shutdown", "after", s.o.DrainTimeout)
-		srv.Close()
-	}
-	<-failed
-	return nil
+	return s.ServeFront(ctx, NewFront(l, s.o))
 }
 
 // keepUses writes once a minute which keys were used, and a last time when the returned function is called.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,7 +20,7 @@ import (
 const maxDepth = 64
 
 // decodeBody decodes the body of r into v: media type application/json, valid UTF-8, at most maxDepth deep, no unknown and
-// no repeated members, nothing behind the value. An empty body leaves v as it is where optional.
+// no repeated members, values of the right kinds, nothing behind the value. An empty body leaves v as it is where optional.
 func decodeBody(r *http.Request, optional bool, v any) error {
 	data, err := bodyOf(r, optional, "application/json")
 	if err != nil || data == nil {
@@ -49,7 +50,7 @@ func decodeStrict(data []byte, v any) error {
 	if err := checkText(data); err != nil {
 		return err
 	}
-	if err := checkMembers(data); err != nil {
+	if err := checkMembers(data, reflect.TypeOf(v)); err != nil {
 		return err
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -95,55 +96,6 @@ func invalidAt(data []byte) int {
 	return len(data)
 }
 
-// checkMembers walks one JSON value: its syntax must be right, no object may name a member twice, and nothing may follow.
-func checkMembers(data []byte) error {
-	type level struct {
-		seen map[string]bool // nil: an array
-		key  bool            // the next token of an object is a key
-	}
-	var stack []level
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	done := func() { // a value has ended
-		if n := len(stack); n > 0 && stack[n-1].seen != nil {
-			stack[n-1].key = true
-		}
-	}
-	for {
-		tok, err := dec.Token()
-		if err != nil {
-			return jsonError(err)
-		}
-		switch d, isDelim := tok.(json.Delim); {
-		case isDelim && d == '{':
-			stack = append(stack, level{seen: map[string]bool{}, key: true})
-			continue
-		case isDelim && d == '[':
-			stack = append(stack, level{})
-			continue
-		case isDelim:
-			stack = stack[:len(stack)-1]
-			done()
-		case len(stack) > 0 && stack[len(stack)-1].key:
-			top, name := &stack[len(stack)-1], tok.(string)
-			if top.seen[name] {
-				return &requestError{kind: errMalformed, pointer: pointerOf(name), detail: fmt.Sprintf("member %q: given more than once", short(name))}
-			}
-			top.seen[name], top.key = true, false
-			continue
-		default:
-			done()
-		}
-		if len(stack) == 0 {
-			break
-		}
-	}
-	if rest := bytes.TrimSpace(data[dec.InputOffset():]); len(rest) > 0 {
-		return &requestError{kind: errMalformed, detail: fmt.Sprintf("body: something follows the JSON value at byte %d", dec.InputOffset())}
-	}
-	return nil
-}
-
 // jsonError puts an error of encoding/json into words for the client, with a pointer where one can be named.
 func jsonError(err error) error {
 	var syntax *json.SyntaxError
@@ -157,16 +109,16 @@ func jsonError(err error) error {
 	case errors.As(err, &clock):
 		return &requestError{kind: search.ErrInvalid, detail: fmt.Sprintf("body: got %s, allowed: a time like 2030-01-31T12:00:00Z", short(clock.Value))}
 	case errors.As(err, &typ) && typ.Field == "":
-		return &requestError{kind: errMalformed, detail: fmt.Sprintf("body: got %s, allowed: %s", typ.Value, kindName(typ))}
+		return &requestError{kind: errMalformed, detail: fmt.Sprintf("body: got %s, allowed: %s", typ.Value, kindName(typ.Type))}
 	case errors.As(err, &typ):
-		return &search.FieldError{Field: typ.Field, Value: literal(typ.Value), Allowed: kindName(typ)}
+		return &search.FieldError{Field: typ.Field, Value: literal(typ.Value), Allowed: kindName(typ.Type)}
 	case errors.As(err, &syntax):
 		return &requestError{kind: errMalformed, detail: fmt.Sprintf("body: not JSON at byte %d: %s", syntax.Offset, err)}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &requestError{kind: errMalformed, detail: "body: the JSON value is cut off"}
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		name = strings.Trim(name, `"`)
+		name = strings.Trim(name, `"`) // in a value that decodes itself
 		return &requestError{kind: search.ErrInvalid, pointer: pointerOf(name), detail: fmt.Sprintf("member %q: not known here", short(name))}
 	}
 	return &requestError{kind: errMalformed, detail: "body: " + err.Error()}
@@ -174,21 +126,3 @@ func jsonError(err error) error {
 
 // literal prints without quotes: encoding/json says "number 1.5" or "string", which is not a value of the client's.
 type literal string
-
-func kindName(e *json.UnmarshalTypeError) string {
-	switch k := e.Type.Kind().String(); {
-	case strings.HasPrefix(k, "int"):
-		return "an integer"
-	case strings.HasPrefix(k, "uint"):
-		return "an integer, 0 or more"
-	case strings.HasPrefix(k, "float"):
-		return "a number"
-	case k == "bool":
-		return "true or false"
-	case k == "string":
-		return "a string"
-	case k == "slice", k == "array":
-		return "an array"
-	}
-	return "an object"
-}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -29,8 +30,8 @@ func (s *Server) listTasks(w http.ResponseWriter, r *http.Request) error {
 	}
 	who := callerOf(r.Context())
 	list = slices.DeleteFunc(list, func(t search.Task) bool {
-		return state != "" && string(t.State) != state || kind != "" && string(t.Kind) != kind || collection != "" && t.Collection != collection ||
-			who.mayUse(taskCollection(t)) != nil
+		return state != "" && string(t.State) != state || kind != "" && string(t.Kind) != kind ||
+			collection != "" && t.Collection != collection && t.Alias != collection || who.maySee(t) != nil
 	})
 	if list == nil {
 		list = []search.Task{}
@@ -38,12 +39,13 @@ func (s *Server) listTasks(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, taskList{list})
 }
 
-// taskCollection is the collection that a key must be for to see a task; all of them for what concerns all.
-func taskCollection(t search.Task) string {
-	if t.Collection == "" {
-		return "*"
+// maySee returns nil when the caller's key is for the collection of a task, or for the alias by which it was named; for what concerns all
+// collections, when it is for all of them.
+func (c caller) maySee(t search.Task) error {
+	if t.Alias != "" && c.mayUse(t.Alias) == nil {
+		return nil
 	}
-	return t.Collection
+	return c.mayUse(cmp.Or(t.Collection, "*"))
 }
 
 // taskOf returns the task that the path names, where the caller may see it.
@@ -56,7 +58,7 @@ func (s *Server) taskOf(r *http.Request) (search.Task, error) {
 	if err != nil {
 		return t, err
 	}
-	return t, callerOf(r.Context()).mayUse(taskCollection(t))
+	return t, callerOf(r.Context()).maySee(t)
 }
 
 func (s *Server) task(w http.ResponseWriter, r *http.Request) error {
@@ -85,7 +87,7 @@ func accepted(w http.ResponseWriter, t search.Task) error {
 	return writeJSON(w, http.StatusAccepted, t)
 }
 
-// reembed begins to build a collection anew with another checkpoint.
+// reembed begins to build a collection anew with another checkpoint or other settings.
 func (s *Server) reembed(w http.ResponseWriter, r *http.Request) error {
 	c, err := collectionName(r)
 	if err != nil {
@@ -102,9 +104,10 @@ func (s *Server) reembed(w http.ResponseWriter, r *http.Request) error {
 	if o.Precision != "" && o.Precision != "f32" && o.Precision != "int8" {
 		return &search.FieldError{Field: "precision", Value: o.Precision, Allowed: "f32, int8"}
 	}
+	o.MayKeep = callerOf(r.Context()).mayUse
 	t, err := s.o.Engine.Reembed(r.Context(), c, o)
 	if err != nil {
-		return err
+		return inSettings(err)
 	}
 	return accepted(w, t)
 }

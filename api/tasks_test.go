@@ -9,28 +9,36 @@ import (
 	"testing"
 	"time"
 
+	"searchd/access"
+	"searchd/api/apitest"
 	"searchd/search"
 )
 
 // overEngine is a server over an engine with the embedded checkpoint.
 func overEngine(t *testing.T) *fixture {
 	t.Helper()
+	return overEngineWith(t, nil)
+}
+
+// overEngineWith is overEngine with keys.
+func overEngineWith(t *testing.T, keys *access.Keyring) *fixture {
+	t.Helper()
 	e, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	s := newServer(t, Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
+	s := newServer(t, Options{Engine: e, Logger: slog.New(slog.DiscardHandler), Keys: keys})
 	return &fixture{t: t, server: s}
 }
 
-// ended waits for the task that an answer 202 names.
-func (f *fixture) ended(a answer) search.Task {
+// ended waits for the task that an answer 202 names; header is that of the requests.
+func (f *fixture) ended(a answer, header ...string) search.Task {
 	f.t.Helper()
 	at := a.want(202, nil).Header().Get("Location")
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		var t search.Task
-		if f.do("GET", at, "").want(200, &t); t.Ended() {
+		if f.do("GET", at, "", header...).want(200, &t); t.Ended() {
 			return t
 		}
 		if time.Now().After(deadline) {
@@ -51,9 +59,16 @@ func TestReembedRoute(t *testing.T) {
 	if task.State != search.TaskSucceeded || task.Done != 1 || task.Total != 1 || task.Collection != "docs" || string(task.Request) != `{"precision":"int8","keep_old":true}` {
 		t.Errorf("task = %+v, request %s", task, task.Request)
 	}
+	f.do("POST", "/v1/collections/docs/reembed", `{"settings":{"language":"xx","passages":{"max_tokens":1}}}`).problem(400, "invalid_request", "/settings/language")
+	f.do("POST", "/v1/collections/docs/reembed", `{"settings":{"colour":"red"}}`).problem(400, "invalid_request", "/settings/colour")
+	again := f.ended(f.do("POST", "/v1/collections/docs/reembed", `{"settings":{"language":"de","fields":{"lang":{"type":"filter"}}}}`))
+	var info search.CollectionInfo
+	if f.do("GET", "/v1/collections/docs", "").want(200, &info); again.State != search.TaskSucceeded || info.Settings.Language != "de" || len(info.Settings.Fields) != 1 {
+		t.Errorf("with settings: %+v, the collection is %+v", again, info)
+	}
 	var list taskList
-	if f.do("GET", "/v1/tasks?state=succeeded&kind=reembed&collection=docs", "").want(200, &list); len(list.Tasks) != 1 {
-		t.Errorf("%d tasks, want 1", len(list.Tasks))
+	if f.do("GET", "/v1/tasks?state=succeeded&kind=reembed&collection=docs", "").want(200, &list); len(list.Tasks) != 2 {
+		t.Errorf("%d tasks, want 2", len(list.Tasks))
 	}
 	if f.do("GET", "/v1/tasks?state=failed", "").want(200, &list); len(list.Tasks) != 0 {
 		t.Errorf("%d failed tasks, want none", len(list.Tasks))
@@ -69,6 +84,53 @@ func TestReembedRoute(t *testing.T) {
 	f.do("DELETE", "/v1/tasks/"+task.ID, "").problem(409, "task_finished", "")
 	f.do("DELETE", "/v1/tasks/none", "").problem(404, "task_not_found", "")
 	f.do("GET", "/v1/tasks/none", "").problem(404, "task_not_found", "")
+}
+
+// TestReembedWithAKeyForFew: what a task leaves behind is for the key that began it, and the task is its to watch by whichever name it used.
+func TestReembedWithAKeyForFew(t *testing.T) {
+	ring, err := access.Open(&apitest.Vault{}, access.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := guarded{overEngineWith(t, ring), ring}
+	as := func(collections ...string) []string {
+		return []string{"Authorization", "Bearer " + g.token(access.All, collections...)}
+	}
+	all, tiny, both, pub, other := as(), as("tiny"), as("tiny", "tiny-old"), as("pub"), as("other")
+	g.do("PUT", "/v1/collections/tiny", "", all...).want(201, nil)
+	g.do("PUT", "/v1/collections/tiny/documents/a", `{"text":"A kitten sleeps."}`, all...).want(201, nil)
+	g.do("PUT", "/v1/aliases/pub", `{"collection":"tiny"}`, all...).want(201, nil)
+
+	const keep = `{"keep_old":true}`
+	g.do("POST", "/v1/collections/tiny/reembed", keep, tiny...).problem(403, "collection_not_allowed", "")
+	g.do("POST", "/v1/collections/pub/reembed", keep, pub...).problem(403, "collection_not_allowed", "")
+	g.do("GET", "/v1/collections/tiny-old", "", all...).problem(404, "collection_not_found", "")
+	g.ended(g.do("POST", "/v1/collections/tiny/reembed", keep, both...), both...)
+	g.do("GET", "/v1/collections/tiny-old", "", both...).want(200, nil)
+	g.do("POST", "/v1/collections/tiny/reembed", keep, both...).problem(403, "collection_not_allowed", "") // would be tiny-old2
+	if task := g.ended(g.do("POST", "/v1/collections/tiny/reembed", "", tiny...), tiny...); task.Alias != "" {
+		t.Errorf("alias %q of a task that was begun by the collection's name", task.Alias)
+	}
+
+	task := g.ended(g.do("POST", "/v1/collections/pub/reembed", "", pub...), pub...)
+	if task.Collection != "tiny" || task.Alias != "pub" {
+		t.Errorf("task = %+v, want it of tiny, named pub", task)
+	}
+	g.do("DELETE", "/v1/tasks/"+task.ID, "", pub...).problem(409, "task_finished", "")
+	g.do("GET", "/v1/tasks/"+task.ID, "", tiny...).want(200, nil)
+	g.do("GET", "/v1/tasks/"+task.ID, "", other...).problem(403, "collection_not_allowed", "")
+	for name, tt := range map[string]struct {
+		query string
+		as    []string
+		want  int
+	}{
+		"the alias": {"", pub, 1}, "the alias, by it": {"?collection=pub", pub, 1}, "the collection": {"?collection=tiny", tiny, 3}, "another": {"", other, 0},
+	} {
+		var list taskList
+		if g.do("GET", "/v1/tasks"+tt.query, "", tt.as...).want(200, &list); len(list.Tasks) != tt.want {
+			t.Errorf("a key for %s sees %d tasks, want %d", name, len(list.Tasks), tt.want)
+		}
+	}
 }
 
 // TestCancelTaskRoute cancels a task that waits for its turn behind a longer one.
@@ -103,11 +165,14 @@ func TestSnapshotRoutes(t *testing.T) {
 		t.Fatalf("task = %+v, result %s", task, task.Result)
 	}
 	f.do("PUT", "/v1/collections/docs/documents/b", `{"text":"Too late."}`).want(201, nil)
-	a := f.do("GET", "/v1/snapshots/"+snap.ID, "").want(200, nil)
+	a := f.do("GET", "/v1/snapshots/"+snap.ID, "", "Accept-Encoding", "gzip").want(200, nil)
+	if h := a.Header(); h.Get("Content-Encoding") != "" || h.Get("Content-Length") == "" || h.Get("Accept-Ranges") != "bytes" || h.Get("Vary") != "" {
+		t.Errorf("a snapshot is sent with %v", h)
+	}
 	if int64(a.Body.Len()) != snap.Bytes || a.Header().Get("Content-Length") != fmt.Sprint(snap.Bytes) {
 		t.Errorf("%d bytes, Content-Length %s, want %d", a.Body.Len(), a.Header().Get("Content-Length"), snap.Bytes)
 	}
-	part := f.do("GET", "/v1/snapshots/"+snap.ID, "", "Range", "bytes=16-31").want(206, nil)
+	part := f.do("GET", "/v1/snapshots/"+snap.ID, "", "Range", "bytes=16-31", "Accept-Encoding", "gzip").want(206, nil)
 	if !bytes.Equal(part.Body.Bytes(), a.Body.Bytes()[16:32]) {
 		t.Error("a range is not the part of the whole")
 	}

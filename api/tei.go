@@ -136,7 +136,17 @@ func (s *Server) teiEmbedAll(w http.ResponseWriter, r *http.Request) error {
 	}
 	took := time.Since(began)
 	s.tell(w, cost{texts: in.len(), total: took, inference: took, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
-	return writeJSON(w, http.StatusOK, v.Vectors)
+	w.Header().Set("Content-Type", "application/json")
+	for i, rows := range v.Vectors { // text by text: as one value, the JSON of all would be in memory several times
+		b, err := json.Marshal(rows)
+		if err != nil {
+			return err
+		}
+		w.Write(append([]byte{"[,"[min(i, 1)]}, b...))
+		v.Vectors[i] = nil
+	}
+	w.Write([]byte("]\n"))
+	return nil
 }
 
 type teiSparseValue struct {

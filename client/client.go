@@ -6,8 +6,16 @@
 //	res, err := c.Search(ctx, "notes", client.Query{Q: "how to flip pancakes"})
 //
 // A request that the server refuses because it is busy (429, 503) or that never reached it is sent again, after the time
-// that the server asks for, or after one that doubles with each attempt. Writes are idempotent by document id, so that
-// sending one again does no harm. Errors of the server are of type [*Error] and match [ErrNotFound] and its fellows.
+// that the server asks for, or after one that doubles with each attempt. Errors of the server are of type [*Error] and match
+// [ErrNotFound] and its fellows.
+//
+// A request whose answer is lost may have been carried out. It is sent again only where that changes nothing:
+//
+//   - what only reads: every GET, searches, embeddings, rankings, a deletion's dry run;
+//   - writes that leave the same however often they are sent: EnsureCollection, PutDocument without a condition, Import. The requests
+//     of an import carry an Idempotency-Key, so that the server answers one sent again as it answered it first.
+//
+// Every other write returns an error that matches [ErrOutcomeUnknown]; look at what is stored before you send it again.
 //
 // A Client is safe for concurrent use.
 package client
@@ -20,12 +28,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -74,23 +80,42 @@ type call struct {
 	media  string // of body; default application/json
 	body   []byte
 	header http.Header
+	effect effect // of a GET always reads
+	keyed  bool   // the route takes an Idempotency-Key
 }
 
-// do sends c and decodes the answer into out, unless that is nil.
-func (c *Client) do(ctx context.Context, q call, out any) (http.Header, error) {
-	res, err := c.open(ctx, q)
-	if err != nil {
-		return nil, err
+// do sends q and decodes the answer into out, unless that is nil.
+func (c *Client) do(ctx context.Context, q call, out any) (header http.Header, err error) {
+	err = c.persist(ctx, q, func(q call) error {
+		res, err := c.once(ctx, q)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		header = res.Header
+		if out == nil {
+			io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+			return nil
+		}
+		return readAnswer(q, res.Body, out)
+	})
+	return header, err
+}
+
+// readAnswer decodes an answer; one that is cut off is lost.
+func readAnswer(q call, body io.Reader, out any) error {
+	err := json.NewDecoder(body).Decode(out)
+	var syntax *json.SyntaxError
+	var typ *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &syntax), errors.As(err, &typ):
+		return fmt.Errorf("client: %s %s: answer: %w", q.method, q.path, err)
+	case err == io.EOF:
+		err = io.ErrUnexpectedEOF
 	}
-	defer res.Body.Close()
-	if out == nil {
-		io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
-		return res.Header, nil
-	}
-	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
-		return nil, fmt.Errorf("client: %s %s: answer: %w", q.method, q.path, err)
-	}
-	return res.Header, nil
+	return &transportError{fmt.Errorf("%s %s: answer: %w", q.method, q.path, err)}
 }
 
 // send marshals in and calls do.
@@ -102,38 +127,13 @@ func (c *Client) send(ctx context.Context, q call, in, out any) (http.Header, er
 	return c.do(ctx, q, out)
 }
 
-// open sends q until it is answered or the attempts are used up, and returns an answer of status 2xx with its body open.
-func (c *Client) open(ctx context.Context, q call) (*http.Response, error) {
-	for attempt := 0; ; attempt++ {
-		res, err := c.once(ctx, q)
-		if err == nil {
-			return res, nil
-		}
-		wait, again := c.retryAfter(err, attempt)
-		if !again || ctx.Err() != nil {
-			return nil, err
-		}
-		if stopped := c.pause(ctx, wait); stopped != nil {
-			return nil, fmt.Errorf("client: %w while waiting to try again after: %w", stopped, err)
-		}
-	}
-}
-
-func (c *Client) pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// backOff returns the wait after so many attempts, with a random part: clients must not all come back at the same moment.
-func (c *Client) backOff(attempt int) time.Duration {
-	wait := min(c.o.MinWait<<min(attempt, 20), c.o.MaxWait)
-	return wait/2 + rand.N(wait/2+1)
+// open sends q until it is answered or may not be sent again, and returns an answer of status 2xx with its body open.
+func (c *Client) open(ctx context.Context, q call) (res *http.Response, err error) {
+	err = c.persist(ctx, q, func(q call) error {
+		res, err = c.once(ctx, q)
+		return err
+	})
+	return res, err
 }
 
 func (c *Client) once(ctx context.Context, q call) (*http.Response, error) {
@@ -170,38 +170,6 @@ func (c *Client) once(ctx context.Context, q call) (*http.Response, error) {
 	return nil, readError(res)
 }
 
-// transportError is a request that was not answered.
-type transportError struct{ err error }
-
-func (e *transportError) Error() string {
-	var at *url.Error
-	if errors.Is(e.err, syscall.ECONNREFUSED) && errors.As(e.err, &at) {
-		if u, err := url.Parse(at.URL); err == nil {
-			return fmt.Sprintf("client: no server listens at %s://%s: connection refused", u.Scheme, u.Host)
-		}
-	}
-	return "client: " + e.err.Error()
-}
-
-func (e *transportError) Unwrap() error { return e.err }
-
-// retryAfter says whether err is worth another attempt, and when.
-func (c *Client) retryAfter(err error, attempt int) (time.Duration, bool) {
-	if attempt >= c.o.Retries {
-		return 0, false
-	}
-	wait := c.backOff(attempt)
-	var te *transportError
-	if errors.As(err, &te) {
-		return wait, true
-	}
-	var e *Error
-	if !errors.As(err, &e) || e.Status != http.StatusTooManyRequests && e.Status != http.StatusServiceUnavailable {
-		return 0, false
-	}
-	return min(max(wait, e.RetryAfter), c.o.MaxWait), true
-}
-
 // Error is an answer of the server that is not a success: its problem document (RFC 9457).
 type Error struct {
 	Status     int           `json:"status"`
@@ -211,6 +179,8 @@ type Error struct {
 	RequestID  string        `json:"request_id"`
 	Errors     []FieldError  `json:"errors"`
 	RetryAfter time.Duration `json:"-"` // 0: the server names no time
+
+	named bool // there was a Retry-After, perhaps of 0
 }
 
 // FieldError names one wrong value of a request.
@@ -235,6 +205,9 @@ var (
 	ErrInvalid  = errors.New("invalid request")
 	ErrBusy     = errors.New("server busy")
 	ErrDenied   = errors.New("denied") // the API key is missing, not valid, or may not do it
+
+	// ErrOutcomeUnknown: the answer to a write was lost, and the write may have been carried out or not.
+	ErrOutcomeUnknown = errors.New("outcome unknown")
 )
 
 // Is makes an Error match the kind of its status.
@@ -256,6 +229,9 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
+// unknownCode is the code of an answer that is no problem document.
+const unknownCode = "unknown"
+
 // readError reads an answer that is not a success. What is no problem document, a proxy's page say, is shortened.
 func readError(res *http.Response) *Error {
 	e := &Error{}
@@ -271,12 +247,13 @@ func readError(res *http.Response) *Error {
 	case json.Unmarshal(b, &openAI) == nil && openAI.Error.Message != "":
 		e.Code, e.Detail = openAI.Error.Code, openAI.Error.Message
 	default:
-		e = &Error{Code: "unknown", Detail: string(b[:min(len(b), 200)])}
+		e = &Error{Code: unknownCode, Detail: string(b[:min(len(b), 200)])}
 	}
 	e.Status = res.StatusCode
 	e.Title = cmp.Or(e.Title, http.StatusText(e.Status))
 	e.RequestID = cmp.Or(e.RequestID, res.Header.Get("X-Request-ID"))
-	e.RetryAfter = retryAfterHeader(res.Header.Get("Retry-After"))
+	after := res.Header.Get("Retry-After")
+	e.RetryAfter, e.named = retryAfterHeader(after), after != ""
 	return e
 }
 

@@ -100,11 +100,18 @@ func TestRoundTrip(t *testing.T) {
 	if doc := must[*client.StoredDocument](t)(c.Document(ctx, "docs", "x?y#z")); string(doc.Fields) != `{"year":2024}` {
 		t.Errorf("after PatchDocument: %s", doc.Fields)
 	}
-	res := must[*client.Response](t)(c.Search(ctx, "docs", client.Query{Q: "pancakes", Limit: 3, Mode: "keyword", Explain: true}))
+	res := must[*client.Response](t)(c.Search(ctx, "docs", client.Query{Q: "pancakes", Limit: new(3), Mode: "keyword", Explain: true}))
 	if len(res.Hits) != 3 || res.Hits[0].Explain.Keyword == nil || res.RequestID == "" {
 		t.Errorf("Search: %+v", res)
 	}
-	batch := must[[]client.BatchResult](t)(c.SearchBatch(ctx, "docs", []client.Query{{Q: "pancakes"}, {Q: ""}}))
+	res = must[*client.Response](t)(c.Search(ctx, "docs", client.Query{Limit: new(1), Passages: new(0), ReturnFields: []string{}}))
+	if len(res.Hits) != 1 || string(res.Hits[0].Document) != `{}` || len(res.Hits[0].Passages) != 0 || res.Total.Of != "all" {
+		t.Errorf("Search without a query: %+v", res)
+	}
+	if none := must[*client.Response](t)(c.Search(ctx, "docs", client.Query{Q: "pancakes", Limit: new(0)})); len(none.Hits) != 0 || none.Total.Value == 0 {
+		t.Errorf("Search of no hits: %+v", none)
+	}
+	batch := must[[]client.BatchResult](t)(c.SearchBatch(ctx, "docs", []client.Query{{Q: "pancakes"}, {Explain: true}}))
 	if len(batch) != 2 || len(batch[0].Hits) == 0 || batch[0].Error != nil || batch[1].Error == nil || batch[1].Error.Code != "invalid_request" {
 		t.Errorf("SearchBatch: %+v", batch)
 	}

@@ -44,6 +44,9 @@ type Collection struct {
 	Passages  int       `json:"passages"`
 	Sequence  uint64    `json:"sequence"`
 	Created   time.Time `json:"created"`
+
+	// Incarnation is another one after the collection was made anew or restored from a backup.
+	Incarnation string `json:"incarnation"`
 }
 
 // Model identifies the checkpoint that made a collection's vectors.
@@ -78,7 +81,7 @@ func (c *Client) Collection(ctx context.Context, name string) (*Collection, erro
 	return out, err
 }
 
-// CreateCollection makes a collection; ErrExists.
+// CreateCollection makes a collection; ErrExists, ErrOutcomeUnknown.
 func (c *Client) CreateCollection(ctx context.Context, name string, s Settings) (*Collection, error) {
 	out := &Collection{}
 	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/collections"}, collectionBody{name, s}, out)
@@ -88,18 +91,18 @@ func (c *Client) CreateCollection(ctx context.Context, name string, s Settings) 
 // EnsureCollection makes a collection, or brings the settings of one that is there to s.
 func (c *Client) EnsureCollection(ctx context.Context, name string, s Settings) (*Collection, error) {
 	out := &Collection{}
-	_, err := c.send(ctx, call{method: http.MethodPut, path: collectionPath(name)}, collectionBody{name, s}, out)
+	_, err := c.send(ctx, call{method: http.MethodPut, path: collectionPath(name), effect: repeats}, collectionBody{name, s}, out)
 	return out, err
 }
 
-// PatchCollection merges s into the settings of a collection; what s leaves out stays.
+// PatchCollection merges s into the settings of a collection; what s leaves out stays. ErrOutcomeUnknown.
 func (c *Client) PatchCollection(ctx context.Context, name string, s Settings) (*Collection, error) {
 	out := &Collection{}
 	_, err := c.send(ctx, call{method: http.MethodPatch, path: collectionPath(name)}, collectionBody{name, s}, out)
 	return out, err
 }
 
-// DropCollection drops a collection with its documents; ErrNotFound.
+// DropCollection drops a collection with its documents; ErrNotFound, ErrOutcomeUnknown.
 func (c *Client) DropCollection(ctx context.Context, name string) error {
 	_, err := c.do(ctx, call{method: http.MethodDelete, path: collectionPath(name)}, nil)
 	return err

@@ -84,6 +84,14 @@ func (w Condition) header() http.Header {
 	return h
 }
 
+// effect of a PUT: with a condition, a second one would meet what the first left.
+func (w Condition) effect() effect {
+	if w == (Condition{}) {
+		return repeats
+	}
+	return writes
+}
+
 // Document returns a document; ErrNotFound.
 func (c *Client) Document(ctx context.Context, collection, id string) (*StoredDocument, error) {
 	out := &StoredDocument{}
@@ -91,33 +99,33 @@ func (c *Client) Document(ctx context.Context, collection, id string) (*StoredDo
 	return out, err
 }
 
-// PutDocument writes the document id with these fields, which marshal to a JSON object; ErrConflict.
+// PutDocument writes the document id with these fields, which marshal to a JSON object; ErrConflict, and with a condition
+// ErrOutcomeUnknown.
 func (c *Client) PutDocument(ctx context.Context, collection, id string, fields any, w Condition) (*Result, error) {
 	out := &Result{}
 	body := struct {
 		Fields any `json:"document"`
 	}{fields}
-	_, err := c.send(ctx, call{method: http.MethodPut, path: documentPath(collection, id), header: w.header()}, body, out)
+	_, err := c.send(ctx, call{method: http.MethodPut, path: documentPath(collection, id), header: w.header(), effect: w.effect()}, body, out)
 	return out, err
 }
 
-// PatchDocument merges a patch (RFC 7396: null removes a member) into the fields of a document; ErrNotFound, ErrConflict.
+// PatchDocument merges a patch (RFC 7396: null removes a member) into the fields of a document; ErrNotFound, ErrConflict,
+// ErrOutcomeUnknown.
 func (c *Client) PatchDocument(ctx context.Context, collection, id string, patch any, w Condition) (*Result, error) {
 	out := &Result{}
-	body := struct {
-		Patch any `json:"document"`
-	}{patch}
-	_, err := c.send(ctx, call{method: http.MethodPatch, path: documentPath(collection, id), header: w.header()}, body, out)
+	_, err := c.send(ctx, call{method: http.MethodPatch, path: documentPath(collection, id), header: w.header()}, patch, out)
 	return out, err
 }
 
-// DeleteDocument deletes a document; ErrNotFound, ErrConflict.
+// DeleteDocument deletes a document; ErrNotFound, ErrConflict, ErrOutcomeUnknown.
 func (c *Client) DeleteDocument(ctx context.Context, collection, id string, w Condition) error {
 	_, err := c.do(ctx, call{method: http.MethodDelete, path: documentPath(collection, id), header: w.header()}, nil)
 	return err
 }
 
-// DeleteDocuments deletes documents, at most 1000 with one request; results are in the order of ids.
+// DeleteDocuments deletes documents, at most 1000 with one request; results are in the order of ids. With an error they are those of the
+// requests that were answered before; ErrOutcomeUnknown.
 func (c *Client) DeleteDocuments(ctx context.Context, collection string, ids []string) ([]Result, error) {
 	const page = 1000
 	var results []Result
@@ -137,7 +145,7 @@ func (c *Client) DeleteDocuments(ctx context.Context, collection string, ids []s
 }
 
 // DeleteByFilter deletes the documents that pass a filter, or with dryRun only counts them; it sends the request again until all are
-// gone. It returns how many passed and how many were deleted; ErrInvalid.
+// gone. It returns how many passed and how many were deleted; ErrInvalid, ErrOutcomeUnknown.
 func (c *Client) DeleteByFilter(ctx context.Context, collection, filter string, dryRun bool) (matched, deleted int, err error) {
 	for {
 		var out struct {
@@ -146,7 +154,11 @@ func (c *Client) DeleteByFilter(ctx context.Context, collection, filter string, 
 			Complete bool `json:"complete"`
 		}
 		body := map[string]any{"filter": filter, "dry_run": dryRun}
-		if _, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/documents/delete"}, body, &out); err != nil {
+		q := call{method: http.MethodPost, path: collectionPath(collection) + "/documents/delete"}
+		if dryRun {
+			q.effect = reads
+		}
+		if _, err := c.send(ctx, q, body, &out); err != nil {
 			return matched, deleted, err
 		}
 		matched, deleted = matched+out.Matched, deleted+out.Deleted

@@ -102,7 +102,7 @@ func (e *cutError) Unwrap() error { return e.err }
 // request sends one request and returns how many of its lines were answered.
 func (im *importer) request(ctx context.Context, lines [][]byte) (answered int, err error) {
 	body := append(bytes.Join(lines, []byte("\n")), '\n')
-	res, err := im.c.open(ctx, call{method: http.MethodPost, path: im.path, media: "application/x-ndjson", body: body})
+	res, err := im.c.open(ctx, call{method: http.MethodPost, path: im.path, media: "application/x-ndjson", body: body, effect: repeats, keyed: true})
 	if err != nil {
 		return 0, err
 	}

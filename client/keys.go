@@ -33,12 +33,10 @@ type NewKey struct {
 
 func keyPath(id string) string { return "/v1/keys/" + url.PathEscape(id) }
 
-// CreateKey makes an API key. It is not sent again when the connection breaks: the key may have been made.
+// CreateKey makes an API key; ErrOutcomeUnknown: there may be a key whose secret nobody has, to be found by its name and revoked.
 func (c *Client) CreateKey(ctx context.Context, s KeySpec) (*NewKey, error) {
-	once := *c
-	once.o.Retries = 0
 	out := &NewKey{}
-	_, err := once.send(ctx, call{method: http.MethodPost, path: "/v1/keys"}, s, out)
+	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/keys"}, s, out)
 	return out, err
 }
 
@@ -58,7 +56,7 @@ func (c *Client) Key(ctx context.Context, id string) (*Key, error) {
 	return out, err
 }
 
-// RevokeKey revokes a key; ErrNotFound.
+// RevokeKey revokes a key; ErrNotFound, ErrOutcomeUnknown.
 func (c *Client) RevokeKey(ctx context.Context, id string) error {
 	_, err := c.do(ctx, call{method: http.MethodDelete, path: keyPath(id)}, nil)
 	return err

@@ -30,7 +30,7 @@ func (c *Client) Rerank(ctx context.Context, query string, texts []string, o Rer
 	var out struct {
 		Results []Ranked `json:"results"`
 	}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/rerank"}, body, &out)
+	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/rerank", effect: reads}, body, &out)
 	return out.Results, err
 }
 
@@ -46,14 +46,14 @@ type Token struct {
 // Tokenize cuts texts into the tokens of the server's checkpoint, special tokens included.
 func (c *Client) Tokenize(ctx context.Context, texts []string) ([][]Token, error) {
 	var out [][]Token
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/tokenize"}, map[string]any{"inputs": texts}, &out)
+	_, err := c.send(ctx, call{method: http.MethodPost, path: "/tokenize", effect: reads}, map[string]any{"inputs": texts}, &out)
 	return out, err
 }
 
 // Decode turns lists of token ids back into texts, without special tokens.
 func (c *Client) Decode(ctx context.Context, ids [][]int32) ([]string, error) {
 	var out []string
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/decode"}, map[string]any{"ids": ids}, &out)
+	_, err := c.send(ctx, call{method: http.MethodPost, path: "/decode", effect: reads}, map[string]any{"ids": ids}, &out)
 	return out, err
 }
 
@@ -66,7 +66,7 @@ type SparseValue struct {
 // EmbedSparse turns texts into sparse vectors. Without a SPLADE checkpoint the server answers an [*Error] with the code not_supported.
 func (c *Client) EmbedSparse(ctx context.Context, texts []string) ([][]SparseValue, error) {
 	var out [][]SparseValue
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/embed_sparse"}, map[string]any{"inputs": texts}, &out)
+	_, err := c.send(ctx, call{method: http.MethodPost, path: "/embed_sparse", effect: reads}, map[string]any{"inputs": texts}, &out)
 	return out, err
 }
 
@@ -74,6 +74,6 @@ func (c *Client) EmbedSparse(ctx context.Context, texts []string) ([][]SparseVal
 func (c *Client) Similarity(ctx context.Context, text string, others []string) ([]float32, error) {
 	var out []float32
 	body := map[string]any{"inputs": map[string]any{"source_sentence": text, "sentences": others}}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/similarity"}, body, &out)
+	_, err := c.send(ctx, call{method: http.MethodPost, path: "/similarity", effect: reads}, body, &out)
 	return out, err
 }

@@ -8,7 +8,8 @@ import (
 	"net/http"
 )
 
-// Query asks a collection. The zero value of each field but Q means the server's default.
+// Query asks a collection. The zero value of each field means the server's default; without a word or phrase in Q all documents are found that
+// pass Filter. A Limit of 0 asks for total and facets alone.
 type Query struct {
 	Q             string    `json:"q"`                // words, "phrases", -exclusions
 	Syntax        string    `json:"syntax,omitempty"` // operators (default); plain: quotes and minus signs in Q mean nothing
@@ -22,9 +23,10 @@ type Query struct {
 	Facets        []Facet   `json:"facets,omitempty"`
 	Sort          []SortKey `json:"sort,omitempty"`  // default: by score
 	Group         string    `json:"group,omitempty"` // a field: of the documents of the window with the same value only the first is a hit
-	Limit         int       `json:"limit,omitempty"`
+	Limit         *int      `json:"limit,omitempty"`
 	Offset        int       `json:"offset,omitempty"`
-	Passages      int       `json:"passages,omitempty"`
+	Passages      *int      `json:"passages,omitempty"`
+	ReturnFields  []string  `json:"return_fields,omitzero"` // of the hits' documents, nested ones joined with dots; nil: all, empty: none
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"` // 0 to 1: how much what is like an earlier hit is held back
 	Highlight     *bool     `json:"highlight,omitempty"`
@@ -43,7 +45,8 @@ type Response struct {
 	TimingsMS map[string]float64     `json:"timings_ms"`
 	Degraded  bool                   `json:"degraded"` // a leg could not run, and the answer is the other's
 	Reason    string                 `json:"degraded_reason"`
-	Query     *QueryText             `json:"query,omitempty"` // how Q was read; nil where it is words alone
+	Warnings  []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has
+	Query     *QueryText             `json:"query,omitempty"`    // how Q was read; nil where it is words alone
 	RequestID string                 `json:"request_id"`
 }
 
@@ -71,7 +74,7 @@ type FacetCounts struct {
 	Ranges    []RangeCount `json:"ranges,omitempty"`
 }
 
-// FacetValue is a string, number or boolean and the number of documents that have it.
+// FacetValue is a string, float64, json.Number or bool and the number of documents that have it.
 type FacetValue struct {
 	Value any `json:"value"`
 	Count int `json:"count"`
@@ -210,7 +213,7 @@ type FusionExplain struct {
 // Search answers a query; ErrNotFound, ErrInvalid.
 func (c *Client) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	out := &Response{}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search"}, q, out)
+	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search", effect: reads}, q, out)
 	return out, err
 }
 
@@ -260,7 +263,7 @@ func (c *Client) embedPage(ctx context.Context, body map[string]any, out *Embedd
 			Tokens int `json:"total_tokens"`
 		} `json:"usage"`
 	}
-	if _, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/embeddings"}, body, &list); err != nil {
+	if _, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/embeddings", effect: reads}, body, &list); err != nil {
 		return err
 	}
 	for _, d := range list.Data {

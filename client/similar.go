@@ -14,9 +14,10 @@ type Similar struct {
 	Text          string    `json:"text,omitempty"`         // a text that hits are like
 	Filter        string    `json:"filter,omitempty"`
 	Window        int       `json:"window,omitempty"`
-	Limit         int       `json:"limit,omitempty"`
+	Limit         *int      `json:"limit,omitempty"`
 	Offset        int       `json:"offset,omitempty"`
-	Passages      int       `json:"passages,omitempty"`
+	Passages      *int      `json:"passages,omitempty"`
+	ReturnFields  []string  `json:"return_fields,omitzero"` // nil: all, empty: none
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`
@@ -29,7 +30,7 @@ type Similar struct {
 // Similar finds documents that are like others; ErrNotFound, ErrInvalid.
 func (c *Client) Similar(ctx context.Context, collection string, q Similar) (*Response, error) {
 	out := &Response{}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/similar"}, q, out)
+	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/similar", effect: reads}, q, out)
 	return out, err
 }
 
@@ -45,7 +46,7 @@ func (c *Client) SearchBatch(ctx context.Context, collection string, queries []Q
 		Results []BatchResult `json:"results"`
 	}
 	body := map[string]any{"searches": queries}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search/batch"}, body, &out)
+	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search/batch", effect: reads}, body, &out)
 	return out.Results, err
 }
 

@@ -190,7 +190,8 @@ func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 	// A full buffer would make a slow pipe wait for long; a few kilobytes are enough to recognise all formats.
 	_, readErr := br.Peek(4096)
 	head, _ := br.Peek(br.Buffered())
-	if readErr != nil && !errors.Is(readErr, io.EOF) {
+	ended := errors.Is(readErr, context.Canceled) && len(head) > 0 // by whoever feeds a pipe: it comes again after what has arrived
+	if readErr != nil && !errors.Is(readErr, io.EOF) && !ended {
 		return true, x.errorf(0, "cannot be read: %v", readErr)
 	}
 	if x.format != Auto { // quiet: a file of unknown extension in a folder

@@ -2,6 +2,8 @@ package search
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
@@ -56,8 +58,8 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 	}
 }
 
-// EnsureCollection makes a collection or changes the settings of the one that is there. Settings that would need another
-// index (language, fields, passages, index.m, index.ef_construction) can be changed only while the collection is empty.
+// EnsureCollection makes a collection or changes the settings of the one that is there, which takes what its documents are indexed with while
+// it holds any, see [reconfiguration]; a [FieldError] names each setting that cannot change.
 func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) (info CollectionInfo, created bool, err error) {
 	info, err = e.CreateCollection(ctx, name, s)
 	if !errors.Is(err, ErrCollectionExists) {
@@ -69,18 +71,19 @@ func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) 
 	if err := s.Validate(info.Model.MaxTokens); err != nil {
 		return info, false, err
 	}
-	if !sameIndex(info.Settings, s) && info.Documents > 0 {
-		return info, false, &FieldError{"settings", name, fmt.Sprintf("the collection's present settings with another index.ef_search or index.quantize, as it holds %d documents; make a new collection for others", info.Documents)}
+	if reflect.DeepEqual(info.Settings, s) {
+		return info, false, nil
 	}
-	c, r, err := e.open(ctx, name)
+	c, r, start, err := e.openAlone(ctx, name)
 	if err != nil {
 		return info, false, err
 	}
-	if reflect.DeepEqual(r.Settings, s) {
-		return info, false, nil
-	}
+	defer start()
 	if jobs := e.tasks.unfinished(info.Name); len(jobs) > 0 {
 		return info, false, fmt.Errorf("%w: collection %s is being re-embedded with its present settings; change them when that is done", ErrTaskRunning, info.Name)
+	}
+	if err := (&reconfiguration{e, c, r.Settings, s}).check(ctx); err != nil {
+		return info, false, translate(err)
 	}
 	r.Settings = s
 	config, err := r.config()
@@ -188,7 +191,14 @@ func (e *Engine) info(c backend.Collection) (CollectionInfo, error) {
 	return CollectionInfo{
 		Name: name, Settings: r.Settings, Model: r.Model,
 		Documents: c.Documents, Passages: c.Passages, Sequence: c.Sequence, Created: r.Created,
+		Incarnation: incarnation(c.Origin, r.Created),
 	}, nil
+}
+
+// incarnation names the collection that was made at a time in what keeps it. Its generations have one name.
+func incarnation(origin string, created time.Time) string {
+	sum := sha256.Sum256([]byte(origin + " " + created.UTC().Format(time.RFC3339Nano)))
+	return hex.EncodeToString(sum[:12])
 }
 
 // record reads the engine's own part of a collection's config, parsed once per change.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"searchd/index/filter"
@@ -23,7 +24,8 @@ const deletionShare = 0.7
 
 // DeleteByFilter deletes the documents that pass a filter, or with dryRun only counts them. Each is looked at as it is stored, and one
 // that changes meanwhile is judged by what it has become. Pages are committed one after another; near the deadline of ctx it
-// stops between two and says so. It returns a [FieldError] for a filter that cannot be read or is empty.
+// stops between two and says so. It returns a [FieldError] for a filter that cannot be read, is empty, or names a field that neither the
+// settings nor any document has.
 func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dryRun bool) (Deletion, error) {
 	var out Deletion
 	c, rec, release, err := e.openToWrite(ctx, collection)
@@ -34,6 +36,9 @@ func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dr
 	expr, err := filter.Parse(text)
 	if err != nil {
 		return out, &FieldError{"filter", text, err.Error()}
+	}
+	if err := e.checkDeletion(ctx, c, rec, expr); err != nil {
+		return out, err
 	}
 	d := deletion{engine: e, collection: c.Name, record: rec, expr: expr, dryRun: dryRun, out: &out}
 	if end, ok := ctx.Deadline(); ok {
@@ -46,6 +51,48 @@ func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dr
 		err = d.selected(ctx, sel)
 	}
 	return out, translate(err)
+}
+
+// checkDeletion refuses a filter with fields that the mapping keeps out of the index, and with fields that it does not declare and that no
+// document has: with != or NOT a slip in a name passes every document. Nothing is asked of a collection without documents.
+func (e *Engine) checkDeletion(ctx context.Context, c backend.Collection, rec record, expr filter.Expr) error {
+	var wrong fieldErrors
+	uses := filterUses(expr)
+	if checkStored(rec.Settings.Fields, uses, &wrong); len(wrong) > 0 || c.Documents == 0 {
+		return wrong.err()
+	}
+	none, partial, err := e.lacking(ctx, c.Name, undeclared(rec.Settings.Fields, uses))
+	if err == nil && partial {
+		none, err = e.lackingStored(ctx, c.Name, rec, none)
+	}
+	if err != nil {
+		return translate(err)
+	}
+	for _, u := range none {
+		wrong.add(u.path, u.name, "fields that a document has or that the settings declare")
+	}
+	return wrong.err()
+}
+
+// lackingStored returns those of uses whose field no stored document has.
+func (e *Engine) lackingStored(ctx context.Context, collection string, rec record, uses []fieldUse) ([]fieldUse, error) {
+	for cursor := ""; len(uses) > 0; {
+		docs, next, err := e.backend.List(ctx, collection, cursor, deletionPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range docs {
+			parts, err := rec.Settings.Fields.SplitStored(doc.Fields)
+			if err != nil {
+				return nil, err
+			}
+			uses = slices.DeleteFunc(uses, func(u fieldUse) bool { return filter.Exists{Field: u.name}.Match(parts.Values) })
+		}
+		if cursor = next; cursor == "" {
+			return uses, nil
+		}
+	}
+	return nil, nil
 }
 
 // deletion is one DeleteByFilter under way.
@@ -113,7 +160,7 @@ func (d *deletion) page(ctx context.Context, docs []*backend.Document) error {
 			if doc == nil {
 				continue
 			}
-			parts, err := d.record.Settings.Fields.Split(doc.Fields)
+			parts, err := d.record.Settings.Fields.SplitStored(doc.Fields)
 			if err != nil {
 				return err
 			}

@@ -54,7 +54,7 @@ type Settings struct {
 // FieldSettings says what a field is: text (searched by words and by meaning), filter (exact values only) or stored (neither).
 // Without an entry a field is dynamic: title, name, heading, headline, subject, text, body, content, abstract, summary,
 // description, question and answer are text; where a document has none of these, all its strings are. Every string of at most 256
-// bytes, number, boolean and list of these can be filtered on.
+// bytes, number, boolean and list of these can be filtered on; of longer strings EXISTS knows, and in a filter field they are values as well.
 type FieldSettings = mapping.Field
 
 // PassageSettings say how texts are cut.
@@ -80,6 +80,10 @@ type CollectionInfo struct {
 	Passages  int       `json:"passages"`
 	Sequence  uint64    `json:"sequence"`
 	Created   time.Time `json:"created"`
+
+	// Incarnation is another one after the collection was made anew or its data folder was restored from a backup: what is known of
+	// another one's documents says nothing of these. It is opaque.
+	Incarnation string `json:"incarnation"`
 }
 
 // ModelInfo identifies the checkpoint that made a collection's vectors.

@@ -131,7 +131,7 @@ func (e *Engine) DeleteDocument(ctx context.Context, collection, id string, ifRe
 
 // stored returns a document with the texts of its passages.
 func stored(d *backend.Document, r record) (*StoredDocument, error) {
-	parts, err := r.Settings.Fields.Split(d.Fields)
+	parts, err := r.Settings.Fields.SplitStored(d.Fields)
 	if err != nil {
 		return nil, fmt.Errorf("stored document %s: %w", d.ID, err)
 	}

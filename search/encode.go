@@ -96,10 +96,17 @@ type TokenVectors struct {
 	Truncated []bool
 }
 
-// EmbedTokens returns the vector of each token of each text. It returns [ErrUnsupported] where the checkpoint has no layers.
+// MaxTokenValues bounds the numbers that one call of [Engine.EmbedTokens] returns: 10,922 tokens of 384 numbers each.
+const MaxTokenValues = 4 << 20
+
+// EmbedTokens returns the vector of each token of each text. It returns [ErrUnsupported] where the checkpoint has no layers, and refuses texts
+// with more tokens than MaxTokenValues allows before it encodes any.
 func (e *Engine) EmbedTokens(ctx context.Context, texts []string, ids [][]int32, o EmbedOptions) (*TokenVectors, error) {
 	c, err := e.checkpoint()
 	if err != nil {
+		return nil, err
+	}
+	if err := c.checkTokens(ctx, texts, ids, o); err != nil {
 		return nil, err
 	}
 	var r *encoder.TokenStates
@@ -119,6 +126,31 @@ func (e *Engine) EmbedTokens(ctx context.Context, texts []string, ids [][]int32,
 		}
 	}
 	return out, nil
+}
+
+// checkTokens refuses texts, or tokens, that have more vectors together than MaxTokenValues allows.
+func (e checkpointEmbedder) checkTokens(ctx context.Context, texts []string, ids [][]int32, o EmbedOptions) error {
+	prompt, err := e.promptText(o)
+	if err != nil {
+		return err
+	}
+	longest, limit, n := e.checkpoint.MaxSeqLength(), MaxTokenValues/e.checkpoint.Info().Hidden, 0
+	for _, list := range ids {
+		if longest > 0 {
+			list = list[:min(len(list), longest)]
+		}
+		n += len(list)
+	}
+	for _, text := range texts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n += len(e.checkpoint.Tokenizer().Encode(prompt+text, longest).IDs)
+	}
+	if n > limit {
+		return &FieldError{"inputs", n, fmt.Sprintf("at most %d tokens in one request, special tokens included; send fewer texts at a time", limit)}
+	}
+	return nil
 }
 
 // EmbedSparse returns sparse vectors. It returns [ErrUnsupported] without a checkpoint that gives them.

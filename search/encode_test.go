@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,24 @@ func TestTokenizeAndEmbedIDs(t *testing.T) {
 	all, err := e.EmbedTokens(t.Context(), texts, nil, search.EmbedOptions{})
 	if err != nil || len(all.Vectors[0]) != len(ids[0]) || len(all.Vectors[0][0]) != e.Encoder().Hidden {
 		t.Errorf("EmbedTokens: %v", err)
+	}
+	if _, err := e.EmbedTokens(t.Context(), nil, ids[:1], search.EmbedOptions{}); err != nil {
+		t.Errorf("EmbedTokens of ids: %v", err)
+	}
+	many := search.MaxTokenValues/e.Encoder().Hidden/e.Model().MaxTokens + 1 // texts that are too many where each is full
+	long, full := strings.Repeat("fox ", e.Model().MaxTokens), slices.Repeat(ids[0][1:2], 2*e.Model().MaxTokens)
+	for name, call := range map[string]func() (*search.TokenVectors, error){
+		"texts": func() (*search.TokenVectors, error) {
+			return e.EmbedTokens(t.Context(), slices.Repeat([]string{long}, many), nil, search.EmbedOptions{})
+		},
+		"ids": func() (*search.TokenVectors, error) {
+			return e.EmbedTokens(t.Context(), nil, slices.Repeat([][]int32{full}, many), search.EmbedOptions{})
+		},
+	} {
+		var fe *search.FieldError
+		if _, err := call(); !errors.As(err, &fe) || fe.Field != "inputs" {
+			t.Errorf("EmbedTokens of too many %s: %v, want it refused", name, err)
+		}
 	}
 	if _, err := e.EmbedIDs(t.Context(), [][]int32{{99999}}, search.EmbedOptions{}); !errors.Is(err, search.ErrInvalid) {
 		t.Errorf("an id outside the vocabulary: %v", err)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,6 +106,21 @@ func (s *encodings) of(collection string, r record) (*encoding, error) {
 	}
 	return nil, fmt.Errorf("%w: collection %s holds vectors of %s (%d dimensions, pooling %s, sha256 %.12s)%s; this is %s (%d, %s, %.12s). Start with --model %s, or re-embed the collection with this checkpoint: `searchd reembed`. Keyword searches work meanwhile",
 		ErrModelMismatch, collection, r.Model.Name, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, why, own.Name, own.Dimension, own.Pooling, own.SHA256, r.Model.Name)
+}
+
+// again returns the checkpoint of a collection, with another precision where one is given, and the name by which it is found; [ErrModelMismatch]
+// where it is not loaded.
+func (s *encodings) again(collection string, r record, precision string) (e *encoding, source string, err error) {
+	if e, err = s.of(collection, r); err != nil {
+		return nil, "", err
+	}
+	if source = s.source; e != s.own {
+		source = cmp.Or(r.Source, r.Model.Name)
+	}
+	if precision != "" && precision != r.Precision {
+		e, err = s.open(source, precision)
+	}
+	return e, source, err
 }
 
 // open loads a checkpoint by name; an empty name means the engine's own.

@@ -157,15 +157,40 @@ func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collec
 		if err := l.Acquire(ctx, 1); err != nil {
 			return c, r, nil, err
 		}
+		release := sync.OnceFunc(func() { l.Release(1) })
 		if now, ok := e.catalog.stored(name); ok && now == c.Name {
-			return c, r, sync.OnceFunc(func() { l.Release(1) }), nil
+			if c, r, err = e.open(ctx, name); err != nil { // its settings may have changed meanwhile
+				release()
+				return c, r, nil, err
+			}
+			return c, r, release, nil
 		}
-		l.Release(1) // replaced meanwhile
+		release() // replaced meanwhile
 	}
 }
 
 // writerSlots is more than the writers that there can be.
 const writerSlots = 1 << 30
+
+// openAlone is open for who changes the settings: until start is called, nobody writes and no other generation takes the collection's place.
+func (e *Engine) openAlone(ctx context.Context, name string) (c backend.Collection, r record, start func(), err error) {
+	for {
+		if c, _, err = e.open(ctx, name); err != nil {
+			return c, r, nil, err
+		}
+		stored := c.Name
+		if start, err = e.stopWriters(ctx, stored); err != nil {
+			return c, r, nil, err
+		}
+		if c, r, err = e.open(ctx, name); err == nil && c.Name == stored {
+			return c, r, start, nil
+		}
+		start()
+		if err != nil {
+			return c, r, nil, err
+		}
+	}
+}
 
 // stopWriters waits for the writers of a stored collection, and keeps others out until start is called.
 func (e *Engine) stopWriters(ctx context.Context, stored string) (start func(), err error) {

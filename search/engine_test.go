@@ -112,7 +112,7 @@ func TestIngestRefuses(t *testing.T) {
 		{"white space", "a", `{"text":"  \n "}`, "text field"},
 		{"control character in id", "a\x00b", `{"text":"x"}`, "control characters"},
 		{"long id", strings.Repeat("x", 513), `{"text":"x"}`, "512"},
-		{"deep", "a", strings.Repeat(`{"a":`, 30) + "1" + strings.Repeat("}", 30), "nested at most"},
+		{"deep", "a", strings.Repeat(`{"a":`, 30) + "1" + strings.Repeat("}", 30), "deeper than"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			results, err := e.Ingest(t.Context(), "docs", []search.Document{doc(tc.id, tc.fields), doc("good", `{"text":"fine"}`)})
@@ -239,7 +239,7 @@ func TestManyPassagesOfOneDocument(t *testing.T) {
 	if len(got) != 21 || got[0] != "long" {
 		t.Errorf("found %d documents, first %s; want all 21, long first", len(got), got[0])
 	}
-	r, err := e.Search(t.Context(), "docs", search.Query{Q: "kitten ball wool", Passages: 3, Limit: ptr(1)})
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: "kitten ball wool", Passages: ptr(3), Limit: ptr(1)})
 	if err != nil || len(r.Hits[0].Passages) != 3 {
 		t.Fatalf("passages: %+v, %v", r, err)
 	}
@@ -282,12 +282,12 @@ func TestQueryRefuses(t *testing.T) {
 		q     search.Query
 		field string
 	}{
-		{"empty", search.Query{Q: " "}, "q"},
+		{"not UTF-8", search.Query{Q: "\xff"}, "q"},
 		{"long", search.Query{Q: strings.Repeat("x", 40<<10)}, "q"},
 		{"mode", search.Query{Q: "x", Mode: "fuzzy"}, "mode"},
 		{"fusion", search.Query{Q: "x", Fusion: "sum"}, "fusion"},
 		{"alpha", search.Query{Q: "x", Alpha: ptr(1.5)}, "alpha"},
-		{"limit 0", search.Query{Q: "x", Limit: ptr(0)}, "limit"},
+		{"limit -1", search.Query{Q: "x", Limit: ptr(-1)}, "limit"},
 		{"limit 1e9", search.Query{Q: "x", Limit: ptr(1_000_000_000)}, "limit"},
 		{"offset", search.Query{Q: "x", Offset: -1}, "offset"},
 		{"beyond the window", search.Query{Q: "x", Offset: 195}, "limit"},
@@ -295,7 +295,7 @@ func TestQueryRefuses(t *testing.T) {
 		{"filter", search.Query{Q: "x", Filter: "lang = "}, "filter"},
 		{"operator", search.Query{Q: "x", Operator: "not"}, "operator"},
 		{"fields", search.Query{Q: "x", Fields: []string{"title^zero"}}, "fields"},
-		{"passages", search.Query{Q: "x", Passages: 1000}, "passages"},
+		{"passages", search.Query{Q: "x", Passages: ptr(1000)}, "passages"},
 		{"min_similarity", search.Query{Q: "x", MinSimilarity: 2}, "min_similarity"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -528,6 +528,9 @@ func TestModelMismatch(t *testing.T) {
 	other := open(t, dir, &fakeEmbedder{sha256: "other"})
 	if _, err := other.Ingest(t.Context(), "docs", []search.Document{doc("b", `{"text":"x"}`)}); !errors.Is(err, search.ErrModelMismatch) {
 		t.Errorf("Ingest = %v", err)
+	}
+	if got := find(t, other, search.Query{}); got != "a" {
+		t.Errorf("without a query: %q", got)
 	}
 	if _, err := other.Search(t.Context(), "docs", search.Query{Q: "milk"}); !errors.Is(err, search.ErrModelMismatch) {
 		t.Errorf("Search = %v", err)

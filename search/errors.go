@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Errors that callers tell apart with [errors.Is]. The text of a returned error names the thing that it is about.
@@ -34,8 +35,9 @@ type FieldError struct {
 	Allowed string // what is allowed, e.g. "1 to 1000"
 }
 
+// Error names the field once, also where what is allowed is the error of a parser that names it too.
 func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: got %s, allowed: %s", e.Field, quoteShort(e.Value), e.Allowed)
+	return fmt.Sprintf("%s: got %s, allowed: %s", e.Field, quoteShort(e.Value), strings.TrimPrefix(e.Allowed, e.Field+": "))
 }
 
 // Is makes errors.Is(err, ErrInvalid) true.

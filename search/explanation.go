@@ -44,11 +44,15 @@ func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*
 		return nil, err
 	}
 	one := 1
-	q.Offset, q.Limit, q.Explain, q.Facets = 0, &one, true, nil
+	q.Offset, q.Limit, q.Explain, q.Facets = 0, &one, false, nil
 	s, err := e.newSearch(ctx, collection, q)
 	if err != nil {
 		return nil, err
 	}
+	if s.plan.browse {
+		return nil, &FieldError{"q", q.Q, "a word or phrase: without one documents are not ranked"}
+	}
+	s.plan.Explain = true
 	docs, err := e.backend.Lookup(ctx, s.collection, []string{id})
 	if err != nil {
 		return nil, translate(err)
@@ -128,7 +132,7 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 // reason says why a document is no candidate.
 func (s *search) reason(c candidate, d *backend.Document) string {
 	if s.plan.filter != nil {
-		if parts, err := s.record.Settings.Fields.Split(d.Fields); err == nil && !s.plan.filter.Match(parts.Values) {
+		if parts, err := s.record.Settings.Fields.SplitStored(d.Fields); err == nil && !s.plan.filter.Match(parts.Values) {
 			return ReasonFilter
 		}
 	}

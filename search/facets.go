@@ -41,14 +41,29 @@ func (f *Facet) UnmarshalJSON(b []byte) error {
 	type plain Facet // without this method
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
+	dec.UseNumber()
 	if err := dec.Decode((*plain)(f)); err != nil {
 		return &FieldError{"facets", string(b), `the name of a field, or {"field": "year", "limit": 10}, or {"field": "year", "ranges": [{"from": 2000, "to": 2010}]}`}
+	}
+	for i := range f.Ranges {
+		r := &f.Ranges[i]
+		r.From, r.To = plainNumber(r.From), plainNumber(r.To)
 	}
 	return nil
 }
 
+// plainNumber returns the float64 of a json.Number that is one, and anything else as it is.
+func plainNumber(x any) any {
+	if n, ok := x.(json.Number); ok {
+		if v, ok := filter.ParseNumber(string(n)); ok {
+			return plainValue(v)
+		}
+	}
+	return x
+}
+
 // FacetCounts answers a [Facet]. The documents counted are those that [Response].Total counts, and Of says which these are: "keyword", all
-// that match by words; "vector", the nearest of the window; "union", both. A document with several values counts for each.
+// that match by words; "vector", the nearest of the window; "union", both; "all", where the query has no word. A document with several values counts for each.
 type FacetCounts struct {
 	Of        string       `json:"of"`
 	Documents int          `json:"documents"`          // that were counted
@@ -58,7 +73,7 @@ type FacetCounts struct {
 	Ranges    []RangeCount `json:"ranges,omitempty"`   // in the order of the request
 }
 
-// FacetValue is a value, a string, number or boolean, and the number of documents that have it.
+// FacetValue is a value, a string, float64, json.Number or bool, and the number of documents that have it.
 type FacetValue struct {
 	Value any `json:"value"`
 	Count int `json:"count"`
@@ -84,7 +99,7 @@ func (p *plan) checkFacets(wrong *fieldErrors) {
 		}
 		seen[f.Field] = true
 		if f.Limit < 0 || f.Limit > MaxFacetLimit {
-			wrong.add(at+"limit", f.Limit, fmt.Sprintf("1 to %d", MaxFacetLimit))
+			wrong.add(at+"limit", f.Limit, fmt.Sprintf("1 to %d, or 0 for the default", MaxFacetLimit))
 		}
 		if len(f.Ranges) > MaxFacetRanges {
 			wrong.add(at+"ranges", len(f.Ranges), fmt.Sprintf("at most %d", MaxFacetRanges))
@@ -163,10 +178,13 @@ func (s *search) count(ctx context.Context) error {
 	return nil
 }
 
-// plainValue is a value as JSON has it.
+// plainValue is a value as JSON has it: an integer that shares its float64 with others is a json.Number.
 func plainValue(v filter.Value) any {
 	switch v.Kind {
 	case filter.Number:
+		if v.Wide() {
+			return json.Number(v.String())
+		}
 		return v.Num
 	case filter.Bool:
 		return v.Num != 0

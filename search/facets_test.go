@@ -12,8 +12,10 @@ import (
 )
 
 // shelf has 40 books: n from 0 to 39, three languages, some without a year.
-func shelf(t *testing.T) *search.Engine {
-	e := open(t, t.TempDir(), &fakeEmbedder{})
+func shelf(t *testing.T) *search.Engine { return shelfWith(t, &fakeEmbedder{}) }
+
+func shelfWith(t *testing.T, f *fakeEmbedder) *search.Engine {
+	e := open(t, t.TempDir(), f)
 	var docs []search.Document
 	for i := range 40 {
 		fields := fmt.Sprintf(`{"text":"book number%d %s","n":%d,"lang":%q,"tags":["t%d","all"],"day":"2024-01-%02d"`,
@@ -103,7 +105,7 @@ func TestFacetsOfEachMode(t *testing.T) {
 
 func TestFacetForms(t *testing.T) {
 	var q search.Query
-	body := `{"q":"x","facets":["lang",{"field":"year","ranges":[{"from":2000}]}],"sort":["year:desc","_score",{"field":"n","order":"asc"},"at:noon"]}`
+	body := `{"q":"x","facets":["lang",{"field":"year","ranges":[{"from":2000}]}],"sort":["year:desc","_score",{"field":"n","order":"asc"},{"field":"at:noon"}]}`
 	if err := json.Unmarshal([]byte(body), &q); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +147,13 @@ func TestFacetForms(t *testing.T) {
 
 func TestSort(t *testing.T) {
 	e := shelf(t)
-	key := search.ParseSortKey
+	key := func(s string) search.SortKey {
+		k, err := search.ParseSortKey(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
 	for _, tc := range []struct {
 		name string
 		q    search.Query
@@ -189,5 +197,61 @@ func TestSort(t *testing.T) {
 	r, err := e.Search(t.Context(), "docs", search.Query{Q: "red", Mode: search.Keyword, Sort: []search.SortKey{key("n:desc")}, Window: 1, Limit: ptr(1), Explain: true})
 	if err != nil || r.Hits[0].Score <= 0 || r.Hits[0].Explain.Keyword.Norm <= 0 {
 		t.Errorf("a hit from beyond the window: %+v, %v", r, err)
+	}
+}
+
+// TestObjectsInLists: members of objects in a list are values, and texts, of one name.
+func TestObjectsInLists(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	put(t, e, search.Created,
+		doc("a", `{"v":[{"color":"red","text":"zebra","n":3},{"color":"blue","text":"lion","n":1}]}`),
+		doc("b", `{"v":[{"color":"red","text":"zebra","n":2}]}`),
+		doc("c", `{"v":{"color":"blue","text":"zebra crossing","n":4},"v.color":"green"}`))
+	words := search.Query{Q: "zebra", Mode: search.Keyword}
+	for filter, want := range map[string]string{"v.color = 'blue'": "a c", "v.color = 'green' AND v.color = 'blue'": "c", "v.n < 3": "a b", "v.color != 'blue'": "b"} {
+		q := words
+		q.Filter, q.Sort = filter, []search.SortKey{{Field: "v.n"}}
+		if got := find(t, e, q); got != want {
+			t.Errorf("%s finds %q, want %q", filter, got, want)
+		}
+	}
+	if got := find(t, e, search.Query{Q: "lion", Mode: search.Keyword, Fields: search.Fields{"v.text"}}); got != "a" {
+		t.Errorf("lion finds %q, want a", got)
+	}
+	words.Facets = []search.Facet{{Field: "v.color"}}
+	r, err := e.Search(t.Context(), "docs", words)
+	if err != nil || fmt.Sprint(r.Facets["v.color"].Values) != "[{blue 2} {red 2} {green 1}]" {
+		t.Errorf("facets %+v, %v", r.Facets, err)
+	}
+}
+
+// TestLimitZero wants the total and the facets of a search without hits, and no step that orders or fetches.
+func TestLimitZero(t *testing.T) {
+	e := shelf(t)
+	for _, q := range []search.Query{
+		{Q: "red", Mode: search.Keyword}, {Q: "red", Mode: search.Semantic}, {Q: "red"}, {Filter: "lang = 'de'"},
+		{Q: "red", Sentences: true, Diversity: 0.5, Group: "lang"}, {Q: "red", Mode: search.Keyword, Sort: []search.SortKey{{Field: "n"}}, Group: "lang"},
+		{Sort: []search.SortKey{{Field: "n"}}, Group: "lang"},
+	} {
+		q.Facets = []search.Facet{{Field: "lang"}}
+		want, err := e.Search(t.Context(), "docs", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Limit = ptr(0)
+		got, err := e.Search(t.Context(), "docs", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _ := json.Marshal(want.Facets)
+		b, _ := json.Marshal(got.Facets)
+		if got.Hits == nil || len(got.Hits) != 0 || got.Total != want.Total || string(a) != string(b) {
+			t.Errorf("Search(%+v) = %+v, want total %+v and facets %s alone", q, got, want.Total, a)
+		}
+		for _, step := range []string{"match", "sort", "group", "diversify"} {
+			if _, ran := got.TimingsMS[step]; ran {
+				t.Errorf("Search(%+v) ran %s", q, step)
+			}
+		}
 	}
 }

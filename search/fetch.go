@@ -45,16 +45,19 @@ func (s *search) fetch(ctx context.Context) error {
 
 // hit makes one hit.
 func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosines []float64, m *marker) (Hit, error) {
-	h := Hit{ID: d.ID, Score: c.score, Document: d.Fields, Passages: []PassageHit{}, Group: c.group}
-	parts, err := s.record.Settings.Fields.Split(d.Fields)
+	h := Hit{ID: d.ID, Score: c.score, Passages: []PassageHit{}, Group: c.group}
+	parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
 	if err != nil {
+		return h, err
+	}
+	if h.Document, err = returned(d.Fields, s.plan.ReturnFields); err != nil {
 		return h, err
 	}
 	var texts []PassageHit
 	for _, p := range d.Passages {
 		texts = append(texts, passageHit(parts, p))
 	}
-	for _, i := range bestPassages(texts, cosines, m, s.plan.Passages) {
+	for _, i := range bestPassages(texts, cosines, m, s.plan.passages) {
 		p := texts[i]
 		if len(cosines) == len(texts) {
 			p.Score = &cosines[i]

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -145,7 +146,15 @@ func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemRe
 
 // check reads one document: id, JSON, fields, hash.
 func (in *ingest) check(it *item, d Document) error {
-	parts, err := in.record.Settings.Fields.Split(d.Fields)
+	split := in.record.Settings.Fields.Split
+	if in.background { // of documents that are stored
+		split = in.record.Settings.Fields.SplitStored
+	}
+	parts, err := split(d.Fields)
+	var wrong *mapping.Refusal
+	if errors.As(err, &wrong) {
+		return &FieldError{"document." + wrong.Field, wrong.Value, wrong.Allowed}
+	}
 	if err != nil {
 		return &FieldError{"document", d.ID, strings.TrimPrefix(err.Error(), mapping.ErrDocument.Error()+": ")}
 	}

@@ -203,7 +203,7 @@ func (d *drawnMap) read(ctx context.Context, b backend.Backend, r record, sample
 		}
 		parts, ok := parsed[refs[i]]
 		if !ok {
-			if parts, err = r.Settings.Fields.Split(doc.Fields); err != nil {
+			if parts, err = r.Settings.Fields.SplitStored(doc.Fields); err != nil {
 				return err
 			}
 			parsed[refs[i]] = parts

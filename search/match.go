@@ -151,7 +151,7 @@ func (s *search) passageTokens(ctx context.Context, cs []candidate) (texts []max
 		if d == nil || cs[i].best >= len(d.Passages) || now[i] != names[i] {
 			continue
 		}
-		parts, err := s.record.Settings.Fields.Split(d.Fields)
+		parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
 		if err != nil {
 			return nil, nil, err
 		}

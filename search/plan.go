@@ -2,30 +2,34 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"searchd/index/filter"
 	"searchd/search/backend"
+	"searchd/search/mapping"
 )
 
 // plan is a checked query with every default filled in.
 type plan struct {
 	Query
 	limit     int
+	passages  int
 	alpha     float64
 	highlight bool
 	text      QueryText
 	words     backend.Words
 	filter    filter.Expr // nil: no filter
 	given     bool        // the vector is given: there is no text
+	browse    bool        // the text has no word or phrase: there is nothing to rank by
 	facets    []backend.Facet
 	sort      []backend.SortKey
 }
 
-// newPlan checks a query and fills in its defaults. It names every wrong field at once.
-func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
-	p := &plan{Query: q, limit: DefaultLimit, alpha: defaultAlpha, highlight: true, given: q.likeness}
+// newPlan checks a query of a collection with the mapping m and fills in its defaults. It names every wrong field at once.
+func newPlan(q Query, m mapping.Mapping, defaultAlpha float64, canRerank bool) (*plan, error) {
+	p := &plan{Query: q, limit: DefaultLimit, passages: 1, alpha: defaultAlpha, highlight: true, given: q.likeness}
 	var wrong fieldErrors
 	if !p.given {
 		p.checkText(&wrong)
@@ -53,7 +57,7 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 		p.Window = DefaultWindow
 	}
 	if p.Window < 1 || p.Window > MaxWindow {
-		wrong.add("window", q.Window, fmt.Sprintf("1 to %d", MaxWindow))
+		wrong.add("window", q.Window, fmt.Sprintf("1 to %d, or 0 for the default", MaxWindow))
 	}
 	p.checkPage(&wrong)
 	p.checkRerank(&wrong, canRerank)
@@ -69,19 +73,20 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 	if !(q.MinSimilarity >= -1 && q.MinSimilarity <= 1) {
 		wrong.add("min_similarity", q.MinSimilarity, "-1 to 1")
 	}
-	if q.Passages < 0 || q.Passages > MaxPassages {
-		wrong.add("passages", q.Passages, fmt.Sprintf("0 to %d; 0 means the default, 1", MaxPassages))
-	}
-	if p.Passages == 0 {
-		p.Passages = 1
+	if q.Passages != nil {
+		if p.passages = *q.Passages; p.passages < 0 || p.passages > MaxPassages {
+			wrong.add("passages", p.passages, fmt.Sprintf("0 to %d", MaxPassages))
+		}
 	}
 	if q.Highlight != nil {
 		p.highlight = *q.Highlight
 	}
+	p.checkReturned(&wrong)
 	p.checkWords(&wrong)
 	p.checkFacets(&wrong)
 	p.checkSort(&wrong)
 	p.words.All = len(p.facets)+len(p.sort) > 0
+	p.checkBrowse(&wrong)
 	if q.Filter != "" {
 		e, err := filter.Parse(q.Filter)
 		if err != nil {
@@ -89,6 +94,7 @@ func newPlan(q Query, defaultAlpha float64, canRerank bool) (*plan, error) {
 		}
 		p.filter = e
 	}
+	checkStored(m, p.uses(), &wrong)
 	return p, wrong.err()
 }
 
@@ -99,28 +105,50 @@ func (p *plan) checkText(wrong *fieldErrors) {
 	default:
 		wrong.add("syntax", string(p.Syntax), "operators, plain")
 	}
-	if strings.TrimSpace(p.Q) == "" || !utf8.ValidString(p.Q) || len(p.Q) > MaxQueryBytes {
-		wrong.add("q", p.Q, fmt.Sprintf("1 to %d bytes of UTF-8 that are not all white space", MaxQueryBytes))
+	if !utf8.ValidString(p.Q) || len(p.Q) > MaxQueryBytes {
+		wrong.add("q", p.Q, fmt.Sprintf("at most %d bytes of UTF-8", MaxQueryBytes))
 		return
 	}
-	p.text = QueryText{Text: p.Q}
-	if p.Syntax == Plain {
-		return
+	if p.text = (QueryText{Text: p.Q}); p.Syntax != Plain {
+		p.text = ParseQueryText(p.Q)
 	}
-	p.text = ParseQueryText(p.Q)
 	if n := len(p.text.Phrases) + len(p.text.Without); n > maxOperators {
 		wrong.add("q", p.Q, fmt.Sprintf("at most %d phrases and exclusions, not %d; syntax plain takes quotes and minus signs as they are", maxOperators, n))
 	}
-	if p.text.Text == "" {
-		wrong.add("q", p.Q, "a word or phrase to look for beside what is excluded")
+	if strings.TrimSpace(p.text.Text) == "" {
+		p.browse, p.text.Text = true, ""
 	}
+}
+
+// checkBrowse refuses for a query without words what only a ranking has, and leaves out what says nothing about it.
+func (p *plan) checkBrowse(wrong *fieldErrors) {
+	if !p.browse {
+		return
+	}
+	for _, o := range []struct {
+		asked bool
+		field string
+		value any
+	}{
+		{p.Rerank, "rerank", true},
+		{p.MinSimilarity != 0, "min_similarity", p.MinSimilarity},
+		{p.Diversity != 0, "diversity", p.Diversity},
+		{p.Sentences, "sentences", true},
+		{p.Explain, "explain", true},
+	} {
+		if o.asked {
+			wrong.add(o.field, o.value, "left out, as q has no word or phrase that documents could be compared with")
+		}
+	}
+	p.Mode, p.highlight = Keyword, false // the legs do not run: a checkpoint is not needed
+	p.sort = slices.DeleteFunc(p.sort, func(k backend.SortKey) bool { return k.Field == "" })
 }
 
 // checkPage checks limit and offset against the window.
 func (p *plan) checkPage(wrong *fieldErrors) {
 	if p.Limit != nil {
-		if p.limit = *p.Limit; p.limit < 1 || p.limit > MaxLimit {
-			wrong.add("limit", p.limit, fmt.Sprintf("1 to %d", MaxLimit))
+		if p.limit = *p.Limit; p.limit < 0 || p.limit > MaxLimit {
+			wrong.add("limit", p.limit, fmt.Sprintf("0 to %d", MaxLimit))
 			return
 		}
 	}
@@ -142,7 +170,7 @@ func (p *plan) checkRerank(wrong *fieldErrors, can bool) {
 	case p.Rerank && !can:
 		wrong.add("rerank", true, "false: this server has no re-ranker; start it with --reranker and a cross-encoder")
 	case p.RerankWindow < 1 || p.RerankWindow > MaxRerankWindow:
-		wrong.add("rerank_window", p.RerankWindow, fmt.Sprintf("1 to %d", MaxRerankWindow))
+		wrong.add("rerank_window", p.RerankWindow, fmt.Sprintf("1 to %d, or 0 for the default", MaxRerankWindow))
 	case p.Rerank && n > p.RerankWindow:
 		wrong.add("limit", p.limit, fmt.Sprintf("with rerank, offset+limit at most rerank_window, here %d; ask for a larger one (at most %d) to see result %d", p.RerankWindow, MaxRerankWindow, n))
 	}

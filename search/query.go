@@ -37,8 +37,12 @@ const (
 )
 
 // Query asks a collection. The zero value of each field means its default.
+//
+// A Q without a word or phrase finds all documents that pass Filter and have nothing that Q excludes, in the order of Sort or of their first
+// arrival, in every mode. They are compared with nothing: their scores are 0, their passages are the first of their texts, and Rerank,
+// MinSimilarity, Diversity, Sentences and Explain are refused.
 type Query struct {
-	Q             string    `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [QueryText]
+	Q             string    `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [QueryText]. Without a word or phrase: all documents
 	Syntax        Syntax    `json:"syntax,omitempty"`         // operators (default); plain: quotes and minus signs in Q mean nothing
 	Mode          Mode      `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
 	Alpha         *float64  `json:"alpha,omitempty"`          // weight of the vector leg, 0..1; nil: the checkpoint's default
@@ -50,9 +54,10 @@ type Query struct {
 	Facets        []Facet   `json:"facets,omitempty"`         // count the values of fields over what is found
 	Sort          []SortKey `json:"sort,omitempty"`           // default: by score. In keyword mode all matches are sorted, otherwise those of the window
 	Group         string    `json:"group,omitempty"`          // a filterable field: of the documents of the window with the same value only the first is a hit
-	Limit         *int      `json:"limit,omitempty"`          // hits per page, 1..1000; default 10
+	Limit         *int      `json:"limit,omitempty"`          // hits per page, 0..1000; default 10. 0: total and facets alone
 	Offset        int       `json:"offset,omitempty"`         // hits to pass over; offset+limit <= window
-	Passages      int       `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
+	Passages      *int      `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
+	ReturnFields  []string  `json:"return_fields,omitzero"`   // fields of the hits' documents, nested ones joined with dots; nil: all, empty: none
 	MinSimilarity float64   `json:"min_similarity,omitempty"` // hits of the vector leg with a smaller cosine are left out, -1..1; default 0
 	Diversity     float64   `json:"diversity,omitempty"`      // 0 (default): by score alone; up to 1: what is like an earlier hit comes later, see [DiversityExplain]
 	Highlight     *bool     `json:"highlight,omitempty"`      // mark the query's words in the fields; default true
@@ -73,6 +78,7 @@ type Response struct {
 	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, match where the checkpoint compares token by token, facets, sort, group, rerank and diversify where asked, fetch, sentences where asked
 	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
 	Reason    string                 `json:"degraded_reason,omitempty"`
+	Warnings  []string               `json:"warnings,omitempty"`   // fields of the query that neither the settings nor a document has
 	Query     *QueryText             `json:"query,omitempty"`      // how Q was read; absent where it is words alone
 	RequestID string                 `json:"request_id,omitempty"` // set by the server
 }
@@ -81,13 +87,13 @@ type Response struct {
 type Total struct {
 	Value    int    `json:"value"`
 	Relation string `json:"relation"` // "eq", or "gte" where the window cut the count, or more texts had all words of a phrase than are read
-	Of       string `json:"of"`       // "keyword", "vector" or "union"
+	Of       string `json:"of"`       // "keyword", "vector" or "union"; "all" where Q has no word or phrase
 }
 
 // Hit is one document of an answer.
 type Hit struct {
 	ID         string              `json:"id"`
-	Score      float64             `json:"score"` // larger is better; in [0,1] for hybrid relative and semantic; with rerank the cross-encoder's
+	Score      float64             `json:"score"` // larger is better; in [0,1] for hybrid relative and semantic; with rerank the cross-encoder's; 0 where Q has no word or phrase
 	Document   json.RawMessage     `json:"document"`
 	Passages   []PassageHit        `json:"passages"`
 	Highlights map[string][]string `json:"highlights,omitempty"` // HTML-escaped snippets, the query's words in <mark>…</mark>

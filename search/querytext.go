@@ -29,6 +29,7 @@ const maxOperators = 32
 //  3. Everything else is literal text: a quote that nothing closes, 5" in the middle of words, a lone minus, --flag, AND, OR, *, ^, :, ~.
 //  4. A document that lacks a phrase or has an excluded word is not found, in no mode: neither by words nor by meaning.
 //  5. Text is what is left without quotes and exclusions. The keyword leg ranks by its words and the checkpoint encodes it.
+//     Where it is empty nothing is ranked: all documents that are not excluded are found.
 //  6. A phrase or an exclusion of which the analysis leaves nothing ("to be or not to be" in English) is ignored, and named in Ignored.
 type QueryText struct {
 	Text    string   `json:"text"`

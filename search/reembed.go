@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,11 +12,15 @@ import (
 	"searchd/search/backend"
 )
 
-// ReembedOptions say how a collection gets new vectors.
+// ReembedOptions say how a collection is built anew.
 type ReembedOptions struct {
-	Model     string `json:"model,omitempty"`     // name of the checkpoint; default: the engine's own
-	Precision string `json:"precision,omitempty"` // f32 or int8; default: the engine's
-	KeepOld   bool   `json:"keep_old,omitempty"`  // keep the collection as it was under the name COLLECTION-old
+	Model     string    `json:"model,omitempty"`     // name of the checkpoint; default: the engine's own, with Settings the collection's
+	Precision string    `json:"precision,omitempty"` // f32 or int8; default: the engine's, with Settings and without Model the collection's
+	Settings  *Settings `json:"settings,omitempty"`  // all of them, in the place of the collection's; nil: as they are
+	KeepOld   bool      `json:"keep_old,omitempty"`  // keep the collection as it was under the name COLLECTION-old
+
+	// MayKeep returns why the collection must not be kept under a name; default: any will do. It is not asked after a restart.
+	MayKeep func(name string) error `json:"-"`
 }
 
 // reembedRequest is what the task keeps, so that another run of the program goes on with it.
@@ -56,28 +61,42 @@ type changeFeed interface {
 	Hold(collection string, seq uint64) (release func(), err error)
 }
 
-// Reembed builds a collection anew with another checkpoint, as a task: in the background, while searches go on with what there is. Writes
-// are taken as ever and brought over from the change log. When both are equal the new generation takes the place of the old in one
-// transaction; whatever happens before it leaves the old one as it is. Documents keep their ids and fields and get new revisions.
+// Reembed builds a collection anew with another checkpoint, other settings or both, as a task: in the background, while searches go on with
+// what there is. Writes are taken as ever and brought over from the change log. When both are equal the new generation takes the place of the
+// old in one transaction; whatever happens before it, a document that the new settings refuse for instance, leaves the old one as it is.
+// Documents keep their ids and fields and get new revisions. It returns what o.MayKeep says of the name under which the old one would be
+// kept.
 func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOptions) (Task, error) {
-	c, _, err := e.open(ctx, collection)
+	c, rec, err := e.open(ctx, collection)
 	if err != nil {
 		return Task{}, err
 	}
 	if _, ok := e.backend.(changeFeed); !ok {
 		return Task{}, fmt.Errorf("%w: the backend has no change log", ErrUnsupported)
 	}
-	enc, err := e.encodings.open(o.Model, o.Precision)
+	name, _ := e.catalog.nameOf(c.Name)
+	q := reembedRequest{ReembedOptions: o, Source: sourceOf(o.Model)}
+	var enc *encoding
+	if o.Model == "" && o.Settings != nil {
+		enc, q.Source, err = e.encodings.again(name, rec, o.Precision)
+		q.Precision = cmp.Or(o.Precision, rec.Precision)
+	} else {
+		enc, err = e.encodings.open(o.Model, o.Precision)
+	}
 	if err != nil {
 		return Task{}, errNoModel(o.Model, err)
 	}
-	q := reembedRequest{ReembedOptions: o, Source: sourceOf(o.Model), Info: enc.embedder.Model()}
-	if o.Model == "" {
+	if o.Model == "" && o.Settings == nil {
 		q.Source = e.encodings.source
 	}
-	name, _ := e.catalog.nameOf(c.Name)
+	q.Info = enc.embedder.Model()
+	if o.Settings != nil {
+		if err := o.Settings.Validate(q.Info.MaxTokens); err != nil {
+			return Task{}, err
+		}
+	}
 	if o.KeepOld {
-		if q.Kept, err = e.keptName(ctx, name); err != nil {
+		if q.Kept, err = e.keptName(ctx, name, o.MayKeep); err != nil {
 			return Task{}, err
 		}
 	}
@@ -87,6 +106,9 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	t, err := newTask(TaskReembed, name, o, q)
 	if err != nil {
 		return t.Task, err
+	}
+	if collection != name {
+		t.Alias = collection
 	}
 	return e.tasks.start(ctx, t, e.reembedding(name, q, enc))
 }
@@ -130,10 +152,12 @@ type reembedding struct {
 }
 
 func (r *reembedding) run(ctx context.Context) (any, error) {
-	old, rec, err := r.engine.open(ctx, r.name)
+	// A change of the settings that has begun before this task is waited for; later ones are refused while there is the task.
+	old, rec, start, err := r.engine.openAlone(ctx, r.name)
 	if err != nil {
 		return nil, err
 	}
+	start()
 	if old.Name == r.q.Next { // the program ended between the change and its note
 		return r.result(ctx, rec.Kept)
 	}
@@ -168,6 +192,9 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 // prepare makes the next generation, or opens the one that an earlier run has left.
 func (r *reembedding) prepare(ctx context.Context, rec record) (resumed bool, err error) {
 	rec.Model, rec.Source, rec.Precision, rec.Kept = r.q.Info, r.q.Source, r.q.Precision, r.q.Kept
+	if r.q.Settings != nil {
+		rec.Settings = *r.q.Settings
+	}
 	rec.Settings.Passages.MaxTokens = min(rec.Settings.Passages.MaxTokens, r.q.Info.MaxTokens)
 	if m := r.enc.embedder.Model(); !same(m, r.q.Info) {
 		return false, fmt.Errorf("%w: %s was sha256 %.12s when the task began and is %.12s now; start it again", ErrModelMismatch, r.q.Source, r.q.Info.SHA256, m.SHA256)
@@ -339,7 +366,11 @@ func (r *reembedding) change(ctx context.Context, seq uint64) error {
 	defer c.change.Unlock()
 	current := map[string]string{r.name: r.q.Next}
 	if r.record.Kept != "" {
-		if r.record.Kept, err = e.keptName(ctx, r.name); err != nil { // another may have taken it meanwhile
+		taken, err := e.taken(ctx, r.record.Kept)
+		if taken { // meanwhile, by another
+			r.record.Kept, err = e.keptName(ctx, r.name, r.q.MayKeep)
+		}
+		if err != nil {
 			return err
 		}
 		current[r.record.Kept] = r.old.Name
@@ -364,20 +395,31 @@ func (r *reembedding) result(ctx context.Context, kept string) (any, error) {
 	return reembedResult{Model: rec.Model, Documents: c.Documents, Passages: c.Passages, Kept: kept}, nil
 }
 
-// keptName returns a name for the collection as it was that nothing has yet.
-func (e *Engine) keptName(ctx context.Context, name string) (string, error) {
+// keptName returns the first name for the collection as it was that nothing has yet, or what may says of it.
+func (e *Engine) keptName(ctx context.Context, name string, may func(string) error) (string, error) {
 	for n := 1; ; n++ {
 		suffix := "-old"
 		if n > 1 {
 			suffix += strconv.Itoa(n)
 		}
 		kept := name[:min(len(name), maxCollectionName-len(suffix))] + suffix
-		if _, err := e.Collection(ctx, kept); errors.Is(err, ErrCollectionNotFound) {
-			return kept, nil
-		} else if err != nil {
-			return "", err
+		taken, err := e.taken(ctx, kept)
+		if !taken && err == nil && may != nil {
+			err = may(kept)
+		}
+		if !taken || err != nil {
+			return kept, err
 		}
 	}
+}
+
+// taken reports whether a name leads to a collection.
+func (e *Engine) taken(ctx context.Context, name string) (bool, error) {
+	_, err := e.Collection(ctx, name)
+	if errors.Is(err, ErrCollectionNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // dropLater drops a generation that has been replaced, when the requests that began with it have had time to end. Closing the engine does

@@ -308,6 +308,48 @@ func TestReembedEnds(t *testing.T) {
 	}
 }
 
+// TestReembedKeepsUnderAllowedNames: the name is asked about when the task begins, and again where another has taken it meanwhile.
+func TestReembedKeepsUnderAllowedNames(t *testing.T) {
+	w := &wideEmbedder{gate: make(chan struct{}, 100)}
+	e := mustOpenWide(t, t.TempDir(), w)
+	put(t, e, search.Created, numbered(20)...)
+	forbidden := errors.New("not this one")
+	allowed := map[string]bool{"docs-old": true}
+	keep := search.ReembedOptions{Model: wide, KeepOld: true, MayKeep: func(name string) error {
+		if !allowed[name] {
+			return fmt.Errorf("%w: %s", forbidden, name)
+		}
+		return nil
+	}}
+	for _, may := range []bool{false, true} {
+		allowed["docs-old2"] = may
+		task, err := e.Reembed(t.Context(), "docs", keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := e.EnsureCollection(t.Context(), "docs-old", search.Settings{}); err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			w.gate <- struct{}{}
+		}
+		task = ended(t, e, task.ID)
+		if done := task.State == search.TaskSucceeded; done != may || !strings.Contains(task.Error+string(task.Result), "docs-old2") {
+			t.Errorf("docs-old2 allowed: %v, the task is %s: %s %s", may, task.State, task.Error, task.Result)
+		}
+		if !may {
+			if err := e.DropCollection(t.Context(), "docs-old"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	allowed["docs-old3"] = false
+	if _, err := e.Reembed(t.Context(), "docs", keep); !errors.Is(err, forbidden) {
+		t.Errorf("a name that is not allowed: %v", err)
+	}
+	noProblems(t, e)
+}
+
 // TestReembedResumes closes the engine in the middle.
 func TestReembedResumes(t *testing.T) {
 	dir := t.TempDir()

@@ -67,19 +67,25 @@ type Ranking struct {
 	Model     RerankerInfo
 }
 
+// ErrNoReranker says that the engine was opened without one.
+var ErrNoReranker = fmt.Errorf("%w: the server has no re-ranker; start it with --reranker and a cross-encoder", ErrUnsupported)
+
 // rerankPart is how many pairs are scored together: enough to sort by length, few enough to end soon after the client has gone.
 const rerankPart = 256
 
-// Rerank scores any number of texts for a query. It returns [ErrUnsupported] without a re-ranker.
+// Rerank scores any number of texts for a query. It returns [ErrNoReranker] without a re-ranker.
 func (e *Engine) Rerank(ctx context.Context, query string, texts []string) (*Ranking, error) {
 	if e.reranker == nil {
-		return nil, fmt.Errorf("%w: the server has no re-ranker; start it with --reranker and a cross-encoder", ErrUnsupported)
+		return nil, ErrNoReranker
 	}
 	r := &Ranking{Truncated: make([]bool, len(texts)), Model: e.reranker.Model()}
 	for from := 0; from < len(texts); from += rerankPart {
 		part := texts[from:min(from+rerankPart, len(texts))]
 		pairs := make([][2]string, len(part))
 		for i, t := range part {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			pairs[i] = [2]string{query, t}
 			var n int
 			n, r.Truncated[from+i] = e.reranker.CountPair(query, t)
@@ -177,7 +183,7 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 		if d == nil {
 			continue
 		}
-		parts, err := s.record.Settings.Fields.Split(d.Fields)
+		parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
 		if err != nil {
 			return nil, nil, err
 		}

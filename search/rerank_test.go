@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,29 @@ func (f *fakeReranker) Score(ctx context.Context, pairs [][2]string) ([]float32,
 func (f *fakeReranker) Relevance(x float32) float64       { return 1 / (1 + math.Exp(-float64(x))) }
 func (f *fakeReranker) CountPair(q, t string) (int, bool) { return len(t), len(t) > 1000 }
 func (f *fakeReranker) Model() search.RerankerInfo        { return search.RerankerInfo{Name: "grades"} }
+
+// leaving counts the pairs that it is asked about, and ends the request's context at the first.
+type leaving struct {
+	fakeReranker
+	leave   context.CancelFunc
+	counted int
+}
+
+func (l *leaving) CountPair(q, t string) (int, bool) {
+	l.counted++
+	l.leave()
+	return l.fakeReranker.CountPair(q, t)
+}
+
+// TestRerankEndsWithItsRequest: the query is read again with each text, which takes its time; nobody waits for it any more.
+func TestRerankEndsWithItsRequest(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &leaving{leave: cancel}
+	_, err := openReranked(t, r).Rerank(ctx, "a query", slices.Repeat([]string{"a text"}, 100))
+	if !errors.Is(err, context.Canceled) || r.counted != 1 || len(r.pairs) != 0 {
+		t.Errorf("Rerank = %v after %d pairs were read and %d scored, want 1 and 0", err, r.counted, len(r.pairs))
+	}
+}
 
 func openReranked(t *testing.T, r search.Reranker) *search.Engine {
 	t.Helper()

@@ -32,7 +32,7 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (*se
 	if mismatch != nil {
 		enc = e.encodings.own
 	}
-	p, err := newPlan(q, enc.embedder.Calibration().Alpha, e.reranker != nil)
+	p, err := newPlan(q, rec.Settings.Fields, enc.embedder.Calibration().Alpha, e.reranker != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -52,18 +52,27 @@ type step struct {
 // ranking returns the steps that put documents into an order.
 func (s *search) ranking() []step {
 	p := s.plan
+	if p.browse {
+		return []step{
+			{"filter", true, s.filter},
+			{"find", true, s.browse}, // the first of the documents that pass, in the order of the sort
+			{"facets", len(p.facets) > 0, s.count},
+			{"group", p.Group != "" && p.limit > 0, s.group},
+		}
+	}
+	ordered := p.limit > 0 // else the order of what is found means nothing
 	return []step{
-		{"embed", s.vector == nil, s.embed},         // 1 the query's vector, with the checkpoint's prompt
-		{"filter", true, s.filter},                  // 2 the documents that may be found
-		{"find", true, s.find},                      // 3 both legs side by side, best passage per document
-		{"fill", true, s.fill},                      // 4 the missing leg of each candidate
-		{"fuse", true, s.fuse},                      // 5 one score, one order
-		{"match", s.matches(), s.match},             // 6 the first of them compared token by token
-		{"facets", len(p.facets) > 0, s.count},      // 7 how values are spread over what was found
-		{"sort", len(p.sort) > 0, s.sort},           // 8 another order, by fields
-		{"group", p.Group != "", s.group},           // 9 one hit of those with the same value
-		{"rerank", p.Rerank, s.rerank},              // 10 the first of them in the order of a cross-encoder
-		{"diversify", p.Diversity > 0, s.diversify}, // 11 less of what is much the same
+		{"embed", s.vector == nil, s.embed},                    // 1 the query's vector, with the checkpoint's prompt
+		{"filter", true, s.filter},                             // 2 the documents that may be found
+		{"find", true, s.find},                                 // 3 both legs side by side, best passage per document
+		{"fill", true, s.fill},                                 // 4 the missing leg of each candidate
+		{"fuse", true, s.fuse},                                 // 5 one score, one order
+		{"match", ordered && s.matches(), s.match},             // 6 the first of them compared token by token
+		{"facets", len(p.facets) > 0, s.count},                 // 7 how values are spread over what was found
+		{"sort", ordered && len(p.sort) > 0, s.sort},           // 8 another order, by fields
+		{"group", ordered && p.Group != "", s.group},           // 9 one hit of those with the same value
+		{"rerank", ordered && p.Rerank, s.rerank},              // 10 the first of them in the order of a cross-encoder
+		{"diversify", ordered && p.Diversity > 0, s.diversify}, // 11 less of what is much the same
 	}
 }
 
@@ -95,6 +104,10 @@ func (s *search) answer(ctx context.Context, start time.Time) (*Response, error)
 	if err := s.run(ctx, s.ranking()); err != nil {
 		return nil, err
 	}
+	warnings, err := s.warnings(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
 	from := min(s.plan.Offset, len(s.candidates))
 	s.page = s.candidates[from:min(from+s.plan.limit, len(s.candidates))]
 	if err := s.run(ctx, s.showing()); err != nil {
@@ -102,7 +115,7 @@ func (s *search) answer(ctx context.Context, start time.Time) (*Response, error)
 	}
 	r := &Response{
 		Hits: s.hits, Total: s.total, Facets: s.facets, TookMS: milliseconds(start), TimingsMS: s.timings,
-		Degraded: s.degraded != "", Reason: s.degraded,
+		Degraded: s.degraded != "", Reason: s.degraded, Warnings: warnings,
 	}
 	if s.plan.text.operators() {
 		r.Query = &s.plan.text
@@ -125,7 +138,7 @@ type search struct {
 	byRef        map[backend.Ref]int  // position in candidates, until they are ranked
 	wordTotal    int                  // documents that match by words, beyond the window too
 	wordCeiling  float64              // a BM25 that no document can exceed
-	wordSet      backend.Selection    // all documents that match by words, where facets or a sort need them
+	wordSet      backend.Selection    // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
 	bestWords    float64              // the BM25 that counts as a full match
 	matched      *matched             // nil: no candidate was compared token by token
 	wordsPartial bool                 // the keyword index is being filled
@@ -190,10 +203,10 @@ func (s *search) filter(ctx context.Context) (err error) {
 	if t.Without, err = s.meaningful(ctx, t.Without); err != nil {
 		return err
 	}
-	if s.plan.filter == nil && len(t.Phrases)+len(t.Without) == 0 {
+	if s.plan.filter == nil && len(t.Phrases)+len(t.Without) == 0 && !s.plan.browse {
 		return nil
 	}
-	subset := backend.Subset{Filter: s.plan.filter, With: t.Phrases, Without: t.Without, Rank: s.plan.words}
+	subset := backend.Subset{Filter: s.plan.filter, With: t.Phrases, Without: t.Without, Rank: s.plan.words, NoVectors: s.plan.Mode == Keyword}
 	for _, f := range s.plan.words.Fields {
 		subset.Fields = append(subset.Fields, f.Name)
 	}

@@ -76,7 +76,7 @@ func TestSentences(t *testing.T) {
 		{"no vector", "kitten", "", search.Keyword},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r, got := ask(t.Context(), search.Query{Q: tc.q, Mode: tc.mode, Sentences: true, Passages: 3})
+			r, got := ask(t.Context(), search.Query{Q: tc.q, Mode: tc.mode, Sentences: true, Passages: ptr(3)})
 			if got["story"] != tc.want || r.Degraded {
 				t.Errorf("%q: sentence %q, want %q; degraded %t", tc.q, got["story"], tc.want, r.Degraded)
 			}

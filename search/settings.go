@@ -3,7 +3,6 @@ package search
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -131,23 +130,4 @@ func readRecord(c backend.Config) (record, error) {
 		return r, fmt.Errorf("settings of the collection: %w", err)
 	}
 	return r, nil
-}
-
-// sameIndex reports whether two settings need the same stored passages and indexes, so that one can replace the other in place.
-func sameIndex(a, b Settings) bool {
-	a.Index.EfSearch, b.Index.EfSearch = 0, 0
-	a.Index.Quantize, b.Index.Quantize = "", "" // the graph is built anew in the background
-	if len(a.Fields) == 0 {
-		a.Fields = nil
-	}
-	if len(b.Fields) == 0 {
-		b.Fields = nil
-	}
-	if a.Language == "" {
-		a.Language = "en"
-	}
-	if b.Language == "" {
-		b.Language = "en"
-	}
-	return reflect.DeepEqual(a, b)
 }

@@ -28,7 +28,8 @@ type Similar struct {
 	Window        int       `json:"window,omitempty"`
 	Limit         *int      `json:"limit,omitempty"`
 	Offset        int       `json:"offset,omitempty"`
-	Passages      int       `json:"passages,omitempty"`
+	Passages      *int      `json:"passages,omitempty"`
+	ReturnFields  []string  `json:"return_fields,omitzero"`
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`
@@ -42,7 +43,7 @@ type Similar struct {
 func (q Similar) query() Query {
 	never := false
 	return Query{
-		Mode: Semantic, Filter: q.Filter, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Passages: q.Passages, MinSimilarity: q.MinSimilarity,
+		Mode: Semantic, Filter: q.Filter, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Passages: q.Passages, ReturnFields: q.ReturnFields, MinSimilarity: q.MinSimilarity,
 		Diversity: q.Diversity, Facets: q.Facets, Sort: q.Sort, Group: q.Group, Sentences: q.Sentences, Explain: q.Explain, Highlight: &never, likeness: true,
 	}
 }

@@ -76,7 +76,7 @@ func TestSimilar(t *testing.T) {
 		{"many", "ids", search.Similar{IDs: make([]string, 101)}},
 		{"bad id", "negative_ids[0]", search.Similar{IDs: []string{"p1"}, NegativeIDs: []string{"\x00"}}},
 		{"white space", "text", search.Similar{Text: " \n"}},
-		{"limit", "limit", search.Similar{Text: "x", Limit: ptr(0)}},
+		{"limit", "limit", search.Similar{Text: "x", Limit: ptr(-1)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if _, err := e.Similar(t.Context(), "docs", tc.q); !errors.Is(err, search.ErrInvalid) || !strings.Contains(err.Error(), tc.field) {
@@ -113,7 +113,7 @@ func TestSearchBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, e, search.Created, numbered(30)...)
-	queries := []search.Query{{Q: "word1"}, {Q: "word2 -word3"}, {Q: "word4", Limit: ptr(0)}, {Q: "word5", Mode: search.Keyword}, {Q: "word1", Mode: search.Semantic}, {Q: ""}, {Q: "\xff"}}
+	queries := []search.Query{{Q: "word1"}, {Q: "word2 -word3"}, {Q: "word4", Limit: ptr(-1)}, {Q: "word5", Mode: search.Keyword}, {Q: "word1", Mode: search.Semantic}, {Q: "", Explain: true}, {Q: "\xff"}, {Q: " "}}
 	results, err := e.SearchBatch(t.Context(), "docs", queries)
 	if err != nil || len(results) != len(queries) {
 		t.Fatalf("%d results, %v", len(results), err)
@@ -123,7 +123,7 @@ func TestSearchBatch(t *testing.T) {
 	}
 	for i, res := range results {
 		single, err := e.Search(t.Context(), "docs", queries[i])
-		if (err == nil) != (res.Err == nil) || (i == 2 || i >= 5) != (res.Err != nil) {
+		if (err == nil) != (res.Err == nil) || (i == 2 || i == 5 || i == 6) != (res.Err != nil) {
 			t.Errorf("query %d: %v in the batch, %v alone", i, res.Err, err)
 			continue
 		}

@@ -35,8 +35,9 @@ func (k *SortKey) UnmarshalJSON(b []byte) error {
 		if err := json.Unmarshal(b, &s); err != nil {
 			return err
 		}
-		*k = ParseSortKey(s)
-		return nil
+		key, err := ParseSortKey(s)
+		*k = key
+		return err
 	}
 	type plain SortKey // without this method
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -47,14 +48,17 @@ func (k *SortKey) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseSortKey reads field, field:asc or field:desc.
-func ParseSortKey(s string) SortKey {
-	for _, order := range []string{"asc", "desc"} {
-		if name, ok := strings.CutSuffix(s, ":"+order); ok {
-			return SortKey{name, order}
-		}
+// ParseSortKey reads field, field:asc or field:desc. Its error, for what else has a colon, is a [FieldError].
+func ParseSortKey(s string) (SortKey, error) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return SortKey{Field: s}, nil
 	}
-	return SortKey{Field: s}
+	switch order := s[i+1:]; order {
+	case "asc", "desc":
+		return SortKey{s[:i], order}, nil
+	}
+	return SortKey{}, &FieldError{"sort", s, `field, field:asc or field:desc; a field whose name has a colon as an object, {"field": "a:b"}`}
 }
 
 // checkSort reads the keys of a query.
@@ -105,11 +109,7 @@ func (s *search) sort(ctx context.Context) error {
 	if s.plan.Mode == Keyword {
 		by = backend.Scorer{Words: &s.plan.words}
 	}
-	k := s.plan.Offset + s.plan.limit
-	if s.plan.Group != "" {
-		k = s.plan.Window
-	}
-	refs, err := s.engine.backend.Order(ctx, s.collection, s.plan.sort, set, k, by)
+	refs, err := s.engine.backend.Order(ctx, s.collection, s.plan.sort, set, s.firsts(), by)
 	if err != nil {
 		return err
 	}
@@ -126,9 +126,17 @@ func (s *search) sort(ctx context.Context) error {
 	return s.score(ctx, missing)
 }
 
+// firsts returns how many of the first documents of an order are looked at: those up to the end of the page, for a group those of the window.
+func (s *search) firsts() int {
+	if s.plan.Group != "" {
+		return s.plan.Window
+	}
+	return s.plan.Offset + s.plan.limit
+}
+
 // score gives candidates of a keyword search from beyond the window their scores.
 func (s *search) score(ctx context.Context, refs []backend.Ref) error {
-	if len(refs) == 0 {
+	if len(refs) == 0 || s.plan.browse {
 		return nil
 	}
 	scores, err := s.engine.backend.WordScores(ctx, s.collection, s.plan.words, refs)

@@ -21,6 +21,7 @@ type Task struct {
 	ID         string          `json:"id"`
 	Kind       TaskKind        `json:"kind"`
 	Collection string          `json:"collection,omitempty"`
+	Alias      string          `json:"alias,omitempty"` // by which the collection was named, where that was not its own name
 	State      TaskState       `json:"state"`
 	Done       int64           `json:"done"`  // documents, passages or bytes, as the kind counts
 	Total      int64           `json:"total"` // 0: not known yet

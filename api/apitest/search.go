@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"html"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"searchd/search"
 )
@@ -73,9 +75,12 @@ func passages(fields map[string]any) []search.PassageHit {
 }
 
 func check(q search.Query) error {
-	limit, alpha := search.DefaultLimit, 0.5
+	limit, passages, alpha := search.DefaultLimit, 1, 0.5
 	if q.Limit != nil {
 		limit = *q.Limit
+	}
+	if q.Passages != nil {
+		passages = *q.Passages
 	}
 	if q.Alpha != nil {
 		alpha = *q.Alpha
@@ -86,11 +91,12 @@ func check(q search.Query) error {
 		value   any
 		allowed string
 	}{
-		{strings.TrimSpace(q.Q) != "", "q", q.Q, "a text that is not empty"},
-		{limit >= 1 && limit <= search.MaxLimit, "limit", limit, "1 to 1000"},
+		{utf8.ValidString(q.Q), "q", q.Q, "UTF-8"},
+		{strings.TrimSpace(q.Q) != "" || !q.Explain, "explain", q.Explain, "left out without a q"},
+		{limit >= 0 && limit <= search.MaxLimit, "limit", limit, "0 to 1000"},
 		{q.Offset >= 0 && q.Offset <= search.MaxWindow, "offset", q.Offset, "0 to 10000"},
 		{alpha >= 0 && alpha <= 1, "alpha", alpha, "0 to 1"},
-		{q.Passages >= 0 && q.Passages <= search.MaxPassages, "passages", q.Passages, "0 to 100"},
+		{passages >= 0 && passages <= search.MaxPassages, "passages", passages, "0 to 100"},
 		{slices.Contains([]search.Mode{"", search.Hybrid, search.Semantic, search.Keyword}, q.Mode), "mode", q.Mode, "hybrid, semantic, keyword"},
 	} {
 		if !c.ok {
@@ -127,7 +133,11 @@ func (e *Engine) Search(ctx context.Context, name string, q search.Query) (*sear
 	}
 	start := time.Now()
 	hits, alpha := c.score(q)
-	res := &search.Response{Hits: []search.Hit{}, Total: search.Total{Value: len(hits), Relation: "eq", Of: "union"}}
+	of := "union"
+	if strings.TrimSpace(q.Q) == "" {
+		of = "all"
+	}
+	res := &search.Response{Hits: []search.Hit{}, Total: search.Total{Value: len(hits), Relation: "eq", Of: of}}
 	limit := search.DefaultLimit
 	if q.Limit != nil {
 		limit = *q.Limit
@@ -184,6 +194,9 @@ func (c *collection) score(q search.Query) ([]*scored, float64) {
 	for _, s := range all {
 		s.score = alpha*s.cos + (1-alpha)*s.bm25/top
 	}
+	if len(terms) == 0 {
+		return all, alpha
+	}
 	all = slices.DeleteFunc(all, func(s *scored) bool { return s.bm25 == 0 && (alpha == 0 || s.cos < 0.3) })
 	slices.SortStableFunc(all, func(a, b *scored) int { return cmp.Compare(b.score, a.score) })
 	return all, alpha
@@ -208,8 +221,12 @@ func (s *scored) explainTerms(terms []string, df map[string]int, n int) {
 }
 
 func (s *scored) hit(q search.Query, all []*scored, alpha float64) search.Hit {
-	h := search.Hit{ID: s.doc.ID, Score: s.score, Document: s.doc.Fields, Passages: []search.PassageHit{}, Highlights: map[string][]string{}}
-	h.Passages = append(h.Passages, s.best[:min(len(s.best), max(1, q.Passages))]...)
+	h := search.Hit{ID: s.doc.ID, Score: s.score, Document: returned(s.doc.Fields, q.ReturnFields), Passages: []search.PassageHit{}, Highlights: map[string][]string{}}
+	passages := 1
+	if q.Passages != nil {
+		passages = *q.Passages
+	}
+	h.Passages = append(h.Passages, s.best[:min(len(s.best), passages)]...)
 	var fields map[string]any
 	json.Unmarshal(s.doc.Fields, &fields)
 	for name, v := range fields {
@@ -240,6 +257,18 @@ func (s *scored) hit(q search.Query, all []*scored, alpha float64) search.Hit {
 		h.Explain.Vector = &search.VectorExplain{Rank: byMeaning, Cosine: s.cos, Norm: s.cos}
 	}
 	return h
+}
+
+// returned leaves the fields of these names, all for nil.
+func returned(doc json.RawMessage, names []string) json.RawMessage {
+	if names == nil {
+		return doc
+	}
+	var fields map[string]any
+	json.Unmarshal(doc, &fields)
+	maps.DeleteFunc(fields, func(name string, _ any) bool { return !slices.Contains(names, name) })
+	b, _ := json.Marshal(fields)
+	return b
 }
 
 // highlight escapes a text and marks the terms in it; it returns "" where none occurs.

@@ -30,7 +30,7 @@ func (e *Engine) Similar(ctx context.Context, name string, q search.Similar) (*s
 		}
 		text = string(d.Fields)
 	}
-	return e.Search(ctx, name, search.Query{Q: text, Mode: search.Semantic, Limit: q.Limit})
+	return e.Search(ctx, name, search.Query{Q: text, Mode: search.Semantic, Limit: q.Limit, ReturnFields: q.ReturnFields})
 }
 
 // Explain implements api.Engine.

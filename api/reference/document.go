@@ -193,7 +193,7 @@ func curl(o Operation) string {
 		switch {
 		case p.In == "path":
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", value)
-		case p.In == "query" && p.Required:
+		case p.In == "query" && (p.Required || p.Name == "q"):
 			query = append(query, p.Name+"="+strings.ReplaceAll(value, " ", "+"))
 		}
 	}

@@ -133,8 +133,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	if err != nil {
 		return fmt.Errorf("--format: %w", err)
 	}
-	notice := func(text string) { fmt.Fprintln(stderr, "ingest:", text) }
-	to, err := openSink(ctx, f, notice)
+	to, err := openSink(ctx, f, func(text string) { fmt.Fprintln(stderr, "ingest:", text) })
 	if err != nil {
 		return err
 	}
@@ -150,13 +149,15 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	}
 	err = p.once(ctx, paths, o)
 	if f.watch && err == nil {
-		p.counts.print(stderr, p.failures)
-		err = p.watch(ctx, f, paths, o, notice)
+		p.counts.print(stderr, p.failures, true)
+		err = p.watch(ctx, f, paths, o)
 	}
 	err = errors.Join(err, p.journal.close(), p.failures.close())
 	p.progress.finish()
-	p.counts.print(stderr, p.failures)
+	p.counts.print(stderr, p.failures, err == nil)
 	switch {
+	case errors.Is(err, context.Canceled) && slices.Contains(paths, "-"):
+		return errPiped
 	case errors.Is(err, errStop):
 		fmt.Fprintln(stderr, "ingest:", errStop)
 		return errSome
@@ -165,6 +166,9 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	}
 	return err
 }
+
+// errPiped ends an interrupted run of standard input, where the next one does not go on by itself.
+var errPiped = errors.New("interrupted; what standard input gave until then is in")
 
 // extraction is raised when files give other documents than before.
 const extraction = 2
@@ -189,7 +193,7 @@ func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) 
 		sink: to, journal: journal, failures: failures, progress: newProgress(stderr), workers: f.workers,
 		how:    fmt.Sprintf("%d %s %s", extraction, f.format, f.idField),
 		verify: f.verify, stop: f.onError == "stop", deleteMissing: f.deleteMissing, dryRun: f.dryRun,
-		stdout: stdout, counts: newCounts(),
+		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", text) }, counts: newCounts(),
 	}, nil
 }
 
@@ -204,7 +208,8 @@ func (f *flags) exclude() []string {
 	return out
 }
 
-// once goes over paths once: reads what has changed, then deletes what is missing, if asked to.
+// once goes over paths once: reads what has changed, then deletes what is missing, if asked to. Where the collection has become another one
+// meanwhile, it does so again.
 func (p *pipeline) once(ctx context.Context, paths []string, o extract.Options) error {
 	if !p.dryRun {
 		now, err := p.sink.state(ctx)
@@ -215,29 +220,45 @@ func (p *pipeline) once(ctx context.Context, paths []string, o extract.Options) 
 			return err
 		}
 	}
-	if err := p.run(ctx, paths, o); err != nil {
-		return err
-	}
-	if p.deleteMissing {
-		in, err := scopes(paths, o.Root)
-		if err != nil {
+	for {
+		if err := p.run(ctx, paths, o); err != nil {
 			return err
 		}
-		if err := p.missing(ctx, in, false); err != nil {
+		if p.deleteMissing {
+			in, err := scopes(paths, o.Root)
+			if err != nil {
+				return err
+			}
+			if err := p.missing(ctx, in, false); err != nil {
+				return err
+			}
+		}
+		another, err := p.settle(ctx)
+		if !another || err != nil {
 			return err
 		}
+		if slices.Contains(paths, "-") {
+			return errAnother // standard input cannot be read twice
+		}
+		p.notice(errAnother.Error() + ": all files are sent again")
 	}
-	return p.settle(ctx)
 }
 
-// settle notes in the journal what the collection is now.
-func (p *pipeline) settle(ctx context.Context) error {
+// errAnother says that not everything that was sent is where it was sent to.
+var errAnother = errors.New("the collection was made anew or restored meanwhile")
+
+// settle notes in the journal what the collection is now. another reports that it is not the one that the run began with: nothing is noted
+// then, and every file looks changed.
+func (p *pipeline) settle(ctx context.Context) (another bool, err error) {
 	if p.dryRun {
-		return nil
+		return false, nil
 	}
 	now, err := p.sink.state(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return p.journal.end(now)
+	if another, err := p.journal.goOn(now); another || err != nil {
+		return another, err
+	}
+	return false, p.journal.end(now)
 }

@@ -19,7 +19,7 @@ func TestEmpty(t *testing.T) {
 			t.Errorf("%s: the collection has %s, want %s; told %q, %d empty, want %d", name, got, want, told, p.counts.empty, empty)
 		}
 		var summary strings.Builder
-		p.counts.print(&summary, p.failures)
+		p.counts.print(&summary, p.failures, true)
 		if got := strings.Contains(summary.String(), " empty\n"); got != (empty > 0) {
 			t.Errorf("%s: summary\n%s", name, &summary)
 		}

@@ -74,9 +74,16 @@ type failure struct {
 
 // collectionState tells whether a collection is still the one that the journal speaks of.
 type collectionState struct {
-	Created   time.Time `json:"created"`
-	Sequence  uint64    `json:"sequence"`
-	Documents int       `json:"documents"`
+	Created     time.Time `json:"created"`
+	Incarnation string    `json:"incarnation,omitempty"` // empty in journals of before it was known
+	Sequence    uint64    `json:"sequence"`
+	Documents   int       `json:"documents"`
+}
+
+// follows reports whether s is a later state of the collection that was in the state of before: neither made anew nor restored, nor gone back.
+// Others may have written meanwhile, so the numbers alone would not tell.
+func (s collectionState) follows(before collectionState) bool {
+	return s.Incarnation == before.Incarnation && s.Created.Equal(before.Created) && s.Sequence >= before.Sequence
 }
 
 // line is one line of the file.
@@ -416,20 +423,36 @@ func (j *journal) now(k *known) ([]string, error) {
 	return now, nil
 }
 
-// begin compares the journal with the collection. One that was made anew, has gone back, or has lost documents by another hand makes every
-// file look changed.
+// begin compares the journal with the collection. One that was made anew, was restored, has gone back, or has lost documents by another hand
+// makes every file look changed.
 func (j *journal) begin(now collectionState) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if now.Created.Equal(j.state.Created) && now.Sequence >= j.state.Sequence && now.Documents >= j.state.Documents {
+	if now.follows(j.state) && now.Documents >= j.state.Documents {
 		return nil
 	}
+	return j.forget(now)
+}
+
+// goOn compares the journal with the collection in the middle of a run, or while a watch lasts. another reports that it is not the one that
+// the journal speaks of; then every file looks changed.
+func (j *journal) goOn(now collectionState) (another bool, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if now.follows(j.state) {
+		return false, nil
+	}
+	return true, j.forget(now)
+}
+
+// forget makes every file look changed, and the journal one of the collection as it is now. The caller holds mu.
+func (j *journal) forget(now collectionState) error {
 	if len(j.entries) > 0 {
 		if err := j.write(journalLine{Forget: true}); err != nil {
 			return err
 		}
 	}
-	return j.write(journalLine{State: &collectionState{Created: now.Created}})
+	return j.write(journalLine{State: &collectionState{Created: now.Created, Incarnation: now.Incarnation}})
 }
 
 // end notes what the collection is after a run.

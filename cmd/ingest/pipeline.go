@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"searchd/extract"
+	"searchd/internal/lines"
 )
 
 // Bounds of one batch.
@@ -20,6 +21,11 @@ const (
 	batchBytes     = 4 << 20
 	batchItems     = 2048 // documents and ends of files
 )
+
+// lastTime is how long an interrupted run may take to put in what standard input has given.
+const lastTime = 30 * time.Second
+
+var errLast = fmt.Errorf("interrupted, and not all that was read of standard input was taken within %v", lastTime)
 
 // errStop ends a run at the first failure, with --on-error stop.
 var errStop = errors.New("stopped at the first failure")
@@ -39,6 +45,7 @@ type pipeline struct {
 	dryRun        bool
 	watching      bool // the first pass is done: what is unchanged is not counted again
 	stdout        io.Writer
+	notice        func(text string)
 	options       extract.Options // of the last run
 
 	mu       sync.Mutex // guards what follows
@@ -78,20 +85,33 @@ type item struct {
 	end  *ending
 }
 
-// run reads what has changed under paths and puts it in. What was read before a failure that stops the run still goes in.
+// run reads what has changed under paths and puts it in. What was read before a failure that stops the run still goes in. So does, when ctx
+// ends, what standard input has given, as nobody can read it again; that may take lastTime.
 func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) error {
 	p.options = o
-	putting, abort := context.WithCancelCause(ctx)
+	p.counts.open = 0
+	piped := slices.Contains(paths, "-")
+	kept := ctx
+	if piped {
+		kept = context.WithoutCancel(ctx)
+	}
+	putting, abort := context.WithCancelCause(kept)
 	defer abort(nil)
 	reading, stop := context.WithCancelCause(putting)
 	defer stop(nil)
+	if piped {
+		o.Stdin = lines.Until(reading, o.Stdin)
+		defer context.AfterFunc(ctx, func() {
+			stop(context.Cause(ctx))
+			time.AfterFunc(lastTime, func() { abort(errLast) })
+		})()
+	}
 	failed := func(err error) {
-		if err != nil && reading.Err() != nil {
-			err = context.Cause(reading) // a reader that is interrupted may say no more than that it was
-		}
-		if errors.Is(err, errStop) {
+		switch {
+		case err == nil || reading.Err() != nil: // a reader that is interrupted may say no more than that it was
+		case errors.Is(err, errStop):
 			stop(err)
-		} else if err != nil {
+		default:
 			abort(err)
 		}
 	}
@@ -107,7 +127,11 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 	for range p.workers {
 		readers.Go(func() {
 			for t := range jobs {
-				failed(p.read(reading, t))
+				ctx := reading
+				if t.file.Info == nil {
+					ctx = putting // standard input ends when reading does; what it gave before does not
+				}
+				failed(p.read(ctx, t))
 			}
 		})
 	}
@@ -120,7 +144,7 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 			}
 		}
 	})
-	failed(p.collect(reading, tasks, batches))
+	failed(p.collect(putting, tasks, batches))
 	for t := range tasks { // after an error: let the readers go
 		for range t.out {
 		}
@@ -128,7 +152,11 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 	readers.Wait()
 	close(batches)
 	putter.Wait()
-	return errors.Join(context.Cause(reading), p.journal.flush(), p.tellOverlaps())
+	err := context.Cause(putting)
+	if err == nil {
+		err = context.Cause(reading)
+	}
+	return errors.Join(err, p.journal.flush(), p.tellOverlaps())
 }
 
 // list sends the files to the readers and, in order, to the collector.
@@ -312,6 +340,9 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 		}
 		it.task.ids = append(it.task.ids, it.doc.id)
 		p.mu.Lock()
+		if len(it.task.ids) == 1 {
+			p.counts.open++
+		}
 		if !p.watching || r.status != "unchanged" {
 			p.counts.byStatus[r.status]++
 		}
@@ -328,6 +359,9 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	}
 	res := end.result
 	p.mu.Lock()
+	if len(t.ids) > 0 {
+		p.counts.open--
+	}
 	if res.Empty == 0 {
 		f := p.counts.format(res.Format.String())
 		f.read += res.Files

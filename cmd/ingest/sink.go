@@ -131,7 +131,7 @@ func (s *folderSink) remove(ctx context.Context, ids []string) (int, error) {
 
 func (s *folderSink) state(ctx context.Context) (collectionState, error) {
 	c, err := s.engine.Collection(ctx, s.collection)
-	return collectionState{c.Created, c.Sequence, c.Documents}, err
+	return collectionState{c.Created, c.Incarnation, c.Sequence, c.Documents}, err
 }
 
 func (s *folderSink) close() error { return s.engine.Close() }
@@ -181,6 +181,9 @@ func (s *serverSink) put(ctx context.Context, docs []document) ([]result, error)
 
 func (s *serverSink) remove(ctx context.Context, ids []string) (int, error) {
 	results, err := s.client.DeleteDocuments(ctx, s.collection, ids)
+	if errors.Is(err, client.ErrOutcomeUnknown) {
+		results, err = s.client.DeleteDocuments(ctx, s.collection, ids) // what is gone already is not missed
+	}
 	n := 0
 	for _, r := range results {
 		switch {
@@ -198,7 +201,7 @@ func (s *serverSink) state(ctx context.Context) (collectionState, error) {
 	if err != nil {
 		return collectionState{}, err
 	}
-	return collectionState{c.Created, c.Sequence, c.Documents}, nil
+	return collectionState{c.Created, c.Incarnation, c.Sequence, c.Documents}, nil
 }
 
 // noticing tells of requests that will be sent again, so that nobody wonders why nothing moves.

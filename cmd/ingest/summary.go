@@ -20,6 +20,7 @@ type counts struct {
 	byFormat map[string]*formatCounts
 	skipped  map[string]int // by kind
 	empty    int            // files
+	open     int            // files with documents that are in, but not yet the last
 	began    time.Time
 }
 
@@ -59,8 +60,9 @@ func (c *counts) line(before map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// print writes the summary: a table of the files by format, what became of the documents, and the speed.
-func (c *counts) print(w io.Writer, f *failures) {
+// print writes the summary: a table of the files by format, what became of the documents, and the speed. ended says that the run came to its
+// end; else some file may not have.
+func (c *counts) print(w io.Writer, f *failures, ended bool) {
 	total := formatCounts{}
 	var names []string
 	for name, n := range c.byFormat {
@@ -107,12 +109,16 @@ func (c *counts) print(w io.Writer, f *failures) {
 	if f.count > 0 {
 		fmt.Fprintf(w, "%9d failed%s\n", f.count, f.where())
 	}
-	if len(names) == 0 && len(c.skipped) == 0 && c.empty == 0 && f.count == 0 {
+	if ended && len(names) == 0 && len(c.skipped) == 0 && c.empty == 0 && f.count == 0 {
 		fmt.Fprintln(w, "nothing to read: no JSON lines, CSV, Markdown, HTML, text or PDF there")
 	}
 	seconds := time.Since(c.began).Seconds()
-	fmt.Fprintf(w, "%9d documents from %d files in %.1f s (%.0f documents/s, %.1f MB/s)\n",
-		n, total.read+total.unchanged, seconds, float64(n)/seconds, float64(total.bytes)/1e6/seconds)
+	unfinished := ""
+	if !ended && c.open > 0 {
+		unfinished = fmt.Sprintf(" and %d not read to the end", c.open)
+	}
+	fmt.Fprintf(w, "%9d documents from %d files%s in %.1f s (%.0f documents/s, %.1f MB/s)\n",
+		n, total.read+total.unchanged, unfinished, seconds, float64(n)/seconds, float64(total.bytes)/1e6/seconds)
 }
 
 const (

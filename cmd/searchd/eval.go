@@ -59,7 +59,7 @@ print, beside the figure of the vectors, that of bags of words under the same me
 		case clusters != "":
 			return evalClusters(cmd, f, clusters, asJSON)
 		}
-		q := search.Query{Fusion: search.Fusion(fusion), Passages: 1, Syntax: search.Plain} // a set's queries were not typed into a search box
+		q := search.Query{Fusion: search.Fusion(fusion), Passages: new(0), Syntax: search.Plain} // a set's queries were not typed into a search box
 		return evalDataset(cmd, f, dataset, variants(q, strings.Split(mode, ","), alphas), asJSON)
 	}
 	return cmd

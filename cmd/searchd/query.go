@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,7 +63,11 @@ minus, put -- in front of it.`,
 			q.Facets = append(q.Facets, search.Facet{Field: name})
 		}
 		for _, key := range list(sort) {
-			q.Sort = append(q.Sort, search.ParseSortKey(key))
+			k, err := search.ParseSortKey(key)
+			if err != nil {
+				return err
+			}
+			q.Sort = append(q.Sort, k)
 		}
 		if alpha != -1 {
 			q.Alpha = &alpha
@@ -135,7 +140,9 @@ func convert(from, to any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(b, to)
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber() // large integers stay exact
+	return dec.Decode(to)
 }
 
 func isTerminal(w io.Writer) bool {
@@ -153,6 +160,9 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 	}
 	if r.Degraded {
 		fmt.Fprintf(w, "(%s)\n\n", r.Reason)
+	}
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(w, "(%s)\n\n", warning)
 	}
 	for i, h := range r.Hits {
 		fmt.Fprintf(w, "%s%2d  %s%s  %.3f\n", bold, i+1, h.ID, plain, h.Score)

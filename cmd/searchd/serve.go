@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,10 +16,15 @@ import (
 	"searchd/search"
 )
 
+// defaultDrainGrace is time for a load balancer to ask /readyz twice.
+const defaultDrainGrace = 5 * time.Second
+
 func newServeCommand() *cobra.Command {
 	var f engineFlags
 	var addr, debugAddr, logFormat, reranker, sparse string
 	var hosts []string
+	var maxConns int
+	var grace time.Duration
 	var guard guardFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the REST API and the web page",
@@ -37,6 +43,8 @@ probes, the page and /openapi.yaml do without.`,
 	cmd.Flags().StringSliceVar(&hosts, "allowed-hosts", nil, "names under which the server may be asked, besides those of loopback; with names given, others are refused")
 	guard.add(cmd)
 	cmd.Flags().StringVar(&debugAddr, "debug-addr", "", "second address, for /debug/pprof/ alone; without keys, so loopback's unless --insecure (default none)")
+	cmd.Flags().IntVar(&maxConns, "max-conns", 512, "connections that may be open at once; beyond them idle ones give way")
+	cmd.Flags().DurationVar(&grace, "drain-grace", 0, "how long requests are answered, with 503 on /readyz, before the server stops taking them (default 5s, on loopback 0s)")
 	cmd.Flags().StringVar(&logFormat, "log-format", "text", "log lines on standard error: text or json")
 	settings.Choices(cmd, "log-format", "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -69,6 +77,14 @@ probes, the page and /openapi.yaml do without.`,
 		if err != nil {
 			return err
 		}
+		v, revision := version.Read()
+		ao := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: hosts, MaxConns: maxConns, DrainGrace: grace,
+			CORSOrigins: guard.origins, RateLimit: guard.rate, RateBurst: guard.burst, PDF: pdf.Reader{Command: pdf.Self()}.Read}
+		if !cmd.Flags().Changed("drain-grace") && !isLoopback(l.Addr()) {
+			ao.DrainGrace = defaultDrainGrace
+		}
+		front := api.NewFront(l, ao) // probes are answered from here on
+		defer front.Close()
 		o, err := f.heads(reranker, sparse)
 		if err != nil {
 			return err
@@ -78,9 +94,6 @@ probes, the page and /openapi.yaml do without.`,
 		if err != nil {
 			return err
 		}
-		v, revision := version.Read()
-		ao := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: hosts,
-			CORSOrigins: guard.origins, RateLimit: guard.rate, RateBurst: guard.burst, PDF: pdf.Reader{Command: pdf.Self()}.Read}
 		vault, err := e.Vault()
 		if err == nil {
 			ao.Keys, err = guard.keys(vault, l.Addr())
@@ -89,10 +102,13 @@ probes, the page and /openapi.yaml do without.`,
 			if scheme == "http" && ao.Keys.Guarded() && !isLoopback(l.Addr()) {
 				log.Warn("API keys travel unencrypted: give --tls-cert and --tls-key, or put a proxy with TLS in front")
 			}
-			err = serve(cmd, l, e, ao, scheme)
+			err = serve(cmd, front, e, ao, scheme+"://"+l.Addr().String()+"/")
 		}
 		if closeErr := e.Close(); err == nil {
 			err = closeErr
+		}
+		if err == nil {
+			log.Info("stopped")
 		}
 		return err
 	}
@@ -127,12 +143,12 @@ func (f *engineFlags) heads(reranker, sparse string) (search.Options, error) {
 	return o, nil
 }
 
-func serve(cmd *cobra.Command, l net.Listener, e *search.Engine, o api.Options, scheme string) error {
+func serve(cmd *cobra.Command, f *api.Front, e *search.Engine, o api.Options, url string) error {
 	o.Engine = e
 	s, err := api.New(o)
 	if err != nil {
 		return err
 	}
-	o.Logger.Info("serving", "url", scheme+"://"+l.Addr().String()+"/", "model", e.Model().Name, "data", cmd.Flag("data").Value.String())
-	return s.Serve(cmd.Context(), l)
+	o.Logger.Info("serving", "url", url, "model", e.Model().Name, "data", cmd.Flag("data").Value.String())
+	return s.ServeFront(cmd.Context(), f)
 }

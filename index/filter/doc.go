@@ -26,10 +26,11 @@
 //
 // # Meaning
 //
-// A field of a document holds any number of values, each a string, a number, a boolean or a date.
+// A field of a document holds any number of values, each a string, a number, a boolean, a date, or [Present], of which only EXISTS knows.
 //   - A condition holds if it holds for at least one value of the field.
 //   - != is the negation of =, so it also holds where the field is missing; NOT IN likewise.
 //   - Values of different kinds are never equal and never ordered: year = '2020' does not match the number 2020.
+//   - Integers of less than 2^64 are exact, negative ones too; other numbers are float64.
 //   - A string that reads as RFC 3339 or as YYYY-MM-DD (midnight UTC) is also a date, to the microsecond. If the
 //     filter names a date, dates are compared; otherwise strings are, byte by byte.
 //   - Strings longer than [MaxString] bytes are compared by their first MaxString bytes and a hash of the whole.

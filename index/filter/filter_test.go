@@ -145,6 +145,7 @@ func TestMatch(t *testing.T) {
 		"tags": []any{"a", "b", 7.0, true}, "sizes": []float64{1, 10}, "a.b": json.Number("12"),
 		"day": "2024-05-01", "at": "2024-05-01T12:00:00+02:00", "time": time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC),
 		"object": map[string]any{"x": 1}, "nan": math.NaN(), "long": long + "a",
+		"present": Present{}, "some": []any{Present{}, "a"},
 	}
 	tests := []struct {
 		text string
@@ -189,6 +190,9 @@ func TestMatch(t *testing.T) {
 		{"long = '" + long + "b'", false},
 		{"long > '" + long + "'", true},
 		{"NOT (lang = 'en' AND year = 2020)", false},
+		{"present EXISTS AND some EXISTS AND some = 'a'", true},
+		{"present = '' OR present < 'z' OR present >= 0 OR present IN ['a', 1, true, '2024-05-01']", false},
+		{"present != 'a'", true},
 		{"lang = 'de' OR year = 2020 AND price > 3", true},
 	}
 	for _, tt := range tests {
@@ -199,6 +203,13 @@ func TestMatch(t *testing.T) {
 		if got := mustParse(t, e.String()).Match(doc); got != tt.want {
 			t.Errorf("%q, written as %q, matches: %v, want %v", tt.text, e, got, tt.want)
 		}
+	}
+}
+
+func TestOpaqueIsEqualToNothing(t *testing.T) {
+	v := Values(nil, Present{})[0]
+	if _, ok := v.Compare(v); ok {
+		t.Error("an opaque value can be compared with itself")
 	}
 }
 

@@ -270,11 +270,10 @@ func (p *parser) value() (Value, error) {
 	case p.tok.kind == tokString:
 		v = literal(p.tok.text)
 	case p.tok.kind == tokNumber:
-		f, err := strconv.ParseFloat(p.tok.text, 64)
-		if err != nil || !finite(f) {
+		var ok bool
+		if v, ok = ParseNumber(p.tok.text); !ok {
 			return v, p.expected("a finite number")
 		}
-		v = Value{Kind: Number, Num: f + 0}
 	case p.isKeyword("TRUE"):
 		v = boolValue(true)
 	case p.isKeyword("FALSE"):

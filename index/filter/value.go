@@ -22,7 +22,11 @@ const (
 	Number
 	Bool
 	Date
+	Opaque // a value of which only EXISTS knows: it is equal to nothing, not even to another, and no filter names one
 )
+
+// Present is a value of kind Opaque, for [Values].
+type Present struct{}
 
 // String returns the name of the kind as messages use it.
 func (k Kind) String() string {
@@ -35,6 +39,8 @@ func (k Kind) String() string {
 		return "boolean"
 	case Date:
 		return "date"
+	case Opaque:
+		return "opaque value"
 	default:
 		return fmt.Sprintf("Kind(%d)", uint8(k))
 	}
@@ -47,12 +53,20 @@ type Value struct {
 	Kind Kind
 	Str  string
 	Num  float64 // Number: finite, never negative zero; Bool: 0 or 1
+	Off  int16   // Number: what an integer is more than Num, its float64; 0 unless Wide
 	Time int64   // Date: microseconds since 1970 UTC
 }
 
-// Compare orders v and w: negative if v is smaller, 0 if equal. ok is false if their kinds differ.
+// MaxOff is the largest magnitude of an Off: half the distance between neighbours of float64 below 2^64.
+const MaxOff = 1 << 10
+
+// Wide says of a Number that it is so large that several integers share its float64: 2^53 or more, or -2^53 or less.
+func (v Value) Wide() bool { return v.Kind == Number && math.Abs(v.Num) >= 1<<53 }
+
+// Compare orders v and w: negative if v is smaller, 0 if equal. ok is false if their kinds differ or are
+// Opaque.
 func (v Value) Compare(w Value) (order int, ok bool) {
-	if v.Kind != w.Kind {
+	if v.Kind != w.Kind || v.Kind == Opaque {
 		return 0, false
 	}
 	switch v.Kind {
@@ -61,7 +75,7 @@ func (v Value) Compare(w Value) (order int, ok bool) {
 	case Date:
 		return cmp.Compare(v.Time, w.Time), true
 	default:
-		return cmp.Compare(v.Num, w.Num), true
+		return cmp.Or(cmp.Compare(v.Num, w.Num), cmp.Compare(v.Off, w.Off)), true
 	}
 }
 
@@ -78,7 +92,7 @@ func (v Value) Key() string {
 func (v Value) String() string {
 	switch v.Kind {
 	case Number:
-		return strconv.FormatFloat(v.Num, 'g', -1, 64)
+		return v.number()
 	case Bool:
 		return strconv.FormatBool(v.Num != 0)
 	case Date:
@@ -89,10 +103,27 @@ func (v Value) String() string {
 	return quote(v.Str)
 }
 
+// number writes a Number so that it is read as the same one: an integer that shares its float64 with others has all its digits.
+func (v Value) number() string {
+	const end = 1 << 64 // from here on there is nothing but float64
+	if !v.Wide() || math.Abs(v.Num) > end || math.Abs(v.Num) == end && v.Off == 0 {
+		return strconv.FormatFloat(v.Num, 'g', -1, 64)
+	}
+	sign, mag, off := "", v.Num, int64(v.Off)
+	if mag < 0 {
+		sign, mag, off = "-", -mag, -off
+	}
+	var n uint64 // modulo 2^64
+	if mag < end {
+		n = uint64(mag)
+	}
+	return sign + strconv.FormatUint(n+uint64(off), 10)
+}
+
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // Values appends to dst the values that a field holding x has. A string that reads as a date gives two, the
-// string and the date. x is a string, bool, number, json.Number, time.Time or a list of those; whatever
+// string and the date. x is a string, bool, number, json.Number, time.Time, Present or a list of those; whatever
 // else it is, or a list holds, has no values. See Check.
 func Values(dst []Value, x any) []Value {
 	switch x := x.(type) {
@@ -115,7 +146,7 @@ func Values(dst []Value, x any) []Value {
 		return dst
 	case []int:
 		for _, e := range x {
-			dst = numberValue(dst, float64(e))
+			dst = append(dst, signed(int64(e)))
 		}
 		return dst
 	case []bool:
@@ -132,11 +163,13 @@ func Values(dst []Value, x any) []Value {
 		return stringValues(dst, x)
 	case bool:
 		return append(dst, boolValue(x))
+	case Present:
+		return append(dst, Value{Kind: Opaque})
 	case time.Time:
 		return append(dst, Value{Kind: Date, Time: x.UnixMicro()})
 	}
-	if n, ok := number(x); ok {
-		return numberValue(dst, n)
+	if v, ok := number(x); ok {
+		return append(dst, v)
 	}
 	return dst
 }
@@ -144,7 +177,7 @@ func Values(dst []Value, x any) []Value {
 // Check returns an error that says what x is if x cannot be the value of a filterable field. nil can.
 func Check(x any) error {
 	switch x := x.(type) {
-	case nil, string, bool, time.Time, []string, []int, []bool, []time.Time:
+	case nil, string, bool, time.Time, Present, []string, []int, []bool, []time.Time:
 		return nil
 	case []float64:
 		for i, e := range x {
@@ -164,14 +197,14 @@ func Check(x any) error {
 		}
 		return nil
 	}
-	n, ok := number(x)
-	if !ok {
-		return fmt.Errorf("filter: a %T cannot be filtered by; allowed are strings, numbers, booleans, dates and lists of them", x)
+	if _, ok := number(x); ok {
+		return nil
 	}
-	if !finite(n) {
+	switch x.(type) {
+	case float64, float32:
 		return fmt.Errorf("filter: %v is not a finite number", x)
 	}
-	return nil
+	return fmt.Errorf("filter: a %T cannot be filtered by; allowed are strings, numbers, booleans, dates and lists of them", x)
 }
 
 func isList(x any) bool {
@@ -182,34 +215,101 @@ func isList(x any) bool {
 	return false
 }
 
-func number(x any) (float64, bool) {
+// number returns the Number that x is; ok is false if it is none or not finite.
+func number(x any) (v Value, ok bool) {
 	switch x := x.(type) {
 	case float64:
-		return x, true
+		return float(x)
 	case float32:
-		return float64(x), true
+		return float(float64(x))
 	case int:
-		return float64(x), true
+		return signed(int64(x)), true
 	case int32:
-		return float64(x), true
+		return signed(int64(x)), true
 	case int64:
-		return float64(x), true
+		return signed(x), true
 	case uint32:
-		return float64(x), true
+		return integer(false, uint64(x)), true
 	case uint64:
-		return float64(x), true
+		return integer(false, x), true
 	case json.Number:
-		f, err := strconv.ParseFloat(string(x), 64)
-		return f, err == nil
+		return ParseNumber(string(x))
 	}
-	return 0, false
+	return v, false
 }
 
 func numberValue(dst []Value, f float64) []Value {
-	if !finite(f) {
-		return dst
+	if v, ok := float(f); ok {
+		dst = append(dst, v)
 	}
-	return append(dst, Value{Kind: Number, Num: f + 0}) // -0 + 0 is +0
+	return dst
+}
+
+func float(f float64) (v Value, ok bool) {
+	return Value{Kind: Number, Num: f + 0}, finite(f) // -0 + 0 is +0
+}
+
+func signed(n int64) Value {
+	if n < 0 {
+		return integer(true, -uint64(n))
+	}
+	return integer(false, uint64(n))
+}
+
+// integer returns the Number of magnitude mag.
+func integer(negative bool, mag uint64) Value {
+	v := Value{Kind: Number, Num: float64(mag)}
+	if v.Num < 1<<64 {
+		v.Off = int16(mag - uint64(v.Num))
+	} else {
+		v.Off = int16(mag) // below 2^64 by less than MaxOff
+	}
+	if negative {
+		v.Num, v.Off = 0-v.Num, -v.Off
+	}
+	return v
+}
+
+// ParseNumber returns the Number that a decimal text stands for: an integer of less than 2^64, however it is written, exactly, and anything
+// else as the nearest float64. ok is false if it is no number or not finite.
+func ParseNumber(text string) (v Value, ok bool) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return v, false
+	}
+	if v, ok = float(f); ok && v.Wide() {
+		if mag, whole := magnitude(text); whole {
+			v = integer(f < 0, mag)
+		}
+	}
+	return v, ok
+}
+
+// magnitude reads the integer that a decimal text stands for, without its sign. ok is false if it is none or too large.
+func magnitude(text string) (mag uint64, ok bool) {
+	text = strings.TrimLeft(text, "+-")
+	if mag, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return mag, true
+	}
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	before, after, _ := strings.Cut(mantissa, ".")
+	point := len(before) // where the fraction begins
+	if exponent != "" {
+		e, err := strconv.ParseInt(exponent, 10, 32)
+		if err != nil {
+			return 0, false
+		}
+		point += int(e)
+	}
+	digits := strings.TrimRight(before+after, "0")
+	if zeros := len(digits) - len(strings.TrimLeft(digits, "0")); zeros > 0 {
+		digits, point = digits[zeros:], point-zeros
+	}
+	if point < len(digits) || point > 20 {
+		return 0, false
+	}
+	mag, err := strconv.ParseUint(digits+strings.Repeat("0", point-len(digits)), 10, 64)
+	return mag, err == nil
 }
 
 func boolValue(b bool) Value {

@@ -84,7 +84,7 @@ func newEnglish(cache *registry.Cache) (analysis.Analyzer, error) {
 		return nil, err
 	}
 	chain := &analysis.DefaultAnalyzer{Tokenizer: words}
-	for _, f := range []any{en.PossessiveName, splitWords{}, lowercase.Name, foldAccents{}, en.StopName, porter.Name} {
+	for _, f := range []any{en.PossessiveName, splitWords{}, lowerShrinking{}, lowercase.Name, foldAccents{}, en.StopName, porter.Name} {
 		tf, ok := f.(analysis.TokenFilter)
 		if !ok {
 			if tf, err = cache.TokenFilterNamed(f.(string)); err != nil {

@@ -103,21 +103,15 @@ func (v *view) facet(ctx context.Context, f Facet, locals []*roaring.Bitmap, out
 
 // terms returns the terms of the values of the range.
 func (r Range) terms() []termRange {
-	kind, lo, hi := filter.Number, uint64(0), uint64(math.MaxUint64)
+	kind := filter.Number
+	var first, end []byte
 	if r.From != nil {
-		kind, lo = r.From.Kind, sortable(*r.From)
+		kind, first = r.From.Kind, equalTerm(*r.From)
 	}
 	if r.To != nil {
-		kind = r.To.Kind
-		if hi = sortable(*r.To); hi == 0 {
-			return nil
-		}
-		hi--
+		kind, end = r.To.Kind, equalTerm(*r.To)
 	}
-	if lo > hi {
-		return nil
-	}
-	return rangeTerms(kind, lo, hi)
+	return between(kind, first, end)
 }
 
 // mostFrequent returns the limit most frequent of counts, which are by term.
@@ -240,7 +234,11 @@ func termValue(term []byte) filter.Value {
 		} else {
 			bits = ^bits
 		}
-		return filter.Value{Kind: filter.Number, Num: math.Float64frombits(bits)}
+		v := filter.Value{Kind: filter.Number, Num: math.Float64frombits(bits)}
+		if v.Wide() {
+			v.Off = int16(int(binary.BigEndian.Uint16(term[10:])) - offBias)
+		}
+		return v
 	default:
 		return filter.Value{Kind: filter.String, Str: string(term[1:])}
 	}

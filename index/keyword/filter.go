@@ -3,7 +3,6 @@ package keyword
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -102,27 +101,16 @@ func compareTerms(op filter.Op, v filter.Value) []termRange {
 	if v.Kind == filter.String || v.Kind == filter.Bool {
 		return orderedTerms(op, term)
 	}
-	lo, hi := uint64(0), uint64(math.MaxUint64)
-	at := sortable(v)
 	switch op {
-	case filter.Less, filter.LessOrEqual:
-		if op == filter.Less {
-			if at == 0 {
-				return nil
-			}
-			at--
-		}
-		hi = at
-	case filter.Greater, filter.GreaterOrEqual:
-		if op == filter.Greater {
-			if at == math.MaxUint64 {
-				return nil
-			}
-			at++
-		}
-		lo = at
+	case filter.Less:
+		return between(v.Kind, nil, term)
+	case filter.LessOrEqual:
+		return between(v.Kind, nil, behind(v))
+	case filter.Greater:
+		return between(v.Kind, behind(v), nil)
+	default:
+		return between(v.Kind, term, nil)
 	}
-	return rangeTerms(v.Kind, lo, hi)
 }
 
 // orderedTerms returns the terms below or above term that begin with the same byte. The smallest after a term is the term

@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -22,12 +23,18 @@ var pool = []any{
 	true, false, nil,
 	0.0, math.Copysign(0, -1), 1.0, -1.0, 0.5, 255.0, 256.0, 257.0, 65536.0, -1e300, 1e300, 5e-324, math.MaxFloat64, 7, int64(1 << 40), math.NaN(),
 	time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC), time.Date(2024, 5, 1, 0, 0, 0, 999, time.UTC),
+	int64(math.MinInt64), int64(math.MaxInt64), uint64(math.MaxUint64), 0x1p53, -0x1p53, 0x1p63, 0x1p64, -0x1p64, int64(1<<53 - 1), json.Number("-18446744073709551615"),
+	filter.Present{}, []any{filter.Present{}, "a", filter.Present{}},
 	map[string]any{"nested": 1}, []string{}, []string{"a", "b"}, []any{"a", 1.0, true, "2024-05-01"}, []float64{1, 255, -1}, []any{nil, []any{"no"}},
 }
 
 func randomValue(r *rand.Rand) any {
-	if r.IntN(3) == 0 {
+	switch r.IntN(6) {
+	case 0, 1:
 		return float64(r.IntN(2000)-1000) / 4
+	case 2: // of some integers that share few float64
+		n := []uint64{1<<53 - 2, 1<<60 - 2, 1<<63 - 2}[r.IntN(3)] + r.Uint64N(6)*[]uint64{1, 1, 300}[r.IntN(3)]
+		return []any{n, int64(n), -int64(n)}[r.IntN(3)]
 	}
 	return pool[r.IntN(len(pool))]
 }
@@ -58,7 +65,7 @@ func randomExpr(r *rand.Rand, depth int) filter.Expr {
 
 func randomLiterals(r *rand.Rand) []filter.Value {
 	for {
-		if v := filter.Values(nil, randomValue(r)); len(v) > 0 {
+		if v := filter.Values(nil, randomValue(r)); len(v) > 0 && v[0].Kind != filter.Opaque {
 			return v
 		}
 	}

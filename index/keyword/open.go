@@ -16,13 +16,8 @@ import (
 
 func init() { searcher.DisjunctionMaxClauseCount = 1024 }
 
-// analysisVersion changes whenever a text in the language or a value gives other terms than before, so that old indexes are rebuilt.
-func analysisVersion(language string) int {
-	if language == "en" {
-		return 1
-	}
-	return 2
-}
+// analysisVersion changes whenever a text or a value gives other terms than before, so that old indexes are rebuilt.
+const analysisVersion = 2
 
 // settings are what the postings of an index depend on; they are stored in it.
 type settings struct {
@@ -48,7 +43,7 @@ func Open(dir string, o Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	want := settings{analysisVersion(o.Language), o.Language, o.Identity}
+	want := settings{analysisVersion, o.Language, o.Identity}
 	fresh, err := isFresh(dir)
 	if err != nil {
 		return nil, err

@@ -32,11 +32,11 @@ func (x *Index) Order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap,
 			o.scores = func(nos []uint32) ([]float64, error) { return x.scores(ctx, v, *by.Query, nos) }
 		}
 		group := docGroup{locals: v.allowed(docs), strangers: docs.Clone()}
+		known := roaring.New()
 		for i, s := range v.segments {
-			for it := group.locals[i].Iterator(); it.HasNext(); {
-				group.strangers.Remove(s.nos[it.Next()])
-			}
+			s.addNumbers(known, group.locals[i])
 		}
+		group.strangers.AndNot(known)
 		err := o.sort(ctx, group, keys)
 		if errors.Is(err, errEnough) {
 			return nil
@@ -103,8 +103,8 @@ func (o *order) sort(ctx context.Context, g docGroup, keys []SortKey) error {
 	for _, f := range []func(context.Context) error{
 		func(ctx context.Context) error { return w.prefixes(ctx, termNumber, 0, 0, w.left.locals) },
 		func(ctx context.Context) error { return w.prefixes(ctx, termDate, 0, 0, w.left.locals) },
-		func(ctx context.Context) error { return w.terms(ctx, termBool) },
-		func(ctx context.Context) error { return w.terms(ctx, termString) },
+		func(ctx context.Context) error { return w.terms(ctx, all(termBool), w.left.locals) },
+		func(ctx context.Context) error { return w.terms(ctx, all(termString), w.left.locals) },
 	} {
 		if err := f(ctx); err != nil {
 			return err
@@ -190,13 +190,16 @@ type walk struct {
 
 // prefixes goes through the numbers or dates that docs have and that begin with a prefix of n bytes.
 func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, docs []*roaring.Bitmap) error {
+	if n == 7 && kind == termNumber && wide(prefix<<8) {
+		return w.wide(ctx, prefix, docs)
+	}
 	var children [256][]*roaring.Bitmap
 	for i, s := range w.order.view.segments {
 		if docs[i] == nil || docs[i].IsEmpty() {
 			continue
 		}
 		first := appendPrefix([]byte{kind, n + 1}, n, prefix)
-		r := termRange{append(slices.Clone(first), 0), append(slices.Clone(first), 0xff, 0)}
+		r := termRange{append(slices.Clone(first), 0), append(slices.Clone(first), 0xff, 0xff)}
 		err := s.eachValue(ctx, w.field, []termRange{r}, func(term []byte, have *roaring.Bitmap) error {
 			b := term[len(term)-1]
 			if have.And(docs[i]); !have.IsEmpty() {
@@ -237,6 +240,46 @@ func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, d
 	return nil
 }
 
+// wide goes through the numbers that docs have and that begin with a prefix of seven bytes, where each eighth byte, that of a
+// float64, is followed by those that tell its integers apart.
+func (w *walk) wide(ctx context.Context, prefix uint64, docs []*roaring.Bitmap) error {
+	edge := func(b int) []byte { return appendPrefix([]byte{termNumber, 8}, 8, prefix<<8+uint64(b)) }
+	var there [256]bool
+	for i, s := range w.order.view.segments {
+		if docs[i] == nil || docs[i].IsEmpty() {
+			continue
+		}
+		dict, err := s.segment.Dictionary(valuePrefix + w.field)
+		if err != nil {
+			return err
+		}
+		for b := 0; b < 256; b++ { // from one that is there to the next
+			next := 256
+			err := eachTerm(ctx, dict, termRange{edge(b), edge(256)}, func(term []byte) error {
+				next = int(term[9])
+				there[next] = true
+				return errEnough
+			})
+			if err != nil && !errors.Is(err, errEnough) {
+				return err
+			}
+			b = next
+		}
+	}
+	for at := range there {
+		b := at
+		if w.desc {
+			b = 255 - at
+		}
+		if there[b] {
+			if err := w.terms(ctx, termRange{edge(b), edge(b + 1)}, docs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // appendPrefix appends the n low bytes of prefix, the highest first.
 func appendPrefix(dst []byte, n byte, prefix uint64) []byte {
 	for i := int(n) - 1; i >= 0; i-- {
@@ -245,16 +288,19 @@ func appendPrefix(dst []byte, n byte, prefix uint64) []byte {
 	return dst
 }
 
-// terms goes through the booleans or strings that the documents left have.
-func (w *walk) terms(ctx context.Context, kind byte) error {
+// all is the range of the terms that begin with a byte.
+func all(kind byte) termRange { return termRange{[]byte{kind}, []byte{kind + 1}} }
+
+// terms goes through the values of a range of terms that those of docs have which are left.
+func (w *walk) terms(ctx context.Context, r termRange, docs []*roaring.Bitmap) error {
 	found := map[string][]*roaring.Bitmap{}
 	for i, s := range w.order.view.segments {
 		left := w.left.locals[i]
-		if left == nil || left.IsEmpty() {
+		if docs[i] == nil || docs[i].IsEmpty() || left == nil || left.IsEmpty() {
 			continue
 		}
-		r := termRange{[]byte{kind}, []byte{kind + 1}}
 		err := s.eachValue(ctx, w.field, []termRange{r}, func(term []byte, have *roaring.Bitmap) error {
+			have.And(docs[i])
 			if have.And(left); have.IsEmpty() {
 				return nil
 			}

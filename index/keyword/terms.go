@@ -1,8 +1,10 @@
 package keyword
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"searchd/index/filter"
 )
@@ -20,7 +22,7 @@ const (
 	termExists byte = 'e' // alone: the field has a value
 	termString byte = 's' // then filter.Value.Key
 	termBool   byte = 'b' // then 0 or 1
-	termNumber byte = 'n' // then level and a prefix of the number
+	termNumber byte = 'n' // then level and a prefix of the number; level 8 of a wide one goes on with its Off
 	termDate   byte = 'd' // then level and a prefix of the date
 )
 
@@ -43,23 +45,40 @@ func docID(no uint32) string {
 	return string(b[:])
 }
 
-// valueTerms calls add with the terms under which v is indexed. A number or date has one term for each length
-// of prefix, 1 to 8 bytes, so that a range is a union of few terms (see rangeTerms).
+// offBias makes a filter.Value's Off a positive number, whose first byte is never 0xff.
+const offBias = 1 << 15
+
+// valueTerms calls add with the terms under which v is indexed, the one that no other value has last. A number or date has one term for
+// each length of prefix, 1 to 8 bytes, so that a range is a union of few terms (see between); the last of a wide number has
+// two more bytes, which tell the integers of one float64 apart.
 func valueTerms(v filter.Value, add func(term []byte)) {
 	switch v.Kind {
 	case filter.String:
 		add(append([]byte{termString}, v.Key()...))
 	case filter.Bool:
 		add([]byte{termBool, byte(v.Num)})
+	case filter.Opaque: // has the term of EXISTS alone
 	default:
-		var term [10]byte
+		var term [12]byte
 		term[0] = kindByte(v.Kind)
 		binary.BigEndian.PutUint64(term[2:], sortable(v))
-		for n := byte(1); n <= 8; n++ {
+		for n := byte(1); n <= 7; n++ {
 			term[1] = n
 			add(term[:2+n])
 		}
+		if term[1] = 8; !v.Wide() {
+			add(term[:10])
+			return
+		}
+		binary.BigEndian.PutUint16(term[10:], uint16(int(v.Off)+offBias))
+		add(term[:])
 	}
+}
+
+// wide says whether numbers whose sortable bits are these have terms with two more bytes.
+func wide(bits uint64) bool {
+	const from = 1<<63 | (1023+53)<<52 // of 2^53
+	return bits >= from || bits <= ^uint64(from)
 }
 
 func kindByte(k filter.Kind) byte {
@@ -79,12 +98,49 @@ func equalTerm(v filter.Value) []byte {
 // termRange holds the terms from first up to but not with end; if end is nil, first alone.
 type termRange struct{ first, end []byte }
 
-// rangeTerms returns ranges that together hold at least one term of each value from lo to hi inclusive, and
-// none of a value outside. Each has the prefixes of one length, that differ in their last byte only: at most 15 ranges.
+// behind returns what stands in the order of terms behind the term of level 8 of v and before that of any larger value.
+func behind(v filter.Value) []byte { return append(equalTerm(v), 0) }
+
+// between returns ranges that together hold at least one term of each number or date whose term of level 8 is not before first and
+// is before end, nil being open, and none of any other. Each has the prefixes of one length, that differ in their last byte only: at
+// most 15 ranges, and one for each end that stands among, or behind, the terms of one float64.
+func between(kind filter.Kind, first, end []byte) []termRange {
+	const whole = 10 // kind, level and eight bytes
+	if first != nil && end != nil {
+		if bytes.Compare(first, end) >= 0 {
+			return nil
+		}
+		if bytes.Equal(first[:whole], end[:whole]) {
+			return []termRange{{first, end}}
+		}
+	}
+	lo, hi := uint64(0), uint64(math.MaxUint64)
+	var ranges []termRange
+	if first != nil {
+		if lo = binary.BigEndian.Uint64(first[2:]); len(first) > whole {
+			ranges = append(ranges, termRange{first, append(slices.Clone(first[:whole]), 0xff)})
+			if lo++; lo == 0 {
+				return ranges
+			}
+		}
+	}
+	if end != nil {
+		if hi = binary.BigEndian.Uint64(end[2:]); len(end) > whole {
+			ranges = append(ranges, termRange{end[:whole], end})
+		}
+		if hi == 0 {
+			return ranges
+		}
+		hi--
+	}
+	return append(ranges, rangeTerms(kind, lo, hi)...)
+}
+
+// rangeTerms returns ranges for the values whose sortable bits are lo to hi inclusive.
 func rangeTerms(kind filter.Kind, lo, hi uint64) []termRange {
 	var ranges []termRange
 	add := func(level byte, first, last uint64) {
-		ranges = append(ranges, termRange{prefixTerm(kind, level, first), append(prefixTerm(kind, level, last), 0)})
+		ranges = append(ranges, termRange{prefixTerm(kind, level, first), append(prefixTerm(kind, level, last), 0xff)})
 	}
 	for level := byte(8); lo <= hi; level-- {
 		if lo>>8 == hi>>8 {

@@ -52,6 +52,7 @@ type Collection struct {
 	Documents int
 	Passages  int
 	Sequence  uint64
+	Origin    string // of what keeps the collection: another after it was restored from a backup
 }
 
 // Ref names a document for the length of one query. Refs are ordered and stable while the document lives.
@@ -111,6 +112,8 @@ type Subset struct {
 	Fields  []string    // empty: all text fields
 	Without []string    // each in any text field
 	Rank    Words       // where too many texts would have to be read for phrases: the best of these are, and the others are left out
+
+	NoVectors bool // the selection is not for Nearest, and costs less
 }
 
 // Selection is a set of documents that a [Subset] chose; only its backend can read it.
@@ -179,6 +182,9 @@ type SortKey struct {
 	Desc  bool
 }
 
+// FieldNames names fields that have values and fields that are searched.
+type FieldNames struct{ Values, Texts []string }
+
 // PassageRef names a passage by its document and its place in it.
 type PassageRef struct {
 	Ref     Ref
@@ -236,6 +242,7 @@ type Backend interface {
 	Documents
 	VectorFinder
 	WordFinder
+	FieldFinder
 	SetReader
 	Check(ctx context.Context, deep bool) ([]Problem, error)
 	io.Closer
@@ -289,6 +296,13 @@ type WordFinder interface {
 	WordScores(ctx context.Context, collection string, q Words, refs []Ref) ([]float64, error)
 	WordTerms(ctx context.Context, collection string, q Words, ref Ref) ([]TermScore, error)
 	Analyze(ctx context.Context, collection, text string) ([]Token, error)
+}
+
+// FieldFinder knows which fields the documents have.
+type FieldFinder interface {
+	// Lacking returns the names of f that no document has a value of, or a word. partial: the index is being filled, so that documents
+	// may have them after all.
+	Lacking(ctx context.Context, collection string, f FieldNames) (lacking FieldNames, partial bool, err error)
 }
 
 // SetReader looks at the values of the documents of a set.

@@ -95,7 +95,7 @@ func (c *collection) rebuildGraph(ctx context.Context) error {
 	_, live := c.slots.counts()
 	c.write.unsaved = live
 	if live > 0 && live <= c.rebuildFrom {
-		c.tell("building the vector index from the store: %d passages", live)
+		c.tell("the vector index is made anew from the store: %d passages", live)
 	}
 	return c.lack(ctx, 0, live)
 }
@@ -121,6 +121,12 @@ func (c *collection) openWords(ctx context.Context) error {
 		}
 		if err = c.replayWords(ctx, x.Seq()); err == nil {
 			return nil
+		}
+		if x.Seq() == 0 && errors.Is(err, store.ErrTrimmed) { // made just now, or a rebuild was interrupted: it holds nothing to be kept
+			if err := c.restartWords(); err != nil {
+				return err
+			}
+			return c.rebuildWords(ctx)
 		}
 		if closeErr := x.Close(); closeErr != nil {
 			c.tell("closing a keyword index that cannot be used: %v", closeErr)
@@ -174,19 +180,16 @@ func (c *collection) rebuildWords(ctx context.Context) error {
 		return nil
 	}
 	if documents > 0 {
-		c.tell("building the keyword index from the store: %d documents", documents)
+		c.tell("the keyword index is made anew from the store: %d documents", documents)
 	}
 	var entries []keyword.Entry
 	err := c.store.Documents(ctx, c.id, 0, func(d store.Document) error {
-		e, err := c.entry(d.No, d.Fields)
-		if err != nil {
-			return err
+		entries = append(entries, c.entry(d.No, d.ID, d.Fields))
+		if len(entries) < replayDocuments {
+			return nil
 		}
-		if entries = append(entries, e); len(entries) == replayDocuments {
-			// Sequence 0 until the end: an interrupted rebuild starts again.
-			err = c.words.Apply(ctx, entries, 0)
-			entries = nil
-		}
+		err := c.words.Apply(ctx, entries, 0) // sequence 0 until the end: an interrupted rebuild starts again
+		entries = nil
 		return err
 	})
 	if err != nil {
@@ -195,9 +198,20 @@ func (c *collection) rebuildWords(ctx context.Context) error {
 	return c.words.Apply(ctx, entries, c.seq.Load())
 }
 
-// entry is a stored document as the keyword index takes it.
-func (c *collection) entry(no uint32, fields []byte) (keyword.Entry, error) {
-	parts, err := c.config.Mapping.Split(fields)
+// entry is a stored document as the keyword index takes it: a deletion, which is told, where the mapping refuses it, so that
+// one document stops neither the others nor an opening.
+func (c *collection) entry(no uint32, id string, fields []byte) keyword.Entry {
+	e, err := c.split(no, fields)
+	if err != nil {
+		c.tell("document %q is left out of the keyword index: %v", id, err)
+		return keyword.Entry{No: no, Delete: true}
+	}
+	return e
+}
+
+// split takes a stored document apart. Its error is [mapping.ErrDocument]: the rules were others when the document came.
+func (c *collection) split(no uint32, fields []byte) (keyword.Entry, error) {
+	parts, err := c.config.Mapping.SplitStored(fields)
 	if err != nil {
 		return keyword.Entry{}, err
 	}
@@ -219,8 +233,8 @@ func (c *collection) storedEntry(ctx context.Context, no uint32) (e keyword.Entr
 		if err != nil {
 			return err
 		}
-		e, err = c.entry(no, d.Fields)
-		return err
+		e = c.entry(no, d.ID, d.Fields)
+		return nil
 	})
 	return e, err
 }

@@ -9,16 +9,14 @@ import (
 	"math"
 	"sort"
 	"strings"
-	"time"
-	"unicode/utf8"
 )
 
 // Limits of a document.
 const (
-	MaxFields      = 1000    // leaves of one document, nested ones included
-	MaxDepth       = 16      // of nested objects
-	MaxFilterBytes = 256     // longer strings cannot be filtered on
-	MaxListValues  = 1000    // of one field
+	MaxFields      = 1000    // dotted names of one document
+	MaxDepth       = 16      // of nested objects, and of lists in lists
+	MaxFilterBytes = 256     // longer strings of fields that are not [Filter] have no value to compare; they do EXIST
+	MaxListValues  = 1000    // of one dotted name
 	MaxDocument    = 8 << 20 // bytes of JSON
 )
 
@@ -27,8 +25,8 @@ type Type string
 
 // The types.
 const (
-	Text   Type = "text"   // searched by words and by meaning; strings of at most 256 bytes can also be filtered on
-	Filter Type = "filter" // exact values only
+	Text   Type = "text"   // searched by words and by meaning; strings of at most 256 bytes are values, too
+	Filter Type = "filter" // exact values only, strings of any length
 	Stored Type = "stored" // neither
 )
 
@@ -59,50 +57,77 @@ type TextField struct{ Name, Text string }
 
 // Parts is a document taken apart.
 type Parts struct {
-	Text   []TextField    // titles first, then by name in the order of wellKnown, then alphabetically
-	Title  string         // the first title field's text; empty where there is none
-	Values map[string]any // filterable: string, float64, bool, time.Time, []any of these; nested names joined with dots
+	Text  []TextField // titles first, then by name in the order of wellKnown, then alphabetically
+	Title string      // the first title field's text; empty where there is none
+	// filterable: string, float64, json.Number where that is not exact, bool, filter.Present for a string that is too long to be compared,
+	// []any of these; nested names joined with dots
+	Values map[string]any
 }
 
-// ErrDocument is what every refused document matches. What follows it in the text of an error says what is allowed.
+// ErrDocument is what every refused document matches. What follows it in the text of an error, a [Refusal] apart, says what is allowed.
 var ErrDocument = errors.New("document refused")
 
-// Split takes the JSON object apart. Numbers beyond float64, more than [MaxFields] leaves and deeper nesting than [MaxDepth] are refused
-// with an error that names the field.
+// Refusal says which field of a document is wrong, its value, and what is allowed. It matches [ErrDocument].
+type Refusal struct {
+	Field   string // dotted
+	Value   any
+	Allowed string
+}
+
+// Error implements error.
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("%v: field %.80q: %.80v, allowed: %s", ErrDocument, r.Field, r.Value, r.Allowed)
+}
+
+// Is makes errors.Is(err, ErrDocument) true.
+func (r *Refusal) Is(target error) bool { return target == ErrDocument }
+
+// Split takes the JSON object apart, as [flattener] says. Numbers beyond float64, more than [MaxFields] names, more than [MaxListValues]
+// values of one of them and deeper nesting than [MaxDepth] are refused with a [Refusal].
 func (m Mapping) Split(fields []byte) (Parts, error) {
-	var p Parts
 	if len(fields) > MaxDocument {
-		return p, fmt.Errorf("%w: at most %d bytes of JSON, not %d", ErrDocument, MaxDocument, len(fields))
+		return Parts{}, fmt.Errorf("%w: at most %d bytes of JSON, not %d", ErrDocument, MaxDocument, len(fields))
 	}
+	return m.split(fields, &flattener{})
+}
+
+// SplitStored takes a stored document apart: one that was accepted, perhaps when other limits held. What is beyond a limit is left out.
+func (m Mapping) SplitStored(fields []byte) (Parts, error) {
+	return m.split(fields, &flattener{lenient: true})
+}
+
+func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
+	var p Parts
 	var object map[string]any
 	dec := json.NewDecoder(bytes.NewReader(fields))
+	dec.UseNumber()
 	if err := dec.Decode(&object); err != nil {
 		return p, fmt.Errorf("%w: a JSON object: %v", ErrDocument, err)
 	}
 	if object == nil {
 		return p, fmt.Errorf("%w: a JSON object, not null", ErrDocument)
 	}
-	flat := map[string]any{}
-	if err := flatten(flat, "", object, 0); err != nil {
+	flat.leaves = map[string]*leaf{}
+	if err := flat.object("", object, 0); err != nil {
 		return p, err
 	}
-	names := make([]string, 0, len(flat))
-	for name := range flat {
+	names := make([]string, 0, len(flat.leaves))
+	for name := range flat.leaves {
 		names = append(names, name)
 	}
 	sort.Slice(names, func(i, j int) bool {
 		a, b := rank(names[i]), rank(names[j])
 		return a < b || a == b && names[i] < names[j]
 	})
-	known := m.anyKnown(names, flat)
-	p.Values = make(map[string]any, len(flat))
+	known := m.anyKnown(names, flat.leaves)
+	p.Values = make(map[string]any, len(names))
 	for _, name := range names {
-		v := flat[name]
+		l := flat.leaves[name]
 		f, set := m[name]
 		if f.Type == Stored {
 			continue
 		}
-		if s, ok := textOf(v); ok && (set && f.Type == Text || !set && m.dynamicText(name, v, known)) {
+		if s, ok := l.text(); ok && (set && f.Type == Text || !set && !l.list && (!known || rank(name) < len(wellKnown))) {
 			if strings.TrimSpace(s) != "" {
 				p.Text = append(p.Text, TextField{name, s})
 				if p.Title == "" && rank(name) < titles {
@@ -110,23 +135,13 @@ func (m Mapping) Split(fields []byte) (Parts, error) {
 				}
 			}
 		}
-		if fv, ok := filterable(v); ok {
-			p.Values[name] = fv
-		}
+		p.Values[name] = l.filterable(f.Type == Filter)
 	}
 	return p, nil
 }
 
-// dynamicText reports whether a field without a setting is text.
-func (m Mapping) dynamicText(name string, v any, known bool) bool {
-	if _, ok := v.(string); !ok {
-		return false
-	}
-	return !known || rank(name) < len(wellKnown)
-}
-
 // anyKnown reports whether the document has a text field by name or by setting.
-func (m Mapping) anyKnown(names []string, flat map[string]any) bool {
+func (m Mapping) anyKnown(names []string, leaves map[string]*leaf) bool {
 	for _, name := range names {
 		if f, set := m[name]; set {
 			if f.Type == Text {
@@ -134,8 +149,10 @@ func (m Mapping) anyKnown(names []string, flat map[string]any) bool {
 			}
 			continue
 		}
-		if s, ok := flat[name].(string); ok && rank(name) < len(wellKnown) && strings.TrimSpace(s) != "" {
-			return true
+		if l := leaves[name]; !l.list && rank(name) < len(wellKnown) {
+			if s, ok := l.text(); ok && strings.TrimSpace(s) != "" {
+				return true
+			}
 		}
 	}
 	return false
@@ -148,83 +165,6 @@ func rank(name string) int {
 		}
 	}
 	return len(wellKnown)
-}
-
-// flatten writes the leaves of v to out under dotted names.
-func flatten(out map[string]any, prefix string, v map[string]any, depth int) error {
-	if depth > MaxDepth {
-		return fmt.Errorf("%w: objects nested at most %d deep, unlike field %q", ErrDocument, MaxDepth, prefix)
-	}
-	for key, value := range v {
-		name := key
-		if prefix != "" {
-			name = prefix + "." + key
-		}
-		if key == "" || !utf8.ValidString(key) || len(name) > 256 {
-			return fmt.Errorf("%w: field names of 1 to 256 bytes of UTF-8, not %.80q", ErrDocument, name)
-		}
-		if sub, ok := value.(map[string]any); ok {
-			if err := flatten(out, name, sub, depth+1); err != nil {
-				return err
-			}
-			continue
-		}
-		if list, ok := value.([]any); ok && len(list) > MaxListValues {
-			return fmt.Errorf("%w: at most %d values in a field, not %d as in %q", ErrDocument, MaxListValues, len(list), name)
-		}
-		if out[name] = value; len(out) > MaxFields {
-			return fmt.Errorf("%w: at most %d fields", ErrDocument, MaxFields)
-		}
-	}
-	return nil
-}
-
-// textOf returns the text of a string, or of a list of strings one per line.
-func textOf(v any) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case []any:
-		var b strings.Builder
-		for i, e := range v {
-			s, ok := e.(string)
-			if !ok {
-				return "", false
-			}
-			if i > 0 {
-				b.WriteByte('\n')
-			}
-			b.WriteString(s)
-		}
-		return b.String(), len(v) > 0
-	}
-	return "", false
-}
-
-// filterable returns v as the filter index takes it: string, float64, bool, or a list of these.
-func filterable(v any) (any, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, len(v) <= MaxFilterBytes
-	case float64:
-		return v, !math.IsInf(v, 0)
-	case bool:
-		return v, true
-	case time.Time:
-		return v, true
-	case []any:
-		list := make([]any, 0, len(v))
-		for _, e := range v {
-			if _, nested := e.([]any); nested {
-				return nil, false
-			}
-			if fe, ok := filterable(e); ok {
-				list = append(list, fe)
-			}
-		}
-		return list, len(list) > 0
-	}
-	return nil, false
 }
 
 // Field returns the text of one field of a document, by its dotted name.

@@ -1,0 +1,103 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+)
+
+// freeAnswer is how many bytes of each answer are not counted among those that are kept. MaxConns bounds them, and so small answers go out even
+// while large ones wait for readers who are slow.
+const freeAnswer = 64 << 10
+
+// heldAnswer keeps the answer of a handler behind a gate until the slot has been given back, so that a client that reads slowly holds none.
+// All of them together are bounded by Options.MaxInFlight.
+type heldAnswer struct {
+	http.ResponseWriter
+	s       *Server
+	status  int // 0: nothing was answered
+	parts   [][]byte
+	size    int64
+	charged int64
+	err     error // why the rest is not kept; the request is answered with it
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (h *heldAnswer) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (h *heldAnswer) WriteHeader(status int) {
+	if h.status == 0 {
+		h.status = status
+	}
+}
+
+// Write implements io.Writer.
+func (h *heldAnswer) Write(b []byte) (int, error) {
+	if err := h.charge(len(b)); err != nil {
+		return 0, err
+	}
+	h.parts = append(h.parts, bytes.Clone(b))
+	return len(b), nil
+}
+
+// take is Write without a copy: b is not the caller's any more.
+func (h *heldAnswer) take(b []byte) {
+	if h.charge(len(b)) == nil {
+		h.parts = append(h.parts, b)
+	}
+}
+
+// charge counts n more bytes, or refuses them.
+func (h *heldAnswer) charge(n int) error {
+	h.WriteHeader(http.StatusOK)
+	if h.err != nil {
+		return h.err
+	}
+	limit := h.s.o.MaxInFlight
+	if h.size += int64(n); h.size > limit {
+		h.err = &requestError{kind: errTooLarge, detail: fmt.Sprintf("answer: longer than the %d bytes that are allowed, ask for less at a time", limit)}
+		return h.err
+	}
+	if more := h.size - freeAnswer - h.charged; more > 0 {
+		h.charged += more
+		if h.s.unsent.Add(more) > limit {
+			h.err = &requestError{kind: errOverloaded, detail: "answer: too many bytes of other answers wait to be read, send the request again later"}
+		}
+	}
+	return h.err
+}
+
+// send answers what was kept.
+func (h *heldAnswer) send() {
+	if h.status == 0 {
+		return
+	}
+	h.ResponseWriter.WriteHeader(h.status)
+	for _, part := range h.parts {
+		if _, err := h.ResponseWriter.Write(part); err != nil {
+			return // the client has gone
+		}
+	}
+}
+
+// inTurn runs the handler of a route that has taken a slot of its gate, gives the slot back, and sends the answer. release frees what the
+// request has in memory.
+func (s *Server) inTurn(rt route, w http.ResponseWriter, r *http.Request, release func()) error {
+	h := &heldAnswer{ResponseWriter: w, s: s}
+	defer func() { s.unsent.Add(-h.charged) }()
+	err := func() error {
+		defer rt.gate.leave()
+		return rt.handle(h, r)
+	}()
+	if err == nil {
+		err = h.err
+	}
+	if err != nil {
+		return err
+	}
+	r.Body = http.NoBody
+	release()
+	h.send()
+	return nil
+}

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// longAnswer asks for an answer of about 70 bytes for each of n tokens.
+func longAnswer(n int) string { return `{"inputs":"` + strings.Repeat("x ", n) + `"}` }
+
+// TestSlowReaderHoldsNoSlot: who does not read an answer must not take a slot from those who do.
+func TestSlowReaderHoldsNoSlot(t *testing.T) {
+	f := newFixture(t, Options{EmbedSlots: 1})
+	entered, release := f.hold("Tokenize")
+	addr, _ := f.serve()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.(*net.TCPConn).SetReadBuffer(4096)
+	body := longAnswer(200_000)
+	fmt.Fprintf(conn, "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	<-entered
+	release()
+	res, err := http.Post("http://"+addr+"/embed", "application/json", strings.NewReader(`{"inputs":"x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != 200 {
+		t.Errorf("beside a slow reader: status %d, want 200", res.StatusCode)
+	}
+	f.emptied("bodies", &f.server.inFlight) // before the answer is read
+	conn.Close()
+	f.emptied("answers", &f.server.unsent)
+}
+
+// emptied waits until none of the bytes of something are counted as in memory.
+func (f *fixture) emptied(what string, n *atomic.Int64) {
+	f.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); n.Load() != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.t.Fatalf("%d bytes of %s are still counted", n.Load(), what)
+		}
+	}
+}
+
+// TestTokenVectorsHaveTheirGate: requests whose answers are large for them run one per core, and beside those of other routes.
+func TestTokenVectorsHaveTheirGate(t *testing.T) {
+	f := newFixture(t, Options{})
+	entered, release := f.hold("EmbedTokens")
+	defer release()
+	cores := runtime.GOMAXPROCS(0)
+	done := make(chan int)
+	for range cores + 1 {
+		go func() { done <- f.do("POST", "/embed_all", `{"inputs":"x"}`).Code }()
+	}
+	if got := <-done; got != 429 {
+		t.Errorf("one more than there are cores: status %d, want 429", got)
+	}
+	if n := len(entered); n != cores {
+		t.Errorf("%d requests at once, want %d", n, cores)
+	}
+	f.do("POST", "/embed", `{"inputs":"x"}`).want(200, nil)
+	release()
+	for range cores {
+		if got := <-done; got != 200 {
+			t.Errorf("one that had a slot: status %d", got)
+		}
+	}
+}
+
+// TestAnswersInMemoryAreBounded refuses what is too long by itself, and what is too much beside others; small answers go out.
+func TestAnswersInMemoryAreBounded(t *testing.T) {
+	f := newFixture(t, Options{MaxInFlight: 1 << 20})
+	var e teiError
+	if f.do("POST", "/tokenize", longAnswer(50_000)).want(413, &e); e.Code != "too_large" || !strings.Contains(e.Error, "answer") {
+		t.Errorf("an answer that is too long: %+v", e)
+	}
+	f.server.unsent.Store(1 << 20)
+	if f.do("POST", "/tokenize", longAnswer(5_000)).want(429, &e); e.Code != "overloaded" {
+		t.Errorf("an answer beside too many others: %+v", e)
+	}
+	f.do("POST", "/embed", `{"inputs":"x"}`).want(200, nil)
+	f.server.unsent.Store(0)
+	f.do("POST", "/tokenize", longAnswer(5_000)).want(200, nil)
+	if n := f.server.unsent.Load(); n != 0 {
+		t.Errorf("%d bytes of answers are still counted", n)
+	}
+}
+
+// TestHeldAnswer: what a handler writes is sent as it is, when it has left the gate, and not at all where it fails.
+func TestHeldAnswer(t *testing.T) {
+	f := newFixture(t, Options{})
+	g := newGate("test", 1, 0, 0, errOverloaded)
+	for name, tt := range map[string]struct {
+		status int
+		writes []string
+		err    error
+	}{
+		"empty": {0, nil, nil}, "status alone": {204, nil, nil}, "implied": {0, []string{"a", "b"}, nil}, "status and body": {201, []string{"a"}, nil}, "failure": {201, []string{"a"}, errNotReady},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := httptest.NewRecorder()
+			handle := func(w http.ResponseWriter, r *http.Request) error {
+				if tt.status > 0 {
+					w.WriteHeader(tt.status)
+				}
+				for _, s := range tt.writes {
+					b := []byte(s)
+					w.Write(b)
+					b[0] = '!' // is the handler's again
+				}
+				if rec.Body.Len() > 0 || len(g.slots) != 1 {
+					t.Error("the answer was sent behind the gate")
+				}
+				return tt.err
+			}
+			if err := g.enter(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			err := f.server.inTurn(route{gate: g, handle: handle}, rec, f.request("GET", "/", nil), func() {})
+			want, status := strings.Join(tt.writes, ""), max(tt.status, 200)
+			if tt.err != nil {
+				want, status = "", 200
+			}
+			if err != tt.err || rec.Body.String() != want || rec.Code != status || len(g.slots) != 0 {
+				t.Errorf("inTurn = %v, %d %q, %d slots taken, want %v, %d %q", err, rec.Code, rec.Body, len(g.slots), tt.err, status, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package api
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Bounds of what is read of a body that nobody wants.
+const (
+	restBytes = 16 << 20
+	restTime  = 5 * time.Second
+)
+
+// sentBody is a request's body as it comes from the client.
+type sentBody struct {
+	io.ReadCloser
+	begun bool // something was asked for: a client that waits for "100 Continue" has been sent it
+	ended bool // or has failed; nothing more can be read
+}
+
+func (b *sentBody) Read(p []byte) (int, error) {
+	b.begun = true
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || err != nil
+	return n, err
+}
+
+// unread reports whether the client of r may be sending b still, and not see an answer before it has sent all of it.
+func (b *sentBody) unread(r *http.Request) bool {
+	asks := r.Header.Get("Expect") != "" && !b.begun
+	return !b.ended && !asks && r.ProtoMajor == 1
+}
+
+// rest reads what a handler has left of the body, within bounds, before the answer ends. A client that sends all before it reads would
+// otherwise find its connection reset in place of the answer.
+func rest(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.Body == nil || r.Body == http.NoBody {
+			return next(c)
+		}
+		b := &sentBody{ReadCloser: r.Body}
+		r.Body = b
+		err := next(c)
+		if b.unread(r) {
+			http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(restTime))
+			io.Copy(io.Discard, io.LimitReader(b, restBytes)) // what fails, or is longer, ends with the connection
+		}
+		return err
+	}
+}
+
+// readAway reads a body that a route streams, and that is not needed: any length that an import may have, as fast as one must come.
+func (s *Server) readAway(w http.ResponseWriter, r *http.Request) error {
+	b, ok := r.Body.(*sentBody)
+	if !ok || !b.unread(r) {
+		return nil
+	}
+	_, err := io.Copy(io.Discard, &patientReader{src: http.MaxBytesReader(w, b, s.o.MaxImport), rc: http.NewResponseController(w), idle: s.o.IdleBody})
+	if err != nil {
+		return bodyError(err, s.o.MaxImport)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	mrand "math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"syscall"
+	"time"
+)
+
+// effect says what a request does, and so whether it may be sent again after its answer was lost.
+type effect int
+
+const (
+	writes  effect = iota // a second time it may fail, or do more
+	repeats               // a write that leaves the same however often it is sent
+	reads
+)
+
+// persist calls attempt until it succeeds or q may not be sent again:
+//
+//  1. What was not carried out is sent again.
+//  2. What may have been carried out is sent again unless q writes.
+//  3. Everything else is final.
+//
+// The error of a request that may have been carried out matches ErrOutcomeUnknown, unless q reads.
+func (c *Client) persist(ctx context.Context, q call, attempt func(call) error) error {
+	if q.method == http.MethodGet {
+		q.effect = reads
+	}
+	if q.keyed {
+		q.header = maps.Clone(q.header)
+		if q.header == nil {
+			q.header = http.Header{}
+		}
+		q.header.Set("Idempotency-Key", rand.Text())
+	}
+	if err := ctx.Err(); err != nil {
+		return &transportError{err}
+	}
+	lost := false // an attempt may have been carried out
+	for n := 0; ; n++ {
+		err := attempt(q)
+		if err == nil {
+			return nil
+		}
+		v := judge(err)
+		lost = lost || v == unknown || v == gateway
+		again := n < c.o.Retries && ctx.Err() == nil && (v == refused || v == unknown && q.effect != writes)
+		if again {
+			if stopped := c.pause(ctx, c.waitAfter(err, n)); stopped != nil {
+				again, err = false, fmt.Errorf("client: %w while waiting to try again after: %w", stopped, err)
+			}
+		}
+		switch {
+		case again:
+		case lost && v != final && q.effect != reads:
+			return &unknownError{err}
+		default:
+			return err
+		}
+	}
+}
+
+// verdict says what an error tells of its request.
+type verdict int
+
+const (
+	final   verdict = iota // it was answered
+	refused                // it was not carried out, and may be later
+	unknown                // it may have been carried out
+	gateway                // the same, and what stands before the server gave up waiting for it
+)
+
+func judge(err error) verdict {
+	var te *transportError
+	if errors.As(err, &te) {
+		var op *net.OpError
+		if errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") {
+			return refused
+		}
+		return unknown
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		return final
+	}
+	switch e.Status {
+	case http.StatusTooManyRequests:
+		return refused
+	case http.StatusServiceUnavailable:
+		// The server's own time may end behind a commit. Without Retry-After and a code it is a proxy's answer, which may have lost the server's.
+		if e.Code == "deadline_exceeded" || e.Code == "canceled" || e.Code == unknownCode && !e.named {
+			return unknown
+		}
+		return refused
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		return gateway
+	case http.StatusConflict:
+		if e.Code == "idempotency_key_in_use" {
+			return unknown // an earlier attempt is under way
+		}
+	}
+	return final
+}
+
+// waitAfter returns the wait before the attempt after number n, from 0: the server's wish, where it has one.
+func (c *Client) waitAfter(err error, n int) time.Duration {
+	wait := c.backOff(n)
+	var e *Error
+	if errors.As(err, &e) {
+		wait = min(max(wait, e.RetryAfter), c.o.MaxWait)
+	}
+	return wait
+}
+
+// backOff returns the wait after so many attempts, with a random part: clients must not all come back at the same moment.
+func (c *Client) backOff(attempt int) time.Duration {
+	wait := min(c.o.MinWait<<min(attempt, 20), c.o.MaxWait)
+	return wait/2 + mrand.N(wait/2+1)
+}
+
+func (c *Client) pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// transportError is a request that was not answered, or not to the end.
+type transportError struct{ err error }
+
+func (e *transportError) Error() string {
+	var at *url.Error
+	if errors.Is(e.err, syscall.ECONNREFUSED) && errors.As(e.err, &at) {
+		if u, err := url.Parse(at.URL); err == nil {
+			return fmt.Sprintf("client: no server listens at %s://%s: connection refused", u.Scheme, u.Host)
+		}
+	}
+	return "client: " + e.err.Error()
+}
+
+func (e *transportError) Unwrap() error { return e.err }
+
+// unknownError is the error of a write that may have been carried out.
+type unknownError struct{ err error }
+
+func (e *unknownError) Error() string        { return e.err.Error() + "; it may have been carried out" }
+func (e *unknownError) Unwrap() error        { return e.err }
+func (e *unknownError) Is(target error) bool { return target == ErrOutcomeUnknown }

@@ -1,0 +1,58 @@
+package keyword
+
+import (
+	"context"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// Fields names value fields and text fields.
+type Fields struct{ Values, Texts []string }
+
+// Lacking returns the names of f that no document has a value of, or a word. It asks each segment for one term of a value field and
+// counts its documents; of text fields it knows the tokens.
+func (x *Index) Lacking(ctx context.Context, f Fields) (lacking Fields, err error) {
+	err = x.read(func(v *view) error {
+		for _, name := range f.Values {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			have, err := v.haveValue(name)
+			if err != nil {
+				return err
+			}
+			if !have {
+				lacking.Values = append(lacking.Values, name)
+			}
+		}
+		for _, name := range f.Texts {
+			if v.tokens[name] == 0 {
+				lacking.Texts = append(lacking.Texts, name)
+			}
+		}
+		return nil
+	})
+	return lacking, err
+}
+
+// haveValue says whether a document that is not deleted has a value in a field.
+func (v *view) haveValue(field string) (bool, error) {
+	for _, s := range v.segments {
+		dict, err := s.segment.Dictionary(valuePrefix + field)
+		if err != nil {
+			return false, err
+		}
+		deleted := s.deleted
+		if deleted == nil {
+			deleted = roaring.New()
+		}
+		pl, err := dict.PostingsList([]byte{termExists}, deleted, nil)
+		if err != nil {
+			return false, err
+		}
+		if pl.Count() > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,27 @@
+package search
+
+import "context"
+
+// browse finds without a query: all documents that pass the filter and have nothing that is excluded, in the order of the sort or of their
+// first arrival. Nothing is scored. What becomes a candidate is what can be on the page, or with a group the window.
+func (s *search) browse(ctx context.Context) error {
+	s.wordSet = s.selection
+	s.total = Total{s.wordSet.Len(), "eq", "all"}
+	if s.wordSet.Partial() {
+		s.total.Relation = "gte"
+	}
+	switch {
+	case s.plan.limit == 0:
+		return nil
+	case len(s.plan.sort) > 0:
+		return s.sort(ctx)
+	}
+	refs, err := s.engine.backend.Refs(ctx, s.collection, s.wordSet, 0, s.firsts())
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		s.candidates = append(s.candidates, candidate{ref: ref})
+	}
+	return nil
+}

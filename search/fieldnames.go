@@ -1,0 +1,101 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"searchd/index/filter"
+	"searchd/search/backend"
+	"searchd/search/mapping"
+)
+
+// fieldUse is a field that a query names.
+type fieldUse struct {
+	at   string // the member of the query: filter, fields, facets, sort, group
+	path string // where in it, as a FieldError has it
+	name string
+}
+
+// uses returns the fields that a query names, in the order of its members.
+func (p *plan) uses() []fieldUse {
+	uses := filterUses(p.filter)
+	for _, f := range p.words.Fields {
+		uses = append(uses, fieldUse{"fields", "fields", f.Name})
+	}
+	for i, f := range p.Facets {
+		uses = append(uses, fieldUse{"facets", fmt.Sprintf("facets[%d].field", i), f.Field})
+	}
+	for i, k := range p.Sort {
+		if k.Field != scoreField {
+			uses = append(uses, fieldUse{"sort", fmt.Sprintf("sort[%d].field", i), k.Field})
+		}
+	}
+	if p.Group != "" {
+		uses = append(uses, fieldUse{"group", "group", p.Group})
+	}
+	return uses
+}
+
+func filterUses(e filter.Expr) (uses []fieldUse) {
+	for _, name := range filter.Fields(e) {
+		uses = append(uses, fieldUse{"filter", "filter", name})
+	}
+	return uses
+}
+
+// checkStored refuses fields that the mapping keeps out of the index.
+func checkStored(m mapping.Mapping, uses []fieldUse, wrong *fieldErrors) {
+	for _, u := range uses {
+		if u.at != "fields" && m[u.name].Type == mapping.Stored {
+			wrong.add(u.path, u.name, "fields that the settings do not declare stored: these have no values in the index")
+		}
+	}
+}
+
+// undeclared returns the uses of fields of which the mapping does not say that they are what they are used for.
+func undeclared(m mapping.Mapping, uses []fieldUse) []fieldUse {
+	return slices.DeleteFunc(slices.Clone(uses), func(u fieldUse) bool {
+		f, set := m[u.name]
+		return set && (u.at != "fields" || f.Type == mapping.Text)
+	})
+}
+
+// lacking returns those of uses whose field no document has. partial: documents may have it that the index does not know yet.
+func (e *Engine) lacking(ctx context.Context, collection string, uses []fieldUse) (none []fieldUse, partial bool, err error) {
+	if len(uses) == 0 {
+		return nil, false, nil
+	}
+	var names backend.FieldNames
+	for _, u := range uses {
+		if u.at == "fields" {
+			names.Texts = append(names.Texts, u.name)
+		} else {
+			names.Values = append(names.Values, u.name)
+		}
+	}
+	names, partial, err = e.backend.Lacking(ctx, collection, names)
+	for _, u := range uses {
+		if u.at == "fields" && slices.Contains(names.Texts, u.name) || u.at != "fields" && slices.Contains(names.Values, u.name) {
+			none = append(none, u)
+		}
+	}
+	return none, partial, err
+}
+
+// warnings says which fields of the query no document has, unless the index is being filled.
+func (s *search) warnings(ctx context.Context) ([]string, error) {
+	none, partial, err := s.engine.lacking(ctx, s.collection, undeclared(s.record.Settings.Fields, s.plan.uses()))
+	if err != nil || partial {
+		return nil, err
+	}
+	var out []string
+	for _, u := range none {
+		kind := "field"
+		if u.at == "fields" {
+			kind = "text field"
+		}
+		out = append(out, fmt.Sprintf("%s: no document has a %s %q", u.at, kind, u.name))
+	}
+	return out, nil
+}

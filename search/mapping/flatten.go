@@ -1,0 +1,155 @@
+package mapping
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"searchd/index/filter"
+)
+
+// flattener collects the values of a document under dotted names.
+//
+//  1. A member of an object has the name of the object, a dot, and its own.
+//  2. Each element of a list is a value of the list's name, those of lists in it too. An object in a list is as if it stood there alone:
+//     {"v": [{"color": "red"}, {"color": "blue"}]} gives v.color two values.
+//  3. Where several ways lead to one name, as in {"a.b": 1, "a": {"b": 2}}, all values count, those of the member first whose own name is
+//     first in the order of bytes.
+//  4. null is no value.
+type flattener struct {
+	leaves  map[string]*leaf
+	lenient bool // what is beyond a limit is left out instead of refused
+}
+
+// leaf is what a document has under one dotted name.
+type leaf struct {
+	values []any // string, json.Number, bool; at least one
+	list   bool  // one of them at least is an element of a list, not a member of an object
+}
+
+// object collects the members of o, which is nested depth deep.
+func (f *flattener) object(prefix string, o map[string]any, depth int) error {
+	if depth > MaxDepth {
+		return f.refuse(prefix, "an object", fmt.Sprintf("nothing nested deeper than %d", MaxDepth))
+	}
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		name := key
+		if prefix != "" {
+			name = prefix + "." + key
+		}
+		if key == "" || !utf8.ValidString(key) || len(name) > 256 {
+			if f.lenient {
+				continue
+			}
+			return fmt.Errorf("%w: field names of 1 to 256 bytes of UTF-8, not %.80q", ErrDocument, name)
+		}
+		if err := f.value(name, o[key], depth, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// value collects v, which may be anything that JSON has.
+func (f *flattener) value(name string, v any, depth int, element bool) error {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		return f.object(name, v, depth+1)
+	case []any:
+		return f.list(name, v, depth)
+	case json.Number:
+		if _, ok := filter.ParseNumber(string(v)); !ok {
+			return f.refuse(name, v, "numbers of float64, up to 1.79e308")
+		}
+	}
+	l := f.leaves[name]
+	switch {
+	case l == nil && len(f.leaves) == MaxFields:
+		return f.refuse(name, fmt.Sprintf("field %d", MaxFields+1), fmt.Sprintf("at most %d fields", MaxFields))
+	case l == nil:
+		l = &leaf{}
+		f.leaves[name] = l
+	case len(l.values) == MaxListValues:
+		return f.refuse(name, fmt.Sprintf("more than %d values", MaxListValues), fmt.Sprintf("at most %d", MaxListValues))
+	}
+	l.values, l.list = append(l.values, v), l.list || element
+	return nil
+}
+
+// list collects the elements of list.
+func (f *flattener) list(name string, list []any, depth int) error {
+	if len(list) > MaxListValues && !f.lenient {
+		return f.refuse(name, fmt.Sprintf("%d values", len(list)), fmt.Sprintf("at most %d", MaxListValues))
+	}
+	for _, e := range list {
+		inner := depth
+		if _, ok := e.([]any); ok {
+			if inner++; inner > MaxDepth {
+				return f.refuse(name, "a list", fmt.Sprintf("nothing nested deeper than %d", MaxDepth))
+			}
+		}
+		if err := f.value(name, e, inner, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse returns the error about a field, or nil where what is wrong is left out.
+func (f *flattener) refuse(name string, value any, allowed string) error {
+	if f.lenient {
+		return nil
+	}
+	return &Refusal{name, value, allowed}
+}
+
+// text returns the strings of a leaf, one per line; ok is false if it has other values.
+func (l *leaf) text() (text string, ok bool) {
+	if s, ok := l.values[0].(string); ok && len(l.values) == 1 {
+		return s, true
+	}
+	var b strings.Builder
+	for i, v := range l.values {
+		s, ok := v.(string)
+		if !ok {
+			return "", false
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(s)
+	}
+	return b.String(), true
+}
+
+// filterable returns the values of a leaf as the filter index takes them: one, or a list. With long, strings of any length have a value.
+func (l *leaf) filterable(long bool) any {
+	list := make([]any, len(l.values))
+	for i, v := range l.values {
+		list[i] = filterable(v, long)
+	}
+	if len(list) == 1 && !l.list {
+		return list[0]
+	}
+	return list
+}
+
+// filterable returns v as the filter index takes it: string, filter.Present, bool, float64, or json.Number where that is not exact.
+func filterable(v any, long bool) any {
+	switch v := v.(type) {
+	case string:
+		if len(v) > MaxFilterBytes && !long {
+			return filter.Present{}
+		}
+	case json.Number:
+		if n, ok := filter.ParseNumber(string(v)); ok && !n.Wide() {
+			return n.Num
+		}
+	}
+	return v
+}

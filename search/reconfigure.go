@@ -1,0 +1,165 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"searchd/index/hnsw"
+	"searchd/search/backend"
+	"searchd/search/mapping"
+)
+
+// reconfiguration is a change of the settings of a collection in its place. What may change while it holds documents:
+//
+//  1. index.ef_search, index.quantize and the weights of fields: they act when a query is answered, or on a graph that is made again.
+//  2. The type of a field, or whether it has an entry at all, where that changes no document: where none has the field yet, or those that have it
+//     are treated as before. The indexes cannot tell, as stored fields are in none of them: the documents are read from the
+//     store, while the collection's writers wait, and those that may have the field are taken apart by both mappings.
+//  3. Nothing else: language, passages, index.m and index.ef_construction are in every passage or index.
+type reconfiguration struct {
+	engine     *Engine
+	collection backend.Collection
+	old, new   Settings
+}
+
+// reconfigurePage is how many documents are read at a time.
+const reconfigurePage = 500
+
+// retyped names the fields whose type differs, sorted; one without an entry has the type "".
+func (r *reconfiguration) retyped() (names []string) {
+	all := maps.Clone(r.old.Fields)
+	if all == nil {
+		all = mapping.Mapping{}
+	}
+	maps.Copy(all, r.new.Fields)
+	for name := range all {
+		if r.old.Fields[name].Type != r.new.Fields[name].Type {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// check names every setting that cannot change in place.
+func (r *reconfiguration) check(ctx context.Context) error {
+	if r.collection.Documents == 0 {
+		return nil
+	}
+	var wrong fieldErrors
+	o, n := r.old, r.new
+	for _, s := range []struct {
+		field    string
+		old, new any
+	}{
+		{"language", cmp.Or(o.Language, "en"), cmp.Or(n.Language, "en")},
+		{"passages.max_tokens", o.Passages.MaxTokens, n.Passages.MaxTokens},
+		{"passages.no_title", o.Passages.NoTitle, n.Passages.NoTitle},
+		{"index.m", cmp.Or(o.Index.M, hnsw.DefaultM), cmp.Or(n.Index.M, hnsw.DefaultM)},
+		{"index.ef_construction", cmp.Or(o.Index.EfConstruction, hnsw.DefaultEfConstruction), cmp.Or(n.Index.EfConstruction, hnsw.DefaultEfConstruction)},
+	} {
+		if s.old != s.new {
+			wrong.add(s.field, s.new, r.stay(s.old, fmt.Sprintf("the collection's %d documents are indexed with it", r.collection.Documents)))
+		}
+	}
+	if err := r.checkFields(ctx, &wrong); err != nil {
+		return err
+	}
+	return wrong.err()
+}
+
+// stay says what a setting has to be, why, and the way to another value.
+func (r *reconfiguration) stay(old any, why string) string {
+	if old == 0 || old == "" {
+		return fmt.Sprintf("left out as it is: %s. Re-embed the collection with other settings, or make a new one, to change it", why)
+	}
+	return fmt.Sprintf("%s as it is: %s. Re-embed the collection with other settings, or make a new one, to change it", quoteShort(old), why)
+}
+
+// checkFields looks for the first document that each field of another type would change.
+func (r *reconfiguration) checkFields(ctx context.Context, wrong *fieldErrors) error {
+	names := r.retyped()
+	keys := make([][]byte, len(names))
+	for i, name := range names {
+		keys[i] = keyBytes(name)
+	}
+	for cursor, more := "", len(names) > 0; more; more = cursor != "" && len(names) > 0 {
+		docs, next, err := r.engine.backend.List(ctx, r.collection.Name, cursor, reconfigurePage)
+		if err != nil {
+			return err
+		}
+		for _, d := range docs {
+			has := func(key []byte) bool { return bytes.Contains(d.Fields, key) }
+			if !slices.ContainsFunc(keys, has) {
+				continue
+			}
+			at, err := r.changed(d.Fields, names)
+			if err != nil {
+				return fmt.Errorf("stored document %s: %w", d.ID, err)
+			}
+			if at < 0 {
+				continue
+			}
+			name := names[at]
+			var asked any = string(r.new.Fields[name].Type)
+			if asked == "" {
+				asked = "left out"
+			}
+			wrong.add("fields."+name+".type", asked, r.stay(string(r.old.Fields[name].Type), fmt.Sprintf("document %s has the field and is indexed with it", quoteShort(d.ID))))
+			names, keys = slices.Delete(names, at, at+1), slices.Delete(keys, at, at+1)
+		}
+		cursor = next
+	}
+	return nil
+}
+
+// changed returns the place in names of a field whose new type changes what a document is taken apart into; -1 where none does.
+func (r *reconfiguration) changed(fields []byte, names []string) (int, error) {
+	before, err := r.old.Fields.Split(fields)
+	if err != nil {
+		return -1, err
+	}
+	differs := func(names []string) (bool, error) {
+		after, err := r.with(names).Split(fields)
+		return !reflect.DeepEqual(before, after), err
+	}
+	if all, err := differs(names); err != nil || !all {
+		return -1, err
+	}
+	for i := range names {
+		if one, err := differs(names[i : i+1]); err != nil || one {
+			return i, err
+		}
+	}
+	return 0, nil // several together
+}
+
+// with returns the old mapping with the new entries of some fields.
+func (r *reconfiguration) with(names []string) mapping.Mapping {
+	m := mapping.Mapping{}
+	maps.Copy(m, r.old.Fields)
+	for _, name := range names {
+		if f, set := r.new.Fields[name]; set {
+			m[name] = f
+		} else {
+			delete(m, name)
+		}
+	}
+	return m
+}
+
+// keyBytes returns what the stored JSON of a document with a field has in it: the end of the last key of its path.
+func keyBytes(name string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.Encode(name[strings.LastIndexByte(name, '.')+1:]) // a string always can be
+	return append(bytes.TrimRight(b.Bytes(), "\n")[1:], ':')
+}
