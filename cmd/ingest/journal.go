@@ -295,18 +295,6 @@ func (j *journal) brought(k key, as string) {
 	}
 }
 
-// doubt makes a file look changed, also for later runs.
-func (j *journal) doubt(k key) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	e, err := j.full(j.entries[k])
-	if err != nil {
-		return err
-	}
-	e.Size, e.Sum = -1, ""
-	return j.write(journalLine{entry: *e})
-}
-
 // ids returns the ids of the documents that a file holds, and of those that it held before and that are still in the collection.
 func (j *journal) ids(k key) (now, left []string, err error) {
 	j.mu.Lock()
@@ -373,54 +361,6 @@ func (j *journal) under(root string, ok func(k *known) bool) []key {
 	}
 	slices.SortFunc(keys, key.compare)
 	return keys
-}
-
-// claimed takes out of ids what a file other than those of gone brings, too, and returns these files.
-func (j *journal) claimed(ids map[string]bool, gone map[key]bool) (by []key, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	taken := map[string]bool{}
-	files := map[string]bool{} // of gone: one may be known below another folder, too
-	for k := range gone {
-		files[k.file()] = true
-	}
-	for k, e := range j.entries {
-		if gone[k] || files[k.file()] {
-			continue
-		}
-		now, err := j.now(e)
-		if err != nil {
-			return nil, err
-		}
-		n := len(by)
-		for _, id := range now {
-			if !ids[id] {
-				continue
-			}
-			if taken[id] = true; len(by) == n {
-				by = append(by, k)
-			}
-		}
-	}
-	for id := range taken {
-		delete(ids, id)
-	}
-	slices.SortFunc(by, key.compare)
-	return by, nil
-}
-
-// now returns the ids of the documents that a file holds, from the disk only where they are not known without it. The caller holds mu.
-func (j *journal) now(k *known) ([]string, error) {
-	if k.plain {
-		now, _ := k.split()
-		return now, nil
-	}
-	e, err := j.full(k)
-	if err != nil {
-		return nil, err
-	}
-	now, _ := e.split()
-	return now, nil
 }
 
 // begin compares the journal with the collection. One that was made anew, was restored, has gone back, or has lost documents by another hand
