@@ -40,19 +40,28 @@ func (x *Index) search(ctx context.Context, q Query, top *topK, allow *roaring.B
 		if err != nil || len(p.terms) == 0 {
 			return err
 		}
-		w := windows.Get().(*window)
-		defer windows.Put(w)
-		for s := range v.segments {
-			n, err := p.searchSegment(ctx, s, allow, w, top)
-			if err != nil {
-				return err
-			}
-			total += n
+		if total, err = p.search(ctx, allow, top); err != nil {
+			return err
 		}
 		hits = top.sorted()
 		return nil
 	})
 	return hits, total, err
+}
+
+// search adds the documents of all segments to top and returns how many match. A window that an error or a panic leaves with sums in
+// it is not used again.
+func (p *plan) search(ctx context.Context, allow *roaring.Bitmap, top *topK) (total int, err error) {
+	w := windows.Get().(*window)
+	for s := range p.view.segments {
+		n, err := p.searchSegment(ctx, s, allow, w, top)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	windows.Put(w)
+	return total, nil
 }
 
 // windowSize is the number of documents whose scores are summed up together: their sums fit the first-level cache.
