@@ -47,6 +47,8 @@ type Options struct {
 	// Identity is bound into a new index and must be the same when it is opened again: the id of the store that the
 	// index is derived from, for example.
 	Identity string
+	// OwnField names text fields that have a field of their own however many others there are; nil: none. See MaxTextFields.
+	OwnField func(name string) bool
 	// SkipVerify leaves out the checksums of the segment files when an index is opened. They are read whole otherwise.
 	SkipVerify bool
 }

@@ -137,23 +137,18 @@ func (p *plan) searchSegment(ctx context.Context, s int, allow *roaring.Bitmap, 
 
 // cursors returns for each term the cursors of its fields that have postings in segment s, each at its first.
 func (p *plan) cursors(s int) ([][]cursor, error) {
-	nf := len(p.fields)
-	all := make([]cursor, 0, len(p.terms)*nf)
+	all := make([]cursor, len(p.postings[s]))
 	terms := make([][]cursor, len(p.terms))
-	for t := range p.terms {
-		first := len(all)
-		for f := range p.fields {
-			pl := p.postings[s][t*nf+f]
-			if pl == nil {
-				continue
-			}
-			c := cursor{it: pl.Iterator(true, false, false, nil), weight: p.fields[f].Weight}
-			if err := c.next(); err != nil {
-				return nil, err
-			}
-			all = append(all, c)
+	first := 0 // of a term
+	for i, l := range p.postings[s] {
+		all[i] = cursor{it: l.list.Iterator(true, false, false, nil), weight: p.fields[l.field].Weight}
+		if err := all[i].next(); err != nil {
+			return nil, err
 		}
-		terms[t] = all[first:]
+		if i > 0 && l.term != p.postings[s][i-1].term {
+			first = i
+		}
+		terms[l.term] = all[first : i+1]
 	}
 	return terms, nil
 }
@@ -175,8 +170,9 @@ func (p *plan) addTerm(s int, base uint32, term *planTerm, fields []cursor, w *w
 			}
 		}
 	}
+	lengths := &p.lengths[s]
 	for _, at := range w.touched {
-		w.score[at] += p.score(term, w.tf[at], p.length(s, base+uint32(at)))
+		w.score[at] += p.score(term, w.tf[at], lengths.at(base+uint32(at)))
 		w.matched[at]++
 		w.tf[at] = 0
 	}

@@ -70,7 +70,8 @@ func TestSearchAfterFailure(t *testing.T) {
 						return err
 					}
 					lists := p.postings[0]
-					lists[len(lists)-1] = failing{lists[len(lists)-1], tc.n, tc.panic}
+					last := &lists[len(lists)-1].list
+					*last = failing{*last, tc.n, tc.panic}
 					_, err = p.search(ctx, nil, &topK{k: 10})
 					return err
 				})

@@ -157,7 +157,7 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 		want := map[string]int{}
 		for _, f := range e.Text {
 			if n := len(c.words.Analyze(f.Text)); n > 0 {
-				want[f.Name] += n
+				want[c.words.FieldOf(f.Name)] += n
 			}
 		}
 		switch {

@@ -103,7 +103,7 @@ func (c *collection) rebuildGraph(ctx context.Context) error {
 // wordOptions are the collection's settings as the keyword index takes them.
 func (c *collection) wordOptions() keyword.Options {
 	id := c.store.ID()
-	return keyword.Options{Language: c.config.Language, Identity: hex.EncodeToString(id[:])}
+	return keyword.Options{Language: c.config.Language, Identity: hex.EncodeToString(id[:]), OwnField: c.config.Mapping.Named}
 }
 
 // openWords opens the keyword index and applies the changes since, or builds it anew from the stored documents.
