@@ -20,7 +20,7 @@ var (
 // Errors of an open index.
 var (
 	// ErrBroken says that the index could not write to its folder and takes no more changes. Searches go on over
-	// what it held. Close it and open it again once the cause, usually a full disk, has gone.
+	// what it held. Open it again, after Release or Close, once the cause, usually a full disk, has gone.
 	ErrBroken = errors.New("keyword: index cannot write")
 	// ErrClosed says that Close was called.
 	ErrClosed = errors.New("keyword: index is closed")

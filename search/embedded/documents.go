@@ -13,7 +13,7 @@ import (
 )
 
 // Apply commits the writes of one call in one transaction and then brings the derived indexes up to date.
-// A derived index that fails is logged and catches up at the next opening: the writes are committed all the same.
+// A derived index that fails catches up later: the writes are committed all the same.
 func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write) ([]backend.Outcome, error) {
 	c, release, err := b.collection(name)
 	if err != nil {
@@ -38,7 +38,7 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 	// From here on the writes are committed: ctx must not stop what keeps the indexes in step.
 	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, seq); err != nil {
 		c.write.behind = true
-		c.tell("a derived index is behind until the next opening: %v", err)
+		c.alarm("a derived index is behind until the next opening: %v", err)
 	}
 	out := make([]backend.Outcome, len(outcomes))
 	for i, o := range outcomes {
@@ -90,7 +90,7 @@ func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes
 	}
 	err := errors.Join(
 		c.graph.AddBatch(ctx, slots[:n], vectors[:n], 0),
-		c.words.Apply(ctx, entries, seq),
+		c.applyWords(ctx, entries, seq),
 	)
 	if err == nil && c.write.unsaved >= snapshotEvery && c.savable() {
 		err = c.saveGraph(ctx)

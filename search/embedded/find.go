@@ -39,7 +39,10 @@ func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int
 	}
 	defer release()
 	allow, _ := bitmaps(sel)
-	out := backend.WordMatches{Partial: c.rebuild.words.Load()} // before the search: it may end meanwhile
+	out := backend.WordMatches{Partial: c.lacking()} // before the search: it may end meanwhile
+	if allow, err = c.known(ctx, allow); err != nil {
+		return backend.WordMatches{}, err
+	}
 	var hits []keyword.Hit
 	if q.All {
 		var all *roaring.Bitmap

@@ -49,7 +49,11 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 		return nil, err
 	}
 	defer release()
+	partial := c.lacking()
 	docs, err := c.words.Filter(ctx, s.Filter)
+	if err == nil {
+		docs, err = c.known(ctx, docs)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +89,7 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 	} else {
 		check.doubtful.And(docs)
 	}
-	sel := &selection{documents: docs, partial: c.rebuild.words.Load()}
+	sel := &selection{documents: docs, partial: partial}
 	if !check.doubtful.IsEmpty() {
 		passed, whole, err := check.run(ctx, c.query(s.Rank))
 		if err != nil {
