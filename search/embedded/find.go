@@ -51,7 +51,10 @@ func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int
 	}
 	defer release()
 	allow := documentsOf(sel)
-	out := backend.WordMatches{Partial: c.rebuild.words.Load()} // before the search: it may end meanwhile
+	out := backend.WordMatches{Partial: c.lacking()} // before the search: it may end meanwhile
+	if allow, err = c.known(ctx, allow); err != nil {
+		return backend.WordMatches{}, err
+	}
 	var hits []keyword.Hit
 	if q.All {
 		var all *roaring.Bitmap
@@ -126,7 +129,7 @@ func (b *Backend) Lacking(ctx context.Context, name string, f backend.FieldNames
 		return backend.FieldNames{}, false, err
 	}
 	defer release()
-	partial := c.rebuild.words.Load() // before the look: it may end meanwhile
+	partial := c.lacking() // before the look: it may end meanwhile
 	lacking, err := c.words.Lacking(ctx, keyword.Fields(f))
 	return backend.FieldNames(lacking), partial, err
 }

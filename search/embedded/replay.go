@@ -103,7 +103,7 @@ func (c *collection) rebuildGraph(ctx context.Context) error {
 // wordOptions are the collection's settings as the keyword index takes them.
 func (c *collection) wordOptions() keyword.Options {
 	id := c.store.ID()
-	return keyword.Options{Language: c.config.Language, Identity: hex.EncodeToString(id[:])}
+	return keyword.Options{Language: c.config.Language, Identity: hex.EncodeToString(id[:]), OwnField: c.config.Mapping.Named}
 }
 
 // openWords opens the keyword index and applies the changes since, or builds it anew from the stored documents.
@@ -119,7 +119,7 @@ func (c *collection) openWords(ctx context.Context) error {
 			c.rebuild.words.Store(true) // a rebuild was interrupted, or has never begun
 			return c.restartWords()
 		}
-		if err = c.replayWords(ctx, x.Seq()); err == nil {
+		if err = c.replayWords(ctx, x, x.Seq()); err == nil {
 			return nil
 		}
 		if x.Seq() == 0 && errors.Is(err, store.ErrTrimmed) { // made just now, or a rebuild was interrupted: it holds nothing to be kept
@@ -146,11 +146,11 @@ func (c *collection) openWords(ctx context.Context) error {
 	return c.rebuildWords(ctx)
 }
 
-// replayWords applies the changes after seq: what a document is now, whatever it was in between.
-func (c *collection) replayWords(ctx context.Context, seq uint64) error {
+// replayWords applies the changes after seq to x: what a document is now, whatever it was in between.
+func (c *collection) replayWords(ctx context.Context, x *keyword.Index, seq uint64) error {
 	var entries []keyword.Entry
 	flush := func(upTo uint64) error {
-		err := c.words.Apply(ctx, entries, upTo)
+		err := x.Apply(ctx, entries, upTo)
 		entries = nil
 		return err
 	}

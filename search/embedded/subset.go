@@ -55,7 +55,11 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 	if s.Filter == nil && len(s.With)+len(s.Without) == 0 && s.NoVectors {
 		return &selection{documents: c.slots.documents()}, nil
 	}
+	partial := c.lacking()
 	docs, err := c.words.Filter(ctx, s.Filter)
+	if err == nil {
+		docs, err = c.known(ctx, docs)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +95,7 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 	} else {
 		check.doubtful.And(docs)
 	}
-	sel := &selection{documents: docs, partial: c.rebuild.words.Load()}
+	sel := &selection{documents: docs, partial: partial}
 	if !check.doubtful.IsEmpty() {
 		passed, whole, err := check.run(ctx, c.query(s.Rank))
 		if err != nil {

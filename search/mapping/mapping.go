@@ -193,6 +193,12 @@ func (m Mapping) Weight(name string) float64 {
 	return 1
 }
 
+// Named reports whether a field has a setting, or a name that is text without being told.
+func (m Mapping) Named(name string) bool {
+	_, set := m[name]
+	return set || rank(name) < len(wellKnown)
+}
+
 // IsTitle reports whether a text field of this name stands for the document's title.
 func IsTitle(name string) bool { return rank(name) < titles }
 
