@@ -84,6 +84,40 @@ func TestUndeclaredStrings(t *testing.T) {
 	noProblems(t, e)
 }
 
+// TestNamesOfFiles are found by their parts in every language.
+func TestNamesOfFiles(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	for _, language := range []string{"en", "de", "standard", "cjk"} {
+		if _, err := e.CreateCollection(t.Context(), language, search.Settings{Language: language}); err != nil {
+			t.Fatal(err)
+		}
+		docs := []search.Document{
+			doc("daily", `{"title":"5 March","text":"rain","path":"Daily/2024-03-05.md"}`), doc("under", `{"title":"6 March","text":"rain","path":"Daily/2024_03_06.md"}`),
+			doc("file", `{"title":"Signs","text":"signs","path":"tests/ampersand-and-emoji.md"}`), doc("photo", `{"title":"Beach","text":"sand","path":"img/IMG_20240801_sunset.v2.txt"}`),
+		}
+		if _, err := e.Ingest(t.Context(), language, docs); err != nil {
+			t.Fatal(err)
+		}
+		for q, want := range map[string]string{
+			"2024-03-05": "daily", "2024_03_06": "under", `"2024 03 06"`: "under", "daily": "daily under", "ampersand": "file", "emoji": "file", `"ampersand and emoji"`: "file",
+			"emoji.md": "file", "sunset": "photo", "20240801": "photo", "txt": "photo",
+		} {
+			and := search.Query{Q: q, Mode: search.Keyword, Operator: "and"}
+			r, err := e.Search(t.Context(), language, and)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			for _, h := range r.Hits {
+				ids = append(ids, h.ID)
+			}
+			if got := strings.Join(ids, " "); got != want {
+				t.Errorf("%s: %s finds %q, want %q", language, q, got, want)
+			}
+		}
+	}
+}
+
 // TestUndeclaredStringsHaveNoPassages: neither are they encoded, nor does a document of them alone have a text.
 func TestUndeclaredStringsHaveNoPassages(t *testing.T) {
 	f := &fakeEmbedder{}
