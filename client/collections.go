@@ -44,6 +44,9 @@ type Collection struct {
 	Passages  int       `json:"passages"`
 	Sequence  uint64    `json:"sequence"`
 	Created   time.Time `json:"created"`
+
+	// Incarnation is another one after the collection was made anew or restored from a backup.
+	Incarnation string `json:"incarnation"`
 }
 
 // Model identifies the checkpoint that made a collection's vectors.

@@ -52,6 +52,7 @@ type Collection struct {
 	Documents int
 	Passages  int
 	Sequence  uint64
+	Origin    string // of what keeps the collection: another after it was restored from a backup
 }
 
 // Ref names a document for the length of one query. Refs are ordered and stable while the document lives.

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -273,7 +274,8 @@ func (b *Backend) Collection(_ context.Context, name string) (backend.Collection
 		return backend.Collection{}, err
 	}
 	documents, passages, seq := c.counts()
-	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq}, nil
+	id := b.store.ID()
+	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, Origin: hex.EncodeToString(id[:])}, nil
 }
 
 // openNames returns the names of the open collections, in order.
