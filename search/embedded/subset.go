@@ -63,13 +63,13 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 	if err != nil {
 		return nil, err
 	}
-	check := phraseCheck{c: c, fields: s.Fields, doubtful: roaring.New(), documents: phraseDocuments, bytes: phraseBytes}
+	check := phraseCheck{c: c, fields: indexed(s.Fields), doubtful: roaring.New(), documents: phraseDocuments, bytes: phraseBytes}
 	for _, text := range s.With {
 		p := c.words.Phrase(text)
 		if p.Len() == 0 {
 			continue
 		}
-		have, err := c.words.WithTerms(ctx, p, s.Fields)
+		have, err := c.words.WithTerms(ctx, p, check.fields)
 		if err != nil {
 			return nil, err
 		}
