@@ -195,7 +195,7 @@ func (c *core) freezeRows() *frozenRows {
 			continue
 		}
 		if flags&flagGroup != 0 {
-			f.groups[uint32(len(f.nodes))] = c.copies.appendIDs(nil, node, int(f.live), nil)
+			f.groups[uint32(len(f.nodes))], _ = c.copies.appendIDs(nil, node, int(f.live), nil)
 		}
 		f.nodes = append(f.nodes, node)
 		f.ids = append(f.ids, atomic.LoadUint32(&g.ids[row]))

@@ -134,3 +134,47 @@ func TestContendedTinyGraphs(t *testing.T) {
 		}
 	}
 }
+
+// TestReplaceAtOnce gives vectors new ids, the new before the old goes: a search finds one of the two at any time, and what is
+// left are nodes with one id, without a group.
+func TestReplaceAtOnce(t *testing.T) {
+	const n, dim, rounds = 300, 12, 4
+	base := clustered(1, n, dim)
+	g := build(t, Options{M: 8, EfConstruction: 60}, base, 0)
+	allow := roaring.New()
+	allow.AddRange(0, n*(rounds+1))
+	var searchers sync.WaitGroup
+	done := make(chan struct{})
+	for _, allow := range []*roaring.Bitmap{nil, allow} {
+		searchers.Go(func() {
+			for i := 0; ; i = (i + 1) % n {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				found, err := g.Search(t.Context(), base[i], 1, 0, allow)
+				if err != nil || len(found) != 1 || found[0].ID%n != uint32(i) {
+					t.Errorf("Search(%d) = %v, %v", i, found, err)
+					return
+				}
+			}
+		})
+	}
+	for round := range uint32(rounds) {
+		for i := range uint32(n) {
+			if err := g.Add((round+1)*n+i, base[i]); err != nil {
+				t.Error(err)
+			}
+			g.Delete(round*n + i)
+		}
+	}
+	close(done)
+	searchers.Wait()
+	if groups := len(g.core.Load().copies.ids); groups > 0 || g.Len() != n || g.core.Load().dead.Load() > 0 {
+		t.Errorf("%d groups, %d ids, %d dead nodes, want 0, %d, 0", groups, g.Len(), g.core.Load().dead.Load(), n)
+	}
+	for _, problem := range g.Check() {
+		t.Error(problem)
+	}
+}

@@ -36,10 +36,21 @@ func (c *core) remove(s *scratch, id uint32) bool {
 	c.ids.remove(id)
 	c.live.Add(-1)
 	seg, row := c.locate(node)
-	if seg.flags[row].Load()&flagGroup != 0 && c.copies.remove(node, id) > 0 {
-		return true
+	group := seg.flags[row].Load()&flagGroup != 0
+	if group {
+		switch left, one := c.copies.remove(node, id); left {
+		case 0: // a snapshot may hold groups of one
+		case 1:
+			c.ungroup(node, one)
+			return true
+		default:
+			return true
+		}
 	}
 	seg.flags[row].Or(flagDead)
+	if group {
+		c.copies.drop(node)
+	}
 	c.dead.Add(1)
 	c.dedup.remove(c.contentOf(node), node)
 	if entry, _, _ := c.entryPoint(); entry == node {
@@ -47,6 +58,15 @@ func (c *core) remove(s *scratch, id uint32) bool {
 	}
 	c.bypass(s, node)
 	return true
+}
+
+// ungroup makes a node with one id left one like any other: a group takes hundreds of bytes. A reader that still sees a group
+// finds none, and then takes the id of the row.
+func (c *core) ungroup(node, id uint32) {
+	seg, row := c.locate(node)
+	atomic.StoreUint32(&seg.ids[row], id)
+	seg.flags[row].And(^uint32(flagGroup))
+	c.copies.drop(node)
 }
 
 // moveEntry makes the first live node of the highest level the entry point; without a live node there is none.

@@ -82,10 +82,11 @@ func (v *sieve) lets(c *core, node uint32) bool {
 	case v.allow == nil:
 		return true
 	case flags&flagGroup != 0:
-		return c.copies.allowed(node, v.allow)
-	default:
-		return v.holds(atomic.LoadUint32(&g.ids[row]))
+		if allowed, ok := c.copies.allowed(node, v.allow); ok || g.flags[row].Load()&flagDead != 0 {
+			return allowed
+		}
 	}
+	return v.holds(atomic.LoadUint32(&g.ids[row]))
 }
 
 // gatherTwoHops puts into s.nodes up to two records' worth of nodes not visited yet that the sieve lets through:

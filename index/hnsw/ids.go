@@ -81,27 +81,33 @@ func (g *groups) add(node uint32, ids ...uint32) {
 	b.AddMany(ids)
 }
 
-// remove takes an id out of a group and returns the number that is left. A group stays one when a single id is
-// left, and goes with the last.
-func (g *groups) remove(node, id uint32) uint64 {
+// remove takes an id out of a group and returns the number that is left, and one of those.
+func (g *groups) remove(node, id uint32) (left uint64, one uint32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	b := g.ids[node]
 	b.Remove(id)
-	n := b.GetCardinality()
-	if n == 0 {
-		delete(g.ids, node)
+	if left = b.GetCardinality(); left > 0 {
+		one = b.Minimum()
 	}
-	return n
+	return left, one
 }
 
-// appendIDs appends up to limit ids of a group, smallest first, leaving out what allow, where not nil, does not hold.
-func (g *groups) appendIDs(dst []uint32, node uint32, limit int, allow *roaring.Bitmap) []uint32 {
+// drop forgets a group.
+func (g *groups) drop(node uint32) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.ids, node)
+}
+
+// appendIDs appends up to limit ids of a group, smallest first, leaving out what allow, where not nil, does not hold. ok is false
+// where the group is one no more.
+func (g *groups) appendIDs(dst []uint32, node uint32, limit int, allow *roaring.Bitmap) (_ []uint32, ok bool) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	b := g.ids[node]
 	if b == nil {
-		return dst
+		return dst, false
 	}
 	for it := b.Iterator(); limit > 0 && it.HasNext(); {
 		if id := it.Next(); allow == nil || allow.Contains(id) {
@@ -109,15 +115,15 @@ func (g *groups) appendIDs(dst []uint32, node uint32, limit int, allow *roaring.
 			limit--
 		}
 	}
-	return dst
+	return dst, true
 }
 
-// allowed reports whether allow holds an id of the group.
-func (g *groups) allowed(node uint32, allow *roaring.Bitmap) bool {
+// allowed reports whether allow holds an id of the group. ok is false where the group is one no more.
+func (g *groups) allowed(node uint32, allow *roaring.Bitmap) (allowed, ok bool) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	b := g.ids[node]
-	return b != nil && b.Intersects(allow)
+	return b != nil && b.Intersects(allow), b != nil
 }
 
 // digests finds the node that holds a vector: open addressing over (tag, node) with linear probing. The tag, 31

@@ -252,7 +252,10 @@ func (c *core) appendIDs(dst []uint32, node uint32, limit int, allow *roaring.Bi
 		return dst
 	}
 	if flags&flagGroup != 0 {
-		return c.copies.appendIDs(dst, node, limit, allow)
+		out, ok := c.copies.appendIDs(dst, node, limit, allow)
+		if ok || g.flags[row].Load()&flagDead != 0 {
+			return out
+		}
 	}
 	if id := atomic.LoadUint32(&g.ids[row]); allow == nil || allow.Contains(id) {
 		dst = append(dst, id)

@@ -209,7 +209,8 @@ func (g *Graph) freeze() *frozen {
 		if flags&flagDead != 0 {
 			b |= rowDead
 		} else if flags&flagGroup != 0 {
-			for _, id := range c.copies.appendIDs(nil, node, int(c.live.Load()), nil) {
+			ids, _ := c.copies.appendIDs(nil, node, int(c.live.Load()), nil)
+			for _, id := range ids {
 				f.pairs = append(f.pairs, node, id)
 			}
 		}

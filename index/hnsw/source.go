@@ -22,17 +22,9 @@ const sourceBlock = 1024
 
 // liveID returns an id of a node that lives; false for a dead node.
 func (c *core) liveID(node uint32) (uint32, bool) {
-	g, row := c.locate(node)
-	switch flags := g.flags[row].Load(); {
-	case flags&flagDead != 0:
-		return 0, false
-	case flags&flagGroup != 0:
-		var one [1]uint32
-		ids := c.copies.appendIDs(one[:0], node, 1, nil)
-		return one[0], len(ids) == 1
-	default:
-		return c.primaryID(node), true
-	}
+	var one [1]uint32
+	ids := c.appendIDs(one[:0], node, 1, nil)
+	return one[0], len(ids) == 1
 }
 
 // readKeys replaces the distances of keys by exact ones from s.vec to the vectors in the source. Keys of nodes that have

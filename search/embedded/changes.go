@@ -10,7 +10,7 @@ import (
 // Changed returns the ids of the documents of at most limit changes after seq, each once, and the sequence number of the last of them;
 // seq where there are none.
 func (b *Backend) Changed(ctx context.Context, name string, seq uint64, limit int) (ids []string, next uint64, err error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, seq, err
 	}
@@ -32,7 +32,7 @@ func (b *Backend) Changed(ctx context.Context, name string, seq uint64, limit in
 
 // Hold keeps the changes after seq in the log until release is called or the collection is opened anew. One caller at a time.
 func (b *Backend) Hold(name string, seq uint64) (release func(), err error) {
-	c, done, err := b.collection(name)
+	c, done, err := b.collection(context.Background(), name)
 	if err != nil {
 		return nil, err
 	}

@@ -76,20 +76,23 @@ func TestCheckFindsDifferences(t *testing.T) {
 
 func TestSlotTable(t *testing.T) {
 	var s slotTable
-	s.put(3, 10, 2)
-	s.put(4, 12, 1)
+	s.load(3, 10, 2)
+	s.apply([]move{{no: 4, now: []uint32{12}}})
+	before := s.version()
 	if no, ord, ok := s.document(11); !ok || no != 3 || ord != 1 {
 		t.Errorf("document(11) = %d, %d, %t", no, ord, ok)
 	}
-	s.free(3, []uint32{10, 11}) // updated: old slots go, new ones come
-	s.put(3, 20, 3)
+	s.apply([]move{{3, []uint32{10, 11, 15}, []uint32{20, 21, 22}}}) // 15: written and replaced in one call
+	if s.version() == before {
+		t.Error("slots were freed, and the version is the same")
+	}
 	if _, _, ok := s.document(10); ok {
 		t.Error("a freed slot still has a document")
 	}
 	if docs, slots := s.counts(); docs != 2 || slots != 4 {
 		t.Errorf("counts = %d, %d, want 2, 4", docs, slots)
 	}
-	s.free(4, []uint32{12})
+	s.apply([]move{{no: 4, old: []uint32{12}}})
 	if docs, slots := s.counts(); docs != 1 || slots != 3 {
 		t.Errorf("counts = %d, %d, want 1, 3", docs, slots)
 	}

@@ -29,17 +29,18 @@ const snapshotEvery = 20000
 
 // collection is one collection with its derived indexes.
 type collection struct {
-	id     uint32
-	name   string
-	config backend.Config
-	dir    string
-	store  *store.Store
-	notice func(text string)
-	fresh  bool // it held no document yet when it was opened
-	slots  slotTable
-	source hnsw.Source // of a graph of codes; nil: the graph holds the vectors
-	graph  *hnsw.Graph
-	words  *keyword.Index
+	id      uint32
+	name    string
+	config  backend.Config
+	dir     string
+	store   *store.Store
+	notice  func(text string)
+	fresh   bool // it held no document yet when it was opened
+	slots   slotTable
+	source  hnsw.Source // of a graph of codes; nil: the graph holds the vectors
+	leaving leaving
+	graph   *hnsw.Graph
+	words   *keyword.Index
 
 	// use is held for reading by every call that works on the indexes, so that close waits for them.
 	use sync.RWMutex
@@ -58,16 +59,15 @@ type collection struct {
 	probed      probed
 }
 
-// openCollection opens the derived indexes of a collection and replays what they have missed.
-func (b *Backend) openCollection(ctx context.Context, sc store.Collection) (*collection, error) {
-	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, rebuildFrom: b.rebuildFrom}
+// openCollection opens the derived indexes of a collection and replays what they have missed; for rebuildFrom see Options.
+func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebuildFrom int) (*collection, error) {
+	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom}
 	if err := json.Unmarshal(sc.Settings, &c.config); err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
 	}
 	if c.config.Quantize == backend.QuantizeInt8 {
-		c.source = stored{c.store, c.id}
+		c.source = c.stored()
 	}
-	c.dir = filepath.Join(b.dir, indexFolder, fmt.Sprintf("%08x", sc.ID))
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -75,6 +75,9 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection) (*col
 		return nil, err
 	}
 	if err := c.openGraph(ctx); err != nil {
+		if c.graph != nil {
+			c.graph.Close()
+		}
 		return nil, fmt.Errorf("vector index: %w", err)
 	}
 	if err := c.openWords(ctx); err != nil {
@@ -92,7 +95,7 @@ func (c *collection) loadSlots(ctx context.Context) error {
 		c.fresh = tx.Counts().NextNo == 1
 		return tx.Documents(0, func(d store.Document) error {
 			if n := len(d.Passages); n > 0 {
-				c.slots.put(d.No, d.Passages[0].Slot, uint32(n))
+				c.slots.load(d.No, d.Passages[0].Slot, uint32(n))
 			}
 			return nil
 		})
@@ -103,6 +106,9 @@ func (c *collection) counts() (documents, passages int, seq uint64) {
 	documents, passages = c.slots.counts()
 	return documents, passages, c.seq.Load()
 }
+
+// stored returns the vectors as the store has them.
+func (c *collection) stored() stored { return stored{c.store, c.id, &c.leaving} }
 
 // tell gives notice of something that an operator wants to know.
 func (c *collection) tell(format string, args ...any) {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
@@ -15,28 +16,24 @@ import (
 // Apply commits the writes of one call in one transaction and then brings the derived indexes up to date.
 // A derived index that fails is logged and catches up at the next opening: the writes are committed all the same.
 func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write) ([]backend.Outcome, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	batch := make([]store.Write, len(writes))
-	for i, w := range writes {
-		batch[i] = store.Write{ID: w.ID, Delete: w.Delete, Fields: w.Fields, Hash: w.Hash, Vectors: w.Vectors, IfRevision: w.IfRevision}
-		batch[i].Passages = make([]store.Passage, len(w.Passages))
-		for j, p := range w.Passages {
-			batch[i].Passages[j] = store.Passage{Field: p.Field, Start: p.Start, End: p.End}
-		}
-	}
+	batch := storeWrites(writes)
 	c.write.Lock()
 	defer c.write.Unlock()
+	c.keepLeaving(ctx, writes)
+	defer c.leaving.set(nil)
+	before := c.seq.Load()
 	outcomes, seq, err := c.store.Apply(ctx, c.id, batch)
 	if err != nil {
 		return nil, translate(err)
 	}
 	c.seq.Store(seq)
 	// From here on the writes are committed: ctx must not stop what keeps the indexes in step.
-	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, seq); err != nil {
+	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, before, seq); err != nil {
 		c.write.behind = true
 		c.tell("a derived index is behind until the next opening: %v", err)
 	}
@@ -47,55 +44,85 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 	return out, nil
 }
 
-// index applies committed writes to the slot table, the graph and the keyword index. The caller holds c.write.
-func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes []store.Outcome, seq uint64) error {
-	var entries []keyword.Entry
-	var slots []uint32
-	var vectors [][]float32
-	live := map[uint32]bool{}
-	for i, o := range outcomes {
-		c.slots.free(o.No, o.OldSlots)
-		for _, s := range o.OldSlots {
-			c.graph.Delete(s)
-			delete(live, s)
-		}
-		switch o.Status {
-		case store.Deleted:
-			entries = append(entries, keyword.Entry{No: o.No, Delete: true})
-		case store.Created, store.Updated:
-			if n := len(o.NewSlots); n > 0 {
-				c.slots.put(o.No, o.NewSlots[0], uint32(n))
-			}
-			for j, s := range o.NewSlots {
-				slots, vectors = append(slots, s), append(vectors, writes[i].Vectors[j])
-				live[s] = true
-			}
-			e, err := c.entry(o.No, writes[i].Fields)
-			if err != nil {
-				return err
-			}
-			entries = append(entries, e)
+// storeWrites are writes as the store takes them.
+func storeWrites(writes []backend.Write) []store.Write {
+	batch := make([]store.Write, len(writes))
+	for i, w := range writes {
+		batch[i] = store.Write{ID: w.ID, Delete: w.Delete, Fields: w.Fields, Hash: w.Hash, Vectors: w.Vectors, IfRevision: w.IfRevision}
+		batch[i].Passages = make([]store.Passage, len(w.Passages))
+		for j, p := range w.Passages {
+			batch[i].Passages[j] = store.Passage{Field: p.Field, Start: p.Start, End: p.End}
 		}
 	}
-	n := 0
-	for i, s := range slots { // an id written twice in one call: only its last slots are live
-		if live[s] {
-			slots[n], vectors[n] = s, vectors[i]
-			n++
-		}
-	}
+	return batch
+}
+
+// index applies committed writes, the changes after before up to seq, to the slot table, the graph and the keyword index. The
+// caller holds c.write.
+//
+//  1. What is gone leaves the slot table and the graph; what is new comes into the table.
+//  2. The new vectors come into the graph. Those of documents that are replaced are not seen: the table has the old slots.
+//  3. The table takes the new slots of these for the old, and the graph drops the old. It does so after an error too, as the store
+//     has the old ones no more.
+//  4. The keyword index.
+func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes []store.Outcome, before, seq uint64) error {
+	moves := movesOf(outcomes)
+	replaced := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return len(m.old) == 0 || len(m.now) == 0 })
+	others := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return len(m.old) > 0 && len(m.now) > 0 })
+	c.move(others)
+	slots, vectors := newVectors(writes, outcomes, moves)
 	c.write.unsaved += len(slots)
-	if c.rebuild.words.Load() {
-		seq = 0 // until it is filled
+	err := c.graph.AddBatch(ctx, slots, vectors, 0)
+	c.move(replaced)
+	if have := c.words.Seq(); have != before {
+		seq = have // it lacks an earlier change, or is being filled: what it says it has applied must be without holes
 	}
-	err := errors.Join(
-		c.graph.AddBatch(ctx, slots[:n], vectors[:n], 0),
-		c.words.Apply(ctx, entries, seq),
-	)
+	err = errors.Join(err, c.words.Apply(ctx, c.entries(writes, outcomes), seq))
 	if err == nil && c.write.unsaved >= snapshotEvery && c.savable() {
 		err = c.saveGraph(ctx)
 	}
 	return err
+}
+
+// move makes moves in the slot table, and deletes the old slots from the graph.
+func (c *collection) move(moves []move) {
+	c.slots.apply(moves)
+	for _, m := range moves {
+		for _, s := range m.old {
+			c.graph.Delete(s)
+		}
+	}
+}
+
+// newVectors returns the slots that moves end with, and their vectors.
+func newVectors(writes []backend.Write, outcomes []store.Outcome, moves []move) (slots []uint32, vectors [][]float32) {
+	live := map[uint32]bool{} // an id written twice in one call: only its last slots are
+	for _, m := range moves {
+		for _, s := range m.now {
+			live[s] = true
+		}
+	}
+	for i, o := range outcomes {
+		for j, s := range o.NewSlots {
+			if live[s] {
+				slots, vectors = append(slots, s), append(vectors, writes[i].Vectors[j])
+			}
+		}
+	}
+	return slots, vectors
+}
+
+// entries are committed writes as the keyword index takes them.
+func (c *collection) entries(writes []backend.Write, outcomes []store.Outcome) (entries []keyword.Entry) {
+	for i, o := range outcomes {
+		switch o.Status {
+		case store.Deleted:
+			entries = append(entries, keyword.Entry{No: o.No, Delete: true})
+		case store.Created, store.Updated:
+			entries = append(entries, c.entry(o.No, writes[i].ID, writes[i].Fields))
+		}
+	}
+	return entries
 }
 
 func statusOf(s store.Status) backend.Status {
@@ -128,7 +155,7 @@ func (b *Backend) Fetch(ctx context.Context, name string, refs []backend.Ref) ([
 
 // read returns n documents, nil where get finds none.
 func (b *Backend) read(ctx context.Context, name string, n int, get func(tx *store.Tx, i int) (store.Document, error)) ([]*backend.Document, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +191,7 @@ func document(d store.Document) *backend.Document {
 
 // List returns documents in the order of their numbers. The cursor is the last number, opaque to callers.
 func (b *Backend) List(ctx context.Context, name, cursor string, limit int) (docs []*backend.Document, next string, err error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, "", err
 	}

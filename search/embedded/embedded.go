@@ -3,7 +3,8 @@
 //
 // Invariants:
 //  1. A write is acknowledged when bbolt has committed it, never before.
-//  2. Each derived index records the sequence number that it has applied. Opening replays what is missing from the change log.
+//  2. Each derived index records the sequence number up to which it has applied every change: it may be behind, never ahead, never
+//     with holes. Opening replays what is missing from the change log. A document that the mapping refuses is told and left out.
 //  3. A derived index that cannot be read, or belongs to another store, is set aside and rebuilt from bbolt; it is never repaired in place.
 //  4. What a derived index finds is fetched from bbolt before it is shown: a stale index shows no deleted text.
 //     What it lacks while it is rebuilt is found in bbolt, or, for words, missed with a notice.
@@ -12,12 +13,10 @@ package embedded
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"sync"
 
@@ -42,9 +41,13 @@ type Backend struct {
 
 	rebuildFrom int
 
-	mu struct {
+	names   nameLocks    // one change of what a name leads to at a time
+	changes sync.RWMutex // held for reading by what makes, changes or drops a collection, so that Close waits for it
+
+	mu struct { // held for moments only
 		sync.RWMutex
 		byName map[string]*collection
+		moving map[string]chan struct{} // names whose collection is being opened anew; closed when that is done
 		closed bool
 	}
 }
@@ -70,7 +73,7 @@ func Open(dir string, o Options) (*Backend, error) {
 	if b.notice == nil {
 		b.notice = func(string) {}
 	}
-	b.mu.byName = map[string]*collection{}
+	b.mu.byName, b.mu.moving = map[string]*collection{}, map[string]chan struct{}{}
 	if err := b.openAll(); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -84,7 +87,7 @@ func (b *Backend) openAll() error {
 	}
 	known := map[string]bool{}
 	for _, sc := range list {
-		c, err := b.openCollection(context.Background(), sc)
+		c, err := b.openCollection(context.Background(), sc, b.rebuildFrom)
 		if err != nil {
 			return fmt.Errorf("collection %s: %w", sc.Name, err)
 		}
@@ -111,149 +114,20 @@ func (b *Backend) removeOrphans(known map[string]bool) {
 
 // Close saves the graphs, so that the next opening need not replay, and releases the folder.
 func (b *Backend) Close() error {
+	b.changes.Lock()
+	defer b.changes.Unlock()
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.mu.closed {
+	closed := b.mu.closed
+	b.mu.closed = true
+	b.mu.Unlock()
+	if closed {
 		return nil
 	}
-	b.mu.closed = true
 	var errs []error
-	for _, c := range b.mu.byName {
+	for _, c := range b.mu.byName { // nobody changes it any more
 		errs = append(errs, c.close())
 	}
 	return errors.Join(append(errs, b.store.Close())...)
-}
-
-// collection returns an open collection by name, and keeps its indexes open until release is called.
-func (b *Backend) collection(name string) (c *collection, release func(), err error) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if b.mu.closed {
-		return nil, nil, fmt.Errorf("%w: closed", backend.ErrReadOnly)
-	}
-	c = b.mu.byName[name]
-	if c == nil {
-		return nil, nil, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
-	}
-	c.use.RLock()
-	return c, c.use.RUnlock, nil
-}
-
-// checkConfig checks what nothing else would.
-func checkConfig(config backend.Config) error {
-	switch q := config.Quantize; q {
-	case "", backend.QuantizeNone, backend.QuantizeInt8:
-		return nil
-	default:
-		return fmt.Errorf("%w: quantize is %q, want %s or %s", backend.ErrInvalid, q, backend.QuantizeNone, backend.QuantizeInt8)
-	}
-}
-
-// Create makes a collection.
-func (b *Backend) Create(ctx context.Context, name string, config backend.Config) error {
-	if err := checkConfig(config); err != nil {
-		return err
-	}
-	settings, err := json.Marshal(config)
-	if err != nil {
-		return err
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.mu.byName[name] != nil {
-		return fmt.Errorf("%w: %q", backend.ErrCollectionExists, name)
-	}
-	sc, err := b.store.CreateCollectionAt(ctx, name, settings, config.FirstSequence)
-	if err != nil {
-		return translate(err)
-	}
-	c, err := b.openCollection(ctx, sc)
-	if err != nil {
-		return errors.Join(err, b.store.DropCollection(ctx, sc.ID))
-	}
-	b.mu.byName[name] = c
-	return nil
-}
-
-// Update replaces the config of a collection. Indexes whose settings changed are rebuilt.
-func (b *Backend) Update(ctx context.Context, name string, config backend.Config) error {
-	if err := checkConfig(config); err != nil {
-		return err
-	}
-	settings, err := json.Marshal(config)
-	if err != nil {
-		return err
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c := b.mu.byName[name]
-	if c == nil {
-		return fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
-	}
-	sc, err := b.store.UpdateCollection(ctx, c.id, settings)
-	if err != nil {
-		return translate(err)
-	}
-	if err := c.close(); err != nil {
-		c.tell("closing the indexes before an update: %v", err)
-	}
-	next, err := b.openCollection(ctx, sc)
-	if err != nil {
-		delete(b.mu.byName, name)
-		return err
-	}
-	b.mu.byName[name] = next
-	return nil
-}
-
-// Drop removes a collection: first from the store, then its indexes.
-func (b *Backend) Drop(ctx context.Context, name string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c := b.mu.byName[name]
-	if c == nil {
-		return fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
-	}
-	if err := b.store.DropCollection(ctx, c.id); err != nil {
-		return translate(err)
-	}
-	delete(b.mu.byName, name)
-	c.discard()
-	return os.RemoveAll(c.dir)
-}
-
-// Collections describes all collections, by name.
-func (b *Backend) Collections(ctx context.Context) ([]backend.Collection, error) {
-	b.mu.RLock()
-	names := make([]string, 0, len(b.mu.byName))
-	for name := range b.mu.byName {
-		names = append(names, name)
-	}
-	b.mu.RUnlock()
-	sort.Strings(names)
-	out := make([]backend.Collection, 0, len(names))
-	for _, name := range names {
-		c, err := b.Collection(ctx, name)
-		if errors.Is(err, backend.ErrCollectionNotFound) {
-			continue // dropped since
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c)
-	}
-	return out, nil
-}
-
-// Collection describes a collection.
-func (b *Backend) Collection(_ context.Context, name string) (backend.Collection, error) {
-	c, release, err := b.collection(name)
-	if err != nil {
-		return backend.Collection{}, err
-	}
-	defer release()
-	documents, passages, seq := c.counts()
-	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq}, nil
 }
 
 // translate gives the store's errors the seam's names.

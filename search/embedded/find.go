@@ -10,13 +10,25 @@ import (
 	"searchd/search/backend"
 )
 
-// bitmaps returns the sets of a selection; nil sets for none.
-func bitmaps(s backend.Selection) (documents, slots *roaring.Bitmap) {
+// documentsOf returns the documents of a selection; nil for none.
+func documentsOf(s backend.Selection) *roaring.Bitmap {
 	if s == nil {
-		return nil, nil
+		return nil
+	}
+	return s.(*selection).documents
+}
+
+// slotsOf returns the slots of a selection as they are now; nil for none.
+func (c *collection) slotsOf(s backend.Selection) *roaring.Bitmap {
+	if s == nil {
+		return nil
 	}
 	own := s.(*selection)
-	return own.documents, own.slots
+	if own.slots == nil || own.table == &c.slots && own.version == c.slots.version() {
+		return own.slots
+	}
+	slots, _ := c.slots.of(own.documents)
+	return slots
 }
 
 // query is a keyword query as the index takes it.
@@ -33,12 +45,12 @@ func (c *collection) query(q backend.Words) keyword.Query {
 
 // Words returns the k documents with the largest BM25.
 func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int, sel backend.Selection) (backend.WordMatches, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return backend.WordMatches{}, err
 	}
 	defer release()
-	allow, _ := bitmaps(sel)
+	allow := documentsOf(sel)
 	out := backend.WordMatches{Partial: c.rebuild.words.Load()} // before the search: it may end meanwhile
 	var hits []keyword.Hit
 	if q.All {
@@ -62,7 +74,7 @@ func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int
 
 // WordScores returns the BM25 of given documents.
 func (b *Backend) WordScores(ctx context.Context, name string, q backend.Words, refs []backend.Ref) ([]float64, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +88,7 @@ func (b *Backend) WordScores(ctx context.Context, name string, q backend.Words, 
 
 // WordTerms returns each term's share of a document's BM25.
 func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, ref backend.Ref) ([]backend.TermScore, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +105,8 @@ func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, r
 }
 
 // Analyze returns the terms of a text as the keyword index sees them.
-func (b *Backend) Analyze(_ context.Context, name, text string) ([]backend.Token, error) {
-	c, release, err := b.collection(name)
+func (b *Backend) Analyze(ctx context.Context, name, text string) ([]backend.Token, error) {
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +121,7 @@ func (b *Backend) Analyze(_ context.Context, name, text string) ([]backend.Token
 
 // Lacking returns the names that no document has a value of, or a word.
 func (b *Backend) Lacking(ctx context.Context, name string, f backend.FieldNames) (backend.FieldNames, bool, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return backend.FieldNames{}, false, err
 	}

@@ -16,13 +16,12 @@ import (
 
 // Nearest returns the k passages nearest to q.
 func (b *Backend) Nearest(ctx context.Context, name string, q []float32, k int, sel backend.Selection) ([]backend.PassageMatch, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	_, allow := bitmaps(sel)
-	found, err := c.nearest(ctx, q, k, allow)
+	found, places, err := c.nearest(ctx, q, k, sel)
 	if err != nil {
 		return nil, err
 	}
@@ -35,22 +34,31 @@ func (b *Backend) Nearest(ctx context.Context, name string, q []float32, k int, 
 	if err := c.vectors(ctx, slots, func(i int, v []float32) { cosines[i] = float64(simd.Dot(q, v)) }); err != nil {
 		return nil, err
 	}
-	out := make([]backend.PassageMatch, 0, len(found))
-	for i, slot := range slots {
-		if no, ordinal, ok := c.slots.document(slot); ok {
-			out = append(out, backend.PassageMatch{Ref: refOf(no), Ordinal: ordinal, Cosine: cosines[i]})
-		}
+	out := make([]backend.PassageMatch, len(found))
+	for i, p := range places {
+		out[i] = backend.PassageMatch{Ref: refOf(p.no), Ordinal: p.ordinal, Cosine: cosines[i]}
 	}
 	return out, nil
 }
 
 // Cosines returns the cosine of q with every passage of each document.
 func (b *Backend) Cosines(ctx context.Context, name string, q []float32, refs []backend.Ref) ([][]float64, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	for again := 0; ; again++ {
+		version := c.slots.version()
+		out, whole, err := c.cosines(ctx, q, refs)
+		if err != nil || whole || again == moveTries || c.slots.version() == version {
+			return out, err
+		}
+	}
+}
+
+// cosines is Cosines as the slot table is now. whole is false where a vector of it was not found.
+func (c *collection) cosines(ctx context.Context, q []float32, refs []backend.Ref) (out [][]float64, whole bool, err error) {
 	var slots []uint32
 	var document []int // by place in slots
 	want := make([]int, len(refs))
@@ -64,25 +72,26 @@ func (b *Backend) Cosines(ctx context.Context, name string, q []float32, refs []
 	cosines, there := make([]float64, len(slots)), make([]bool, len(slots))
 	err = c.vectors(ctx, slots, func(i int, v []float32) { cosines[i], there[i] = float64(simd.Dot(q, v)), true })
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	out := make([][]float64, len(refs))
+	out = make([][]float64, len(refs))
 	for i, d := range document {
 		if there[i] {
 			out[d] = append(out[d], cosines[i])
 		}
 	}
+	whole = true
 	for i := range out {
 		if len(out[i]) < want[i] {
-			out[i] = nil
+			out[i], whole = nil, false
 		}
 	}
-	return out, ctx.Err()
+	return out, whole, ctx.Err()
 }
 
 // Vectors returns the vector of each passage.
 func (b *Backend) Vectors(ctx context.Context, name string, passages []backend.PassageRef) ([][]float32, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +109,8 @@ func (b *Backend) Vectors(ctx context.Context, name string, passages []backend.P
 }
 
 // Names returns a name for the content of each passage: neither slots nor the numbers of collections are used again.
-func (b *Backend) Names(_ context.Context, name string, passages []backend.PassageRef) ([]uint64, error) {
-	c, release, err := b.collection(name)
+func (b *Backend) Names(ctx context.Context, name string, passages []backend.PassageRef) ([]uint64, error) {
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -135,11 +144,29 @@ func (c *collection) vectors(ctx context.Context, slots []uint32, each func(i in
 	if len(missing) == 0 {
 		return nil
 	}
-	return stored{c.store, c.id}.Read(ctx, missing, func(i int, v []float32) { each(places[i], v) })
+	return c.stored().Read(ctx, missing, func(i int, v []float32) { each(places[i], v) })
 }
 
-// nearest returns the k slots nearest to q: those of the graph and, while it is being filled, those that it lacks.
-func (c *collection) nearest(ctx context.Context, q []float32, k int, allow *roaring.Bitmap) ([]hnsw.Neighbor, error) {
+// moveTries is how often a search is made again because documents were given other slots while it ran.
+const moveTries = 3
+
+// nearest returns the k slots nearest to q, and what they are. A search that began before a commit and ends after it may have seen
+// the old slots of a document and come too late for them: it is made again.
+func (c *collection) nearest(ctx context.Context, q []float32, k int, sel backend.Selection) (found []hnsw.Neighbor, places []place, err error) {
+	for again := 0; ; again++ {
+		version := c.slots.version()
+		if found, err = c.nearestNow(ctx, q, k, c.slotsOf(sel)); err != nil {
+			return nil, nil, err
+		}
+		found, places = c.slots.living(found)
+		if again == moveTries || c.slots.version() == version {
+			return found, places, nil
+		}
+	}
+}
+
+// nearestNow returns the k slots nearest to q: those of the graph and, while it is being filled, those that it lacks.
+func (c *collection) nearestNow(ctx context.Context, q []float32, k int, allow *roaring.Bitmap) ([]hnsw.Neighbor, error) {
 	s := c.rebuild.graph.Load()
 	if s == nil {
 		return c.indexed(ctx, q, k, allow)
@@ -163,18 +190,20 @@ func (c *collection) nearest(ctx context.Context, q []float32, k int, allow *roa
 }
 
 // indexed returns the k slots of the graph nearest to q that have a document. The graph may hold others for a moment: what
-// was deleted since, or while it was being added.
+// was deleted since, or while it was being added, and what takes the place of another next.
 func (c *collection) indexed(ctx context.Context, q []float32, k int, allow *roaring.Bitmap) ([]hnsw.Neighbor, error) {
 	for want := k; ; want *= 2 {
+		most := c.graph.Len()
+		if allow != nil {
+			most = min(most, int(allow.GetCardinality()))
+		}
 		found, err := c.graph.Search(ctx, q, want, 0, allow)
 		if err != nil {
 			return nil, err
 		}
-		all := len(found) < want || want > hnsw.MaxK/2
-		found = slices.DeleteFunc(found, func(n hnsw.Neighbor) bool {
-			_, _, ok := c.slots.document(n.ID)
-			return !ok
-		})
+		// Fewer than asked for need not be all: what was found may have been deleted before it was handed out.
+		all := len(found) < want && want >= most || want > hnsw.MaxK/2
+		found, _ = c.slots.living(found)
 		if len(found) >= k || all {
 			return found[:min(k, len(found))], nil
 		}
@@ -184,7 +213,8 @@ func (c *collection) indexed(ctx context.Context, q []float32, k int, allow *roa
 // readShare is the share of a range, as a divisor, below which slots are looked up one by one instead of scanned past.
 const readShare = 8
 
-// scanStored calls measure for the stored vectors of the slots from from to until that allow, where not nil, holds.
+// scanStored calls measure for the stored vectors of the slots from from to until that allow, where not nil, holds, and for those
+// that are leaving the store.
 func (c *collection) scanStored(ctx context.Context, from, until uint32, allow *roaring.Bitmap, measure func(slot uint32, v []float32)) error {
 	if from >= until {
 		return nil
@@ -195,10 +225,10 @@ func (c *collection) scanStored(ctx context.Context, from, until uint32, allow *
 		part.And(allow)
 		if part.GetCardinality() < uint64(until-from)/readShare {
 			slots := part.ToArray()
-			return stored{c.store, c.id}.Read(ctx, slots, func(i int, v []float32) { measure(slots[i], v) })
+			return c.stored().Read(ctx, slots, func(i int, v []float32) { measure(slots[i], v) })
 		}
 	}
-	return c.store.Vectors(ctx, c.id, from, func(slot uint32, v []float32) error {
+	err := c.store.Vectors(ctx, c.id, from, func(slot uint32, v []float32) error {
 		if slot >= until {
 			return store.ErrStop
 		}
@@ -207,6 +237,12 @@ func (c *collection) scanStored(ctx context.Context, from, until uint32, allow *
 		}
 		return nil
 	})
+	for slot, v := range c.leaving.all() {
+		if from <= slot && slot < until && (allow == nil || allow.Contains(slot)) {
+			measure(slot, v)
+		}
+	}
+	return err
 }
 
 // leaders keeps the k nearest of what is offered, and some more.

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"searchd/index/hnsw"
 	"searchd/index/keyword"
 	"searchd/store"
 )
@@ -154,6 +153,9 @@ func (c *collection) addDocuments(ctx context.Context) error {
 	return nil
 }
 
+// errBehind ends a rebuild that cannot say which changes the index has.
+var errBehind = errors.New("an index failed to apply a commit meanwhile")
+
 // addPage adds the documents after the number after and moves it on; with the last, the index is up to date.
 func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) error {
 	c.write.Lock()
@@ -161,11 +163,7 @@ func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) err
 	var entries []keyword.Entry
 	err := c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		return tx.Documents(*after, func(d store.Document) error {
-			e, err := c.entry(d.No, d.Fields)
-			if err != nil {
-				return err
-			}
-			entries, *after = append(entries, e), d.No
+			entries, *after = append(entries, c.entry(d.No, d.ID, d.Fields)), d.No
 			if len(entries) == fillDocuments {
 				return store.ErrStop
 			}
@@ -178,6 +176,9 @@ func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) err
 	c.rebuild.added.Add(int64(len(entries)))
 	if *more = len(entries) == fillDocuments; *more {
 		return c.words.Apply(ctx, entries, 0) // sequence 0 until the end: an interrupted rebuild starts again
+	}
+	if c.write.behind {
+		return errBehind
 	}
 	if err := c.words.Apply(ctx, entries, c.seq.Load()); err != nil {
 		return err
@@ -197,31 +198,4 @@ func (c *collection) restartWords() error {
 		c.words = x
 	}
 	return err
-}
-
-// stored is the collection's vectors as a graph of codes reads them.
-type stored struct {
-	store *store.Store
-	id    uint32
-}
-
-var _ hnsw.Source = stored{}
-
-// Read implements hnsw.Source.
-func (s stored) Read(ctx context.Context, slots []uint32, each func(i int, v []float32)) error {
-	return s.store.View(ctx, s.id, func(tx *store.Tx) error {
-		var v []float32
-		for i, slot := range slots {
-			got, err := tx.Vector(slot, v)
-			if errors.Is(err, store.ErrNotFound) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			v = got
-			each(i, v)
-		}
-		return nil
-	})
 }

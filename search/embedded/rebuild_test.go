@@ -88,6 +88,14 @@ func (l *library) apply(t *testing.T, b *Backend, writes []backend.Write) {
 	}
 }
 
+// applyAll is apply in one call.
+func (l *library) applyAll(t *testing.T, b *Backend, writes []backend.Write) {
+	t.Helper()
+	if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // churn updates, deletes and adds some documents.
 func (l *library) churn(t *testing.T, b *Backend) {
 	t.Helper()
@@ -108,8 +116,14 @@ func (l *library) churn(t *testing.T, b *Backend) {
 // exact searches and wants what a scan of the copy finds.
 func (l *library) exact(t *testing.T, b *Backend, when string) {
 	t.Helper()
+	l.exactOf(t, b, 10, when)
+}
+
+// exactOf is exact for k results.
+func (l *library) exactOf(t *testing.T, b *Backend, k int, when string) {
+	t.Helper()
 	q := l.unit()
-	found, err := b.Nearest(t.Context(), "docs", q, 10, nil)
+	found, err := b.Nearest(t.Context(), "docs", q, k, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,13 +142,13 @@ func (l *library) exact(t *testing.T, b *Backend, when string) {
 			t.Fatalf("%s: result %d has cosine %v, want %v", when, i, m.Cosine, want[i])
 		}
 	}
-	if len(found) != 10 {
+	if len(found) != k {
 		t.Fatalf("%s: %d results", when, len(found))
 	}
-	refs := []backend.Ref{found[0].Ref, found[9].Ref}
+	refs := []backend.Ref{found[0].Ref, found[k-1].Ref}
 	cosines, err := b.Cosines(t.Context(), "docs", q, refs)
-	if err != nil || len(cosines[0]) != 1 || cosines[0][0] != found[0].Cosine || cosines[1][0] != found[9].Cosine {
-		t.Fatalf("%s: Cosines gives %v, %v, Nearest %v and %v", when, cosines, err, found[0].Cosine, found[9].Cosine)
+	if err != nil || len(cosines[0]) != 1 || cosines[0][0] != found[0].Cosine || cosines[1][0] != found[k-1].Cosine {
+		t.Fatalf("%s: Cosines gives %v, %v, Nearest %v and %v", when, cosines, err, found[0].Cosine, found[k-1].Cosine)
 	}
 }
 

@@ -178,15 +178,12 @@ func (c *collection) rebuildWords(ctx context.Context) error {
 	}
 	var entries []keyword.Entry
 	err := c.store.Documents(ctx, c.id, 0, func(d store.Document) error {
-		e, err := c.entry(d.No, d.Fields)
-		if err != nil {
-			return err
+		entries = append(entries, c.entry(d.No, d.ID, d.Fields))
+		if len(entries) < replayDocuments {
+			return nil
 		}
-		if entries = append(entries, e); len(entries) == replayDocuments {
-			// Sequence 0 until the end: an interrupted rebuild starts again.
-			err = c.words.Apply(ctx, entries, 0)
-			entries = nil
-		}
+		err := c.words.Apply(ctx, entries, 0) // sequence 0 until the end: an interrupted rebuild starts again
+		entries = nil
 		return err
 	})
 	if err != nil {
@@ -195,8 +192,19 @@ func (c *collection) rebuildWords(ctx context.Context) error {
 	return c.words.Apply(ctx, entries, c.seq.Load())
 }
 
-// entry is a stored document as the keyword index takes it.
-func (c *collection) entry(no uint32, fields []byte) (keyword.Entry, error) {
+// entry is a stored document as the keyword index takes it: a deletion, which is told, where the mapping refuses it, so that
+// one document stops neither the others nor an opening.
+func (c *collection) entry(no uint32, id string, fields []byte) keyword.Entry {
+	e, err := c.split(no, fields)
+	if err != nil {
+		c.tell("document %q is left out of the keyword index: %v", id, err)
+		return keyword.Entry{No: no, Delete: true}
+	}
+	return e
+}
+
+// split takes a stored document apart. Its error is [mapping.ErrDocument]: the rules were others when the document came.
+func (c *collection) split(no uint32, fields []byte) (keyword.Entry, error) {
 	parts, err := c.config.Mapping.SplitStored(fields)
 	if err != nil {
 		return keyword.Entry{}, err
@@ -219,8 +227,8 @@ func (c *collection) storedEntry(ctx context.Context, no uint32) (e keyword.Entr
 		if err != nil {
 			return err
 		}
-		e, err = c.entry(no, d.Fields)
-		return err
+		e = c.entry(no, d.ID, d.Fields)
+		return nil
 	})
 	return e, err
 }

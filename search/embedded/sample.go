@@ -9,7 +9,7 @@ import (
 
 // Sample returns at most n passages with their vectors, spread evenly over the collection.
 func (b *Backend) Sample(ctx context.Context, name string, n int) ([]backend.PassageVector, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}

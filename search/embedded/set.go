@@ -40,7 +40,7 @@ func (b *Backend) Refs(_ context.Context, _ string, set backend.Selection, from 
 
 // Facets counts values over a set.
 func (b *Backend) Facets(ctx context.Context, name string, facets []backend.Facet, set backend.Selection) ([]backend.FacetCounts, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (b *Backend) Facets(ctx context.Context, name string, facets []backend.Face
 
 // Firsts returns for each document the first value of a field.
 func (b *Backend) Firsts(ctx context.Context, name, field string, refs []backend.Ref) ([]*filter.Value, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (b *Backend) Firsts(ctx context.Context, name, field string, refs []backend
 
 // Order returns the first k documents of a set in the order of keys.
 func (b *Backend) Order(ctx context.Context, name string, keys []backend.SortKey, set backend.Selection, k int, score backend.Scorer) ([]backend.Ref, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}

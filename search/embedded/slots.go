@@ -4,6 +4,9 @@ import (
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"searchd/index/hnsw"
+	"searchd/store"
 )
 
 // slotTable says which document each slot belongs to and which slots a document has. The store gives the passages of a document
@@ -11,19 +14,73 @@ import (
 type slotTable struct {
 	mu struct {
 		sync.RWMutex
-		owner  []uint32    // by slot: document number + 1; 0: free
-		ranges []slotRange // by document number; n == 0: no such document
-		live   int         // slots in use
-		docs   int
+		owner   []uint32    // by slot: document number + 1; 0: free
+		ranges  []slotRange // by document number; n == 0: no such document
+		live    int         // slots in use
+		docs    int
+		version uint64 // one more with each change that frees slots
 	}
 }
 
 type slotRange struct{ first, n uint32 }
 
-// put records the slots of a document; first to first+n.
-func (t *slotTable) put(no, first, n uint32) {
+// move is what a commit does to the slots of a document.
+type move struct {
+	no       uint32
+	old, now []uint32 // now is consecutive
+}
+
+// movesOf returns what outcomes do to the slots of each document, all in all: a call may write an id more than once.
+func movesOf(outcomes []store.Outcome) []move {
+	var moves []move
+	at := map[uint32]int{}
+	for _, o := range outcomes {
+		if len(o.OldSlots)+len(o.NewSlots) == 0 {
+			continue
+		}
+		i, ok := at[o.No]
+		if !ok {
+			i = len(moves)
+			moves, at[o.No] = append(moves, move{no: o.No}), i
+		}
+		moves[i].old, moves[i].now = append(moves[i].old, o.OldSlots...), o.NewSlots
+	}
+	return moves
+}
+
+// apply makes moves in one step: whoever looks sees a document with its old slots or with its new ones.
+func (t *slotTable) apply(moves []move) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	freed := false
+	for _, m := range moves {
+		t.free(m.no, m.old)
+		freed = freed || len(m.old) > 0
+		if len(m.now) > 0 {
+			t.put(m.no, m.now[0], uint32(len(m.now)))
+		}
+	}
+	if freed {
+		t.mu.version++
+	}
+}
+
+// load records the slots of a stored document.
+func (t *slotTable) load(no, first, n uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.put(no, first, n)
+}
+
+// version says of two looks at the table whether slots that the first has seen may be free by the second.
+func (t *slotTable) version() uint64 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.mu.version
+}
+
+// put records the slots of a document; first to first+n. The caller holds mu.
+func (t *slotTable) put(no, first, n uint32) {
 	t.grow(no, first+n)
 	if t.mu.ranges[no].n == 0 && n > 0 {
 		t.mu.docs++
@@ -35,10 +92,8 @@ func (t *slotTable) put(no, first, n uint32) {
 	t.mu.live += int(n)
 }
 
-// free forgets slots. The document is forgotten with the last of its present range.
+// free forgets slots. The document is forgotten with the last of its present range. The caller holds mu.
 func (t *slotTable) free(no uint32, slots []uint32) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for _, s := range slots {
 		if int(s) < len(t.mu.owner) && t.mu.owner[s] != 0 {
 			t.mu.owner[s] = 0
@@ -88,6 +143,26 @@ func (t *slotTable) documents() *roaring.Bitmap {
 	return out
 }
 
+// place is a passage: a document and the ordinal in it.
+type place struct {
+	no      uint32
+	ordinal int
+}
+
+// living returns which of found have a document, and what they are, as of one moment.
+func (t *slotTable) living(found []hnsw.Neighbor) ([]hnsw.Neighbor, []place) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	kept, places := found[:0], make([]place, 0, len(found))
+	for _, n := range found {
+		if int(n.ID) < len(t.mu.owner) && t.mu.owner[n.ID] != 0 {
+			no := t.mu.owner[n.ID] - 1
+			kept, places = append(kept, n), append(places, place{no, int(n.ID - t.mu.ranges[no].first)})
+		}
+	}
+	return kept, places
+}
+
 // slots returns the slots of a document.
 func (t *slotTable) slots(no uint32) slotRange {
 	t.mu.RLock()
@@ -98,8 +173,8 @@ func (t *slotTable) slots(no uint32) slotRange {
 	return t.mu.ranges[no]
 }
 
-// of returns the slots of a set of documents.
-func (t *slotTable) of(docs *roaring.Bitmap) *roaring.Bitmap {
+// of returns the slots of a set of documents, and the version that they are of.
+func (t *slotTable) of(docs *roaring.Bitmap) (slots *roaring.Bitmap, version uint64) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	out := roaring.New()
@@ -110,7 +185,7 @@ func (t *slotTable) of(docs *roaring.Bitmap) *roaring.Bitmap {
 			}
 		}
 	}
-	return out
+	return out, t.mu.version
 }
 
 // end returns the slot after the last that was ever in use, as far as the table knows.

@@ -44,7 +44,7 @@ func (b *Backend) StoreSize() (int64, error) {
 
 // IndexStats returns the gauges of a collection. It may take as long as some searches.
 func (b *Backend) IndexStats(ctx context.Context, name string) (IndexStats, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return IndexStats{}, err
 	}

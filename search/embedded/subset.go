@@ -26,6 +26,8 @@ const (
 type selection struct {
 	documents *roaring.Bitmap
 	slots     *roaring.Bitmap // nil where it is not for Nearest
+	table     *slotTable      // that slots are of
+	version   uint64
 	partial   bool
 }
 
@@ -45,7 +47,7 @@ func (s *selection) Partial() bool { return s.partial }
 //     store and analysed again, up to the bounds above, best BM25 first; what is beyond the bounds is left out.
 //  3. All documents are those of the store, whether or not the keyword index has them yet.
 func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (backend.Selection, error) {
-	c, release, err := b.collection(name)
+	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +101,9 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 		docs.Or(passed)
 		sel.partial = sel.partial || !whole
 	}
+	sel.table = &c.slots
 	if !s.NoVectors {
-		sel.slots = c.slots.of(docs)
+		sel.slots, sel.version = c.slots.of(docs)
 	}
 	return sel, nil
 }
@@ -193,7 +196,8 @@ func (p *phraseCheck) page(ctx context.Context, nos []uint32, keep []bool) (read
 	return bytes.Load(), errors.Join(errs...)
 }
 
-// one reads a document and says whether it passes, and how many bytes of text were read. One that is gone does not pass.
+// one reads a document and says whether it passes, and how many bytes of text were read. One that is gone, or that the mapping
+// refuses, does not pass.
 func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err error) {
 	d, err := tx.DocumentByNo(no)
 	if errors.Is(err, store.ErrNotFound) {
@@ -202,9 +206,9 @@ func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err er
 	if err != nil {
 		return 0, false, err
 	}
-	e, err := p.c.entry(no, d.Fields)
-	if err != nil {
-		return 0, false, err
+	e, err := p.c.split(no, d.Fields)
+	if err != nil { // refused: it leaves the postings too
+		return 0, false, nil
 	}
 	for _, f := range e.Text {
 		bytes += len(f.Text)

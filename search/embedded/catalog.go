@@ -1,0 +1,284 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"searchd/search/backend"
+	"searchd/store"
+)
+
+// What makes, changes or drops a collection holds the lock of its name from beginning to end, and that of all names for moments
+// only: other collections answer meanwhile. From the store's commit on it does not end with its context: the name leads to
+// what the store has, or to nothing where the store has nothing.
+
+// changeFrom is how many passages, or documents, an index may lack for a change of settings to wait for them, and the searches of
+// that collection with it: some tenths of a second. What lacks more is filled while the collection serves.
+const changeFrom = 1000
+
+// nameLocks are locks by name.
+type nameLocks struct {
+	mu struct {
+		sync.Mutex
+		held map[string]chan struct{} // closed when it is given back
+	}
+}
+
+// lock waits for the lock of a name, or for the end of ctx.
+func (l *nameLocks) lock(ctx context.Context, name string) (unlock func(), err error) {
+	mine := make(chan struct{})
+	for {
+		l.mu.Lock()
+		other := l.mu.held[name]
+		if other == nil {
+			if l.mu.held == nil {
+				l.mu.held = map[string]chan struct{}{}
+			}
+			l.mu.held[name] = mine
+		}
+		l.mu.Unlock()
+		if other == nil {
+			break
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.mu.held, name)
+		close(mine)
+	}, nil
+}
+
+// begin takes the right to make, change or drop a collection, until done is called.
+func (b *Backend) begin(ctx context.Context, name string) (done func(), err error) {
+	unlock, err := b.names.lock(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	b.changes.RLock()
+	done = func() {
+		b.changes.RUnlock()
+		unlock()
+	}
+	if _, err := b.named(name); errors.Is(err, backend.ErrReadOnly) {
+		done()
+		return nil, err
+	}
+	return done, nil
+}
+
+// collection returns an open collection by name, and keeps its indexes open until release is called. It waits for one that is being
+// opened anew.
+func (b *Backend) collection(ctx context.Context, name string) (c *collection, release func(), err error) {
+	for {
+		b.mu.RLock()
+		c, moving, closed := b.mu.byName[name], b.mu.moving[name], b.mu.closed
+		if c != nil && moving == nil && !closed {
+			c.use.RLock() // waits for nobody: who closes a collection has made it moving, or taken it out of byName
+		}
+		b.mu.RUnlock()
+		switch {
+		case closed:
+			return nil, nil, fmt.Errorf("%w: closed", backend.ErrReadOnly)
+		case c == nil && moving == nil:
+			return nil, nil, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
+		case moving == nil:
+			return c, c.use.RUnlock, nil
+		}
+		select {
+		case <-moving:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+}
+
+// named returns a collection by name; only what needs no index may be asked of it.
+func (b *Backend) named(name string) (*collection, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if b.mu.closed {
+		return nil, fmt.Errorf("%w: closed", backend.ErrReadOnly)
+	}
+	c := b.mu.byName[name]
+	if c == nil {
+		return nil, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
+	}
+	return c, nil
+}
+
+// recorded returns the store's record of a collection, which it has of one that could not be opened, too.
+func (b *Backend) recorded(name string) (store.Collection, error) {
+	sc, err := b.store.Collection(name)
+	if errors.Is(err, store.ErrNoCollection) {
+		return sc, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
+	}
+	return sc, translate(err)
+}
+
+// folder returns where the indexes of a collection are.
+func (b *Backend) folder(id uint32) string {
+	return filepath.Join(b.dir, indexFolder, fmt.Sprintf("%08x", id))
+}
+
+// checkConfig checks what nothing else would.
+func checkConfig(config backend.Config) error {
+	switch q := config.Quantize; q {
+	case "", backend.QuantizeNone, backend.QuantizeInt8:
+		return nil
+	default:
+		return fmt.Errorf("%w: quantize is %q, want %s or %s", backend.ErrInvalid, q, backend.QuantizeNone, backend.QuantizeInt8)
+	}
+}
+
+// Create makes a collection.
+func (b *Backend) Create(ctx context.Context, name string, config backend.Config) error {
+	if err := checkConfig(config); err != nil {
+		return err
+	}
+	settings, err := json.Marshal(config)
+	if err != nil {
+		return err
+	}
+	done, err := b.begin(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := b.named(name); err == nil {
+		return fmt.Errorf("%w: %q", backend.ErrCollectionExists, name)
+	}
+	sc, err := b.store.CreateCollectionAt(ctx, name, settings, config.FirstSequence)
+	if err != nil {
+		return translate(err)
+	}
+	ctx = context.WithoutCancel(ctx)
+	c, err := b.openCollection(ctx, sc, b.rebuildFrom)
+	if err != nil {
+		return errors.Join(err, b.store.DropCollection(ctx, sc.ID), os.RemoveAll(b.folder(sc.ID)))
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.mu.byName[name] = c
+	return nil
+}
+
+// Update replaces the config of a collection. Indexes whose settings changed are rebuilt, large ones while the collection serves.
+func (b *Backend) Update(ctx context.Context, name string, config backend.Config) error {
+	if err := checkConfig(config); err != nil {
+		return err
+	}
+	settings, err := json.Marshal(config)
+	if err != nil {
+		return err
+	}
+	done, err := b.begin(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer done()
+	sc, err := b.recorded(name)
+	if err != nil {
+		return err
+	}
+	if sc, err = b.store.UpdateCollection(ctx, sc.ID, settings); err != nil {
+		return translate(err)
+	}
+	return b.reopen(context.WithoutCancel(ctx), sc)
+}
+
+// reopen opens a collection with the settings that the store has now, in the place of the open one, if there is one. Who wants it
+// meanwhile waits.
+func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
+	moving := make(chan struct{})
+	b.mu.Lock()
+	old := b.mu.byName[sc.Name]
+	b.mu.moving[sc.Name] = moving
+	b.mu.Unlock()
+	if old != nil {
+		if err := old.close(); err != nil {
+			old.tell("closing the indexes before an update: %v", err)
+		}
+	}
+	next, err := b.openCollection(ctx, sc, min(b.rebuildFrom, changeFrom))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		b.mu.byName[sc.Name] = next
+	} else {
+		delete(b.mu.byName, sc.Name)
+	}
+	delete(b.mu.moving, sc.Name)
+	close(moving)
+	return err
+}
+
+// Drop removes a collection: first from the store, then its indexes, when the calls that use them have ended.
+func (b *Backend) Drop(ctx context.Context, name string) error {
+	done, err := b.begin(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer done()
+	sc, err := b.recorded(name)
+	if err != nil {
+		return err
+	}
+	if err := b.store.DropCollection(ctx, sc.ID); err != nil {
+		return translate(err)
+	}
+	b.mu.Lock()
+	c := b.mu.byName[name]
+	delete(b.mu.byName, name)
+	b.mu.Unlock()
+	if c != nil {
+		c.discard()
+	}
+	return os.RemoveAll(b.folder(sc.ID))
+}
+
+// Collections describes all collections, by name.
+func (b *Backend) Collections(ctx context.Context) ([]backend.Collection, error) {
+	names := b.openNames()
+	out := make([]backend.Collection, 0, len(names))
+	for _, name := range names {
+		c, err := b.Collection(ctx, name)
+		if errors.Is(err, backend.ErrCollectionNotFound) {
+			continue // dropped since
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// Collection describes a collection.
+func (b *Backend) Collection(_ context.Context, name string) (backend.Collection, error) {
+	c, err := b.named(name)
+	if err != nil {
+		return backend.Collection{}, err
+	}
+	documents, passages, seq := c.counts()
+	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq}, nil
+}
+
+// openNames returns the names of the open collections, in order.
+func (b *Backend) openNames() []string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return slices.Sorted(maps.Keys(b.mu.byName))
+}

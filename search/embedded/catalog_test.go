@@ -1,0 +1,286 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"searchd/search/backend"
+)
+
+func settings(quantize string) backend.Config {
+	return backend.Config{Dimension: libraryDim, Language: "en", Quantize: quantize, Payload: json.RawMessage("{}")}
+}
+
+// countdown is a context that has ended when it has been asked n times.
+type countdown struct {
+	context.Context
+	left atomic.Int64
+}
+
+func newCountdown(ctx context.Context, n int) *countdown {
+	c := &countdown{Context: ctx}
+	c.left.Store(int64(n))
+	return c
+}
+
+func (c *countdown) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// soon runs f and fails where it takes long.
+func soon(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s waits", what)
+	}
+}
+
+// TestUpdateGivenUp ends the context of an update at each of its steps: the collection is there, with the settings of the store.
+func TestUpdateGivenUp(t *testing.T) {
+	updated := 0
+	for n := range 12 {
+		l := newLibrary(t, "", 50)
+		b, err := Open(l.dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if err := b.Update(newCountdown(t.Context(), n), "docs", settings(backend.QuantizeInt8)); err == nil {
+			updated++
+			want = backend.QuantizeInt8
+		}
+		if c, err := b.Collection(t.Context(), "docs"); err != nil || c.Config.Quantize != want {
+			t.Fatalf("after %d: quantize is %q, %v, want %q", n, c.Config.Quantize, err, want)
+		}
+		l.exact(t, b, "after an update")
+		sound(t, b)
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if updated == 0 || updated == 12 {
+		t.Errorf("%d of 12 updates were made", updated)
+	}
+}
+
+// TestCreateGivenUp ends the context of a creation at each of its steps: the collection is there, or can be made.
+func TestCreateGivenUp(t *testing.T) {
+	made := 0
+	for n := range 12 {
+		b, err := Open(t.TempDir(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = b.Create(newCountdown(t.Context(), n), "docs", settings(""))
+		if err == nil {
+			made++
+		}
+		if _, there := b.Collection(t.Context(), "docs"); (there == nil) != (err == nil) {
+			t.Errorf("after %d: Create = %v, Collection = %v", n, err, there)
+		}
+		want := error(nil)
+		if err == nil {
+			want = backend.ErrCollectionExists
+		}
+		if again := b.Create(t.Context(), "docs", settings("")); !errors.Is(again, want) {
+			t.Errorf("after %d: Create = %v, again %v, want %v", n, err, again, want)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if made == 0 || made == 12 {
+		t.Errorf("%d of 12 collections were made", made)
+	}
+}
+
+// TestChangesKeepNobodyElse changes a collection during a long call: the others answer, and who wants this one waits as long as it likes.
+func TestChangesKeepNobodyElse(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(b *Backend) error
+	}{
+		{"update", func(b *Backend) error { return b.Update(context.Background(), "docs", settings(backend.QuantizeInt8)) }},
+		{"drop", func(b *Backend) error { return b.Drop(context.Background(), "docs") }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l := newLibrary(t, "", 300)
+			var told notices
+			b, err := Open(l.dir, Options{RebuildFrom: 299, Notice: told.tell})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if err := b.Create(t.Context(), "other", settings("")); err != nil {
+				t.Fatal(err)
+			}
+			c, release, err := b.collection(t.Context(), "docs") // a long call
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if release != nil {
+					release()
+				}
+			}()
+			changed := make(chan error, 1)
+			go func() { changed <- tc.change(b) }()
+			for c.use.TryRLock() { // until the change waits for the call
+				c.use.RUnlock()
+				time.Sleep(time.Millisecond)
+			}
+			soon(t, "another collection", func() {
+				if _, err := b.Words(t.Context(), "other", backend.Words{Text: "word"}, 1, nil); err != nil {
+					t.Error(err)
+				}
+				if err := b.Create(t.Context(), "third", settings("")); err != nil {
+					t.Error(err)
+				}
+				if _, err := b.Collections(t.Context()); err != nil {
+					t.Error(err)
+				}
+				b.Rebuilds()
+			})
+			short, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer end()
+			soon(t, "a search that has little time", func() {
+				_, err := b.Nearest(short, "docs", l.unit(), 1, nil)
+				if want := map[string]error{"update": context.DeadlineExceeded, "drop": backend.ErrCollectionNotFound}[tc.name]; !errors.Is(err, want) {
+					t.Errorf("Nearest: %v, want %v", err, want)
+				}
+				if err := b.Create(short, "docs", settings("")); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Create of the same name: %v", err)
+				}
+			})
+			release()
+			release = nil
+			if err := <-changed; err != nil {
+				t.Fatal(err)
+			}
+			if tc.name == "drop" {
+				if err := b.Create(t.Context(), "docs", settings("")); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			c = b.mu.byName["docs"]
+			l.exact(t, b, "right after the update")
+			c.rebuild.wait.Wait()
+			told.has(t, "building the vector index in the background")
+			l.exact(t, b, "when the graph is built")
+			sound(t, b)
+		})
+	}
+}
+
+// TestUnopenable changes the settings of a collection whose indexes cannot be opened: it can be dropped and made again.
+func TestUnopenable(t *testing.T) {
+	l := newLibrary(t, "", 50)
+	b, err := Open(l.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	dir := b.mu.byName["docs"].dir
+	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Update(t.Context(), "docs", settings(backend.QuantizeInt8)); err == nil {
+		t.Fatal("the update has found a way")
+	}
+	if err := b.Drop(t.Context(), "docs"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Drop(t.Context(), "docs"); !errors.Is(err, backend.ErrCollectionNotFound) {
+		t.Errorf("Drop again: %v", err)
+	}
+	if err := b.Create(t.Context(), "docs", settings("")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestChangesAtOnce makes, changes, drops, fills and searches collections at once and closes in the middle.
+func TestChangesAtOnce(t *testing.T) {
+	l := newLibrary(t, "", 300)
+	b, err := Open(l.dir, Options{RebuildFrom: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	var callers sync.WaitGroup
+	call := func(f func(i int) error) {
+		callers.Go(func() {
+			for i := 0; ; i++ {
+				err := f(i)
+				switch {
+				case errors.Is(err, backend.ErrReadOnly):
+					return
+				case err == nil, errors.Is(err, backend.ErrCollectionNotFound), errors.Is(err, backend.ErrCollectionExists):
+				default:
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	quantize := []string{backend.QuantizeNone, backend.QuantizeInt8}
+	q, v := l.unit(), l.unit()
+	call(func(i int) error { return b.Update(ctx, "docs", settings(quantize[i%2])) })
+	call(func(int) error { _, err := b.Nearest(ctx, "docs", q, 3, nil); return err })
+	call(func(i int) error {
+		_, err := b.Apply(ctx, "docs", []backend.Write{{ID: fmt.Sprint("a", i%7), Hash: [32]byte{byte(i), byte(i >> 8)}, Fields: json.RawMessage(`{"text":"word"}`),
+			Passages: []backend.Passage{{Field: "text", End: 4}}, Vectors: [][]float32{v}}})
+		return err
+	})
+	for range 2 {
+		call(func(int) error { return b.Create(ctx, "short", settings("")) })
+		call(func(int) error { return b.Drop(ctx, "short") })
+	}
+	call(func(int) error { _, err := b.Collections(ctx); return err })
+	time.Sleep(time.Second)
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	callers.Wait()
+	if b, err = Open(l.dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	sound(t, b)
+}
+
+// TestUpdateWaitsForLittle changes the settings of a collection that an opening would wait for: an update does not.
+func TestUpdateWaitsForLittle(t *testing.T) {
+	l := newLibrary(t, "", changeFrom+1)
+	var told notices
+	b, err := Open(l.dir, Options{Notice: told.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := b.Update(t.Context(), "docs", settings(backend.QuantizeInt8)); err != nil {
+		t.Fatal(err)
+	}
+	l.exact(t, b, "right after the update")
+	b.mu.byName["docs"].rebuild.wait.Wait()
+	told.has(t, "building the vector index in the background")
+	l.exact(t, b, "when the graph is built")
+	sound(t, b)
+}

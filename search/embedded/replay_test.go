@@ -1,0 +1,185 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"searchd/search/backend"
+	"searchd/search/mapping"
+	"searchd/store"
+)
+
+// refused is a document that the mapping refuses and the store takes.
+var refused = json.RawMessage(`{"text":"word","deep":` + strings.Repeat(`{"a":`, mapping.MaxDepth+1) + `1` + strings.Repeat(`}`, mapping.MaxDepth+1) + `}`)
+
+// words returns how many documents have a word, as the keyword index sees them.
+func (l *library) words(t *testing.T, b *Backend, word string) int {
+	t.Helper()
+	found, err := b.Words(t.Context(), "docs", backend.Words{Text: word}, 1000, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found.Total
+}
+
+// TestRefusedDocument puts a document that cannot be taken apart into each way to the keyword index.
+func TestRefusedDocument(t *testing.T) {
+	if _, err := (mapping.Mapping{}).Split(refused); !errors.Is(err, mapping.ErrDocument) {
+		t.Fatalf("the test's document is not refused: %v", err)
+	}
+	for _, tc := range []struct {
+		name   string
+		o      Options
+		damage func(l *library)
+	}{
+		{"applied", Options{}, func(*library) {}},
+		{"rebuilt", Options{}, func(l *library) { l.lose(t, wordsFolder) }},
+		{"rebuilt in the background", Options{RebuildFrom: 2}, func(l *library) { l.lose(t, wordsFolder) }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l := newLibrary(t, "", 3)
+			b, err := Open(l.dir, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var told notices
+			b.mu.byName["docs"].notice = told.tell
+			was, bad, other := l.write("d1"), l.write("bad"), l.write("other")
+			was.Fields, bad.Fields = refused, refused
+			l.apply(t, b, []backend.Write{was, bad, other})
+			l.add(t, b, 1)
+			told.has(t, `"bad" is left out`, `"d1" is left out`)
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			tc.damage(l)
+			if b, err = Open(l.dir, tc.o); err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			b.mu.byName["docs"].rebuild.wait.Wait()
+			if n := l.words(t, b, "word"); n != 4 {
+				t.Errorf("%d documents have the word, want 4", n)
+			}
+			if sel, err := b.Select(t.Context(), "docs", backend.Subset{}); err != nil || sel.Len() != 4 {
+				t.Errorf("Select = %d documents, %v, want 4", sel.Len(), err)
+			}
+			l.exactOf(t, b, 6, "with what the keyword index lacks")
+			problems, err := b.Check(t.Context(), true)
+			if err != nil || len(problems) != 3 || !strings.Contains(problems[1].What, "is left out") {
+				t.Errorf("Check: %v, %v", problems, err)
+			}
+		})
+	}
+}
+
+// TestRefusedReplay replays a document that cannot be taken apart.
+func TestRefusedReplay(t *testing.T) {
+	l := newLibrary(t, "", 3)
+	s, err := store.Open(l.dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := l.unit()
+	for _, w := range []store.Write{{ID: "bad", Fields: refused}, {ID: "other", Fields: json.RawMessage(`{"text":"word"}`)}} {
+		w.Passages, w.Vectors = []store.Passage{{Field: "text", End: 4}}, [][]float32{v}
+		if _, _, err := s.Apply(t.Context(), 1, []store.Write{w}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var told notices
+	b, err := Open(l.dir, Options{Notice: told.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	told.has(t, `"bad" is left out`)
+	if n := l.words(t, b, "word"); n != 4 {
+		t.Errorf("%d documents have the word, want 4", n)
+	}
+}
+
+// failIndex commits writes and lets the derived indexes fail to apply them.
+func (l *library) failIndex(t *testing.T, b *Backend, writes []backend.Write) {
+	t.Helper()
+	c := b.mu.byName["docs"]
+	c.write.Lock()
+	defer c.write.Unlock()
+	before := c.seq.Load()
+	outcomes, seq, err := c.store.Apply(t.Context(), c.id, storeWrites(writes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.seq.Store(seq)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := c.index(ended, writes, outcomes, before, seq); err == nil {
+		t.Fatal("the indexes have applied what they should not")
+	}
+	c.write.behind = true
+}
+
+// TestNoHoles lets the indexes fail to apply one commit of several: it is made good by the next opening.
+func TestNoHoles(t *testing.T) {
+	l := newLibrary(t, "", 20)
+	b, err := Open(l.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.failIndex(t, b, []backend.Write{l.write("late"), l.write("d3"), {ID: "d4", Delete: true}})
+	delete(l.vector, "d4")
+	l.add(t, b, 5)
+	c := b.mu.byName["docs"]
+	if have, committed := c.words.Seq(), c.seq.Load(); have != committed-8 {
+		t.Errorf("the keyword index says that it has applied %d of %d, want %d", have, committed, committed-8)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = Open(l.dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	l.exact(t, b, "opened again")
+	if n := l.words(t, b, "word"); n != len(l.vector) {
+		t.Errorf("%d documents have the word, want %d", n, len(l.vector))
+	}
+	sound(t, b)
+}
+
+// TestNoHolesInRebuild lets a commit fail while the keyword index is filled: it must not be taken for whole.
+func TestNoHolesInRebuild(t *testing.T) {
+	l := newLibrary(t, "", 20)
+	l.lose(t, wordsFolder)
+	b, err := Open(l.dir, Options{RebuildFrom: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := b.mu.byName["docs"]
+	c.rebuild.wait.Wait()
+	if c.rebuild.words.Load() {
+		t.Fatal("the keyword index is not built")
+	}
+	if err := c.restartWords(); err != nil {
+		t.Fatal(err)
+	}
+	c.rebuild.words.Store(true) // half way
+	l.failIndex(t, b, []backend.Write{l.write("late")})
+	if err := c.addDocuments(t.Context()); !errors.Is(err, errBehind) || c.words.Seq() != 0 {
+		t.Errorf("addDocuments = %v, sequence number %d", err, c.words.Seq())
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = Open(l.dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	sound(t, b)
+}
