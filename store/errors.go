@@ -92,6 +92,9 @@ type CorruptError struct {
 	Bucket string // path of the bucket, for example "collection 3/vectors"
 	Key    string // key in readable form; empty where the key is unknown
 	Detail string // what is wrong
+
+	kind kind
+	key  []byte
 }
 
 func (e *CorruptError) Error() string {

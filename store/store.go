@@ -18,6 +18,7 @@ type Store struct {
 	id        [16]byte
 	lock      *os.File
 
+	readOnly   bool // the file is only to be looked at
 	rolledBack bool // the newest header page was damaged and Options.AcceptRollback given
 
 	// writer is held by whoever has a write transaction open or replaces the file.
