@@ -44,6 +44,7 @@ type Collection struct {
 	Passages  int       `json:"passages"`
 	Sequence  uint64    `json:"sequence"`
 	Created   time.Time `json:"created"`
+	Damaged   string    `json:"damaged,omitempty"` // why the server cannot open it; it can be deleted, and nothing else
 }
 
 // Model identifies the checkpoint that made a collection's vectors.

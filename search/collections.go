@@ -188,7 +188,7 @@ func (e *Engine) info(c backend.Collection) (CollectionInfo, error) {
 	name, _ := e.catalog.nameOf(c.Name)
 	return CollectionInfo{
 		Name: name, Settings: r.Settings, Model: r.Model,
-		Documents: c.Documents, Passages: c.Passages, Sequence: c.Sequence, Created: r.Created,
+		Documents: c.Documents, Passages: c.Passages, Sequence: c.Sequence, Created: r.Created, Damaged: c.Damaged,
 	}, nil
 }
 

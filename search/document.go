@@ -80,6 +80,7 @@ type CollectionInfo struct {
 	Passages  int       `json:"passages"`
 	Sequence  uint64    `json:"sequence"`
 	Created   time.Time `json:"created"`
+	Damaged   string    `json:"damaged,omitempty"` // why it cannot be opened, and everything but dropping it returns [ErrDamaged]
 }
 
 // ModelInfo identifies the checkpoint that made a collection's vectors.
