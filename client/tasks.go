@@ -27,6 +27,7 @@ type Snapshot struct {
 	ID      string    `json:"id"`
 	Created time.Time `json:"created"`
 	Bytes   int64     `json:"bytes"`
+	Damaged bool      `json:"damaged,omitempty"` // a value in it is damaged; the task that made it has failed and names it
 }
 
 // Task returns a task.
@@ -60,6 +61,15 @@ func (c *Client) Wait(ctx context.Context, id string, watch func(*Task)) (*Task,
 			return t, ctx.Err()
 		}
 	}
+}
+
+// Snapshots lists the snapshots that the server keeps, newest first.
+func (c *Client) Snapshots(ctx context.Context) ([]Snapshot, error) {
+	var out struct {
+		Snapshots []Snapshot `json:"snapshots"`
+	}
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/snapshots"}, &out)
+	return out.Snapshots, err
 }
 
 // CreateSnapshot lets the server write a snapshot; the task's result is a [Snapshot]. ErrOutcomeUnknown.
