@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"searchd/api"
 	"searchd/search"
@@ -68,6 +69,18 @@ func TestBackupOfDamage(t *testing.T) {
 	backup("--server", server.URL, file)
 	if list, err := e.Snapshots(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("snapshots left on the server: %v, %v", list, err)
+	}
+	for range 2 { // of those with damage the newest is kept
+		task, err := e.CreateSnapshot(t.Context())
+		for ; err == nil && !task.Ended(); time.Sleep(time.Millisecond) {
+			task, err = e.Task(t.Context(), task.ID)
+		}
+		if err != nil || task.State != search.TaskFailed || !strings.Contains(task.Error, named) {
+			t.Errorf("task of a snapshot with damage: %+v, %v", task, err)
+		}
+		if list, err := e.Snapshots(t.Context()); err != nil || len(list) != 1 || list[0].ID != task.ID || !list[0].Damaged {
+			t.Errorf("snapshots: %+v, %v; want %s, damaged", list, err, task.ID)
+		}
 	}
 	server.Close()
 	e.Close()
