@@ -134,8 +134,8 @@ func TestDamagedCollectionIsSetApart(t *testing.T) {
 	}
 }
 
-// TestCheckGoesOnPastDamage checks a folder with a damaged vector that no index needs: it is named with its document, and what comes after it
-// is compared.
+// TestCheckGoesOnPastDamage checks a folder with a damaged vector that no index needs: it is named with its document, and what comes after
+// and before it is compared.
 func TestCheckGoesOnPastDamage(t *testing.T) {
 	ctx := t.Context()
 	b, err := Open(damagedFolder(t, theVector, false), Options{})
@@ -143,19 +143,20 @@ func TestCheckGoesOnPastDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
+	b.mu.byName["bad"].graph.Delete(0)
 	b.mu.byName["bad"].graph.Delete(2)
 	problems, err := b.Check(ctx, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	said := fmt.Sprint(problems)
-	for _, want := range []string{`collection "bad": document "d1": vector of passage 0: `, "slot 2 is missing or differs", "holds 2 passages, the store 3"} {
+	for _, want := range []string{`collection "bad": document "d1": vector of passage 0: `, "slot 0 is missing or differs", "slot 2 is missing or differs", "holds 1 passages, the store 3"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("Check found %s, want %s", said, want)
 		}
 	}
-	if len(problems) != 3 {
-		t.Errorf("Check found %d problems, want 3: %s", len(problems), said)
+	if len(problems) != 4 {
+		t.Errorf("Check found %d problems, want 4: %s", len(problems), said)
 	}
 }
 
