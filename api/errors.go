@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 
@@ -215,7 +216,9 @@ func (s *Server) writeError(err error, c echo.Context) {
 		}
 	}
 	p, f := describe(err, r)
-	if f.status >= 500 && f.retry == "" || w.Committed {
+	if clientLeft(err, r) {
+		s.log.Info("client left before the end of its answer", "method", r.Method, "route", c.Path(), "error", err, "request_id", p.RequestID)
+	} else if f.status >= 500 && f.retry == "" || w.Committed {
 		s.log.Error("request failed", "method", r.Method, "route", c.Path(), "code", f.code, "error", err, "request_id", p.RequestID)
 	}
 	if w.Committed {
@@ -249,6 +252,13 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p problem) {
 	if r.Method != http.MethodHead {
 		json.NewEncoder(w).Encode(p)
 	}
+}
+
+// clientLeft reports whether err is no more than that nobody reads the answer any more: its connection is closed, or it stands still for too
+// long.
+func clientLeft(err error, r *http.Request) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "write" || errors.Is(err, context.Canceled) && r.Context().Err() != nil
 }
 
 // writeJSON answers v with a status.

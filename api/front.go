@@ -69,6 +69,7 @@ func (s *Server) ServeFront(ctx context.Context, f *Front) error {
 		return fmt.Errorf("api: serve %s: %w", f.l.Addr(), err)
 	case <-ctx.Done():
 	}
+	s.log.Info("stopping", "reason", context.Cause(ctx))
 	s.draining.Store(true)
 	if s.o.DrainGrace > 0 {
 		s.log.Info("not ready any more, still answering", "for", s.o.DrainGrace)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"searchd/search"
+	"searchd/search/mapping"
 )
 
 const importPath = "/v1/collections/docs/documents/import"
@@ -70,6 +71,19 @@ func TestImport(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// A server takes the documents that a data folder takes.
+func TestImportLargest(t *testing.T) {
+	f := newFixture(t, Options{})
+	line := func(id string, size int) string {
+		return `{"id":"` + id + `","title":"` + strings.Repeat("x", size) + `"}` + "\n"
+	}
+	body := strings.NewReader(line("n1", mapping.MaxDocument-100) + line("n2", mapping.MaxDocument) + line("n3", 1))
+	got := summary(importLines(t, f.send(f.request("POST", importPath, body, "Content-Type", "application/x-ndjson"))))
+	if want := "1:n1:created 2::error:too_large 3:n3:created"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

@@ -124,6 +124,14 @@ func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) err
 	return im.end(ctx, watched.err)
 }
 
+// pdfBytes is how long a PDF may be; 0 where none are taken.
+func (s *Server) pdfBytes() int64 {
+	if s.o.PDF == nil {
+		return 0
+	}
+	return maxPDF
+}
+
 // readPDF is Options.PDF for a few PDFs at once, for each takes a process.
 func (s *Server) readPDF(ctx context.Context, b []byte) (extract.PDFText, error) {
 	if err := s.pdfs.enterEventually(ctx); err != nil {

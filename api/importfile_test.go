@@ -81,9 +81,9 @@ func TestImportFilesRefuses(t *testing.T) {
 	if len(lines) != 3 || lines[0].Status != "created" || lines[1].Status != "error" || lines[1].Line != 3 || lines[1].Error == nil || lines[2].Status != "created" {
 		t.Errorf("a record with too many fields: %+v", lines)
 	}
-	lines = imported(t, f, "?name=x.md", "text/markdown", strings.Repeat("long ", 1<<20))
+	lines = imported(t, f, "?name=x.md", "text/markdown", strings.Repeat("long ", 2<<20))
 	if len(lines) != 1 || lines[0].Status != "error" {
-		t.Errorf("a text of 5 MiB: %+v", lines)
+		t.Errorf("a text of 10 MiB: %+v", lines)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestImportPDF(t *testing.T) {
 		case "%PDF-torn":
 			return extract.PDFText{Title: "Torn", Text: "What is left.", Warning: "PDF: 1 of 2 pages cannot be read"}, nil
 		case "%PDF-long":
-			return extract.PDFText{Text: strings.Repeat("long ", 1<<20)}, nil
+			return extract.PDFText{Text: strings.Repeat("long ", 2<<20)}, nil
 		case "%PDF-scan":
 			return extract.PDFText{}, errors.New("PDF: no text layer")
 		}
@@ -101,9 +101,9 @@ func TestImportPDF(t *testing.T) {
 	}
 	f := newFixture(t, Options{PDF: read})
 	for _, tt := range []struct{ name, body, status, warning, wrong string }{
-		{"a", strings.Repeat("x", 5<<20), "created", "", ""}, // larger than a document may be; its text is not
+		{"a", strings.Repeat("x", 9<<20), "created", "", ""}, // larger than a document may be; its text is not
 		{"b", "%PDF-torn", "created", "PDF: 1 of 2 pages cannot be read", ""},
-		{"c", "%PDF-long", "error", "", "PDF: got 5242"},
+		{"c", "%PDF-long", "error", "", "PDF: got 1048"},
 		{"d", "%PDF-scan", "error", "", "no text layer"},
 	} {
 		lines := imported(t, f, "?name="+tt.name+".pdf", "application/pdf", tt.body)

@@ -159,7 +159,7 @@ type Options struct {
 	MaxDocuments  int64 // bytes of a request with one or a few documents or texts, default 32 MiB
 	MaxImport     int64 // bytes of an import after decompression, default 4 GiB; memory does not grow with it
 	MaxInFlight   int64 // bytes of all bodies in memory at once, and of all answers that are kept until they are read, default 256 MiB
-	MaxItem       int   // bytes of one document, default 4 MiB
+	MaxItem       int   // bytes of one document, default 8 MiB
 	MaxConns      int   // open connections, default 512; beyond them idle ones give way
 	MaxEmbedTexts int   // texts of one embedding request, default 16384
 }
@@ -181,7 +181,7 @@ func (o Options) withDefaults() Options {
 	o.MaxDocuments = cmp.Or(o.MaxDocuments, 32<<20)
 	o.MaxImport = cmp.Or(o.MaxImport, 4<<30)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, 256<<20)
-	o.MaxItem = cmp.Or(o.MaxItem, 4<<20)
+	o.MaxItem = cmp.Or(o.MaxItem, 8<<20) // mapping.MaxDocument
 	o.MaxConns = cmp.Or(o.MaxConns, 512)
 	o.MaxEmbedTexts = cmp.Or(o.MaxEmbedTexts, 16384)
 	return o

@@ -45,6 +45,9 @@ type Collection struct {
 	Sequence  uint64    `json:"sequence"`
 	Created   time.Time `json:"created"`
 	Damaged   string    `json:"damaged,omitempty"` // why the server cannot open it; it can be deleted, and nothing else
+
+	// Incarnation is another one after the collection was made anew or restored from a backup.
+	Incarnation string `json:"incarnation"`
 }
 
 // Model identifies the checkpoint that made a collection's vectors.

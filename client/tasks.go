@@ -63,6 +63,14 @@ func (c *Client) Wait(ctx context.Context, id string, watch func(*Task)) (*Task,
 	}
 }
 
+// CancelTask ends a task and returns it as it ended. One that has ended already is an [Error] of code task_finished.
+// ErrOutcomeUnknown.
+func (c *Client) CancelTask(ctx context.Context, id string) (*Task, error) {
+	var t Task
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/v1/tasks/" + url.PathEscape(id)}, &t)
+	return &t, err
+}
+
 // Snapshots lists the snapshots that the server keeps, newest first.
 func (c *Client) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	var out struct {

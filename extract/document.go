@@ -42,11 +42,24 @@ type Stats struct {
 	Files     int   // files opened and read
 	Folders   int   // folders listed
 	Documents int   // documents that emit accepted
-	Skipped   int   // hidden, junk, of unknown type, or symbolic links that were not followed
+	Skipped   int   // see SkipKind
+	Empty     int   // files of nothing but white space
 	Errors    int   // items handed to fail
 	Warnings  int   // warnings handed to fail
 	Bytes     int64 // bytes read from disk or stdin, before decompression
 }
+
+// SkipKind says why a file or folder was passed over.
+type SkipKind uint8
+
+const (
+	SkippedType    SkipKind = iota // its extension belongs to no format, or to another one than asked for
+	SkippedContent                 // it has no extension that is known, and its content is of no format
+	SkippedHidden                  // its name begins with a dot
+	SkippedLink                    // a symbolic link, or one to a folder that is read already
+	SkippedLitter                  // backups of editors, other programs' litter
+	SkippedOwn                     // named in Options.Exclude
+)
 
 // hasText reports whether one of the named fields, or any field if none is named, holds a letter, a digit or a symbol.
 func hasText(fields map[string]any, names []string) bool {

@@ -81,7 +81,7 @@ func (e notRegular) Error() string { return fileKind(e.mode) + ", not a regular 
 
 // read reads the file and counts into stats.
 func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error, fail func(ItemError) error) (res Result, err error) {
-	x := &source{ended: ctx.Err, o: f.o, format: f.o.Format, name: f.Path, id: f.ID, quiet: f.quiet, emit: emit, fail: fail, stats: stats}
+	x := &source{ended: ctx.Err, o: f.o, format: f.o.Format, name: f.Path, id: f.ID, quiet: f.quiet, blanks: !f.stdin, emit: emit, fail: fail, stats: stats}
 	if f.o.PDF != nil {
 		x.readPDF = func(b []byte) (PDFText, error) { return f.o.PDF(ctx, b) }
 	}
@@ -101,9 +101,9 @@ func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error,
 	x.info = info
 	sum := &sumReader{r: in, h: sha256.New()}
 	stats.Files++
-	skipped, before := stats.Skipped, stats.Bytes
+	passed, before := stats.Skipped+stats.Empty, stats.Bytes
 	err = x.read(sum)
-	if stats.Skipped > skipped {
+	if stats.Skipped+stats.Empty > passed {
 		stats.Files--
 	}
 	if res.Format = x.format; res.Format == Auto {

@@ -85,8 +85,7 @@ func TestWalkHostile(t *testing.T) {
 	check(Options{}, ids, common...)
 	check(Options{FollowSymlinks: true}, strings.Replace(ids, "ok.txt", "ok.txt out/secret.txt", 1), append(common,
 		"ROOT/in/dangling.txt: no such file or directory",
-		"ROOT/in/self.txt: too many levels of symbolic links",
-		"ROOT/in/loop: folder has been read already, by another path or a loop of symbolic links: ROOT/in")...)
+		"ROOT/in/self.txt: too many levels of symbolic links")...)
 	if d := time.Since(begin); d > 30*time.Second {
 		t.Errorf("took %v", d)
 	}

@@ -37,6 +37,9 @@ type Options struct {
 	// PDF reads the text of a PDF, of which it is given all bytes; see package extract/pdf. Default: PDF is an error.
 	PDF func(ctx context.Context, b []byte) (PDFText, error)
 
+	// Skip, if not nil, is told of each file and folder that is counted as skipped. Files that are read at the same time call it at the same time.
+	Skip func(path string, why SkipKind)
+
 	FollowSymlinks bool      // read the targets of symbolic links found in folders; links given by name are always read
 	Hidden         bool      // read files and folders whose name begins with a dot, too
 	Stdin          io.Reader // what Walk reads for the path "-"; nil makes "-" an error

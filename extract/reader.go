@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,7 @@ type source struct {
 	info   fs.FileInfo // nil if unknown
 	quiet  bool        // content of no known format is skipped, not an error
 	packed bool        // the stream is gzip-compressed
+	blanks bool        // a stream of nothing but white space is no error
 	marked bool        // the stream began with a byte order mark, so it is UTF-8 by now
 	dec    decoder
 	emit   func(Document) error
@@ -149,6 +151,10 @@ func (x *source) read(r io.Reader) error {
 	}
 	x.packed = packed
 	br, x.marked = skipBOM(br)
+	if x.blanks && blank(br) {
+		x.stats.Empty++
+		return nil
+	}
 	if skip, err := x.recognise(br); skip || err != nil {
 		return err
 	}
@@ -163,6 +169,19 @@ func (x *source) read(r io.Reader) error {
 	return fmt.Errorf("extract: no reader for format %v", x.format)
 }
 
+// blank reports whether the stream ends before there is anything but white space in it, as far as the buffer goes.
+func blank(br *bufio.Reader) bool {
+	for {
+		head, _ := br.Peek(br.Buffered())
+		if len(bytes.TrimSpace(head)) > 0 {
+			return false
+		}
+		if _, err := br.Peek(len(head) + 1); err != nil {
+			return err == io.EOF
+		}
+	}
+}
+
 // recognise settles x.format. skip means that the stream is not to be read, for a reason that has been reported if it needed to be.
 func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 	if x.format != Auto && !x.quiet {
@@ -171,7 +190,8 @@ func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 	// A full buffer would make a slow pipe wait for long; a few kilobytes are enough to recognise all formats.
 	_, readErr := br.Peek(4096)
 	head, _ := br.Peek(br.Buffered())
-	if readErr != nil && !errors.Is(readErr, io.EOF) {
+	ended := errors.Is(readErr, context.Canceled) && len(head) > 0 // by whoever feeds a pipe: it comes again after what has arrived
+	if readErr != nil && !errors.Is(readErr, io.EOF) && !ended {
 		return true, x.errorf(0, "cannot be read: %v", readErr)
 	}
 	if x.format != Auto { // quiet: a file of unknown extension in a folder
@@ -186,6 +206,9 @@ func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 		return false, nil
 	case x.quiet:
 		x.stats.Skipped++
+		if x.o.Skip != nil {
+			x.o.Skip(x.name, SkippedContent)
+		}
 		return true, nil
 	case len(strings.TrimSpace(string(head))) == 0:
 		return true, x.errorf(0, "no text: the input is empty")

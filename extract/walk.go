@@ -26,7 +26,7 @@ var junk = map[string]bool{
 // Two files of one run with the same id are an error, the second one.
 //
 // In folders, names that begin with a dot, other programs' litter such as node_modules, files of unknown type, and symbolic links are
-// skipped. What is given by name is always read: a hidden file, the target of a link, a file of unknown type if o.Format says how. Only
+// skipped; files of nothing but white space are counted as empty. What is given by name is always read: a hidden file, the target of a link, a file of unknown type if o.Format says how. Only
 // regular files are opened; pipes, devices, sockets, and what cannot be read go to fail. See Reader for fail and the error returned.
 func Walk(ctx context.Context, paths []string, o Options, emit func(Document) error, fail func(ItemError) error) (Stats, error) {
 	o, err := o.withDefaults()
@@ -179,6 +179,9 @@ func (w *walker) folder(path, rel string, depth int) error {
 		if real, err = filepath.Abs(real); err != nil {
 			return w.errorf(path, "%v", cause(err))
 		}
+		if w.visited[real] && depth > 0 {
+			return w.skip(path, SkippedLink)
+		}
 		if w.visited[real] {
 			return w.errorf(path, "folder has been read already, by another path or a loop of symbolic links: %s", real)
 		}
@@ -211,9 +214,15 @@ func (o Options) Ignores(name string) bool {
 // entry reads one entry of a folder.
 func (w *walker) entry(path, rel string, e fs.DirEntry, depth int) error {
 	name := e.Name()
-	if w.o.Ignores(name) || e.Type()&fs.ModeSymlink != 0 && !w.o.FollowSymlinks {
-		w.stats.Skipped++
-		return nil
+	switch {
+	case !w.o.Ignores(name):
+		if e.Type()&fs.ModeSymlink != 0 && !w.o.FollowSymlinks {
+			return w.skip(path, SkippedLink)
+		}
+	case strings.HasPrefix(name, "."):
+		return w.skip(path, SkippedHidden)
+	default:
+		return w.skip(path, SkippedLitter)
 	}
 	if rel != "" {
 		name = rel + "/" + name
@@ -223,12 +232,20 @@ func (w *walker) entry(path, rel string, e fs.DirEntry, depth int) error {
 	case err != nil:
 		return w.errorf(path, "%v", cause(err))
 	case w.excluded(info):
-		w.stats.Skipped++
-		return nil
+		return w.skip(path, SkippedOwn)
 	case info.IsDir():
 		return w.folder(path, name, depth+1)
 	}
 	return w.file(path, name, info, true)
+}
+
+// skip counts what is passed over.
+func (w *walker) skip(path string, why SkipKind) error {
+	w.stats.Skipped++
+	if w.o.Skip != nil {
+		w.o.Skip(path, why)
+	}
+	return nil
 }
 
 func (w *walker) excluded(info fs.FileInfo) bool {
@@ -254,8 +271,7 @@ func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 		noExt := extension(path) == ""
 		switch {
 		case isKnown && w.o.Format != Auto && known != w.o.Format, !isKnown && !noExt && w.o.Format == Auto:
-			w.stats.Skipped++
-			return nil
+			return w.skip(path, SkippedType)
 		}
 		f.quiet = !isKnown
 	}

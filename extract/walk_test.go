@@ -1,11 +1,14 @@
 package extract
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -225,6 +228,74 @@ func TestFormats(t *testing.T) {
 	} {
 		if got, ok := Detect(tt.name, []byte(tt.head)); got != tt.want || ok != tt.ok {
 			t.Errorf("Detect(%q, %q) = %v, %v, want %v, %v", tt.name, tt.head, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+// Files of nothing but white space are counted, whatever their format and however they were named; a stream of it is still an error.
+func TestWalkEmpty(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte("\n\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	root := tree(t, map[string]string{
+		"a.md": "", "b.csv": " \r\n\t\n", "c.jsonl": "\n", "d.txt": "\ufeff\n", "e.html": strings.Repeat(" ", 10_000), "f.txt.gz": packed.String(),
+		"g.pdf": "", "LOCK": "", "z.md": strings.Repeat("\n", 10_000) + "words",
+	})
+	ids, fails, s := walk(t, root, []string{root}, Options{})
+	if strings.Join(ids, " ") != "z.md" || len(fails) > 0 || s.Empty != 8 || s.Files != 1 || s.Skipped != 0 {
+		t.Errorf("folder: ids %q, fails %q, %+v, want z.md, no failure, 8 empty and 1 read", ids, fails, s)
+	}
+	ids, fails, s = walk(t, root, []string{root + "/a.md", root + "/LOCK"}, Options{})
+	if len(ids)+len(fails) > 0 || s.Empty != 2 {
+		t.Errorf("by name: ids %q, fails %q, %+v, want 2 empty", ids, fails, s)
+	}
+	_, fails, s = walk(t, root, []string{"-"}, Options{Stdin: strings.NewReader("\n")})
+	if len(fails) != 1 || s.Empty != 0 {
+		t.Errorf("standard input: fails %q, %+v, want one", fails, s)
+	}
+}
+
+// Everything that is skipped is told of with its reason, and links are followed once, whatever loops they make.
+func TestWalkSkips(t *testing.T) {
+	root := tree(t, map[string]string{
+		"in/a.md": "words", "in/sub/b.md": "words", "in/.hidden.md": "words", "in/c.go": "x", "in/d.md~": "x", "in/node_modules/e.md": "x", "in/core": "\x7fELF\x00",
+		"in/own/f.md": "x", "out/g.md": "words",
+	})
+	for link, to := range map[string]string{"in/link.md": "../out/g.md", "in/there": "../out", "in/sub/up": "..", "in/twin": "sub", "out/back": "../in/sub"} {
+		if err := os.Symlink(filepath.FromSlash(to), filepath.Join(root, filepath.FromSlash(link))); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, tt := range []struct {
+		name, ids, skips string
+		o                Options
+	}{
+		{"default", "a.md sub/b.md", ".hidden.md:hidden c.go:type core:content d.md~:litter link.md:link node_modules:litter own:own sub/up:link there:link twin:link", Options{}},
+		{"hidden", ".hidden.md a.md sub/b.md", "c.go:type core:content d.md~:litter link.md:link node_modules:litter own:own sub/up:link there:link twin:link", Options{Hidden: true}},
+		{"links", "a.md link.md sub/b.md there/g.md", ".hidden.md:hidden c.go:type core:content d.md~:litter node_modules:litter own:own sub/up:link there/back:link twin:link",
+			Options{FollowSymlinks: true}},
+	} {
+		var skips []string
+		tt.o.Exclude = []string{root + "/in/own"}
+		tt.o.Skip = func(path string, why SkipKind) {
+			rel, err := filepath.Rel(root+"/in", path)
+			if err != nil {
+				t.Error(err)
+			}
+			skips = append(skips, filepath.ToSlash(rel)+":"+[...]string{"type", "content", "hidden", "link", "litter", "own"}[why])
+		}
+		ids, fails, s := walk(t, root, []string{root + "/in"}, tt.o)
+		slices.Sort(skips)
+		if got := strings.Join(ids, " "); got != tt.ids || len(fails) > 0 {
+			t.Errorf("%s: ids %s, want %s; fails %q", tt.name, got, tt.ids, fails)
+		}
+		if got := strings.Join(skips, " "); got != tt.skips || s.Skipped != len(skips) {
+			t.Errorf("%s: skipped %d: %s\nwant %s", tt.name, s.Skipped, got, tt.skips)
 		}
 	}
 }

@@ -43,6 +43,12 @@ func DropDamaged(ctx context.Context, dir string, dropped func(text string)) (to
 	return embedded.DropDamaged(ctx, dir, dropped)
 }
 
+// Compact rewrites the store of a data folder that no process uses: what was deleted takes no room any more, and its bytes are gone from the
+// file. It returns the bytes of the store before and after; until it is done the store is as it was.
+func Compact(ctx context.Context, dir string) (before, after int64, err error) {
+	return embedded.Compact(ctx, dir)
+}
+
 // SetAsideIndexes renames the derived indexes of a data folder that is not open, so that the next [Open] builds them anew from what is
 // stored. It returns where they went.
 func SetAsideIndexes(dir string) (to string, err error) { return embedded.SetAsideIndexes(dir) }

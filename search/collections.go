@@ -2,6 +2,8 @@ package search
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
@@ -188,8 +190,15 @@ func (e *Engine) info(c backend.Collection) (CollectionInfo, error) {
 	name, _ := e.catalog.nameOf(c.Name)
 	return CollectionInfo{
 		Name: name, Settings: r.Settings, Model: r.Model,
-		Documents: c.Documents, Passages: c.Passages, Sequence: c.Sequence, Created: r.Created, Damaged: c.Damaged,
+		Documents: c.Documents, Passages: c.Passages, Sequence: c.Sequence, Created: r.Created,
+		Incarnation: incarnation(c.Origin, r.Created), Damaged: c.Damaged,
 	}, nil
+}
+
+// incarnation names the collection that was made at a time in what keeps it. Its generations have one name.
+func incarnation(origin string, created time.Time) string {
+	sum := sha256.Sum256([]byte(origin + " " + created.UTC().Format(time.RFC3339Nano)))
+	return hex.EncodeToString(sum[:12])
 }
 
 // record reads the engine's own part of a collection's config, parsed once per change.

@@ -26,7 +26,7 @@ func (s *search) fetch(ctx context.Context) error {
 			return err
 		}
 	}
-	m, err := s.marker(ctx)
+	ch, err := s.chooser(ctx)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *search) fetch(ctx context.Context) error {
 		if d == nil {
 			continue
 		}
-		h, err := s.hit(ctx, s.page[i], d, cosines[i], m)
+		h, err := s.hit(ctx, s.page[i], d, cosines[i], ch)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (s *search) fetch(ctx context.Context) error {
 }
 
 // hit makes one hit.
-func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosines []float64, m *marker) (Hit, error) {
+func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosines []float64, ch *chooser) (Hit, error) {
 	h := Hit{ID: d.ID, Score: c.score, Passages: []PassageHit{}, Group: c.group}
 	parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
 	if err != nil {
@@ -57,7 +57,14 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 	for _, p := range d.Passages {
 		texts = append(texts, passageHit(parts, p))
 	}
-	for _, i := range bestPassages(texts, cosines, m, s.plan.passages) {
+	m := ch.marks
+	ch.words.next()
+	m.next()
+	best, err := ch.choose(ctx, c.ref, parts, texts, cosines)
+	if err != nil {
+		return h, err
+	}
+	for _, i := range best {
 		p := texts[i]
 		if len(cosines) == len(texts) {
 			p.Score = &cosines[i]
@@ -94,7 +101,7 @@ func passageHit(parts mapping.Parts, p backend.Passage) PassageHit {
 	return h
 }
 
-// bestPassages returns the positions of the n best passages, best first: by cosine where the query was encoded,
+// bestPassages returns the positions of the n best passages for one leg, best first: by cosine where the query was encoded,
 // else by how many of the query's terms they hold; equal ones in the order of the text.
 func bestPassages(texts []PassageHit, cosines []float64, m *marker, n int) []int {
 	order := make([]int, len(texts))

@@ -20,10 +20,8 @@ const (
 type marker struct {
 	analyze func(text string) []backend.Token
 	terms   map[string]bool
-	last    struct { // a field is often one passage, and asked for as both
-		text    string
-		matches []backend.Token
-	}
+	forms   map[string]string          // of the terms, as the query has them, in lower case
+	known   map[string][]backend.Token // by text, of one document: a field is often one passage, and asked for as both
 }
 
 // marker returns nil where nothing is to be marked.
@@ -39,12 +37,13 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &marker{terms: make(map[string]bool, len(tokens))}
+	m := &marker{terms: make(map[string]bool, len(tokens)), forms: make(map[string]string, len(tokens)), known: map[string][]backend.Token{}}
 	for _, t := range tokens {
 		m.terms[t.Term] = true
+		m.forms[t.Term] = strings.ToLower(s.plan.text.Text[t.Start:t.End])
 	}
 	m.analyze = func(text string) []backend.Token {
-		tokens, err := s.engine.backend.Analyze(ctx, s.collection, text[:runeEnd(text, min(len(text), analysedBytes))])
+		tokens, err := s.engine.backend.Analyze(ctx, s.collection, text[:analysedEnd(text)])
 		if err != nil {
 			return nil // marks are an ornament: a hit without them is still right
 		}
@@ -53,16 +52,37 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 	return m, nil
 }
 
+// analysedEnd is where the part of a text ends that is searched for marks.
+func analysedEnd(text string) int { return runeEnd(text, min(len(text), analysedBytes)) }
+
+// next is called before the texts of another document.
+func (m *marker) next() {
+	if m != nil {
+		clear(m.known)
+	}
+}
+
+// found returns the tokens of text that are among the query's terms, in order.
+func (m *marker) found(text string) []backend.Token {
+	out, ok := m.known[text]
+	if !ok {
+		for _, t := range m.analyze(text) {
+			if m.terms[t.Term] {
+				out = append(out, t)
+			}
+		}
+		m.known[text] = out
+	}
+	return out
+}
+
 // matches returns the tokens of text that are among the query's terms, in order and without overlap: one that reaches
 // beyond the one before, as pairs of characters do, makes it longer, or is cut where that would be longer than a snippet.
 func (m *marker) matches(text string) []backend.Token {
-	if text == m.last.text {
-		return m.last.matches
-	}
 	var out []backend.Token
 	end := 0
-	for _, t := range m.analyze(text) {
-		if !m.terms[t.Term] || t.End <= end || t.End > len(text) {
+	for _, t := range m.found(text) {
+		if t.End <= end || t.End > len(text) {
 			continue
 		}
 		if t.Start < end && t.End-out[len(out)-1].Start <= snippetBytes {
@@ -73,7 +93,6 @@ func (m *marker) matches(text string) []backend.Token {
 		}
 		end = t.End
 	}
-	m.last.text, m.last.matches = text, out
 	return out
 }
 

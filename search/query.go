@@ -160,7 +160,7 @@ type TermExplain struct {
 // VectorExplain is the vector leg of an [Explain].
 type VectorExplain struct {
 	Rank   int     `json:"rank"`   // from 1; 0 where the score was filled in
-	Cosine float64 `json:"cosine"` // of the best passage
+	Cosine float64 `json:"cosine"` // of the passage nearest to the query
 	Norm   float64 `json:"norm"`   // the similarity, or without one the cosine, in [0,1] by the checkpoint's calibration
 
 	// Where the checkpoint compares texts token by token.

@@ -191,6 +191,7 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 		for _, p := range d.Passages {
 			texts = append(texts, passageHit(parts, p))
 		}
+		m.next()
 		if best := bestPassages(texts, cosines[i], m, 1); len(best) > 0 {
 			pairs, at = append(pairs, [2]string{s.plan.text.Text, s.titled(parts, texts[best[0]])}), append(at, i)
 		}

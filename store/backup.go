@@ -16,8 +16,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A backup is the database file followed by a trailer: magic (16 bytes), size of the file (u64, little-endian),
-// SHA-256 of the file. bbolt ignores what follows its pages, so a backup also opens in place of the file it came from.
+// A backup is the database file, with zeros for its free pages, followed by a trailer: magic (16 bytes), size of the file
+// (u64, little-endian), SHA-256 of what comes before. bbolt ignores what follows its pages, so a backup also opens in
+// place of the file it came from.
 const (
 	backupMagic = "searchd-backup-1"
 	trailerSize = len(backupMagic) + 8 + sha256.Size
@@ -30,20 +31,17 @@ var ErrBackup = errors.New("store: not a whole backup")
 var ErrNotEmpty = errors.New("store: folder holds a store already")
 
 // Backup writes the store as it is now to w and returns the number of bytes written. Reads and writes go on meanwhile;
-// the pages of this moment stay in use until it returns, so a slow w lets the file grow. Restore reads the result.
+// the pages of this moment stay in use until it returns, so a slow w lets the file grow. What was deleted before is not
+// in it. Restore reads the result.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
-	h, err := s.acquire()
+	h, tx, free, err := s.beginBackup(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer s.release(h)
-	var tx *bbolt.Tx
-	if err := guard(func() (err error) { tx, err = h.db.Begin(false); return err }); err != nil {
-		return 0, s.damaged(err)
-	}
 	defer func() { _ = guard(tx.Rollback) }()
 	sum := &summer{ctx: ctx, w: w, h: sha256.New()}
-	n, err := tx.WriteTo(sum) // reads through the file, not the memory map
+	n, err := tx.WriteTo(&blanker{w: sum, free: free, pageSize: int64(h.db.Info().PageSize)}) // reads through the file, not the memory map
 	if err != nil {
 		return n, fmt.Errorf("store: backup: %w", errors.Join(ctx.Err(), err))
 	}
@@ -55,6 +53,80 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
 		return n + int64(m), fmt.Errorf("store: backup: %w", err)
 	}
 	return n + int64(m), nil
+}
+
+// beginBackup acquires the file, begins a read transaction and returns with it the pages that are free in it. No writer
+// commits meanwhile, and none puts another file in its place, so that the newest header at the store's path is that of
+// the transaction.
+func (s *Store) beginBackup(ctx context.Context) (h *handle, tx *bbolt.Tx, free pageSet, err error) {
+	if err := s.lockWriter(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	defer s.unlockWriter()
+	if h, err = s.acquire(); err != nil {
+		return nil, nil, nil, err
+	}
+	err = s.damaged(guard(func() (err error) { tx, err = h.db.Begin(false); return err }))
+	if err == nil {
+		if free, err = s.freePages(uint64(tx.ID())); err != nil {
+			_ = guard(tx.Rollback)
+			err = fmt.Errorf("store: backup: %w", err)
+		}
+	}
+	if err != nil {
+		s.release(h)
+		return nil, nil, nil, err
+	}
+	return h, tx, free, nil
+}
+
+// freePages reads the free list of the transaction that has committed last, which must be this one.
+func (s *Store) freePages(txid uint64) (pageSet, error) {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	heads, err := checkHeaders(f, fi.Size())
+	if err == nil && heads.newest.txid != txid {
+		err = fmt.Errorf("the file is at transaction %d, the store at %d", heads.newest.txid, txid)
+	}
+	if err != nil {
+		return nil, &DamagedError{Path: s.path, Detail: err.Error()}
+	}
+	w := newWalker(f, heads.newest, false)
+	if err := w.readFreelist(); err != nil {
+		return nil, &DamagedError{Path: s.path, Detail: err.Error()}
+	}
+	return w.free, nil
+}
+
+// blanker passes a database file on with zeros for its free pages: what is in them was deleted or replaced.
+type blanker struct {
+	w        io.Writer
+	free     pageSet
+	pageSize int64
+	at       int64 // of the next byte in the file
+	buf      []byte
+}
+
+func (b *blanker) Write(p []byte) (int, error) {
+	b.buf = append(b.buf[:0], p...)
+	for i := int64(0); i < int64(len(p)); {
+		id := (b.at + i) / b.pageSize
+		end := min((id+1)*b.pageSize-b.at, int64(len(p)))
+		if b.free.has(uint64(id)) {
+			clear(b.buf[i:end])
+		}
+		i = end
+	}
+	n, err := b.w.Write(b.buf)
+	b.at += int64(n)
+	return n, err
 }
 
 // summer writes to w and a hash until ctx ends.

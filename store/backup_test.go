@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,6 +22,69 @@ func backup(t *testing.T, s *Store) []byte {
 		t.Fatalf("Backup = %d of %d, %v", n, b.Len(), err)
 	}
 	return b.Bytes()
+}
+
+// TestBackupForgets deletes documents: their bytes are in the file until it is compacted, and in no backup.
+func TestBackupForgets(t *testing.T) {
+	for _, overflow := range []bool{false, true} { // records of less than a page, and of several
+		s, err := Open(t.TempDir(), Options{PageSize: 4096})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if _, err := s.CreateCollection(context.Background(), "collection 0", []byte(`{}`)); err != nil { // as readAll names it
+			t.Fatal(err)
+		}
+		secret, n := "a secret", 40
+		if overflow {
+			secret = strings.Repeat(secret+" ", 3000)
+		}
+		var deletes []Write
+		for i := range n {
+			w := write(fmt.Sprint("d", i), 1, 2, 8)
+			w.Fields = []byte(`{"text":"` + secret + `"}`)
+			mustApply(t, s, 1, w, write(fmt.Sprint("kept", i), 1, 2, 8))
+			deletes = append(deletes, Write{ID: w.ID, Delete: true})
+		}
+		if got := bytes.Count(backup(t, s), []byte("a secret")); got < n {
+			t.Fatalf("%d of %d texts in a backup of them", got, n)
+		}
+		mustApply(t, s, 1, deletes...)
+		inFile := func() int {
+			b, err := os.ReadFile(s.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return bytes.Count(b, []byte("a secret"))
+		}
+		if inFile() == 0 {
+			t.Fatal("the file holds nothing of what was deleted: there is nothing to be tested")
+		}
+		saved := backup(t, s)
+		if got := bytes.Count(saved, []byte("a secret")); got > 0 {
+			t.Errorf("overflow %v: a backup has %d of %d deleted texts", overflow, got, n)
+		}
+		want := readAll(s, nil)
+		dir := t.TempDir()
+		if err := Restore(context.Background(), bytes.NewReader(saved), dir, RestoreOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		r := open(t, dir)
+		if got := readAll(r, nil); !maps.Equal(got.said, want.said) {
+			t.Error("the restored store reads otherwise")
+		}
+		mustApply(t, r, 1, write("more", 1, 3, 8)) // in pages that were free
+		if problems, err := r.Check(context.Background(), true); err != nil || len(problems) > 0 {
+			t.Errorf("Check = %v, %v", problems, err)
+		}
+		r.Close()
+		if err := s.Compact(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if got := inFile(); got > 0 {
+			t.Errorf("overflow %v: the compacted file has %d of %d deleted texts", overflow, got, n)
+		}
+	}
 }
 
 func TestRestore(t *testing.T) {

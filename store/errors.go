@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Errors of opening.
@@ -13,6 +14,9 @@ var (
 
 	// ErrNoStore is returned by Open with Options.MustExist when the folder holds no store.
 	ErrNoStore = errors.New("store: no store here")
+
+	// ErrLost is matched by every *LostError.
+	ErrLost = errors.New("store: file is missing")
 
 	// ErrDamaged is matched by every *DamagedError.
 	ErrDamaged = errors.New("store: file is damaged")
@@ -69,6 +73,21 @@ var (
 
 // ErrStop, returned by the function given to an iterator, ends the iteration without an error.
 var ErrStop = errors.New("store: stop iteration")
+
+// LostError says that a folder was in use and has no store now. Nothing in it has been changed.
+type LostError struct {
+	Dir   string
+	Found []string // of Options.Remains
+}
+
+func (e *LostError) Error() string {
+	found := strings.Join(e.Found, ", ")
+	return fmt.Sprintf("store: %s has %s, but %s is missing, which holds the documents and the keys (nothing was made or deleted; put it back, "+
+		"restore a backup into this folder, name a new folder, or delete %s to begin with an empty one)", e.Dir, found, fileName, found)
+}
+
+// Is reports whether target is ErrLost.
+func (e *LostError) Is(target error) bool { return target == ErrLost }
 
 // DamagedError says that the file as a whole cannot be trusted. The file has not been changed.
 type DamagedError struct {

@@ -26,9 +26,13 @@ func (s *Store) openFile() error {
 	case errors.Is(err, os.ErrNotExist) && s.opts.MustExist:
 		return fmt.Errorf("%w: %s has no file %s", ErrNoStore, s.dir, fileName)
 	case errors.Is(err, os.ErrNotExist):
+		if found := s.remains(); len(found) > 0 {
+			return &LostError{Dir: s.dir, Found: found}
+		}
 		if err := s.createFile(); err != nil {
 			return err
 		}
+		s.created = true
 	case err != nil:
 		return fmt.Errorf("store: %w", err)
 	case !fi.Mode().IsRegular():
@@ -49,6 +53,16 @@ func (s *Store) openFile() error {
 	}
 	s.mu.file = h
 	return nil
+}
+
+// remains returns those of Options.Remains that are there.
+func (s *Store) remains() (found []string) {
+	for _, name := range s.opts.Remains {
+		if _, err := os.Lstat(filepath.Join(s.dir, name)); !errors.Is(err, os.ErrNotExist) {
+			found = append(found, name)
+		}
+	}
+	return found
 }
 
 // openHandle opens a verified file and reads its identity.

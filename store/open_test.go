@@ -35,6 +35,10 @@ func TestOpenRefuses(t *testing.T) {
 		}, Options{}, nil, "not a regular file"},
 		{"no folder, must exist", func(t *testing.T, dir string) string { return filepath.Join(dir, "none") }, Options{MustExist: true}, ErrNoStore, "none"},
 		{"no file, must exist", func(t *testing.T, dir string) string { return dir }, Options{MustExist: true}, ErrNoStore, fileName},
+		{"no file, and what goes with one", func(t *testing.T, dir string) string {
+			writeFile(t, filepath.Join(dir, "indexes"), "precious")
+			return dir
+		}, Options{Remains: []string{"other", "indexes"}}, ErrLost, "has indexes, but searchd.db is missing"},
 		{"empty file", func(t *testing.T, dir string) string { writeFile(t, filepath.Join(dir, fileName), ""); return dir }, Options{}, ErrDamaged, "0 bytes"},
 		{"text file", func(t *testing.T, dir string) string {
 			writeFile(t, filepath.Join(dir, fileName), strings.Repeat("hello ", 5000))

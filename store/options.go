@@ -28,6 +28,10 @@ type Options struct {
 	// MustExist makes Open fail with ErrNoStore where there is no store yet, instead of creating the folder and the file.
 	MustExist bool
 
+	// Remains are names that only the use of a store leaves in the folder. Where there is one of them and no store, Open
+	// returns a *LostError instead of creating the file: what the others belong to is missing.
+	Remains []string
+
 	// MaxSize is the largest size of the file in bytes; writes beyond it get ErrNoSpace. 0: no limit but the disk's.
 	MaxSize int64
 

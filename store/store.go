@@ -19,6 +19,7 @@ type Store struct {
 	lock      *os.File
 
 	readOnly   bool // the file is only to be looked at
+	created    bool // by Open
 	rolledBack bool // the newest header page was damaged and Options.AcceptRollback given
 
 	// writer is held by whoever has a write transaction open or replaces the file.
@@ -51,7 +52,7 @@ type handle struct {
 // Open takes the lock of the data folder dir and opens the store in it, creating both where they are missing.
 //
 // It returns ErrLocked with the holder's pid if the folder is in use, a *DamagedError if the file cannot be trusted
-// (the file is left untouched), ErrNewerFormat if a later version wrote it, ErrNoStore with o.MustExist,
+// (the file is left untouched), a *LostError if it is missing from a folder with o.Remains, ErrNewerFormat if a later version wrote it, ErrNoStore with o.MustExist,
 // and the file system's error otherwise.
 func Open(dir string, o Options) (*Store, error) {
 	if err := o.validate(); err != nil {
@@ -101,6 +102,9 @@ func prepareDir(dir string, mustExist bool) error {
 // ID is the random identity of the store. Derived indexes keep it with their sequence number and rebuild
 // when it differs: a restored backup has another ID, because its sequence numbers have another history.
 func (s *Store) ID() [16]byte { return s.id }
+
+// Created reports whether Open has made the store.
+func (s *Store) Created() bool { return s.created }
 
 // Dir returns the data folder as given to Open.
 func (s *Store) Dir() string { return s.dir }

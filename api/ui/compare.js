@@ -129,7 +129,7 @@ export class Compare {
   }
 
   hit(hit, rank, otherRank, id) {
-    const words = markedWords(hit);
+    const words = markedWords(hit, state.q);
     const title = el('h3', { dir: 'auto', title: titleOf(hit).text.length > 60 ? titleOf(hit).text : null });
     appendMarked(title, titleOf(hit).text, words);
     const text = el('p', { class: 'snippet', dir: 'auto' });

@@ -53,7 +53,7 @@ export class Card {
     this.shown = shown;
     this.hit = hit;
     this.alpha = alpha;
-    this.words = markedWords(hit);
+    this.words = markedWords(hit, this.actions.query());
     const focused = this.root.contains(document.activeElement) && document.activeElement.dataset.role;
     this.title = titleOf(hit);
     this.link = safeURL(hit.document);
@@ -141,6 +141,7 @@ export class Card {
   toggleText() {
     this.openText = !this.openText;
     this.fill();
+    if (this.openText) this.mark?.scrollIntoView({ block: 'nearest' });
   }
 
   toggleWhy() {
@@ -172,6 +173,7 @@ export class Card {
     const byField = new Map();
     for (const p of this.hit.passages || []) byField.set(p.field, [...(byField.get(p.field) || []), p]);
     const best = this.hit.passages?.[0];
+    this.mark = this.place = null;
     for (const f of textFields) if (typeof this.hit.document?.[f] === 'string' && !byField.has(f)) byField.set(f, []);
     let bestNode = null;
     for (const [field, passages] of byField) {
@@ -185,14 +187,53 @@ export class Card {
         }
         const span = this.passage(part);
         if (parts.length === 1) span.classList.add('whole');
-        if (part.passage === best) bestNode = span.querySelector('.near') ?? span;
+        if (part.passage === best) bestNode = span;
         div.append(span);
       }
       this.text.append(byField.size > 1 ? el('h3', null, field) : '', div);
     }
     if (!this.text.hasChildNodes()) this.text.append(el('pre', { class: 'full', tabindex: '0' }, JSON.stringify(this.hit.document, null, 2)));
-    const box = bestNode?.closest('.full');
-    if (box) box.scrollTop = Math.max(0, bestNode.offsetTop - box.offsetTop - 48);
+    const marks = this.marks();
+    if (marks.length > 1) {
+      this.place = el('span', { role: 'status' });
+      this.text.prepend(el('p', { class: 'marks' }, el('button', { type: 'button', class: 'link', 'data-role': 'mark', title: 'n, and back with N', onclick: () => this.nextMark(1) }, 'Next mark'), this.place));
+    }
+    // By meaning alone the passage is what was found, whether or not it has a word of the query.
+    this.mark = bestNode?.querySelector('mark') ?? (this.hit.explain && !this.hit.explain.keyword ? null : marks[0]) ?? null;
+    this.show(this.mark, bestNode);
+  }
+
+  marks() {
+    return [...this.text.querySelectorAll('.full mark')];
+  }
+
+  /** Scrolls the full text to a mark, with the nearest sentence of the best passage above it where there is room; without a mark to the passage. */
+  show(mark, passage) {
+    this.mark?.classList.remove('at');
+    this.mark = mark;
+    const near = passage && (passage.querySelector('.near') ?? passage);
+    const box = (mark ?? near)?.closest('.full');
+    if (!box) return;
+    const topOf = (e) => e.getBoundingClientRect().top - box.getBoundingClientRect().top + box.scrollTop;
+    let top = topOf(mark ?? near);
+    if (mark && passage?.contains(mark) && Math.abs(topOf(near) - top) < box.clientHeight - 96) top = Math.min(top, topOf(near));
+    box.scrollTop = Math.max(0, top - 48);
+    if (!mark || !this.place) return;
+    mark.classList.add('at');
+    const all = this.marks();
+    this.place.textContent = `${all.indexOf(mark) + 1} of ${all.length}`;
+  }
+
+  /** Goes to the next mark of the full text, by -1 to the one before, and round at its ends. */
+  nextMark(by) {
+    if (!this.openText) this.toggleText();
+    else {
+      const all = this.marks();
+      if (!all.length) return;
+      const at = all.indexOf(this.mark);
+      this.show(all[at < 0 && by < 0 ? all.length - 1 : (at + by + all.length) % all.length]);
+    }
+    this.mark?.scrollIntoView({ block: 'nearest' });
   }
 
   passage({ text, passage }) {

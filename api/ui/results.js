@@ -332,6 +332,8 @@ export class Results {
       card.toggleText();
     } else if (e.key === 'w') {
       card.toggleWhy();
+    } else if (e.key === 'n' || e.key === 'N') {
+      card.nextMark(e.key === 'n' ? 1 : -1);
     } else if (e.key === 'i' && card.inside()) {
       this.page.go(card.inside());
     } else {

@@ -23,9 +23,14 @@ export function parseMarked(snippet) {
   return parts;
 }
 
-/** The marked words of a hit, in lower case: the forms in which the query's words occur. */
-export function markedWords(hit) {
+/**
+ * The words to mark in a hit, in lower case: those that its marks show, and of the query itself those whose terms the document has. The
+ * server marks only where a long text begins, and not every form.
+ */
+export function markedWords(hit, query) {
   const words = new Set();
+  const stems = (hit.explain?.keyword?.terms || []).map((t) => (t.term.length > 3 ? t.term.slice(0, -1) : t.term)); // happy has the term happi
+  for (const w of query.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) || []) if (stems.some((s) => w.startsWith(s))) words.add(w);
   const snippets = Object.values(hit.highlights || {}).flat();
   for (const p of hit.passages || []) if (p.marked) snippets.push(p.marked);
   for (const s of snippets) {
@@ -81,11 +86,31 @@ export function splitByBytes(text, passages) {
   return parts;
 }
 
+function hasWord(text, words) {
+  return (text.match(/[\p{L}\p{N}\p{M}]+/gu) || []).some((w) => words.has(w.toLowerCase()));
+}
+
 /**
  * Cuts a passage to about limit characters around what matters: its nearest sentence {start, end}, in bytes of text, or else
- * the first marked word. Returns [{text, near}], near being true for the sentence.
+ * the first marked word; around both, each with half of the room, where the one is far from the other. Returns [{text, near}], near being
+ * true for the sentence.
  */
 export function excerpt(text, words, limit, sentence) {
+  const whole = around(text, words, limit, sentence);
+  if (!sentence || !words?.size || whole.some((p) => hasWord(p.text, words))) return whole;
+  const parts = splitByBytes(text, [sentence]);
+  const at = parts.findIndex((p) => p.passage);
+  const far = parts.findIndex((p) => hasWord(p.text, words));
+  if (far < 0) return whole;
+  const near = around(parts[at].text, null, limit / 2, { start: 0, end: sentence.end - sentence.start });
+  const marked = around(parts[far].text, words, limit / 2);
+  const [left, right] = far < at ? [marked, near] : [near, marked];
+  left.at(-1).text = left.at(-1).text.replace(/ …$/, '');
+  right[0].text = right[0].text.replace(/^… /, '');
+  return [...(far > at && at > 0 ? [{ text: '… ', near: false }] : []), ...left, { text: ' … ', near: false }, ...right];
+}
+
+function around(text, words, limit, sentence) {
   let parts = [{ text, near: false }];
   if (sentence) {
     parts = splitByBytes(text, [sentence]).map((p) => ({ text: p.text, near: p.passage !== null }));

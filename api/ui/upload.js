@@ -49,6 +49,15 @@ async function walk(entry, found, inside) {
 const shownErrors = 20;
 const many = [media.ndjson, media.json, media.csv, media.tsv]; // of which each line is a document
 
+let limits; // of the server, asked for once
+
+/** How many bytes a file that is one document may have. What is longer would be cut off in the middle, without a word of the server. */
+async function limitOf(type) {
+  limits ??= api.info().then((i) => i.limits, () => (limits = undefined));
+  const l = await limits;
+  return (type === media.pdf ? l?.pdf_bytes : l?.document_bytes) || Infinity;
+}
+
 /** How a file is sent: its media type and parameters; null where the server does not read its kind. A JSON object is one document. */
 async function formOf(file, path) {
   const type = media[extension(file.name)];
@@ -79,6 +88,11 @@ export class Upload {
       return;
     }
     this.many = many.includes(form.type);
+    const most = this.many ? Infinity : await limitOf(form.type);
+    if (this.file.size > most) {
+      this.fail(`${bytes(this.file.size)} are more than the ${bytes(most)} that ${form.type === media.pdf ? 'a PDF' : 'one document'} may have.`);
+      return;
+    }
     this.state.textContent = 'sending';
     try {
       const body = form.whole ? JSON.stringify(JSON.parse(await this.file.text())) : this.file;

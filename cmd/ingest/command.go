@@ -25,6 +25,7 @@ type flags struct {
 	data, server, key, collection, model        string
 	format, idField, errorsFile, state, onError string
 	dryRun, watch, deleteMissing, verify, man   bool
+	followSymlinks, hidden                      bool
 	workers                                     int
 	poll, pdfTime                               time.Duration
 }
@@ -40,10 +41,14 @@ what it finds into a data folder or a running server.
 
 A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it
 stopped. What cannot be read is told, listed in errors.jsonl beside the journal (or in --errors FILE), and passed over.
+A document may have 8 MiB as JSON, a line of JSON or CSV 4 MiB; --dry-run tells of larger ones, too.
+
+Two files with records of the same id: the one that is read later is kept, and a warning names both. Choose another id with --id-field.
 
 --delete-missing deletes the documents that an earlier run has brought from the same paths and that are gone now; documents from
-elsewhere stay. --watch goes on after the first run and follows changes, renames and deletions; give it --server, as a data folder
-is held by one program at a time.
+elsewhere stay, and those that another file has, too, are read from it again. --watch goes on after the first run and follows
+changes, renames and deletions; give it --server, as a data folder is held by one program at a time. For both, a file that was
+emptied is like one that is gone; else a file of nothing but white space is counted as empty and passed over.
 
 Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 		Example: `  ingest --data data/notes notes
@@ -72,6 +77,8 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.StringVar(&f.state, "state", "", "folder for the journal (default: ingest in the data folder; with --server in your own folder for settings)")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "read and report, put nothing in and delete nothing")
 	fs.BoolVar(&f.verify, "verify", false, "read files again that look unchanged, and send what they hold")
+	fs.BoolVar(&f.hidden, "hidden", false, "in folders, read files and folders whose name begins with a dot, too")
+	fs.BoolVar(&f.followSymlinks, "follow-symlinks", false, "in folders, read what symbolic links lead to; a folder is read once")
 	fs.BoolVar(&f.deleteMissing, "delete-missing", false, "delete documents that earlier runs brought from the same paths and that are gone")
 	fs.BoolVar(&f.watch, "watch", false, "go on and follow what changes under the paths")
 	fs.DurationVar(&f.poll, "poll", 0, "with --watch: look at all files every so often, instead of being told by the system")
@@ -126,8 +133,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	if err != nil {
 		return fmt.Errorf("--format: %w", err)
 	}
-	notice := func(text string) { fmt.Fprintln(stderr, "ingest:", text) }
-	to, err := openSink(ctx, f, notice)
+	to, err := openSink(ctx, f, func(text string) { fmt.Fprintln(stderr, "ingest:", text) })
 	if err != nil {
 		return err
 	}
@@ -136,19 +142,22 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	if err != nil {
 		return err
 	}
-	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
-	if f.watch {
+	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
+		PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
+	if f.watch || f.deleteMissing {
 		p.failures.repeat()
 	}
 	err = p.once(ctx, paths, o)
 	if f.watch && err == nil {
-		p.counts.print(stderr, p.failures)
-		err = p.watch(ctx, f, paths, o, notice)
+		p.counts.print(stderr, p.failures, true)
+		err = p.watch(ctx, f, paths, o)
 	}
 	err = errors.Join(err, p.journal.close(), p.failures.close())
 	p.progress.finish()
-	p.counts.print(stderr, p.failures)
+	p.counts.print(stderr, p.failures, err == nil)
 	switch {
+	case errors.Is(err, context.Canceled) && slices.Contains(paths, "-"):
+		return errPiped
 	case errors.Is(err, errStop):
 		fmt.Fprintln(stderr, "ingest:", errStop)
 		return errSome
@@ -158,8 +167,11 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	return err
 }
 
+// errPiped ends an interrupted run of standard input, where the next one does not go on by itself.
+var errPiped = errors.New("interrupted; what standard input gave until then is in")
+
 // extraction is raised when files give other documents than before.
-const extraction = 1
+const extraction = 2
 
 func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) {
 	dir, err := stateFolder(f)
@@ -181,7 +193,7 @@ func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) 
 		sink: to, journal: journal, failures: failures, progress: newProgress(stderr), workers: f.workers,
 		how:    fmt.Sprintf("%d %s %s", extraction, f.format, f.idField),
 		verify: f.verify, stop: f.onError == "stop", deleteMissing: f.deleteMissing, dryRun: f.dryRun,
-		stdout: stdout, counts: newCounts(),
+		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", text) }, counts: newCounts(),
 	}, nil
 }
 
@@ -196,7 +208,8 @@ func (f *flags) exclude() []string {
 	return out
 }
 
-// once goes over paths once: reads what has changed, then deletes what is missing, if asked to.
+// once goes over paths once: reads what has changed, then deletes what is missing, if asked to. Where the collection has become another one
+// meanwhile, it does so again.
 func (p *pipeline) once(ctx context.Context, paths []string, o extract.Options) error {
 	if !p.dryRun {
 		now, err := p.sink.state(ctx)
@@ -207,29 +220,45 @@ func (p *pipeline) once(ctx context.Context, paths []string, o extract.Options) 
 			return err
 		}
 	}
-	if err := p.run(ctx, paths, o); err != nil {
-		return err
-	}
-	if p.deleteMissing {
-		in, err := scopes(paths, o.Root)
-		if err != nil {
+	for {
+		if err := p.run(ctx, paths, o); err != nil {
 			return err
 		}
-		if err := p.missing(ctx, in, false); err != nil {
+		if p.deleteMissing {
+			in, err := scopes(paths, o.Root)
+			if err != nil {
+				return err
+			}
+			if err := p.missing(ctx, in, false); err != nil {
+				return err
+			}
+		}
+		another, err := p.settle(ctx)
+		if !another || err != nil {
 			return err
 		}
+		if slices.Contains(paths, "-") {
+			return errAnother // standard input cannot be read twice
+		}
+		p.notice(errAnother.Error() + ": all files are sent again")
 	}
-	return p.settle(ctx)
 }
 
-// settle notes in the journal what the collection is now.
-func (p *pipeline) settle(ctx context.Context) error {
+// errAnother says that not everything that was sent is where it was sent to.
+var errAnother = errors.New("the collection was made anew or restored meanwhile")
+
+// settle notes in the journal what the collection is now. another reports that it is not the one that the run began with: nothing is noted
+// then, and every file looks changed.
+func (p *pipeline) settle(ctx context.Context) (another bool, err error) {
 	if p.dryRun {
-		return nil
+		return false, nil
 	}
 	now, err := p.sink.state(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return p.journal.end(now)
+	if another, err := p.journal.goOn(now); another || err != nil {
+		return another, err
+	}
+	return false, p.journal.end(now)
 }

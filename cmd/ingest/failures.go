@@ -19,7 +19,7 @@ type failures struct {
 	stderr          io.Writer
 	shown           int
 	all             bool                       // show all of them
-	once            map[extract.ItemError]bool // nil, or what has been told: a folder that is watched is read again and again
+	once            map[extract.ItemError]bool // nil, or what has been told, where files may be read more than once
 }
 
 const (

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -28,8 +29,8 @@ type journal struct {
 	pending []byte
 	lines   int
 	entries map[key]*known
-	roots   map[string]bool // of entries
 	state   collectionState
+	turns   int // how many files have been put in by this run
 }
 
 // key names a file: the folder that was given, absolute, and the path below it with forward slashes.
@@ -42,6 +43,8 @@ type known struct {
 	mem   *entry // with its ids, where the journal is not written
 	plain bool   // it has no ids but its path
 	seen  bool   // met on disk by this run
+	turn  int    // 1 and more: the order in which this run has put files in, of those that [journal.overlaps] has not looked at
+	as    string // with a turn: the path as it was reached
 }
 
 // entry is a line of the journal about one file.
@@ -55,6 +58,7 @@ type entry struct {
 	How      string    `json:"how,omitempty"` // the settings under which it was read
 	Format   string    `json:"format,omitempty"`
 	Docs     int       `json:"documents,omitempty"`
+	Empty    bool      `json:"empty,omitempty"` // nothing but white space
 	Failures []failure `json:"failures,omitempty"`
 	Left     int       `json:"left,omitempty"` // how many of the last ids are of documents that the file holds no more
 	Gone     bool      `json:"gone,omitempty"`
@@ -70,9 +74,16 @@ type failure struct {
 
 // collectionState tells whether a collection is still the one that the journal speaks of.
 type collectionState struct {
-	Created   time.Time `json:"created"`
-	Sequence  uint64    `json:"sequence"`
-	Documents int       `json:"documents"`
+	Created     time.Time `json:"created"`
+	Incarnation string    `json:"incarnation,omitempty"` // empty in journals of before it was known
+	Sequence    uint64    `json:"sequence"`
+	Documents   int       `json:"documents"`
+}
+
+// follows reports whether s is a later state of the collection that was in the state of before: neither made anew nor restored, nor gone back.
+// Others may have written meanwhile, so the numbers alone would not tell.
+func (s collectionState) follows(before collectionState) bool {
+	return s.Incarnation == before.Incarnation && s.Created.Equal(before.Created) && s.Sequence >= before.Sequence
 }
 
 // line is one line of the file.
@@ -92,7 +103,7 @@ const (
 
 // openJournal opens the journal in dir, which it makes. An empty dir gives one that keeps nothing; readOnly one that writes nothing.
 func openJournal(dir string, readOnly bool) (*journal, error) {
-	j := &journal{entries: map[key]*known{}, roots: map[string]bool{}}
+	j := &journal{entries: map[key]*known{}}
 	if dir == "" {
 		return j, nil
 	}
@@ -163,11 +174,13 @@ func (j *journal) apply(l journalLine, at, n int64) {
 	case l.Gone:
 		delete(j.entries, k)
 	case l.Path != "":
-		j.roots[k.root] = true
-		seen := j.entries[k] != nil && j.entries[k].seen
-		plain := len(l.IDs) == 0
+		e := &known{at: at, n: n, plain: len(l.IDs) == 0}
+		if before := j.entries[k]; before != nil {
+			e.seen, e.turn, e.as = before.seen, before.turn, before.as
+		}
 		l.IDs = nil
-		j.entries[k] = &known{entry: l.entry, at: at, n: n, plain: plain, seen: seen}
+		e.entry = l.entry
+		j.entries[k] = e
 	}
 }
 
@@ -255,17 +268,9 @@ func (j *journal) peek(k key) (entry, bool) {
 	return e.entry, true
 }
 
-// rival returns another root with a file of the same path that still has a document of that id; empty if there is none.
-func (j *journal) rival(k key) string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for root := range j.roots {
-		other := key{root, k.path}
-		if e := j.entries[other]; root != k.root && e != nil && e.plain && e.Docs == 1 && !absent(other.file()) {
-			return root
-		}
-	}
-	return ""
+// compare orders keys by root and path.
+func (k key) compare(other key) int {
+	return cmp.Or(strings.Compare(k.root, other.root), strings.Compare(k.path, other.path))
 }
 
 // file returns the path of the file.
@@ -277,6 +282,16 @@ func (j *journal) mark(k key) {
 	defer j.mu.Unlock()
 	if e, ok := j.entries[k]; ok {
 		e.seen = true
+	}
+}
+
+// brought says that a file has been met on disk, at that path, and put in.
+func (j *journal) brought(k key, as string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e, ok := j.entries[k]; ok {
+		j.turns++
+		e.seen, e.turn, e.as = true, j.turns, as
 	}
 }
 
@@ -344,50 +359,40 @@ func (j *journal) under(root string, ok func(k *known) bool) []key {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int { return bytes.Compare([]byte(a.path), []byte(b.path)) })
+	slices.SortFunc(keys, key.compare)
 	return keys
 }
 
-// claimed takes out of ids what a file other than those of gone brings, too.
-func (j *journal) claimed(ids map[string]bool, gone map[key]bool) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for k, e := range j.entries {
-		if gone[k] {
-			continue
-		}
-		if e.plain {
-			if e.Docs == 1 {
-				delete(ids, e.Path)
-			}
-			continue
-		}
-		full, err := j.full(e)
-		if err != nil {
-			return err
-		}
-		now, _ := full.split()
-		for _, id := range now {
-			delete(ids, id)
-		}
-	}
-	return nil
-}
-
-// begin compares the journal with the collection. One that was made anew, has gone back, or has lost documents by another hand makes every
-// file look changed.
+// begin compares the journal with the collection. One that was made anew, was restored, has gone back, or has lost documents by another hand
+// makes every file look changed.
 func (j *journal) begin(now collectionState) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if now.Created.Equal(j.state.Created) && now.Sequence >= j.state.Sequence && now.Documents >= j.state.Documents {
+	if now.follows(j.state) && now.Documents >= j.state.Documents {
 		return nil
 	}
+	return j.forget(now)
+}
+
+// goOn compares the journal with the collection in the middle of a run, or while a watch lasts. another reports that it is not the one that
+// the journal speaks of; then every file looks changed.
+func (j *journal) goOn(now collectionState) (another bool, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if now.follows(j.state) {
+		return false, nil
+	}
+	return true, j.forget(now)
+}
+
+// forget makes every file look changed, and the journal one of the collection as it is now. The caller holds mu.
+func (j *journal) forget(now collectionState) error {
 	if len(j.entries) > 0 {
 		if err := j.write(journalLine{Forget: true}); err != nil {
 			return err
 		}
 	}
-	return j.write(journalLine{State: &collectionState{Created: now.Created}})
+	return j.write(journalLine{State: &collectionState{Created: now.Created, Incarnation: now.Incarnation}})
 }
 
 // end notes what the collection is after a run.

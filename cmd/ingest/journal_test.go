@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -123,17 +124,22 @@ func TestJournalTorn(t *testing.T) {
 }
 
 func TestJournalBegin(t *testing.T) {
-	was := collectionState{Created: time.Unix(1, 0), Sequence: 10, Documents: 5}
+	was := collectionState{Created: time.Unix(1, 0), Incarnation: "a", Sequence: 10, Documents: 5}
+	now := func(created int64, incarnation string, sequence uint64, documents int) collectionState {
+		return collectionState{time.Unix(created, 0), incarnation, sequence, documents}
+	}
 	for _, tt := range []struct {
 		name  string
 		now   collectionState
 		trust bool
 	}{
 		{"as it was", was, true},
-		{"others have written", collectionState{was.Created, 12, 6}, true},
-		{"gone back", collectionState{was.Created, 9, 5}, false},
-		{"lost documents", collectionState{was.Created, 12, 4}, false},
-		{"made anew", collectionState{time.Unix(2, 0), 10, 5}, false},
+		{"others have written", now(1, "a", 12, 6), true},
+		{"gone back", now(1, "a", 9, 5), false},
+		{"lost documents", now(1, "a", 12, 4), false},
+		{"made anew", now(2, "b", 10, 5), false},
+		{"restored, and others have written", now(1, "b", 12, 6), false},
+		{"a journal from before, or a server from before", now(1, "", 12, 6), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -160,6 +166,32 @@ func TestJournalBegin(t *testing.T) {
 	}
 }
 
+// A watch that goes on while the collection is restored must not take over the numbers of the new one for the old entries.
+func TestJournalGoOn(t *testing.T) {
+	j := reopen(t, nil, t.TempDir())
+	if err := errors.Join(j.put(plainEntry("a.md")), j.end(collectionState{Incarnation: "a", Sequence: 10, Documents: 5})); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		now     collectionState
+		another bool
+	}{
+		{collectionState{Incarnation: "a", Sequence: 11, Documents: 4}, false}, // somebody has deleted one
+		{collectionState{Incarnation: "b", Sequence: 12, Documents: 6}, true},
+		{collectionState{Incarnation: "b", Sequence: 12, Documents: 6}, false},
+	} {
+		if another, err := j.goOn(tt.now); err != nil || another != tt.another {
+			t.Errorf("goOn(%+v) = %v, %v, want %v", tt.now, another, err, tt.another)
+		}
+	}
+	if e, _ := j.entry(key{"r", "a.md"}); e.Size != -1 {
+		t.Errorf("entry %+v looks unchanged", e)
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestJournalClaimed(t *testing.T) {
 	j := reopen(t, nil, t.TempDir())
 	for _, e := range []entry{plainEntry("a.md"), plainEntry("b.md"), recordEntry("c.jsonl", []string{"b.md", "c"}, []string{"old"})} {
@@ -168,11 +200,12 @@ func TestJournalClaimed(t *testing.T) {
 		}
 	}
 	ids := map[string]bool{"a.md": true, "b.md": true, "c": true, "old": true}
-	if err := j.claimed(ids, map[key]bool{{"r", "a.md"}: true, {"r", "b.md"}: true}); err != nil {
+	by, err := j.claimed(ids, map[key]bool{{"r", "a.md"}: true, {"r", "b.md"}: true})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if len(ids) != 2 || !ids["a.md"] || !ids["old"] {
-		t.Errorf("free to be deleted: %v, want a.md and old", ids)
+	if len(ids) != 2 || !ids["a.md"] || !ids["old"] || !slices.Equal(by, []key{{"r", "c.jsonl"}}) {
+		t.Errorf("free to be deleted: %v, claimed by %v, want a.md and old, and c.jsonl", ids, by)
 	}
 	if err := j.close(); err != nil {
 		t.Fatal(err)

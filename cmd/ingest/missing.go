@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,8 +68,8 @@ func absent(path string) bool {
 }
 
 // missing deletes the documents that an earlier run has brought from these scopes and that are gone now: of files that are not there any
-// more, and records that a file does not hold any more. A document that another file brings, too, stays, and so does everything that did
-// not come through the journal. With onlySeen it looks at files that this run has met, and an emptied folder is believed.
+// more, and records that a file does not hold any more. A document that another file brings, too, stays, as that file has it, and so does
+// everything that did not come through the journal. With onlySeen it looks at files that this run has met, and an emptied folder is believed.
 func (p *pipeline) missing(ctx context.Context, in []scope, onlySeen bool) error {
 	gone := map[key]bool{}
 	changed := map[key]bool{} // files with documents that they hold no more
@@ -113,13 +114,46 @@ func (p *pipeline) missing(ctx context.Context, in []scope, onlySeen bool) error
 			}
 		}
 	}
-	if err := p.journal.claimed(ids, gone); err != nil {
+	by, err := p.journal.claimed(ids, gone)
+	if err != nil {
 		return err
+	}
+	if !p.dryRun {
+		for _, k := range by { // before anything is forgotten: another run must know it if this one ends here
+			if err := p.journal.doubt(k); err != nil {
+				return err
+			}
+		}
+		if err := p.journal.flush(); err != nil {
+			return err
+		}
 	}
 	if err := p.remove(ctx, ids); err != nil || p.dryRun {
 		return err
 	}
-	return p.forget(gone, changed)
+	if err := p.forget(gone, changed); err != nil {
+		return err
+	}
+	return p.restore(ctx, by)
+}
+
+// restore reads files again whose documents may have been overwritten by others that are gone now. Those that were read with other settings
+// wait for a run with them.
+func (p *pipeline) restore(ctx context.Context, files []key) error {
+	paths := map[string][]string{} // by root
+	for _, k := range files {
+		if e, ok := p.journal.peek(k); ok && e.How == p.how && !absent(k.file()) {
+			paths[k.root] = append(paths[k.root], k.file())
+		}
+	}
+	for _, root := range slices.Sorted(maps.Keys(paths)) {
+		o := p.options
+		o.Root = root
+		if err := p.run(ctx, paths[root], o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // remove deletes documents.

@@ -21,15 +21,19 @@ type notified struct {
 	o       extract.Options
 	exclude []fs.FileInfo
 	dirs    map[string]bool // that are watched
+	look    time.Duration   // see lookAfter
 }
 
 // newNotified watches the folders of roots, all the way down. It fails where the system has no room for them.
 func newNotified(roots []watched, o extract.Options) (changes, error) {
+	if o.FollowSymlinks {
+		return nil, errors.New("behind symbolic links")
+	}
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, err
 	}
-	s := &notified{w: w, o: o, dirs: map[string]bool{}}
+	s := &notified{w: w, o: o, dirs: map[string]bool{}, look: lookAfter}
 	for _, path := range o.Exclude {
 		if info, err := os.Stat(path); err == nil {
 			s.exclude = append(s.exclude, info)
@@ -95,10 +99,11 @@ func (s *notified) excluded(path string) bool {
 	return false
 }
 
-// next waits for changes and for a pause after them.
+// next waits for changes and for a pause after them; without any it returns nothing after lookAfter.
 func (s *notified) next(ctx context.Context) ([]watched, error) {
 	var dirty []watched
 	var pause, end <-chan time.Time
+	look := time.After(s.look)
 	for {
 		select {
 		case <-ctx.Done():
@@ -137,6 +142,8 @@ func (s *notified) next(ctx context.Context) ([]watched, error) {
 		case <-pause:
 			return outermost(dirty), nil
 		case <-end:
+			return outermost(dirty), nil
+		case <-look:
 			return outermost(dirty), nil
 		}
 	}

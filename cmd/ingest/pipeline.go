@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"searchd/extract"
+	"searchd/internal/lines"
 )
 
 // Bounds of one batch.
@@ -20,6 +21,11 @@ const (
 	batchBytes     = 4 << 20
 	batchItems     = 2048 // documents and ends of files
 )
+
+// lastTime is how long an interrupted run may take to put in what standard input has given.
+const lastTime = 30 * time.Second
+
+var errLast = fmt.Errorf("interrupted, and not all that was read of standard input was taken within %v", lastTime)
 
 // errStop ends a run at the first failure, with --on-error stop.
 var errStop = errors.New("stopped at the first failure")
@@ -39,6 +45,8 @@ type pipeline struct {
 	dryRun        bool
 	watching      bool // the first pass is done: what is unchanged is not counted again
 	stdout        io.Writer
+	notice        func(text string)
+	options       extract.Options // of the last run
 
 	mu       sync.Mutex // guards what follows
 	failures *failures
@@ -77,19 +85,33 @@ type item struct {
 	end  *ending
 }
 
-// run reads what has changed under paths and puts it in. What was read before a failure that stops the run still goes in.
+// run reads what has changed under paths and puts it in. What was read before a failure that stops the run still goes in. So does, when ctx
+// ends, what standard input has given, as nobody can read it again; that may take lastTime.
 func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) error {
-	putting, abort := context.WithCancelCause(ctx)
+	p.options = o
+	p.counts.open = 0
+	piped := slices.Contains(paths, "-")
+	kept := ctx
+	if piped {
+		kept = context.WithoutCancel(ctx)
+	}
+	putting, abort := context.WithCancelCause(kept)
 	defer abort(nil)
 	reading, stop := context.WithCancelCause(putting)
 	defer stop(nil)
+	if piped {
+		o.Stdin = lines.Until(reading, o.Stdin)
+		defer context.AfterFunc(ctx, func() {
+			stop(context.Cause(ctx))
+			time.AfterFunc(lastTime, func() { abort(errLast) })
+		})()
+	}
 	failed := func(err error) {
-		if err != nil && reading.Err() != nil {
-			err = context.Cause(reading) // a reader that is interrupted may say no more than that it was
-		}
-		if errors.Is(err, errStop) {
+		switch {
+		case err == nil || reading.Err() != nil: // a reader that is interrupted may say no more than that it was
+		case errors.Is(err, errStop):
 			stop(err)
-		} else if err != nil {
+		default:
 			abort(err)
 		}
 	}
@@ -105,7 +127,11 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 	for range p.workers {
 		readers.Go(func() {
 			for t := range jobs {
-				failed(p.read(reading, t))
+				ctx := reading
+				if t.file.Info == nil {
+					ctx = putting // standard input ends when reading does; what it gave before does not
+				}
+				failed(p.read(ctx, t))
 			}
 		})
 	}
@@ -118,7 +144,7 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 			}
 		}
 	})
-	failed(p.collect(reading, tasks, batches))
+	failed(p.collect(putting, tasks, batches))
 	for t := range tasks { // after an error: let the readers go
 		for range t.out {
 		}
@@ -126,7 +152,11 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 	readers.Wait()
 	close(batches)
 	putter.Wait()
-	return errors.Join(context.Cause(reading), p.journal.flush())
+	err := context.Cause(putting)
+	if err == nil {
+		err = context.Cause(reading)
+	}
+	return errors.Join(err, p.journal.flush(), p.tellOverlaps())
 }
 
 // list sends the files to the readers and, in order, to the collector.
@@ -139,7 +169,14 @@ func (p *pipeline) list(ctx context.Context, paths []string, o extract.Options, 
 			return context.Cause(ctx)
 		}
 	}
-	stats, err := extract.Files(ctx, paths, o, func(f extract.File) error {
+	o.Skip = func(path string, why extract.SkipKind) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.watching {
+			p.counts.skip(path, why)
+		}
+	}
+	_, err := extract.Files(ctx, paths, o, func(f extract.File) error {
 		t := &task{file: f, key: key{f.Root, f.ID}, out: make(chan event, 32)}
 		if err := send(jobs, t); err != nil {
 			return err
@@ -154,11 +191,6 @@ func (p *pipeline) list(ctx context.Context, paths []string, o extract.Options, 
 		close(t.out)
 		return send(tasks, t)
 	})
-	if !p.watching {
-		p.mu.Lock()
-		p.counts.skipped += stats.Skipped
-		p.mu.Unlock()
-	}
 	return err
 }
 
@@ -308,6 +340,9 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 		}
 		it.task.ids = append(it.task.ids, it.doc.id)
 		p.mu.Lock()
+		if len(it.task.ids) == 1 {
+			p.counts.open++
+		}
 		if !p.watching || r.status != "unchanged" {
 			p.counts.byStatus[r.status]++
 		}
@@ -324,14 +359,19 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	}
 	res := end.result
 	p.mu.Lock()
-	f := p.counts.format(res.Format.String())
-	f.read += res.Files
-	f.bytes += res.Bytes
-	f.documents += len(t.ids)
-	if slices.ContainsFunc(t.failures, func(f failure) bool { return !f.Warning }) || t.refused {
-		f.failed++
+	if len(t.ids) > 0 {
+		p.counts.open--
 	}
-	p.counts.skipped += res.Skipped
+	if res.Empty == 0 {
+		f := p.counts.format(res.Format.String())
+		f.read += res.Files
+		f.bytes += res.Bytes
+		f.documents += len(t.ids)
+		if slices.ContainsFunc(t.failures, func(f failure) bool { return !f.Warning }) || t.refused {
+			f.failed++
+		}
+	}
+	p.counts.empty += res.Empty
 	p.mu.Unlock()
 	if res.Info == nil || res.Err != nil || res.Moved || t.refused || t.file.Taken() || res.Skipped > 0 {
 		p.journal.mark(t.key)
@@ -340,22 +380,14 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	slices.Sort(t.ids)
 	t.ids = slices.Compact(t.ids)
 	e := entry{Root: t.key.root, Path: t.key.path, Size: res.Info.Size(), Time: res.Info.ModTime().UnixNano(), Read: end.read.UnixNano(),
-		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: t.failures}
+		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: t.failures,
+		Empty: res.Empty > 0}
 	if len(t.ids) > maxIDs {
 		t.ids = nil
 		err := p.fail(extract.ItemError{Path: t.file.Path, Warning: true,
 			Reason: fmt.Sprintf("more than %d documents: --delete-missing will not see which of them are gone", maxIDs)})
 		if err != nil {
 			return err
-		}
-	}
-	if len(t.ids) == 1 && t.ids[0] == t.key.path {
-		if other := p.journal.rival(t.key); other != "" {
-			err := p.fail(extract.ItemError{Path: t.file.Path, Warning: true,
-				Reason: fmt.Sprintf("its document %q takes the place of that of the same name below %s; give the folder above both, or another --collection", t.key.path, other)})
-			if err != nil {
-				return err
-			}
 		}
 	}
 	before, left, err := p.journal.ids(t.key)
@@ -375,14 +407,20 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	if err := p.journal.put(e); err != nil {
 		return err
 	}
-	p.journal.mark(t.key)
+	p.journal.brought(t.key, t.file.Path)
 	return nil
 }
 
 // pass counts a file that is unchanged and tells again what was wrong with it.
 func (p *pipeline) pass(t *task, end *ending) error {
 	e := end.known
-	if !p.watching {
+	switch {
+	case p.watching:
+	case e.Empty:
+		p.mu.Lock()
+		p.counts.empty++
+		p.mu.Unlock()
+	default:
 		p.mu.Lock()
 		f := p.counts.format(e.Format)
 		f.unchanged++

@@ -24,11 +24,15 @@ type memory struct {
 	ids    []string
 	refuse string // the id that it does not take
 	broken bool
+	full   int // with so many documents; 0: never
 }
 
 func (m *memory) put(_ context.Context, docs []document) ([]result, error) {
 	if m.broken {
 		return nil, errors.New("sink is broken")
+	}
+	if m.full > 0 && len(m.ids) >= m.full {
+		return nil, errors.New("sink is full")
 	}
 	out := make([]result, len(docs))
 	for i, d := range docs {
@@ -66,6 +70,33 @@ func write(t *testing.T, path, content string) {
 	}
 	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Standard input that says no more does not hold up the end, and what it said is put in; of a line that is cut off nothing.
+func TestInterruptedPipe(t *testing.T) {
+	for _, format := range []extract.Format{extract.Auto, extract.JSONL} {
+		stdin, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stdin.Close()
+		defer w.Close()
+		fmt.Fprint(w, "{\"id\":\"1\",\"text\":\"x\"}\n{\"id\":\"2\",\"text\":\"x\"}\n{\"id\":\"3\",\"te")
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		m := &memory{}
+		p := pipelineOf(t, flags{state: t.TempDir()}, m)
+		done := make(chan error, 1)
+		go func() { done <- p.once(ctx, []string{"-"}, extract.Options{Format: format, Stdin: stdin}) }()
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) || !slices.Equal(m.ids, []string{"1", "2"}) {
+				t.Errorf("%v: once = %v with %q put in, want %v with 1 and 2", format, err, m.ids, context.Canceled)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%v: once goes on", format)
+		}
 	}
 }
 
@@ -147,6 +178,35 @@ func TestResume(t *testing.T) {
 	p = pipelineOf(t, flags{state: state, idField: "id"}, &memory{})
 	if err := p.run(t.Context(), []string{dir}, extract.Options{}); err != nil || p.counts.byStatus["created"] != 4 {
 		t.Errorf("other settings: %v, %v", p.counts.byStatus, err)
+	}
+}
+
+// The summary of a run that was stopped speaks of the file in which it was.
+func TestStoppedSummary(t *testing.T) {
+	dir := t.TempDir()
+	var lines strings.Builder
+	for i := range 3 * batchDocuments {
+		fmt.Fprintf(&lines, "{\"id\":\"%d\",\"text\":\"x\"}\n", i)
+	}
+	write(t, dir+"/a.jsonl", lines.String())
+	summary := func(m *memory) string {
+		p := pipelineOf(t, flags{state: t.TempDir()}, m)
+		err := p.once(t.Context(), []string{dir}, extract.Options{})
+		var b strings.Builder
+		p.counts.print(&b, p.failures, err == nil)
+		return b.String()
+	}
+	for _, tt := range []struct {
+		m                *memory
+		want, not, lacks string
+	}{
+		{&memory{full: batchDocuments}, "256 documents from 0 files and 1 not read to the end", "nothing to read", ""},
+		{&memory{broken: true}, "0 documents from 0 files in", "nothing to read", "not read to the end"},
+		{&memory{}, "768 documents from 1 files in", "nothing to read", "not read to the end"},
+	} {
+		if got := summary(tt.m); !strings.Contains(got, tt.want) || strings.Contains(got, tt.not) || tt.lacks != "" && strings.Contains(got, tt.lacks) {
+			t.Errorf("summary of %+v:\n%s", tt.m, got)
+		}
 	}
 }
 

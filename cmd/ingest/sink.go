@@ -14,6 +14,7 @@ import (
 
 	"searchd/client"
 	"searchd/search"
+	"searchd/search/mapping"
 	"searchd/store"
 )
 
@@ -57,13 +58,16 @@ func openSink(ctx context.Context, f flags, notice func(string)) (sink, error) {
 	return nil, errors.New("where to? name --data DIR or --server URL")
 }
 
-// drySink takes everything and keeps nothing.
+// drySink keeps nothing, and takes what a collection without settings of its own would take.
 type drySink struct{}
 
 func (drySink) put(_ context.Context, docs []document) ([]result, error) {
 	out := make([]result, len(docs))
-	for i := range out {
+	for i, d := range docs {
 		out[i].status = "read"
+		if _, err := mapping.Mapping(nil).Split(d.fields); err != nil {
+			out[i] = result{failed, err.Error()}
+		}
 	}
 	return out, nil
 }
@@ -127,7 +131,7 @@ func (s *folderSink) remove(ctx context.Context, ids []string) (int, error) {
 
 func (s *folderSink) state(ctx context.Context) (collectionState, error) {
 	c, err := s.engine.Collection(ctx, s.collection)
-	return collectionState{c.Created, c.Sequence, c.Documents}, err
+	return collectionState{c.Created, c.Incarnation, c.Sequence, c.Documents}, err
 }
 
 func (s *folderSink) close() error { return s.engine.Close() }
@@ -197,7 +201,7 @@ func (s *serverSink) state(ctx context.Context) (collectionState, error) {
 	if err != nil {
 		return collectionState{}, err
 	}
-	return collectionState{c.Created, c.Sequence, c.Documents}, nil
+	return collectionState{c.Created, c.Incarnation, c.Sequence, c.Documents}, nil
 }
 
 // noticing tells of requests that will be sent again, so that nobody wonders why nothing moves.

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,7 +18,9 @@ import (
 type counts struct {
 	byStatus map[string]int
 	byFormat map[string]*formatCounts
-	skipped  int
+	skipped  map[string]int // by kind
+	empty    int            // files
+	open     int            // files with documents that are in, but not yet the last
 	began    time.Time
 }
 
@@ -26,7 +31,7 @@ type formatCounts struct {
 }
 
 func newCounts() counts {
-	return counts{byStatus: map[string]int{}, byFormat: map[string]*formatCounts{}, began: time.Now()}
+	return counts{byStatus: map[string]int{}, byFormat: map[string]*formatCounts{}, skipped: map[string]int{}, began: time.Now()}
 }
 
 func (c *counts) format(name string) *formatCounts {
@@ -55,8 +60,9 @@ func (c *counts) line(before map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// print writes the summary: a table of the files by format, what became of the documents, and the speed.
-func (c *counts) print(w io.Writer, f *failures) {
+// print writes the summary: a table of the files by format, what became of the documents, and the speed. ended says that the run came to its
+// end; else some file may not have.
+func (c *counts) print(w io.Writer, f *failures, ended bool) {
 	total := formatCounts{}
 	var names []string
 	for name, n := range c.byFormat {
@@ -91,8 +97,11 @@ func (c *counts) print(w io.Writer, f *failures) {
 			}
 		}
 	}
-	if c.skipped > 0 {
-		fmt.Fprintf(w, "%9d files skipped\n", c.skipped)
+	if n, kinds := c.passed(); n > 0 {
+		fmt.Fprintf(w, "%9d files skipped: %s\n", n, kinds)
+	}
+	if c.empty > 0 {
+		fmt.Fprintf(w, "%9d empty\n", c.empty)
 	}
 	if f.warnings > 0 {
 		fmt.Fprintf(w, "%9d warnings%s\n", f.warnings, f.where())
@@ -100,12 +109,67 @@ func (c *counts) print(w io.Writer, f *failures) {
 	if f.count > 0 {
 		fmt.Fprintf(w, "%9d failed%s\n", f.count, f.where())
 	}
-	if len(names) == 0 && c.skipped == 0 && f.count == 0 {
+	if ended && len(names) == 0 && len(c.skipped) == 0 && c.empty == 0 && f.count == 0 {
 		fmt.Fprintln(w, "nothing to read: no JSON lines, CSV, Markdown, HTML, text or PDF there")
 	}
 	seconds := time.Since(c.began).Seconds()
-	fmt.Fprintf(w, "%9d documents from %d files in %.1f s (%.0f documents/s, %.1f MB/s)\n",
-		n, total.read+total.unchanged, seconds, float64(n)/seconds, float64(total.bytes)/1e6/seconds)
+	unfinished := ""
+	if !ended && c.open > 0 {
+		unfinished = fmt.Sprintf(" and %d not read to the end", c.open)
+	}
+	fmt.Fprintf(w, "%9d documents from %d files%s in %.1f s (%.0f documents/s, %.1f MB/s)\n",
+		n, total.read+total.unchanged, unfinished, seconds, float64(n)/seconds, float64(total.bytes)/1e6/seconds)
+}
+
+const (
+	shownKinds = 5    // by name; the others together
+	maxKinds   = 1000 // that are kept
+	otherKind  = "other"
+)
+
+// skip counts a file that is passed over: by its extension, or by what it is.
+func (c *counts) skip(path string, why extract.SkipKind) {
+	kind := otherKind
+	switch ext := strings.ToLower(filepath.Ext(path)); why {
+	case extract.SkippedType:
+		if len(ext) > 1 && len(ext) <= 16 && strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz0123456789+-_~") == "" {
+			kind = ext
+		}
+	case extract.SkippedContent:
+		kind = "binary"
+	case extract.SkippedHidden:
+		kind = "hidden"
+	case extract.SkippedLink:
+		kind = "links"
+	case extract.SkippedLitter:
+		kind = "backups and litter"
+	}
+	if c.skipped[kind] == 0 && len(c.skipped) >= maxKinds {
+		kind = otherKind
+	}
+	c.skipped[kind]++
+}
+
+// passed returns how many files were passed over, and of which kinds, most first.
+func (c *counts) passed() (n int, kinds string) {
+	names := slices.Collect(maps.Keys(c.skipped))
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(c.skipped[b]-c.skipped[a], strings.Compare(a, b))
+	})
+	var parts []string
+	rest := 0
+	for _, name := range names {
+		n += c.skipped[name]
+		if name == otherKind || len(parts) == shownKinds {
+			rest += c.skipped[name]
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", c.skipped[name], name))
+	}
+	if rest > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s", rest, otherKind))
+	}
+	return n, strings.Join(parts, ", ")
 }
 
 func (f *failures) where() string {

@@ -21,6 +21,7 @@ const (
 	impatience = time.Second            // after the first event, however many follow
 	pollEvery  = time.Second
 	retryAfter = 5 * time.Second
+	lookAfter  = 30 * time.Second // without a change, after which one looks whether the collection is still the same
 )
 
 // watched is a path that is watched.
@@ -32,7 +33,7 @@ type watched struct {
 }
 
 // watch reads again what changes under paths, until ctx ends. A file that goes away while it is watched takes its documents with it.
-func (p *pipeline) watch(ctx context.Context, f flags, paths []string, o extract.Options, notice func(string)) error {
+func (p *pipeline) watch(ctx context.Context, f flags, paths []string, o extract.Options) error {
 	roots, err := watchedPaths(paths)
 	if err != nil {
 		return err
@@ -42,33 +43,33 @@ func (p *pipeline) watch(ctx context.Context, f flags, paths []string, o extract
 	var src changes
 	if f.poll == 0 {
 		if src, err = newNotified(roots, o); err != nil {
-			notice(fmt.Sprintf("the system does not tell of changes (%v); looking at all files every %v instead", err, pollEvery))
+			p.notice(fmt.Sprintf("the system does not tell of changes (%v); looking at all files every %v instead", err, pollEvery))
 		}
 	}
 	if src == nil {
 		src = newPolled(roots, f.poll)
 	}
 	defer func() { src.close() }()
-	notice("watching; interrupt it to end")
+	p.notice("watching; interrupt it to end")
 	for {
 		dirty, err := src.next(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			notice(fmt.Sprintf("watching: %v; looking at all files every %v instead", err, pollEvery))
+			p.notice(fmt.Sprintf("watching: %v; looking at all files every %v instead", err, pollEvery))
 			src.close()
 			src = newPolled(roots, f.poll)
 			continue
 		}
-		for err := p.follow(ctx, dirty, o, notice); err != nil; err = p.follow(ctx, roots, o, notice) {
+		for err := p.follow(ctx, dirty, roots, o); err != nil; err = p.follow(ctx, roots, roots, o) {
 			switch {
 			case ctx.Err() != nil:
 				return nil
 			case f.server == "" || errors.Is(err, errStop):
 				return err
 			}
-			notice(fmt.Sprintf("%v; trying again in %v", err, retryAfter))
+			p.notice(fmt.Sprintf("%v; trying again in %v", err, retryAfter))
 			select {
 			case <-time.After(retryAfter):
 			case <-ctx.Done():
@@ -101,9 +102,38 @@ func watchedPaths(paths []string) ([]watched, error) {
 	return out, nil
 }
 
-// follow reads what is dirty and deletes what has gone.
-func (p *pipeline) follow(ctx context.Context, dirty []watched, o extract.Options, notice func(string)) error {
-	before := maps.Clone(p.counts.byStatus)
+// follow reads what is dirty and deletes what has gone. Where the collection is another one than before, all of roots is read.
+func (p *pipeline) follow(ctx context.Context, dirty, roots []watched, o extract.Options) error {
+	now, err := p.sink.state(ctx)
+	if err != nil {
+		return err
+	}
+	another, err := p.journal.goOn(now)
+	for err == nil {
+		if another {
+			p.notice(errAnother.Error() + ": all files are sent again")
+			dirty = roots
+		}
+		before := maps.Clone(p.counts.byStatus)
+		if err := p.again(ctx, dirty, o); err != nil {
+			return err
+		}
+		line := p.counts.line(before)
+		if line != "" {
+			p.progress.clear()
+			p.notice(time.Now().Format(time.TimeOnly) + " " + line)
+		} else if !another {
+			return nil
+		}
+		if another, err = p.settle(ctx); !another {
+			return err
+		}
+	}
+	return err
+}
+
+// again reads what is dirty and deletes what has gone.
+func (p *pipeline) again(ctx context.Context, dirty []watched, o extract.Options) error {
 	for _, d := range dirty {
 		// A folder that is another one now, or none, is a disk that was taken out rather than files that were deleted.
 		if info, err := os.Stat(d.root); err != nil || !os.SameFile(info, d.info) {
@@ -130,17 +160,12 @@ func (p *pipeline) follow(ctx context.Context, dirty []watched, o extract.Option
 			return err
 		}
 	}
-	if line := p.counts.line(before); line != "" {
-		p.progress.clear()
-		notice(time.Now().Format(time.TimeOnly) + " " + line)
-		return p.settle(ctx)
-	}
 	return nil
 }
 
 // changes tells where something has changed.
 type changes interface {
-	next(ctx context.Context) ([]watched, error) // waits for it
+	next(ctx context.Context) ([]watched, error) // waits for it, or for lookAfter without anything
 	close()
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -126,30 +127,33 @@ func verifyBackup(cmd *cobra.Command, path string) error {
 	return nil
 }
 
-// downloadBackup takes a snapshot of a server.
+// cleanUpTime is how long a command that is interrupted may take to leave nothing behind on a server.
+const cleanUpTime = 10 * time.Second
+
+// downloadBackup takes a snapshot of a server, and leaves nothing of it there, whatever ends it.
 func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int64, err error) {
 	c, err := client.New(server, client.Options{Key: key})
 	if err != nil {
 		return 0, err
 	}
-	t, err := c.CreateSnapshot(ctx)
+	t, err := createSnapshot(ctx, c)
 	if err != nil {
 		return 0, err
 	}
+	defer func() { err = errors.Join(err, removeSnapshot(c, t.ID)) }()
+	done, err := c.Wait(ctx, t.ID, nil)
 	var s client.Snapshot
-	if t, err = c.Wait(ctx, t.ID, nil); err != nil {
-		if t == nil || t.State != "failed" {
+	if err != nil {
+		var ok bool
+		if done == nil || done.State != "failed" {
 			return 0, err
 		}
-		if found, ok := damagedSnapshot(ctx, c, t.ID); ok {
-			s = found
-		} else {
+		if s, ok = damagedSnapshot(ctx, c, t.ID); !ok {
 			return 0, err
 		}
-	} else if err := json.Unmarshal(t.Result, &s); err != nil {
+	} else if err := json.Unmarshal(done.Result, &s); err != nil {
 		return 0, fmt.Errorf("task %s: result: %w", t.ID, err)
 	}
-	defer func() { err = errors.Join(err, deleteSnapshot(context.WithoutCancel(ctx), c, s.ID)) }()
 	body, err := c.OpenSnapshot(ctx, s.ID)
 	if err != nil {
 		return 0, err
@@ -180,6 +184,44 @@ func deleteSnapshot(ctx context.Context, c *client.Client, id string) error {
 		return nil
 	}
 	return err
+}
+
+// createSnapshot begins a snapshot. Once it has asked it waits for the answer a little longer than ctx: without it nobody would know what
+// there is to delete.
+func createSnapshot(ctx context.Context, c *client.Client) (*client.Task, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(cleanUpTime, cancel) })()
+	return c.CreateSnapshot(longer)
+}
+
+// removeSnapshot ends the task of a snapshot, or deletes what it has made.
+func removeSnapshot(c *client.Client, task string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTime)
+	defer cancel()
+	t, err := c.CancelTask(ctx, task)
+	if errors.Is(err, client.ErrOutcomeUnknown) {
+		t, err = c.CancelTask(ctx, task)
+	}
+	if e := (*client.Error)(nil); errors.As(err, &e) && e.Code == "task_finished" {
+		t, err = c.Task(ctx, task)
+	}
+	if err == nil && t.State == "succeeded" {
+		var s client.Snapshot
+		if err = json.Unmarshal(t.Result, &s); err == nil {
+			err = deleteSnapshot(ctx, c, s.ID)
+		}
+	}
+	if err == nil && t.State == "failed" { // one with damage is kept
+		err = c.DeleteSnapshot(ctx, task)
+	}
+	if err != nil && !errors.Is(err, client.ErrNotFound) {
+		return fmt.Errorf("a snapshot may be left on the server (`searchd snapshots list`, `rm`): %w", err)
+	}
+	return nil
 }
 
 // syncFolder makes a rename in a folder last.

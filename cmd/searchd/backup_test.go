@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -10,8 +14,106 @@ import (
 
 	"searchd/access"
 	"searchd/api"
+	"searchd/client"
 	"searchd/search"
 )
+
+// adminOf serves an engine and returns the URL with a key that may do everything. Requests go through the handler that around makes.
+func adminOf(t *testing.T, e *search.Engine, around func(http.Handler) http.Handler) (url, key string) {
+	t.Helper()
+	ring, root := rootKey(t)
+	s, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler), Keys: ring})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(around(s.Handler()))
+	t.Cleanup(server.Close)
+	return server.URL, root
+}
+
+// TestInterruptedBackup interrupts a backup of a server at each of its requests: no snapshot is left there, nor half a file here.
+func TestInterruptedBackup(t *testing.T) {
+	e, err := search.Open(filledFolder(t), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for _, tt := range []struct{ name, method, path string }{
+		{"while it is asked for", "POST", "/v1/snapshots"},
+		{"while it is written", "GET", "/v1/tasks/"},
+		{"while it is downloaded", "GET", "/v1/snapshots/"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			url, key := adminOf(t, e, func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == tt.method && strings.HasPrefix(r.URL.Path, tt.path) {
+						interrupt()
+					}
+					next.ServeHTTP(w, r)
+				})
+			})
+			file := filepath.Join(t.TempDir(), "backup")
+			root := newRootCommand()
+			root.SetArgs([]string{"backup", "--server", url, "--key", key, file})
+			if err := root.ExecuteContext(ctx); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "left") {
+				t.Errorf("backup: %v, want %v alone", err, context.Canceled)
+			}
+			if list, err := e.Snapshots(t.Context()); err != nil || len(list) != 0 {
+				t.Errorf("snapshots on the server: %v, %v", list, err)
+			}
+			tasks, err := e.Tasks(t.Context())
+			for _, task := range tasks {
+				if !task.Ended() {
+					t.Errorf("task %+v goes on", task)
+				}
+			}
+			if left, _ := filepath.Glob(file + "*"); err != nil || len(left) > 0 {
+				t.Errorf("files: %q, %v", left, err)
+			}
+		})
+	}
+}
+
+func TestSnapshotsCommand(t *testing.T) {
+	e, err := search.Open(filledFolder(t), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	url, key := adminOf(t, e, func(next http.Handler) http.Handler { return next })
+	at := []string{"--server", url, "--key", key}
+	c, err := client.New(url, client.Options{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		task, err := c.CreateSnapshot(t.Context())
+		if err == nil {
+			_, err = c.Wait(t.Context(), task.ID, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var list []client.Snapshot
+	out := mustCommand(t, append([]string{"snapshots", "list", "--json"}, at...)...)
+	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != 2 || list[0].Bytes == 0 {
+		t.Fatalf("list --json: %s, %v", out, err)
+	}
+	if out := mustCommand(t, append([]string{"snapshots", "list"}, at...)...); !strings.Contains(out, list[0].ID) || !strings.Contains(out, list[1].ID) {
+		t.Errorf("list: %s", out)
+	}
+	mustCommand(t, append([]string{"snapshots", "rm", list[0].ID, list[1].ID}, at...)...)
+	if out := mustCommand(t, append([]string{"snapshots", "list"}, at...)...); strings.Contains(out, "\n") {
+		t.Errorf("list after rm: %s", out)
+	}
+	for _, args := range [][]string{{"snapshots", "list"}, append([]string{"snapshots", "rm", list[0].ID}, at...), append([]string{"snapshots", "rm"}, at...)} {
+		if out, err := command(t, args...); err == nil {
+			t.Errorf("%q: %s", args, out)
+		}
+	}
+}
 
 // TestBackupOfAServer takes a backup of a server that goes on, and makes a folder of it.
 func TestBackupOfAServer(t *testing.T) {

@@ -65,12 +65,12 @@ little-endian float32 rows instead. The last line on standard error tells texts,
 		}
 		w := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<20)
 		stats, err := embedAll(cmd, m, eo, w, format)
-		if err = errors.Join(err, w.Flush()); err != nil {
+		if err = errors.Join(err, w.Flush()); err != nil && !errors.Is(err, context.Canceled) {
 			return err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d texts, %d tokens, %.3f s, %.0f tokens/s, load %.3f s\n",
 			stats.texts, stats.tokens, stats.busy.Seconds(), float64(stats.tokens)/math.Max(stats.busy.Seconds(), 1e-9), load.Seconds())
-		return nil
+		return err
 	}
 	return cmd
 }
@@ -80,14 +80,16 @@ type embedStats struct {
 	busy          time.Duration
 }
 
-// embedAll encodes all lines of standard input. The next texts are read while the ones before them are encoded.
+// embedAll encodes all lines of standard input. The next texts are read while the ones before them are encoded. When the command's context
+// ends, standard input does, and what it gave is encoded.
 func embedAll(cmd *cobra.Command, m *models.Checkpoint, o encoder.EncodeOptions, w io.Writer, format string) (embedStats, error) {
-	ctx, cancel := context.WithCancel(cmd.Context())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer cancel()
+	stdin := lines.Until(cmd.Context(), cmd.InOrStdin())
 	batches, failed := make(chan []string), make(chan error, 1)
 	go func() {
 		defer close(batches)
-		failed <- readTexts(ctx, cmd.InOrStdin(), batches)
+		failed <- readTexts(ctx, stdin, batches)
 	}()
 	var stats embedStats
 	var buf []byte

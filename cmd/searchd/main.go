@@ -56,7 +56,7 @@ func newRootCommand() *cobra.Command {
 	}
 	root.PersistentFlags().String("config", "", "`file` of settings, a line name = value each")
 	root.AddCommand(newServeCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
-		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
+		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
 		newHealthCommand(), newManCommand())
 	return root
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func newRerankCommand() *cobra.Command {
 		enc := json.NewEncoder(w)
 		var pairs [][2]string
 		flush := func() error {
-			scores, err := m.Score(cmd.Context(), pairs)
+			scores, err := m.Score(context.WithoutCancel(cmd.Context()), pairs)
 			if err != nil {
 				return err
 			}
@@ -45,7 +46,7 @@ func newRerankCommand() *cobra.Command {
 			}
 			return nil
 		}
-		err = lines.Read(cmd.InOrStdin(), maxInputLine, func(n int, line []byte) error {
+		err = lines.Read(lines.Until(cmd.Context(), cmd.InOrStdin()), maxInputLine, func(n int, line []byte) error {
 			var p struct{ Query, Text *string }
 			if err := json.Unmarshal(line, &p); err != nil || p.Query == nil || p.Text == nil {
 				return fmt.Errorf("line %d: want {\"query\": ..., \"text\": ...}: %v", n, err)
@@ -55,8 +56,8 @@ func newRerankCommand() *cobra.Command {
 			}
 			return nil
 		})
-		if err == nil && len(pairs) > 0 {
-			err = flush()
+		if (err == nil || errors.Is(err, context.Canceled)) && len(pairs) > 0 { // interrupted: what was read is scored
+			err = errors.Join(err, flush())
 		}
 		return errors.Join(err, w.Flush())
 	}

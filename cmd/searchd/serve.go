@@ -109,6 +109,9 @@ probes, the page and /openapi.yaml do without.`,
 		if closeErr := e.Close(); err == nil {
 			err = closeErr
 		}
+		if err == nil {
+			log.Info("stopped")
+		}
 		return err
 	}
 	return cmd

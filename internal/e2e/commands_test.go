@@ -197,6 +197,11 @@ func TestServeCommand(t *testing.T) {
 	if err := server.Wait(); err != nil {
 		t.Errorf("the server ended with %v: %s", err, log.String())
 	}
+	for _, said := range []string{"new data folder", "msg=stopping reason=\"terminated signal received\"", "msg=stopped"} {
+		if strings.Count(log.String(), said) != 1 {
+			t.Errorf("the server did not say %q: %s", said, log.String())
+		}
+	}
 	if out, _ := mustRun(t, "searchd", "check", "--data", data, "--deep"); out != "0 differences\n" {
 		t.Errorf("check: %s", out)
 	}

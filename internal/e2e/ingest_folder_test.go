@@ -115,7 +115,7 @@ func (f *folder) spoil(i int) {
 		{".csv", "id,text\n1,a,b,c\n", "row has 4 fields"},
 		{".txt", "MZ\x00\x01\x02", "binary data"},
 		{".html", "<script>nothing else</script>", "no text"},
-		{".md", " \n\n", "no text"},
+		{".md", "<!-- nothing else -->\n", "no text"},
 		{".pdf", string(pdfPage("x")[:200]), "its end is missing"},
 		{".pdf", string(pdfPage("")), "no text layer"},
 		{".txt.gz", string(packed([]byte(strings.Repeat("abc", 1000)))[:30]), "gzip: damaged"},

@@ -117,6 +117,7 @@ func TestPageCollections(t *testing.T) {
 		{"picture.png", "\x89PNG"},
 		{"oven.pdf", string(pdfPage("The oven bakes what is put into it."))},
 		{"scan.pdf", string(pdfPage(""))},
+		{"large.txt", strings.Repeat("large ", 3<<19)},
 	} {
 		paths = append(paths, filepath.Join(dir, f[0]))
 		if err := os.WriteFile(paths[len(paths)-1], []byte(f[1]), 0o644); err != nil {
@@ -136,17 +137,17 @@ func TestPageCollections(t *testing.T) {
 	})
 	t.Run("takes files of every kind, and answers for each document", func(t *testing.T) {
 		p.choose(t, "#files", paths...)
-		p.until(t, "document.querySelectorAll('.upload.done, .upload.failed').length === 9")
+		p.until(t, "document.querySelectorAll('.upload.done, .upload.failed').length === 10")
 		got := eval[map[string]string](t, p, "Object.fromEntries([...document.querySelectorAll('.upload')].map(u => [u.querySelector('.file').firstChild.textContent, u.children[2].textContent]))")
 		for name, want := range map[string]string{
 			"rows.csv": "1 created, 1 error", "grater.md": "1 created", "sieve.html": "1 created", "whisk.txt": "1 created",
-			"lines.ndjson": "2 created", "one.json": "1 created", "picture.png": "failed", "oven.pdf": "1 created", "scan.pdf": "1 error",
+			"lines.ndjson": "2 created", "one.json": "1 created", "picture.png": "failed", "oven.pdf": "1 created", "scan.pdf": "1 error", "large.txt": "failed",
 		} {
 			if got[name] != want {
 				t.Errorf("%s: %q, want %q", name, got[name], want)
 			}
 		}
-		p.until(t, "document.querySelectorAll('.upload progress')[0].value === 1 && [...document.querySelectorAll('.wrongs li')].map(e => e.textContent).filter(s => s === 'line 3: row has 5 fields, the header has 3' || s.startsWith('PDF: no text layer')).length === 2")
+		p.until(t, "document.querySelectorAll('.upload progress')[0].value === 1 && [...document.querySelectorAll('.wrongs li')].map(e => e.textContent).filter(s => s === 'line 3: row has 5 fields, the header has 3' || s.startsWith('PDF: no text layer') || s === '9.4 MB are more than the 8.4 MB that one document may have.').length === 3")
 		p.until(t, "[...document.querySelectorAll('.collection')].some(c => c.innerText.includes('tools') && /documents\\s+8/.test(c.innerText))")
 	})
 	p.looks(t, "collections")

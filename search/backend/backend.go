@@ -65,6 +65,7 @@ type Collection struct {
 	Passages  int
 	Sequence  uint64
 	Damaged   string // why it cannot be opened; empty: it is open. One that is not can be dropped, and nothing else; its counts are 0
+	Origin    string // of what keeps the collection: another after it was restored from a backup
 }
 
 // Ref names a document for the length of one query. Refs are ordered and stable while the document lives.

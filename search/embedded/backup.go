@@ -50,6 +50,24 @@ func DropDamaged(ctx context.Context, dir string, dropped func(text string)) (to
 	return SetAsideIndexes(dir)
 }
 
+// Compact rewrites the store of a data folder that no process uses without the room of what was deleted, and returns its bytes before and
+// after. The derived indexes stay as they are.
+func Compact(ctx context.Context, dir string) (before, after int64, err error) {
+	s, err := store.Open(dir, store.Options{MustExist: true})
+	if err != nil {
+		return 0, 0, translate(err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if before, err = s.Size(); err != nil {
+		return 0, 0, err
+	}
+	if err = s.Compact(ctx); err != nil {
+		return before, before, translate(err)
+	}
+	after, err = s.Size()
+	return before, after, err
+}
+
 // SetAsideIndexes renames the derived indexes of a data folder that no process uses, so that the next opening builds them anew.
 // It returns where they went; empty where there were none. Older ones that were set aside in this way are removed.
 func SetAsideIndexes(dir string) (to string, err error) {

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -277,8 +278,9 @@ func (b *Backend) Collections(ctx context.Context) ([]backend.Collection, error)
 		}
 		out = append(out, c)
 	}
+	id := b.store.ID()
 	for _, a := range apart {
-		out = append(out, backend.Collection{Name: a.name, Config: a.config, Damaged: a.damage})
+		out = append(out, backend.Collection{Name: a.name, Config: a.config, Damaged: a.damage, Origin: hex.EncodeToString(id[:])})
 	}
 	return out, nil
 }
@@ -290,7 +292,8 @@ func (b *Backend) Collection(_ context.Context, name string) (backend.Collection
 		return backend.Collection{}, err
 	}
 	documents, passages, seq := c.counts()
-	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq}, nil
+	id := b.store.ID()
+	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, Origin: hex.EncodeToString(id[:])}, nil
 }
 
 // openNames returns the names of the open collections, in order.

@@ -62,9 +62,15 @@ var (
 // indexFolder holds the derived indexes, a folder per collection.
 const indexFolder = "indexes"
 
+// storeOptions are those of a data folder. Beside its store it has the derived indexes, and what the engine and ingest keep there: where
+// they are, a missing store was lost, and an empty one in its place would only hide it.
+func storeOptions(mustExist bool) store.Options {
+	return store.Options{MustExist: mustExist, Remains: []string{indexFolder, "snapshots", "ingest"}}
+}
+
 // Open opens the data folder, made if it is missing, and brings the derived indexes up to date.
 func Open(dir string, o Options) (*Backend, error) {
-	st, err := store.Open(dir, store.Options{})
+	st, err := store.Open(dir, storeOptions(false))
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +82,9 @@ func Open(dir string, o Options) (*Backend, error) {
 		b.notice = func(string) {}
 	}
 	b.mu.byName, b.mu.apart, b.mu.moving = map[string]*collection{}, map[string]*apart{}, map[string]chan struct{}{}
+	if st.Created() {
+		b.notice("new data folder " + dir)
+	}
 	if err := b.openAll(); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}

@@ -95,7 +95,7 @@ func (c *collection) rebuildGraph(ctx context.Context) error {
 	_, live := c.slots.counts()
 	c.write.unsaved = live
 	if live > 0 && live <= c.rebuildFrom {
-		c.tell("building the vector index from the store: %d passages", live)
+		c.tell("the vector index is made anew from the store: %d passages", live)
 	}
 	return c.lack(ctx, 0, live)
 }
@@ -121,6 +121,12 @@ func (c *collection) openWords(ctx context.Context) error {
 		}
 		if err = c.replayWords(ctx, x.Seq()); err == nil {
 			return nil
+		}
+		if x.Seq() == 0 && errors.Is(err, store.ErrTrimmed) { // made just now, or a rebuild was interrupted: it holds nothing to be kept
+			if err := c.restartWords(); err != nil {
+				return err
+			}
+			return c.rebuildWords(ctx)
 		}
 		if closeErr := x.Close(); closeErr != nil {
 			c.tell("closing a keyword index that cannot be used: %v", closeErr)
@@ -177,7 +183,7 @@ func (c *collection) rebuildWords(ctx context.Context) error {
 		return nil
 	}
 	if documents > 0 {
-		c.tell("building the keyword index from the store: %d documents", documents)
+		c.tell("the keyword index is made anew from the store: %d documents", documents)
 	}
 	var entries []keyword.Entry
 	err := c.store.Documents(ctx, c.id, 0, func(d store.Document) error {

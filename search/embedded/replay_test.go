@@ -12,7 +12,7 @@ import (
 	"searchd/store"
 )
 
-// refused is a document that the mapping refuses and the store takes: it is indexed as far as its limits go.
+// refused is a document that the mapping refuses now, and that the store may hold of a time when other limits held.
 var refused = json.RawMessage(`{"text":"word","deep":` + strings.Repeat(`{"a":`, mapping.MaxDepth+1) + `1` + strings.Repeat(`}`, mapping.MaxDepth+1) + `}`)
 
 // words returns how many documents have a word, as the keyword index sees them.
@@ -25,7 +25,8 @@ func (l *library) words(t *testing.T, b *Backend, word string) int {
 	return found.Total
 }
 
-// TestRefusedDocument puts a document that is beyond a limit into each way to the keyword index.
+// TestRefusedDocument puts a document that would not be taken any more into each way to the keyword index: it is found by what is within the
+// limits.
 func TestRefusedDocument(t *testing.T) {
 	if _, err := (mapping.Mapping{}).Split(refused); !errors.Is(err, mapping.ErrDocument) {
 		t.Fatalf("the test's document is not refused: %v", err)
@@ -45,8 +46,6 @@ func TestRefusedDocument(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var told notices
-			b.mu.byName["docs"].notice = told.tell
 			was, bad, other := l.write("d1"), l.write("bad"), l.write("other")
 			was.Fields, bad.Fields = refused, refused
 			l.apply(t, b, []backend.Write{was, bad, other})
@@ -66,16 +65,32 @@ func TestRefusedDocument(t *testing.T) {
 			if sel, err := b.Select(t.Context(), "docs", backend.Subset{}); err != nil || sel.Len() != 6 {
 				t.Errorf("Select = %d documents, %v, want 6", sel.Len(), err)
 			}
-			l.exactOf(t, b, 6, "with what the keyword index lacks")
-			problems, err := b.Check(t.Context(), true)
-			if err != nil || len(problems) != 0 {
+			l.exactOf(t, b, 6, "with documents beyond the limits")
+			if problems, err := b.Check(t.Context(), true); err != nil || len(problems) != 0 {
 				t.Errorf("Check: %v, %v", problems, err)
 			}
 		})
 	}
 }
 
-// TestRefusedReplay replays a document that is beyond a limit.
+// TestUnreadableEntry tells of a document that cannot be taken apart at all, and goes on without it.
+func TestUnreadableEntry(t *testing.T) {
+	l := newLibrary(t, "", 1)
+	b, err := Open(l.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	var told notices
+	c := b.mu.byName["docs"]
+	c.notice = told.tell
+	if e := c.entry(7, "bad", []byte(`["no object"]`)); !e.Delete || e.No != 7 {
+		t.Errorf("the entry is %+v", e)
+	}
+	told.has(t, `"bad" is left out`)
+}
+
+// TestRefusedReplay replays such a document.
 func TestRefusedReplay(t *testing.T) {
 	l := newLibrary(t, "", 3)
 	s, err := store.Open(l.dir, store.Options{})
@@ -92,8 +107,7 @@ func TestRefusedReplay(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var told notices
-	b, err := Open(l.dir, Options{Notice: told.tell})
+	b, err := Open(l.dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,8 +101,8 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 		docs.Or(passed)
 		sel.partial = sel.partial || !whole
 	}
-	sel.table = &c.slots
 	if !s.NoVectors {
+		sel.table = &c.slots
 		sel.slots, sel.version = c.slots.of(docs)
 	}
 	return sel, nil

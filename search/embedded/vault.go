@@ -14,7 +14,7 @@ var _ backend.Values = Vault{}
 
 // OpenVault opens the small values of a data folder; nothing else of it is read. The folder is made if it is missing, unless mustExist.
 func OpenVault(dir string, mustExist bool) (Vault, error) {
-	s, err := store.Open(dir, store.Options{MustExist: mustExist})
+	s, err := store.Open(dir, storeOptions(mustExist))
 	return Vault{s}, translate(err)
 }
 

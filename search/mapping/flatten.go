@@ -44,7 +44,7 @@ func (f *flattener) object(prefix string, o map[string]any, depth int) error {
 			if f.lenient {
 				continue
 			}
-			return fmt.Errorf("%w: field name %.80q: allowed: 1 to 256 bytes of UTF-8", ErrDocument, name)
+			return fmt.Errorf("%w: field names of 1 to 256 bytes of UTF-8, not %.80q", ErrDocument, name)
 		}
 		if err := f.value(name, o[key], depth, false); err != nil {
 			return err

@@ -64,7 +64,7 @@ type Parts struct {
 	Values map[string]any
 }
 
-// ErrDocument is what every refused document matches.
+// ErrDocument is what every refused document matches. What follows it in the text of an error, a [Refusal] apart, says what is allowed.
 var ErrDocument = errors.New("document refused")
 
 // Refusal says which field of a document is wrong, its value, and what is allowed. It matches [ErrDocument].
@@ -86,7 +86,7 @@ func (r *Refusal) Is(target error) bool { return target == ErrDocument }
 // values of one of them and deeper nesting than [MaxDepth] are refused with a [Refusal].
 func (m Mapping) Split(fields []byte) (Parts, error) {
 	if len(fields) > MaxDocument {
-		return Parts{}, fmt.Errorf("%w: %d bytes of JSON, allowed: at most %d", ErrDocument, len(fields), MaxDocument)
+		return Parts{}, fmt.Errorf("%w: at most %d bytes of JSON, not %d", ErrDocument, MaxDocument, len(fields))
 	}
 	return m.split(fields, &flattener{})
 }
@@ -102,10 +102,10 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 	dec := json.NewDecoder(bytes.NewReader(fields))
 	dec.UseNumber()
 	if err := dec.Decode(&object); err != nil {
-		return p, fmt.Errorf("%w: not a JSON object: %v", ErrDocument, err)
+		return p, fmt.Errorf("%w: a JSON object: %v", ErrDocument, err)
 	}
 	if object == nil {
-		return p, fmt.Errorf("%w: not a JSON object: null", ErrDocument)
+		return p, fmt.Errorf("%w: a JSON object, not null", ErrDocument)
 	}
 	flat.leaves = map[string]*leaf{}
 	if err := flat.object("", object, 0); err != nil {

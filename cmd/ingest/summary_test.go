@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"searchd/extract"
+)
+
+// The summary says what was skipped and why, also after a dry run.
+func TestSkipped(t *testing.T) {
+	dir := t.TempDir()
+	for ext, n := range map[string]int{"go": 4, "yaml": 3, "png": 2, "c": 1, "zig": 1, "so": 1, "\x1b[2J": 1, "averylongextension": 1} {
+		for i := range n {
+			write(t, fmt.Sprintf("%s/%d.%s", dir, i, ext), "x")
+		}
+	}
+	write(t, dir+"/a.md", "words")
+	write(t, dir+"/.b.md", "words")
+	write(t, dir+"/.git/c.md", "words")
+	if err := os.Symlink("a.md", filepath.Join(dir, "d.md")); err != nil {
+		t.Skip(err)
+	}
+	for _, tt := range []struct {
+		name, documents, want string
+		f                     flags
+	}{
+		{"a run", "1", "       17 files skipped: 4 .go, 3 .yaml, 2 .png, 2 hidden, 1 .c, 5 other", flags{data: t.TempDir()}},
+		{"dry run", "1", "       17 files skipped: 4 .go, 3 .yaml, 2 .png, 2 hidden, 1 .c, 5 other", flags{dryRun: true}},
+		{"more", "3", "       15 files skipped: 4 .go, 3 .yaml, 2 .png, 1 .c, 1 .so, 4 other", flags{dryRun: true, hidden: true, followSymlinks: true}},
+	} {
+		tt.f.collection, tt.f.format, tt.f.workers, tt.f.onError, tt.f.pdfTime = "docs", "auto", 2, "skip", time.Second
+		var stderr bytes.Buffer
+		if err := run(t.Context(), tt.f, []string{dir}, strings.NewReader(""), io.Discard, &stderr); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(stderr.String(), "\n"+tt.want+"\n") || !strings.Contains(stderr.String(), " "+tt.documents+" documents from") {
+			t.Errorf("%s: want %q and %s documents in\n%s", tt.name, tt.want, tt.documents, &stderr)
+		}
+	}
+	c := newCounts()
+	for i := range 2 * maxKinds {
+		c.skip(fmt.Sprint("x.", i), extract.SkippedType)
+	}
+	if n, _ := c.passed(); n != 2*maxKinds || len(c.skipped) > maxKinds+1 {
+		t.Errorf("%d skipped of %d kinds are kept as %d", n, 2*maxKinds, len(c.skipped))
+	}
+}
+
+// A dry run refuses what a run refuses, and the reason says what is allowed.
+func TestDryRunTooLarge(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/big.txt", strings.Repeat("words ", 2_000_000))
+	write(t, dir+"/small.txt", "words")
+	for _, f := range []flags{{dryRun: true}, {data: t.TempDir()}} {
+		f.collection, f.format, f.workers, f.onError, f.pdfTime = "docs", "auto", 2, "skip", time.Second
+		var stderr bytes.Buffer
+		err := run(t.Context(), f, []string{dir}, strings.NewReader(""), io.Discard, &stderr)
+		if !errors.Is(err, errSome) || strings.Count(stderr.String(), ": at most 8388608 bytes of JSON, not 12000") != 1 || !strings.Contains(stderr.String(), " 1 documents from 2 files") {
+			t.Errorf("dry run %v: %v\n%s", f.dryRun, err, &stderr)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// quiet says something once and then nothing more; asked is closed when somebody waits for it.
+type quiet struct {
+	says  string
+	asked chan struct{}
+}
+
+func (q *quiet) Read(p []byte) (int, error) {
+	if q.says == "" {
+		close(q.asked)
+		select {}
+	}
+	n := copy(p, q.says)
+	q.says = q.says[n:]
+	return n, nil
+}
+
+// A command that waits for standard input ends when it is interrupted, with an answer to each line that it got.
+func TestInterruptedPipe(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args  []string
+		stdin string
+	}{
+		"embed":  {[]string{"embed"}, "\"a\"\n\"b\"\n\"cut o"},
+		"rerank": {[]string{"rerank", "--model", filepath.Join("..", "..", "encoder", "testdata", "cross-xlmr")}, "{\"query\":\"a\",\"text\":\"b\"}\n{\"query\":\"a\",\"text\":\"c\"}\n{\"que"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			in := &quiet{tt.stdin, make(chan struct{})}
+			var out bytes.Buffer
+			root := newRootCommand()
+			root.SetIn(in)
+			root.SetOut(&out)
+			root.SetErr(io.Discard)
+			root.SetArgs(tt.args)
+			done := make(chan error, 1)
+			go func() { done <- root.ExecuteContext(ctx) }()
+			<-in.asked
+			cancel()
+			select {
+			case err := <-done:
+				if n := strings.Count(out.String(), "\n"); !errors.Is(err, context.Canceled) || n != 2 {
+					t.Errorf("%v with %d lines, want %v with 2", err, n, context.Canceled)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("the command goes on")
+			}
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"searchd/search/backend"
+	"searchd/search/mapping"
+)
+
+// choiceBytes of a document's passages that lie behind the first analysedBytes of their fields are analysed: long documents cost little.
+const choiceBytes = 64 << 10
+
+// chooser picks the passages that hits show. It serves one goroutine.
+//
+// A hybrid search has them in this order, best first; the score of the document is another matter, and is made without:
+//  1. Those that hold more of the query's phrases.
+//  2. By alpha·likeness + (1-alpha)·words. The likeness is the cosine between the checkpoint's floor and ceiling, as in the score. The words
+//     are the share of the query's terms that the passage holds, each term counting with its IDF, and one that the document does not
+//     have with the mean of those that it has: a common word alone says little of a passage.
+//  3. By cosine.
+//  4. As they stand in the text.
+//
+// The other modes have the order of [bestPassages].
+type chooser struct {
+	*search
+	marks   *marker // nil where nothing is to be marked
+	words   *marker // nil where the mode does not choose by words
+	phrases []phrase
+}
+
+func (s *search) chooser(ctx context.Context) (*chooser, error) {
+	c := &chooser{search: s}
+	var err error
+	if c.marks, err = s.marker(ctx); err != nil || s.plan.Mode != Hybrid {
+		return c, err
+	}
+	if c.words = c.marks; c.words == nil {
+		if c.words, err = s.newMarker(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, text := range s.plan.text.Phrases {
+		terms, err := s.engine.backend.Analyze(ctx, s.collection, text)
+		if err != nil {
+			return nil, err
+		}
+		c.phrases = append(c.phrases, terms)
+	}
+	return c, nil
+}
+
+// choose returns the positions of the n best of a document's passages, best first.
+func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Parts, texts []PassageHit, cosines []float64) ([]int, error) {
+	n := c.plan.passages
+	if c.words == nil || n == 0 || len(texts) < 2 || len(cosines) != len(texts) {
+		return bestPassages(texts, cosines, c.marks, n), nil
+	}
+	terms, err := c.engine.backend.WordTerms(ctx, c.collection, c.plan.words, ref)
+	if err != nil {
+		return nil, err
+	}
+	if len(terms) == 0 {
+		return bestPassages(texts, cosines, nil, n), nil
+	}
+	rarity, all := map[string]float64{}, 0.0
+	for _, t := range terms {
+		rarity[t.Term] = t.IDF
+	}
+	for _, idf := range rarity {
+		all += idf
+	}
+	all *= max(1, float64(len(c.words.terms))/float64(len(rarity)))
+	found, behind := c.found(parts, texts)
+	if len(behind) > 0 && c.missing(terms, parts) {
+		c.order(behind, rarity, texts, cosines)
+		for read := 0; len(behind) > 0 && read < choiceBytes; behind = behind[1:] {
+			text := texts[behind[0]].Text
+			found[behind[0]] = c.words.found(text)
+			read += len(text)
+		}
+	}
+	f := c.fuser()
+	order, phrases, value := make([]int, len(texts)), make([]int, len(texts)), make([]float64, len(texts))
+	for i, tokens := range found {
+		order[i] = i
+		for _, p := range c.phrases {
+			if p.in(tokens) {
+				phrases[i]++
+			}
+		}
+		held, words := map[string]bool{}, 0.0
+		for _, t := range tokens {
+			if !held[t.Term] {
+				held[t.Term] = true
+				words += rarity[t.Term]
+			}
+		}
+		value[i] = f.alpha*f.likeness(cosines[i]) + (1-f.alpha)*words/all
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(phrases[b], phrases[a]), cmp.Compare(value[b], value[a]), cmp.Compare(cosines[b], cosines[a]))
+	})
+	return order[:min(n, len(order))], nil
+}
+
+// found returns the query's terms in each passage, and the passages that lie behind the first analysedBytes of their fields and were not
+// looked into.
+func (c *chooser) found(parts mapping.Parts, texts []PassageHit) (terms [][]backend.Token, behind []int) {
+	terms = make([][]backend.Token, len(texts))
+	for _, f := range parts.Text {
+		tokens, end := c.words.found(f.Text), analysedEnd(f.Text)
+		for i, p := range texts {
+			switch {
+			case p.Field != f.Name:
+			case p.End > end:
+				behind = append(behind, i)
+			default:
+				terms[i] = within(tokens, p.Start, p.End)
+			}
+		}
+	}
+	return terms, behind
+}
+
+// missing says whether long fields have more of the query's terms than their first analysedBytes.
+func (c *chooser) missing(terms []backend.TermScore, parts mapping.Parts) bool {
+	for _, t := range terms {
+		f, _ := parts.Field(t.Field)
+		if analysedEnd(f.Text) == len(f.Text) {
+			continue
+		}
+		n := t.TF
+		for _, token := range c.words.found(f.Text) {
+			if token.Term == t.Term {
+				n--
+			}
+		}
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// order sorts passages by what is worth reading first: those that hold the letters of the rarest terms, then the nearest.
+func (c *chooser) order(passages []int, rarity map[string]float64, texts []PassageHit, cosines []float64) {
+	letters := make(map[int]float64, len(passages))
+	for _, i := range passages {
+		text := strings.ToLower(texts[i].Text)
+		for term, idf := range rarity {
+			if strings.Contains(text, term) || strings.Contains(text, c.words.forms[term]) {
+				letters[i] += idf
+			}
+		}
+	}
+	slices.SortStableFunc(passages, func(a, b int) int {
+		return cmp.Or(cmp.Compare(letters[b], letters[a]), cmp.Compare(cosines[b], cosines[a]))
+	})
+}
+
+// within returns the tokens in [start, end); they are in the order of the text.
+func within(tokens []backend.Token, start, end int) []backend.Token {
+	from, _ := slices.BinarySearchFunc(tokens, start, func(t backend.Token, at int) int { return cmp.Compare(t.Start, at) })
+	to := from
+	for to < len(tokens) && tokens[to].End <= end {
+		to++
+	}
+	return tokens[from:to]
+}
+
+// phrase is the terms of a phrase with their places.
+type phrase []backend.Token
+
+// in says whether tokens, of which only the query's terms need be there, have the phrase's terms at its distances.
+func (p phrase) in(tokens []backend.Token) bool {
+	type placed struct {
+		term     string
+		position int
+	}
+	at := make(map[placed]bool, len(tokens))
+	for _, t := range tokens {
+		at[placed{t.Term, t.Position}] = true
+	}
+	for _, t := range tokens {
+		if t.Term != p[0].Term {
+			continue
+		}
+		if !slices.ContainsFunc(p, func(q backend.Token) bool { return !at[placed{q.Term, t.Position + q.Position - p[0].Position}] }) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,120 @@
+package embedded
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"searchd/store"
+)
+
+// TestLostStore takes the store out of a folder: nothing is made in its place and nothing else is touched, until a backup is restored.
+func TestLostStore(t *testing.T) {
+	l := newLibrary(t, "", 20)
+	var told []string
+	o := Options{Notice: func(text string) { told = append(told, text) }}
+	b, err := Open(l.dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var backup bytes.Buffer
+	if _, err := b.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(b.Close(), os.Remove(filepath.Join(l.dir, "searchd.db")), os.Mkdir(filepath.Join(l.dir, "ingest"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	before := files(t, l.dir)
+	for name, open := range map[string]func() error{
+		"Open":      func() error { _, err := Open(l.dir, o); return err },
+		"OpenVault": func() error { _, err := OpenVault(l.dir, false); return err },
+	} {
+		err := open()
+		if !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "indexes, ingest") || !strings.Contains(err.Error(), "restore a backup") {
+			t.Errorf("%s: %v, want %v that names what is there and the way out", name, err, store.ErrLost)
+		}
+		if after := files(t, l.dir); !slices.Equal(after, before) {
+			t.Errorf("%s left %q of %q", name, after, before)
+		}
+	}
+	if err := Restore(t.Context(), &backup, l.dir); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = Open(l.dir, o); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := b.Collection(t.Context(), "docs"); err != nil || c.Documents != 20 {
+		t.Errorf("restored: %+v, %v", c, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	isNew := func(text string) bool { return strings.HasPrefix(text, "new data folder") }
+	if slices.ContainsFunc(told, isNew) {
+		t.Errorf("told %q of a folder that was there", told)
+	}
+	if b, err = Open(filepath.Join(t.TempDir(), "new"), o); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil || !slices.ContainsFunc(told, isNew) {
+		t.Errorf("told %q, %v, want that the folder is new", told, err)
+	}
+}
+
+// files lists a folder with what is in it.
+func files(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		list = append(list, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestRestoredNotices opens a folder that was restored: the indexes, which are not there, are made anew, and none is called unusable. A copy
+// that was set aside earlier stays.
+func TestRestoredNotices(t *testing.T) {
+	l := newLibrary(t, "", 20)
+	b, err := Open(l.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var backup bytes.Buffer
+	if _, err := b.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := Restore(t.Context(), &backup, dir); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(dir, indexFolder, "00000001", wordsFolder+setAsideMark+"20200101T000000")
+	if err := os.MkdirAll(kept, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	if b, err = Open(dir, Options{Notice: func(text string) { told = append(told, text) }}); err != nil {
+		t.Fatal(err)
+	}
+	if problems, err := b.Check(t.Context(), true); err != nil || len(problems) > 0 {
+		t.Errorf("Check = %v, %v", problems, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 2 || !strings.Contains(told[0], "vector index is made anew from the store") || !strings.Contains(told[1], "keyword index is made anew from the store") {
+		t.Errorf("told %q, want that the two indexes are made anew", told)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("the copy: %v", err)
+	}
+}
