@@ -67,6 +67,7 @@ var failures = []failure{
 	{search.ErrInvalid, 400, "invalid_request", "Invalid request", ""},
 	{search.ErrUnsupported, 422, "not_supported", "Not supported by the server's checkpoints", ""},
 	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
+	{search.ErrDamaged, 503, "collection_damaged", "Collection is damaged", ""},
 	{search.ErrReadOnly, 503, "read_only", "Data folder is read-only", ""},
 	{search.ErrNoSpace, 507, "no_space", "No space left", ""},
 	{search.ErrClosed, 503, "shutting_down", "Server is shutting down", "5"},
@@ -146,7 +147,10 @@ type problemItem struct {
 // detail is what the client is told of err. What a failure of the server was caused by stays in the log: it may name files.
 func (f failure) detail(err error) string {
 	var re *requestError
+	var damaged *search.DamagedError
 	switch {
+	case errors.As(err, &damaged):
+		return damaged.Error()
 	case f.status < 500, errors.As(err, &re), errors.Is(err, errNotReady):
 		return err.Error()
 	case f.is == context.DeadlineExceeded:

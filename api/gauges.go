@@ -42,6 +42,7 @@ var (
 	descMisses     = desc("searchd_query_cache_misses_total", "Query vectors that had to be encoded.")
 	descEntries    = desc("searchd_query_cache_entries", "Query vectors that are kept.")
 	descStore      = desc("searchd_store_bytes", "Bytes of the store's file.")
+	descDamaged    = desc("searchd_collections_damaged", "Collections that cannot be opened because a stored value is damaged.")
 	descDocuments  = desc("searchd_collection_documents", "Documents of a collection. Of the 100 largest collections, like all that follow.", "collection")
 	descPassages   = desc("searchd_collection_passages", "Passages of a collection.", "collection")
 	descVectors    = desc("searchd_index_vectors", "Vectors in the graph; copies of one count once.", "collection")
@@ -116,6 +117,7 @@ func (o sender) engine(s *search.Stats) {
 	if s.StoreBytes > 0 {
 		o.gauge(descStore, float64(s.StoreBytes))
 	}
+	o.gauge(descDamaged, float64(s.Damaged))
 	for _, c := range s.Collections {
 		x := c.Index
 		o.gauge(descDocuments, float64(x.Documents), c.Name)

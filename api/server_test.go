@@ -342,6 +342,7 @@ func TestEverySentinelHasItsStatus(t *testing.T) {
 		{search.ErrDocumentNotFound, 404, "document_not_found", ""},
 		{search.ErrConflict, 412, "revision_conflict", ""},
 		{search.ErrModelMismatch, 409, "model_mismatch", ""},
+		{search.ErrDamaged, 503, "collection_damaged", ""},
 		{search.ErrReadOnly, 503, "read_only", ""},
 		{search.ErrNoSpace, 507, "no_space", ""},
 		{search.ErrClosed, 503, "shutting_down", "5"},
@@ -357,6 +358,18 @@ func TestEverySentinelHasItsStatus(t *testing.T) {
 		if got := a.Header().Get("Retry-After"); got != tt.retry {
 			t.Errorf("%v: Retry-After = %q, want %q", tt.err, got, tt.retry)
 		}
+	}
+}
+
+// TestDamagedCollection answers which value keeps a collection from being opened.
+func TestDamagedCollection(t *testing.T) {
+	f := newFixture(t, Options{})
+	f.engine.Hook = func(context.Context, string) error {
+		return fmt.Errorf("open: %w", &search.DamagedError{Collection: "docs", Damage: `document "a", fields: checksum`})
+	}
+	p := f.do("POST", "/v1/collections/docs/search", `{"q":"x"}`).problem(503, "collection_damaged", "")
+	if want := `collection damaged: "docs" cannot be opened: document "a", fields: checksum`; p.Detail != want {
+		t.Errorf("detail %q, want %q", p.Detail, want)
 	}
 }
 

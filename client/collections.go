@@ -44,6 +44,7 @@ type Collection struct {
 	Passages  int       `json:"passages"`
 	Sequence  uint64    `json:"sequence"`
 	Created   time.Time `json:"created"`
+	Damaged   string    `json:"damaged,omitempty"` // why the server cannot open it; it can be deleted, and nothing else
 
 	// Incarnation is another one after the collection was made anew or restored from a backup.
 	Incarnation string `json:"incarnation"`

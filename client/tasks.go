@@ -27,6 +27,7 @@ type Snapshot struct {
 	ID      string    `json:"id"`
 	Created time.Time `json:"created"`
 	Bytes   int64     `json:"bytes"`
+	Damaged bool      `json:"damaged,omitempty"` // a value in it is damaged; the task that made it has failed and names it
 }
 
 // Task returns a task.

@@ -65,7 +65,7 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 		return false, err
 	}
 	_, replaced := c.target(alias)
-	if _, err := e.Collection(ctx, alias); err == nil && !replaced {
+	if _, err := e.Collection(ctx, alias); (err == nil || errors.Is(err, ErrDamaged)) && !replaced {
 		return false, fmt.Errorf("%w: %s is a collection; an alias needs a name of its own", ErrCollectionExists, alias)
 	}
 	if !replaced && len(c.mu.aliases) >= maxAliases {

@@ -26,6 +26,23 @@ func Restore(ctx context.Context, r io.Reader, dir string) error {
 	return embedded.Restore(ctx, r, dir)
 }
 
+// RestoreDamaged is [Restore] that takes a backup with damaged values, too, and tells of each; [DropDamaged] removes them.
+func RestoreDamaged(ctx context.Context, r io.Reader, dir string, damaged func(text string)) error {
+	return embedded.RestoreDamaged(ctx, r, dir, damaged)
+}
+
+// VerifyBackup reads the backup in a file, without restoring it, and returns what [Restore] would refuse it for: a line for each
+// damaged value. The error is for a file that is no whole backup, or cannot be read.
+func VerifyBackup(ctx context.Context, path string) (damage []string, err error) {
+	return embedded.VerifyBackup(ctx, path)
+}
+
+// DropDamaged removes each document with a damaged value from a data folder that is not open, calls dropped for it, and sets the indexes
+// aside. It returns where they went.
+func DropDamaged(ctx context.Context, dir string, dropped func(text string)) (to string, err error) {
+	return embedded.DropDamaged(ctx, dir, dropped)
+}
+
 // Compact rewrites the store of a data folder that no process uses: what was deleted takes no room any more, and its bytes are gone from the
 // file. It returns the bytes of the store before and after; until it is done the store is as it was.
 func Compact(ctx context.Context, dir string) (before, after int64, err error) {

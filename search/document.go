@@ -81,6 +81,7 @@ type CollectionInfo struct {
 	Passages  int       `json:"passages"`
 	Sequence  uint64    `json:"sequence"`
 	Created   time.Time `json:"created"`
+	Damaged   string    `json:"damaged,omitempty"` // why it cannot be opened, and everything but dropping it returns [ErrDamaged]
 
 	// Incarnation is another one after the collection was made anew or its data folder was restored from a backup: what is known of
 	// another one's documents says nothing of these. It is opaque.

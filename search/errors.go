@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"searchd/search/backend"
 )
 
 // Errors that callers tell apart with [errors.Is]. The text of a returned error names the thing that it is about.
@@ -21,12 +23,16 @@ var (
 	ErrDocumentNotFound   = errors.New("document not found")    //
 	ErrConflict           = errors.New("revision conflict")     // the document's revision is not the expected one
 	ErrModelMismatch      = errors.New("model mismatch")        // the collection was built with another checkpoint
+	ErrDamaged            = backend.ErrDamaged                  // a stored value that is needed cannot be read
 	ErrReadOnly           = errors.New("data folder read-only") // after a failed commit; reopen to go on
 	ErrNoSpace            = errors.New("no space left")         // the disk or the configured size is full; reads go on
 	ErrClosed             = errors.New("engine closed")         //
 	ErrBusy               = errors.New("too much is waiting to be encoded")
 	ErrUnsupported        = errors.New("not supported here") // the checkpoints that the engine was given cannot do it
 )
+
+// DamagedError says that a collection cannot be opened, and which stored value is damaged. It matches [ErrDamaged].
+type DamagedError = backend.DamagedError
 
 // FieldError says which field of a request is wrong, its value, and what is allowed. It matches [ErrInvalid].
 type FieldError struct {

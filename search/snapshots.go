@@ -18,6 +18,7 @@ type Snapshot struct {
 	ID      string    `json:"id"`
 	Created time.Time `json:"created"`
 	Bytes   int64     `json:"bytes"`
+	Damaged bool      `json:"damaged,omitempty"` // a value in it is damaged; the task that made it has failed and names it
 }
 
 // MaxSnapshots bounds how many snapshots are kept: each is as large as the store.
@@ -26,6 +27,7 @@ const MaxSnapshots = 8
 const (
 	snapshotFolder = "snapshots"
 	snapshotSuffix = ".backup"
+	damagedSuffix  = ".damaged" + snapshotSuffix // one at most is kept
 	partSuffix     = ".part"
 )
 
@@ -47,9 +49,10 @@ func (e *Engine) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	}
 	list := []Snapshot{}
 	for _, entry := range slices.Backward(entries) { // ids sort by time
-		id, ok := strings.CutSuffix(entry.Name(), snapshotSuffix)
-		if info, err := entry.Info(); ok && err == nil && info.Mode().IsRegular() {
-			list = append(list, Snapshot{id, info.ModTime().UTC(), info.Size()})
+		id, damaged := strings.CutSuffix(entry.Name(), damagedSuffix)
+		id, ok := strings.CutSuffix(id, snapshotSuffix)
+		if info, err := entry.Info(); (ok || damaged) && err == nil && info.Mode().IsRegular() {
+			list = append(list, Snapshot{id, info.ModTime().UTC(), info.Size(), damaged})
 		}
 	}
 	return list, nil
@@ -66,6 +69,7 @@ func (e *Engine) CreateSnapshot(ctx context.Context) (Task, error) {
 	if !ok {
 		return Task{}, ErrNoBackup
 	}
+	list = slices.DeleteFunc(list, func(s Snapshot) bool { return s.Damaged })
 	if len(list) >= MaxSnapshots {
 		return Task{}, fmt.Errorf("%w: %d, the oldest is %s; delete one first", ErrTooManySnapshots, len(list), list[len(list)-1].ID)
 	}
@@ -78,7 +82,8 @@ func (e *Engine) CreateSnapshot(ctx context.Context) (Task, error) {
 	})
 }
 
-// writeSnapshot writes a file under another name first, so that what has its name is whole.
+// writeSnapshot writes a file under another name first, so that what has its name is whole. It reads the file again: one with damaged
+// values fails the task, and is kept by a name that says so, in the place of an older such one.
 func (e *Engine) writeSnapshot(ctx context.Context, id string, b backer, report func(done, total int64)) (any, error) {
 	if err := os.MkdirAll(e.snapshots, 0o700); err != nil {
 		return nil, err
@@ -94,6 +99,13 @@ func (e *Engine) writeSnapshot(ctx context.Context, id string, b backer, report 
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return nil, translate(err)
 	}
+	damage, err := VerifyBackup(ctx, part)
+	if err != nil {
+		return nil, err
+	}
+	if len(damage) > 0 {
+		return nil, e.keepDamaged(id, part, damage)
+	}
 	if err := os.Rename(part, path); err != nil {
 		return nil, err
 	}
@@ -106,6 +118,17 @@ func (e *Engine) writeSnapshot(ctx context.Context, id string, b backer, report 
 		return nil, err
 	}
 	return e.snapshot(id)
+}
+
+// keepDamaged keeps a snapshot with damaged values and returns what its task says.
+func (e *Engine) keepDamaged(id, part string, damage []string) error {
+	old, _ := filepath.Glob(filepath.Join(e.snapshots, "*"+damagedSuffix))
+	for _, o := range old {
+		os.Remove(o)
+	}
+	err := os.Rename(part, filepath.Join(e.snapshots, id+damagedSuffix))
+	return errors.Join(fmt.Errorf("the data folder is damaged in %d places, and so is the snapshot, which is kept as %s, marked damaged: %s",
+		len(damage), id, damage[0]), err)
 }
 
 // counter counts what is written through it.
@@ -127,14 +150,25 @@ func (e *Engine) snapshot(id string) (Snapshot, error) {
 	if !snapshotID.MatchString(id) {
 		return Snapshot{}, none
 	}
-	info, err := os.Lstat(filepath.Join(e.snapshots, id+snapshotSuffix))
-	if errors.Is(err, os.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		return Snapshot{}, none
+	for _, damaged := range []bool{false, true} {
+		info, err := os.Lstat(e.snapshotPath(id, damaged))
+		if errors.Is(err, os.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			continue
+		}
+		if err != nil {
+			return Snapshot{}, err
+		}
+		return Snapshot{id, info.ModTime().UTC(), info.Size(), damaged}, nil
 	}
-	if err != nil {
-		return Snapshot{}, err
+	return Snapshot{}, none
+}
+
+func (e *Engine) snapshotPath(id string, damaged bool) string {
+	suffix := snapshotSuffix
+	if damaged {
+		suffix = damagedSuffix
 	}
-	return Snapshot{id, info.ModTime().UTC(), info.Size()}, nil
+	return filepath.Join(e.snapshots, id+suffix)
 }
 
 // OpenSnapshot opens a snapshot for reading; [Restore] takes what it reads. The caller closes it. It returns [ErrSnapshotNotFound].
@@ -146,7 +180,7 @@ func (e *Engine) OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser
 	if err != nil {
 		return nil, s, err
 	}
-	f, err := os.Open(filepath.Join(e.snapshots, id+snapshotSuffix))
+	f, err := os.Open(e.snapshotPath(id, s.Damaged))
 	return f, s, err
 }
 
@@ -155,10 +189,11 @@ func (e *Engine) DeleteSnapshot(ctx context.Context, id string) error {
 	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
 		return err
 	}
-	if _, err := e.snapshot(id); err != nil {
+	s, err := e.snapshot(id)
+	if err != nil {
 		return err
 	}
-	return os.Remove(filepath.Join(e.snapshots, id+snapshotSuffix))
+	return os.Remove(e.snapshotPath(id, s.Damaged))
 }
 
 // removeParts removes what a snapshot that was not finished has left.

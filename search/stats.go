@@ -18,6 +18,7 @@ type Stats struct {
 	Queries     CacheStats
 	StoreBytes  int64 // of the file; 0: the backend does not say
 	Collections []CollectionStats
+	Damaged     int // collections that cannot be opened
 }
 
 // EncoderStats say what the encoder of requests does. Passages of documents do not count: they take another way.
@@ -92,6 +93,9 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	if err != nil {
 		return nil, translate(err)
 	}
+	n := len(list)
+	list = slices.DeleteFunc(list, func(c backend.Collection) bool { return c.Damaged != "" })
+	s.Damaged = n - len(list)
 	slices.SortFunc(list, func(a, b backend.Collection) int {
 		return cmp.Or(cmp.Compare(b.Passages, a.Passages), cmp.Compare(a.Name, b.Name))
 	})

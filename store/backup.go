@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"go.etcd.io/bbolt"
 )
@@ -133,6 +134,7 @@ type summer struct {
 	ctx context.Context
 	w   io.Writer
 	h   hash.Hash
+	n   int64 // bytes written
 }
 
 func (s *summer) Write(p []byte) (int, error) {
@@ -141,6 +143,7 @@ func (s *summer) Write(p []byte) (int, error) {
 	}
 	n, err := s.w.Write(p)
 	s.h.Write(p[:n])
+	s.n += int64(n)
 	return n, err
 }
 
@@ -150,6 +153,10 @@ type RestoreOptions struct {
 	// moment, go on without a rebuild. Wrong if the store went on after the backup: its later sequence numbers would
 	// be given out a second time, and an index from that time would not notice.
 	KeepID bool
+
+	// Damaged is told of each value of the backup that is damaged, and the backup is restored with them: DropDamaged takes
+	// out what they belong to. nil: a backup with such a value is refused. One whose pages are damaged always is.
+	Damaged func(Problem)
 }
 
 // Restore reads a backup into the folder dir, which must not hold a store: it gets a new one only after the whole
@@ -195,8 +202,9 @@ func receive(ctx context.Context, r io.Reader, path string) error {
 	return errors.Join(err, f.Close())
 }
 
-func receiveInto(ctx context.Context, r io.Reader, f *os.File) error {
-	sum := &summer{ctx: ctx, w: f, h: sha256.New()}
+// receiveInto writes a backup without its trailer to w and compares it with the trailer.
+func receiveInto(ctx context.Context, r io.Reader, w io.Writer) error {
+	sum := &summer{ctx: ctx, w: w, h: sha256.New()}
 	buf := make([]byte, 1<<20)
 	held := 0 // bytes at the start of buf that may yet turn out to be the trailer
 	for {
@@ -221,22 +229,43 @@ func receiveInto(ctx context.Context, r io.Reader, f *os.File) error {
 		}
 		held = copy(buf, buf[body:held])
 	}
-	size, err := f.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
 	trailer := buf[:held]
 	if held < trailerSize || string(trailer[:len(backupMagic)]) != backupMagic {
 		return fmt.Errorf("%w: it does not end with the trailer %q", ErrBackup, backupMagic)
 	}
 	trailer = trailer[len(backupMagic):]
-	if want := binary.LittleEndian.Uint64(trailer); want != uint64(size) {
-		return fmt.Errorf("%w: it has %d bytes of %d", ErrBackup, size, want)
+	if want := binary.LittleEndian.Uint64(trailer); want != uint64(sum.n) {
+		return fmt.Errorf("%w: it has %d bytes of %d", ErrBackup, sum.n, want)
 	}
 	if !bytes.Equal(trailer[8:], sum.h.Sum(nil)) {
 		return fmt.Errorf("%w: its SHA-256 differs from the one in the trailer", ErrBackup)
 	}
 	return nil
+}
+
+// VerifyBackup reads the backup in a file as Restore does, without restoring it: its trailer, its pages, the checksum of each
+// record and what the records say of each other. It returns what Restore would refuse it for. The file is not changed.
+// The error is ErrBackup or a *DamagedError where the file is no whole backup, and otherwise that of reading, or ctx.Err().
+func VerifyBackup(ctx context.Context, path string) ([]Problem, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if err := errors.Join(receiveInto(ctx, f, io.Discard), f.Close()); err != nil {
+		return nil, err
+	}
+	s := newStore(filepath.Dir(path), filepath.Base(path), nil, Options{MustExist: true, VerifyLimit: 1 << 62}.withDefaults())
+	s.readOnly = true
+	if err := s.openFile(); err != nil {
+		return nil, err
+	}
+	problems, err := s.Check(ctx, true)
+	return severe(problems), errors.Join(err, s.mu.file.close())
+}
+
+// severe returns the problems that are not harmless.
+func severe(problems []Problem) []Problem {
+	return slices.DeleteFunc(problems, func(p Problem) bool { return p.Harmless })
 }
 
 // verifyRestored opens the received file under its temporary name and checks it.
@@ -247,9 +276,15 @@ func verifyRestored(ctx context.Context, dir string, lock *os.File, o RestoreOpt
 	}
 	h := s.mu.file
 	problems, err := s.Check(ctx, true)
-	if err == nil && len(problems) > 0 {
+	if problems = severe(problems); err == nil && len(problems) > 0 {
 		err = &DamagedError{Path: s.path, Detail: fmt.Sprintf("the backup has %d problems, the first: %s", len(problems), problems[0]),
-			Next: "try an older backup"}
+			Next: "try an older backup, or take what is whole of this one"}
+		if o.Damaged != nil && !slices.ContainsFunc(problems, func(p Problem) bool { return p.Bucket == "" }) {
+			err = nil
+			for _, p := range problems {
+				o.Damaged(p)
+			}
+		}
 	}
 	if err == nil && !o.KeepID {
 		err = s.renewID(h.db)

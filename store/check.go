@@ -19,6 +19,9 @@ type Problem struct {
 	Collection string // name; empty for what belongs to the whole file
 	Bucket     string // path of the bucket; empty for pages
 	Key        string // key in readable form
+	No         uint32 // number of the document that the record belongs to; 0: none, or unknown
+	Document   string // its id, as far as it can be read
+	Part       string // what of it the record is
 	Detail     string // what is wrong
 	Harmless   bool   // no record is affected; Compact or the next commits remove it
 }
@@ -31,6 +34,9 @@ func (p Problem) String() string {
 	}
 	if p.Bucket != "" {
 		s = p.Bucket + ": " + s
+	}
+	if p.No != 0 {
+		s = documentText(p.No, p.Document) + ": " + p.Part + ": " + s
 	}
 	if p.Collection != "" {
 		s = fmt.Sprintf("collection %q: %s", p.Collection, s)
@@ -101,6 +107,8 @@ type checker struct {
 	ctx      context.Context
 	deep     bool
 	steps    int
+	scanned  uint64 // records of the last scan, corrupt ones too
+	room     *room  // the collection that is being checked
 	problems []Problem
 }
 
@@ -116,7 +124,11 @@ func (c *checker) found(collection string, err error) error {
 	if !errors.As(err, &ce) {
 		return err
 	}
-	c.add(collection, Problem{Bucket: ce.Bucket, Key: ce.Key, Detail: ce.Detail})
+	p := Problem{Bucket: ce.Bucket, Key: ce.Key, Detail: ce.Detail}
+	if c.room != nil {
+		p.No, p.Document, p.Part = c.room.owner(ce)
+	}
+	c.add(collection, p)
 	if len(c.problems) >= maxProblems {
 		return errTooMany
 	}
@@ -192,7 +204,7 @@ func (c *checker) records(tx *bbolt.Tx) error {
 		}
 		rm, err := openRoom(tx, col.ID)
 		if err != nil {
-			return err
+			return c.found(col.Name, err)
 		}
 		return c.collection(col.Name, rm)
 	})
@@ -225,7 +237,9 @@ func (c *checker) records(tx *bbolt.Tx) error {
 // Problems are noted and do not end it.
 func (c *checker) scan(collection string, b bucket, verify bool, fn func(k, payload []byte) error) error {
 	cur := b.Cursor()
+	seen := uint64(0)
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		seen++
 		if err := c.step(); err != nil {
 			return err
 		}
@@ -244,12 +258,16 @@ func (c *checker) scan(collection string, b bucket, verify bool, fn func(k, payl
 			return err
 		}
 	}
+	c.scanned = seen // fn may scan, too
 	return nil
 }
 
 // collection checks the buckets of one collection.
 func (c *checker) collection(name string, rm *room) error {
 	st := &rm.state
+	c.room = rm
+	defer func() { c.room = nil }()
+	known := len(c.problems)
 	var documents, passages, vectors uint64
 	err := c.scan(name, rm.docs, true, func(k, payload []byte) error {
 		h, ok := decodeHead(binary.BigEndian.Uint32(k), payload)
@@ -268,7 +286,9 @@ func (c *checker) collection(name string, rm *room) error {
 	if err != nil {
 		return err
 	}
-	// Every document found its records above; if there are just as many records, none is without a document.
+	// Every document found its records above; if there are just as many records, none is without a document. Documents that cannot be
+	// read say nothing of how many there should be.
+	whole := len(c.problems) == known
 	for _, e := range []struct {
 		b      bucket
 		want   uint64
@@ -276,15 +296,15 @@ func (c *checker) collection(name string, rm *room) error {
 	}{
 		{rm.ids, documents, true}, {rm.fields, documents, c.deep}, {rm.slots, passages, true}, {rm.vectors, vectors, c.deep},
 	} {
-		n := uint64(0)
-		if err := c.scan(name, e.b, e.verify, func(k, payload []byte) error { n++; return c.record(rm, e.b, k, payload) }); err != nil {
+		if err := c.scan(name, e.b, e.verify, func(k, payload []byte) error { return c.record(rm, e.b, k, payload) }); err != nil {
 			return err
 		}
-		if n != e.want {
+		n := c.scanned
+		if whole && n != e.want {
 			c.add(name, Problem{Bucket: e.b.name(), Detail: fmt.Sprintf("%d records, the documents have %d", n, e.want)})
 		}
 	}
-	if st.documents != documents || st.passages != passages || st.vectors != vectors {
+	if whole && (st.documents != documents || st.passages != passages || st.vectors != vectors) {
 		c.add(name, Problem{Bucket: rm.stateB.name(), Detail: fmt.Sprintf("counts %d documents, %d passages, %d vectors; there are %d, %d, %d",
 			st.documents, st.passages, st.vectors, documents, passages, vectors)})
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -111,6 +112,9 @@ type CorruptError struct {
 	Bucket string // path of the bucket, for example "collection 3/vectors"
 	Key    string // key in readable form; empty where the key is unknown
 	Detail string // what is wrong
+
+	kind kind
+	key  []byte
 }
 
 func (e *CorruptError) Error() string {
@@ -118,6 +122,14 @@ func (e *CorruptError) Error() string {
 		return fmt.Sprintf("store: bucket %s is corrupt: %s", e.Bucket, e.Detail)
 	}
 	return fmt.Sprintf("store: bucket %s, key %s is corrupt: %s", e.Bucket, e.Key, e.Detail)
+}
+
+// Number returns the key of a record that is known by a number: a document's, or a slot.
+func (e *CorruptError) Number() (n uint32, ok bool) {
+	if len(e.key) != 4 || e.kind == kindIDs {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(e.key), true
 }
 
 // Is reports whether target is ErrCorrupt.

@@ -103,12 +103,17 @@ func (s *Store) renewID(db *bbolt.DB) error {
 
 // openBolt opens a file that has been verified.
 func (s *Store) openBolt(path string) (db *bbolt.DB, err error) {
+	mapped := int(s.opts.MmapSize)
+	if s.readOnly {
+		mapped = 0
+	}
 	err = guard(func() error {
 		db, err = bbolt.Open(path, 0o644, &bbolt.Options{
 			Timeout:         time.Second,
+			ReadOnly:        s.readOnly,
 			PageSize:        s.opts.PageSize,
 			FreelistType:    bbolt.FreelistMapType,
-			InitialMmapSize: int(s.opts.MmapSize),
+			InitialMmapSize: mapped,
 			MaxSize:         int(s.opts.MaxSize),
 			NoStatistics:    true,
 		})

@@ -96,7 +96,7 @@ func (b bucket) keyText(key []byte) string {
 
 // corrupt returns the error for a record of b.
 func (b bucket) corrupt(key []byte, format string, args ...any) error {
-	return &CorruptError{Bucket: b.name(), Key: b.keyText(key), Detail: fmt.Sprintf(format, args...)}
+	return &CorruptError{Bucket: b.name(), Key: b.keyText(key), Detail: fmt.Sprintf(format, args...), kind: b.kind, key: bytes.Clone(key)}
 }
 
 // sum is the checksum of a record: kind, collection (4 bytes, big-endian), length of the key (2 bytes), key, payload.

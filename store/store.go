@@ -18,6 +18,7 @@ type Store struct {
 	id        [16]byte
 	lock      *os.File
 
+	readOnly   bool // the file is only to be looked at
 	created    bool // by Open
 	rolledBack bool // the newest header page was damaged and Options.AcceptRollback given
 

@@ -293,7 +293,7 @@ func (t *Tx) documentsPage(after *uint32, limit int, fn func(Document) error) (i
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && (len(page) == 0 || !errors.Is(err, ErrCorrupt)) { // what stands before a corrupt record comes first
 		return 0, err
 	}
 	for _, d := range page {
@@ -347,7 +347,7 @@ func (t *Tx) vectorsPage(from *uint64, limit int, p *vectorPage, fn func(uint32,
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && (len(p.slots) == 0 || !errors.Is(err, ErrCorrupt)) { // what stands before a corrupt record comes first
 		return 0, err
 	}
 	for i, slot := range p.slots {

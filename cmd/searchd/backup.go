@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,16 +20,24 @@ import (
 func newBackupCommand() *cobra.Command {
 	var f engineFlags
 	var server, key string
+	var verify bool
 	cmd := &cobra.Command{
-		Use: "backup --data DIR|--server URL FILE", Short: "Write a backup of a data folder or a running server to a file",
+		Use: "backup --data DIR|--server URL|--verify FILE", Short: "Write a backup of a data folder or a running server to a file",
 		Long: `Writes documents, passages, vectors and settings to FILE, which must not exist, with a checksum over all.
-The indexes are not in it: restoring builds them anew. Of a server it takes a snapshot, downloads it and deletes it there.`,
+The indexes are not in it: restoring builds them anew. Of a server it takes a snapshot, downloads it and deletes it there.
+
+FILE is read again when it is written. Where a value in it is damaged, because it is in the data folder, it is kept as FILE.damaged, each such
+value is printed, and the exit code is 1: restoring takes it with --damaged only. With --verify a backup that is there is read, and nothing written.`,
 		Args: cobra.ExactArgs(1), PreRunE: fillSettings,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&server, "server", "", "URL of a running server, instead of --data")
 	cmd.Flags().StringVar(&key, "key", "", "API key of the server")
+	cmd.Flags().BoolVar(&verify, "verify", false, "read FILE, a backup, and say whether it can be restored")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if verify {
+			return verifyBackup(cmd, args[0])
+		}
 		write := func(w io.Writer) (int64, error) { return downloadBackup(cmd.Context(), server, key, w) }
 		if server == "" {
 			e, err := f.open(true, tell)
@@ -38,7 +47,7 @@ The indexes are not in it: restoring builds them anew. Of a server it takes a sn
 			defer e.Close()
 			write = func(w io.Writer) (int64, error) { return e.Backup(cmd.Context(), w) }
 		}
-		n, err := writeNew(args[0], write)
+		n, err := writeNew(cmd, args[0], write)
 		if err != nil {
 			return err
 		}
@@ -48,8 +57,8 @@ The indexes are not in it: restoring builds them anew. Of a server it takes a sn
 	return cmd
 }
 
-// writeNew writes a file that must not exist; it has its name when it is whole and on the disk.
-func writeNew(path string, write func(io.Writer) (int64, error)) (n int64, err error) {
+// writeNew writes a backup to a file that must not exist; it has its name when it is whole, sound and on the disk.
+func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, error)) (n int64, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return 0, fmt.Errorf("%s exists; name a new file", path)
 	}
@@ -63,10 +72,59 @@ func writeNew(path string, write func(io.Writer) (int64, error)) (n int64, err e
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return n, err
 	}
-	if err := os.Rename(part, path); err != nil {
+	damage, err := search.VerifyBackup(cmd.Context(), part)
+	if err != nil {
+		return n, fmt.Errorf("the backup cannot be restored: %w", err)
+	}
+	to := path
+	if len(damage) > 0 {
+		to = unusedName(path + ".damaged")
+	}
+	if err := os.Rename(part, to); err != nil {
 		return n, err
 	}
-	return n, syncFolder(filepath.Dir(path))
+	if err := syncFolder(filepath.Dir(path)); err != nil {
+		return n, err
+	}
+	if len(damage) == 0 {
+		return n, nil
+	}
+	listDamage(cmd, damage)
+	fmt.Fprintf(cmd.ErrOrStderr(), "searchd: the data folder is damaged, and so is its backup: %d values. There is no %s; what was read is in %s, "+
+		"which `searchd restore --damaged` takes. Keep your older backups\n", len(damage), path, to)
+	return n, errSome
+}
+
+// unusedName returns path, or with a number where there is such a file.
+func unusedName(path string) string {
+	to := path
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(to); err != nil {
+			return to
+		}
+		to = fmt.Sprintf("%s.%d", path, n)
+	}
+}
+
+// listDamage prints what is damaged, a line each.
+func listDamage(cmd *cobra.Command, damage []string) {
+	for _, d := range damage {
+		fmt.Fprintln(cmd.OutOrStdout(), d)
+	}
+}
+
+// verifyBackup reads a backup.
+func verifyBackup(cmd *cobra.Command, path string) error {
+	damage, err := search.VerifyBackup(cmd.Context(), path)
+	if err != nil {
+		return err
+	}
+	listDamage(cmd, damage)
+	fmt.Fprintf(cmd.OutOrStdout(), "%d values are damaged\n", len(damage))
+	if len(damage) > 0 {
+		return errSome
+	}
+	return nil
 }
 
 // cleanUpTime is how long a command that is interrupted may take to leave nothing behind on a server.
@@ -84,11 +142,16 @@ func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int
 	}
 	defer func() { err = errors.Join(err, removeSnapshot(c, t.ID)) }()
 	done, err := c.Wait(ctx, t.ID, nil)
-	if err != nil {
-		return 0, err
-	}
 	var s client.Snapshot
-	if err := json.Unmarshal(done.Result, &s); err != nil {
+	if err != nil {
+		var ok bool
+		if done == nil || done.State != "failed" {
+			return 0, err
+		}
+		if s, ok = damagedSnapshot(ctx, c, t.ID); !ok {
+			return 0, err
+		}
+	} else if err := json.Unmarshal(done.Result, &s); err != nil {
 		return 0, fmt.Errorf("task %s: result: %w", t.ID, err)
 	}
 	body, err := c.OpenSnapshot(ctx, s.ID)
@@ -100,6 +163,15 @@ func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int
 		err = fmt.Errorf("snapshot %s: %d bytes arrived of %d", s.ID, n, s.Bytes)
 	}
 	return n, err
+}
+
+// damagedSnapshot finds what a task that failed over damaged values has left: it is downloaded like a sound one.
+func damagedSnapshot(ctx context.Context, c *client.Client, id string) (client.Snapshot, bool) {
+	list, err := c.Snapshots(ctx)
+	if i := slices.IndexFunc(list, func(s client.Snapshot) bool { return s.ID == id && s.Damaged }); err == nil && i >= 0 {
+		return list[i], true
+	}
+	return client.Snapshot{}, false
 }
 
 // deleteSnapshot deletes a snapshot of a server; where it cannot know whether that happened, a second time.
@@ -143,6 +215,9 @@ func removeSnapshot(c *client.Client, task string) error {
 			err = deleteSnapshot(ctx, c, s.ID)
 		}
 	}
+	if err == nil && t.State == "failed" { // one with damage is kept
+		err = c.DeleteSnapshot(ctx, task)
+	}
 	if err != nil && !errors.Is(err, client.ErrNotFound) {
 		return fmt.Errorf("a snapshot may be left on the server (`searchd snapshots list`, `rm`): %w", err)
 	}
@@ -160,11 +235,15 @@ func syncFolder(dir string) error {
 
 func newRestoreCommand() *cobra.Command {
 	var data string
+	var damaged bool
 	cmd := &cobra.Command{
 		Use: "restore FILE --data DIR", Short: "Make a data folder from a backup",
+		Long: `Makes a data folder from FILE, which is read and verified first; one with damaged values is refused. With --damaged it is taken as it is,
+each such value is printed, and the exit code is 1: "searchd check --repair --drop-damaged" then deletes the documents that they belong to.`,
 		Args: cobra.ExactArgs(1), PreRunE: fillSettings,
 	}
 	cmd.Flags().StringVar(&data, "data", "", "new data folder")
+	cmd.Flags().BoolVar(&damaged, "damaged", false, "take a backup with damaged values, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if data == "" {
 			return errors.New("--data: the new data folder is missing")
@@ -174,7 +253,19 @@ func newRestoreCommand() *cobra.Command {
 			return err
 		}
 		defer file.Close()
-		return search.Restore(cmd.Context(), file, data)
+		if !damaged {
+			return search.Restore(cmd.Context(), file, data)
+		}
+		n := 0
+		err = search.RestoreDamaged(cmd.Context(), file, data, func(text string) {
+			n++
+			fmt.Fprintln(cmd.OutOrStdout(), text)
+		})
+		if err != nil || n == 0 {
+			return err
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "searchd: restored with %d damaged values; `searchd check --data %s --repair --drop-damaged` deletes the documents that they belong to\n", n, data)
+		return errSome
 	}
 	return cmd
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"time"
 
@@ -95,6 +96,7 @@ probes, the page and /openapi.yaml do without.`,
 		if err != nil {
 			return err
 		}
+		tellDamaged(cmd.Context(), log, e)
 		vault, err := e.Vault()
 		if err == nil {
 			ao.Keys, err = guard.keys(vault, l.Addr())
@@ -114,6 +116,19 @@ probes, the page and /openapi.yaml do without.`,
 		return err
 	}
 	return cmd
+}
+
+// tellDamaged logs the collections that cannot be opened.
+func tellDamaged(ctx context.Context, log *slog.Logger, e *search.Engine) {
+	list, err := e.Collections(ctx)
+	if err != nil {
+		log.Error("listing collections", "error", err)
+	}
+	for _, c := range list {
+		if c.Damaged != "" {
+			log.Error("collection damaged: the others are served", "collection", c.Name, "damage", c.Damaged)
+		}
+	}
 }
 
 // heads loads the checkpoints that serve adds to the engine's own; they run with the same precision.

@@ -70,7 +70,11 @@ func printSnapshots(w io.Writer, list []client.Snapshot) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ID\tCREATED\tSIZE")
 	for _, s := range list {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", s.ID, s.Created.Format(time.RFC3339), megabytes(s.Bytes))
+		damaged := ""
+		if s.Damaged {
+			damaged = "damaged"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.ID, s.Created.Format(time.RFC3339), megabytes(s.Bytes), damaged)
 	}
 	return t.Flush()
 }

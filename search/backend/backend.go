@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -21,7 +22,18 @@ var (
 	ErrReadOnly           = errors.New("data folder read-only")
 	ErrNoSpace            = errors.New("no space left")
 	ErrInvalid            = errors.New("invalid request")
+	ErrDamaged            = errors.New("collection damaged") // a stored value that is needed cannot be read
 )
+
+// DamagedError says that a collection cannot be opened, and which value is damaged. It matches [ErrDamaged].
+type DamagedError struct{ Collection, Damage string }
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%v: %q cannot be opened: %s", ErrDamaged, e.Collection, e.Damage)
+}
+
+// Is makes errors.Is(err, ErrDamaged) true.
+func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }
 
 // Config is what a backend must know of a collection. It is kept with the collection.
 type Config struct {
@@ -52,6 +64,7 @@ type Collection struct {
 	Documents int
 	Passages  int
 	Sequence  uint64
+	Damaged   string // why it cannot be opened; empty: it is open. One that is not can be dropped, and nothing else; its counts are 0
 	Origin    string // of what keeps the collection: another after it was restored from a backup
 }
 

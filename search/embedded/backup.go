@@ -22,6 +22,34 @@ func Restore(ctx context.Context, r io.Reader, dir string) error {
 	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{}))
 }
 
+// RestoreDamaged is Restore that takes a backup with damaged values, too, and tells of each; DropDamaged removes them.
+func RestoreDamaged(ctx context.Context, r io.Reader, dir string, damaged func(text string)) error {
+	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{Damaged: func(p store.Problem) { damaged(p.String()) }}))
+}
+
+// VerifyBackup reads the backup in a file and returns what Restore would refuse it for; an error where it is no whole backup.
+func VerifyBackup(ctx context.Context, path string) (damage []string, err error) {
+	problems, err := store.VerifyBackup(ctx, path)
+	for _, p := range problems {
+		damage = append(damage, p.String())
+	}
+	return damage, translate(err)
+}
+
+// DropDamaged removes each document with a damaged value from a data folder that no process uses, calls dropped for it, and sets the
+// indexes aside, which cannot follow. It returns where they went.
+func DropDamaged(ctx context.Context, dir string, dropped func(text string)) (to string, err error) {
+	s, err := store.Open(dir, store.Options{MustExist: true})
+	if err != nil {
+		return "", translate(err)
+	}
+	err = s.DropDamaged(ctx, func(d store.Dropped) { dropped(d.String()) })
+	if err = errors.Join(translate(err), s.Close()); err != nil {
+		return "", err
+	}
+	return SetAsideIndexes(dir)
+}
+
 // Compact rewrites the store of a data folder that no process uses without the room of what was deleted, and returns its bytes before and
 // after. The derived indexes stay as they are.
 func Compact(ctx context.Context, dir string) (before, after int64, err error) {

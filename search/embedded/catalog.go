@@ -85,7 +85,7 @@ func (b *Backend) begin(ctx context.Context, name string) (done func(), err erro
 func (b *Backend) collection(ctx context.Context, name string) (c *collection, release func(), err error) {
 	for {
 		b.mu.RLock()
-		c, moving, closed := b.mu.byName[name], b.mu.moving[name], b.mu.closed
+		c, moving, closed, damaged := b.mu.byName[name], b.mu.moving[name], b.mu.closed, b.mu.apart[name]
 		if c != nil && moving == nil && !closed {
 			c.use.RLock() // waits for nobody: who closes a collection has made it moving, or taken it out of byName
 		}
@@ -93,6 +93,8 @@ func (b *Backend) collection(ctx context.Context, name string) (c *collection, r
 		switch {
 		case closed:
 			return nil, nil, fmt.Errorf("%w: closed", backend.ErrReadOnly)
+		case damaged != nil && moving == nil:
+			return nil, nil, damaged.err
 		case c == nil && moving == nil:
 			return nil, nil, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
 		case moving == nil:
@@ -112,6 +114,9 @@ func (b *Backend) named(name string) (*collection, error) {
 	defer b.mu.RUnlock()
 	if b.mu.closed {
 		return nil, fmt.Errorf("%w: closed", backend.ErrReadOnly)
+	}
+	if a := b.mu.apart[name]; a != nil {
+		return nil, a.err
 	}
 	c := b.mu.byName[name]
 	if c == nil {
@@ -158,7 +163,7 @@ func (b *Backend) Create(ctx context.Context, name string, config backend.Config
 		return err
 	}
 	defer done()
-	if _, err := b.named(name); err == nil {
+	if _, err := b.named(name); err == nil || errors.Is(err, backend.ErrDamaged) {
 		return fmt.Errorf("%w: %q", backend.ErrCollectionExists, name)
 	}
 	sc, err := b.store.CreateCollectionAt(ctx, name, settings, config.FirstSequence)
@@ -214,12 +219,20 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 		}
 	}
 	next, err := b.openCollection(ctx, sc, min(b.rebuildFrom, changeFrom))
+	var damaged *apart
+	if errors.Is(err, store.ErrCorrupt) {
+		damaged = b.setApart(sc, err)
+		err = damaged.err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err == nil {
+	delete(b.mu.byName, sc.Name)
+	delete(b.mu.apart, sc.Name)
+	switch {
+	case err == nil:
 		b.mu.byName[sc.Name] = next
-	} else {
-		delete(b.mu.byName, sc.Name)
+	case damaged != nil:
+		b.mu.apart[sc.Name] = damaged
 	}
 	delete(b.mu.moving, sc.Name)
 	close(moving)
@@ -243,6 +256,7 @@ func (b *Backend) Drop(ctx context.Context, name string) error {
 	b.mu.Lock()
 	c := b.mu.byName[name]
 	delete(b.mu.byName, name)
+	delete(b.mu.apart, name)
 	b.mu.Unlock()
 	if c != nil {
 		c.discard()
@@ -250,10 +264,10 @@ func (b *Backend) Drop(ctx context.Context, name string) error {
 	return os.RemoveAll(b.folder(sc.ID))
 }
 
-// Collections describes all collections, by name.
+// Collections describes all collections, by name; those that cannot be opened come last.
 func (b *Backend) Collections(ctx context.Context) ([]backend.Collection, error) {
-	names := b.openNames()
-	out := make([]backend.Collection, 0, len(names))
+	names, apart := b.openNames(), b.setApartNow()
+	out := make([]backend.Collection, 0, len(names)+len(apart))
 	for _, name := range names {
 		c, err := b.Collection(ctx, name)
 		if errors.Is(err, backend.ErrCollectionNotFound) {
@@ -263,6 +277,10 @@ func (b *Backend) Collections(ctx context.Context) ([]backend.Collection, error)
 			return nil, err
 		}
 		out = append(out, c)
+	}
+	id := b.store.ID()
+	for _, a := range apart {
+		out = append(out, backend.Collection{Name: a.name, Config: a.config, Damaged: a.damage, Origin: hex.EncodeToString(id[:])})
 	}
 	return out, nil
 }

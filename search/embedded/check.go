@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"searchd/search/backend"
@@ -27,6 +28,9 @@ func (b *Backend) Check(ctx context.Context, deep bool) ([]backend.Problem, erro
 		if !p.Harmless {
 			out = append(out, backend.Problem{Where: "store", What: p.String()})
 		}
+	}
+	for _, a := range b.setApartNow() {
+		out = append(out, backend.Problem{Where: "collection " + a.name, What: "cannot be opened, and its indexes are not checked: " + a.damage})
 	}
 	for _, name := range b.openNames() {
 		c, release, err := b.collection(ctx, name)
@@ -103,7 +107,7 @@ func (c *collection) checkVectors(ctx context.Context, r *report) error {
 	if c.rebuild.graph.Load() != nil {
 		return nil
 	}
-	return c.store.Vectors(ctx, c.id, 0, func(slot uint32, v []float32) error {
+	compare := func(slot uint32, v []float32) error {
 		got, ok := v, c.graph.Contains(slot)
 		if c.source == nil {
 			got, ok = c.graph.Vector(slot)
@@ -114,7 +118,25 @@ func (c *collection) checkVectors(ctx context.Context, r *report) error {
 			}
 		}
 		return nil
-	})
+	}
+	return pastDamage(func(from uint32) error { return c.store.Vectors(ctx, c.id, from, compare) }, func(uint32) {})
+}
+
+// pastDamage scans records from 0 on, and goes on after each that is damaged, which the check of the store has told.
+func pastDamage(scan func(from uint32) error, damaged func(n uint32)) error {
+	for from := uint32(0); ; {
+		err := scan(from)
+		var ce *store.CorruptError
+		if !errors.As(err, &ce) {
+			return err
+		}
+		n, ok := ce.Number()
+		if !ok || n < from || n == math.MaxUint32 {
+			return err
+		}
+		damaged(n)
+		from = n + 1
+	}
 }
 
 // checkCounts compares what the keyword index has applied and holds with the store.
@@ -146,7 +168,7 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 			r.add("keyword index: document number %d %s", no, what)
 		}
 	}
-	err = c.store.Documents(ctx, c.id, 0, func(d store.Document) error {
+	compare := func(d store.Document) error {
 		terms, ok := indexed[d.No]
 		delete(indexed, d.No)
 		e, err := c.split(d.No, d.Fields)
@@ -167,7 +189,9 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 			differs(d.No, fmt.Sprintf("has terms %v, its text %v", terms, want))
 		}
 		return nil
-	})
+	}
+	err = pastDamage(func(from uint32) error { return c.store.Documents(ctx, c.id, max(from, 1)-1, compare) },
+		func(no uint32) { delete(indexed, no) })
 	for no := range indexed {
 		differs(no, "is in no store")
 	}

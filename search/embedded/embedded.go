@@ -8,7 +8,8 @@
 //  3. A derived index that cannot be read, or belongs to another store, is set aside and rebuilt from bbolt; it is never repaired in place.
 //  4. What a derived index finds is fetched from bbolt before it is shown: a stale index shows no deleted text.
 //     What it lacks while it is rebuilt, or cannot write, is found in bbolt, or, for words, missed with a notice.
-//  5. The change log is trimmed only below what every derived index has made durable.
+//  5. A collection that needs a damaged value of bbolt to open is set apart: the others serve, and it can be listed and dropped.
+//  6. The change log is trimmed only below what every derived index has made durable.
 package embedded
 
 import (
@@ -49,6 +50,7 @@ type Backend struct {
 	mu struct { // held for moments only
 		sync.RWMutex
 		byName map[string]*collection
+		apart  map[string]*apart        // those that cannot be opened
 		moving map[string]chan struct{} // names whose collection is being opened anew; closed when that is done
 		closed bool
 	}
@@ -81,7 +83,7 @@ func Open(dir string, o Options) (*Backend, error) {
 	if b.notice == nil {
 		b.notice = func(string) {}
 	}
-	b.mu.byName, b.mu.moving = map[string]*collection{}, map[string]chan struct{}{}
+	b.mu.byName, b.mu.apart, b.mu.moving = map[string]*collection{}, map[string]*apart{}, map[string]chan struct{}{}
 	if st.Created() {
 		b.notice("new data folder " + dir)
 	}
@@ -101,12 +103,16 @@ func (b *Backend) openAll() error {
 	}
 	known := map[string]bool{}
 	for _, sc := range list {
+		known[filepath.Base(b.folder(sc.ID))] = true
 		c, err := b.openCollection(context.Background(), sc, b.rebuildFrom)
+		if errors.Is(err, store.ErrCorrupt) {
+			b.mu.apart[sc.Name] = b.setApart(sc, err)
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("collection %s: %w", sc.Name, err)
 		}
 		b.mu.byName[sc.Name] = c
-		known[filepath.Base(c.dir)] = true
 	}
 	b.removeOrphans(known)
 	return nil
@@ -149,6 +155,7 @@ func translate(err error) error {
 	for _, pair := range [...]struct{ from, to error }{
 		{store.ErrNoCollection, backend.ErrCollectionNotFound},
 		{store.ErrExists, backend.ErrCollectionExists},
+		{store.ErrCorrupt, backend.ErrDamaged},
 		{store.ErrReadOnly, backend.ErrReadOnly},
 		{store.ErrNoSpace, backend.ErrNoSpace},
 		{store.ErrInvalid, backend.ErrInvalid},

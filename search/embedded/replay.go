@@ -144,7 +144,10 @@ func (c *collection) openWords(ctx context.Context) error {
 	if c.words, err = keyword.Open(dir, c.wordOptions()); err != nil {
 		return err
 	}
-	return c.rebuildWords(ctx)
+	if err := c.rebuildWords(ctx); err != nil {
+		return errors.Join(err, c.words.Close())
+	}
+	return nil
 }
 
 // replayWords applies the changes after seq to x: what a document is now, whatever it was in between.

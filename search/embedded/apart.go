@@ -1,0 +1,65 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"searchd/search/backend"
+	"searchd/store"
+)
+
+// apart is a collection that cannot be opened because a stored value is damaged. It is listed and can be dropped.
+type apart struct {
+	name   string
+	config backend.Config
+	damage string // which value, and what is wrong
+	err    error  // what every other request gets; [backend.ErrDamaged]
+}
+
+// setApart notes why a collection cannot be opened.
+func (b *Backend) setApart(sc store.Collection, err error) *apart {
+	a := &apart{name: sc.Name, damage: b.damage(sc.ID, err)}
+	if err := json.Unmarshal(sc.Settings, &a.config); err != nil {
+		a.damage += fmt.Sprintf("; settings: %v", err)
+	}
+	a.err = &backend.DamagedError{Collection: sc.Name, Damage: a.damage}
+	b.notice(fmt.Sprintf("collection %s cannot be opened, the others can: %s", sc.Name, a.damage))
+	return a
+}
+
+// damage says which document a corrupt record belongs to.
+func (b *Backend) damage(collection uint32, err error) string {
+	var ce *store.CorruptError
+	if !errors.As(err, &ce) {
+		return err.Error()
+	}
+	var no uint32
+	var id, part string
+	viewErr := b.store.View(context.Background(), collection, func(tx *store.Tx) error {
+		no, id, part = tx.Owner(ce)
+		return nil
+	})
+	switch {
+	case viewErr != nil || no == 0:
+		return err.Error()
+	case id == "":
+		return fmt.Sprintf("document number %d, %s: %v", no, part, err)
+	}
+	return fmt.Sprintf("document %q, %s: %v", id, part, err)
+}
+
+// setApartNow returns the collections that cannot be opened, by name.
+func (b *Backend) setApartNow() []*apart {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	list := make([]*apart, 0, len(b.mu.apart))
+	for _, a := range b.mu.apart {
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(a, b *apart) int { return cmp.Compare(a.name, b.name) })
+	return list
+}

@@ -1,0 +1,170 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+// spoil makes a value of the first collection in a store's file one that its checksum does not fit.
+func spoil(t *testing.T, path string, k kind, key []byte) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o644, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(collectionBucket(1)).Bucket([]byte(bucketNames[k]))
+		v := bytes.Clone(b.Get(key))
+		if v == nil {
+			t.Fatalf("nothing at %s %x", bucketNames[k], key)
+		}
+		for i := range min(16, len(v)) {
+			v[i] ^= 0x5a
+		}
+		return b.Put(key, v)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damages are the values that can be bad, with what is said of them. What they belong to is dropped.
+var damages = []struct {
+	name    string
+	kind    kind
+	key     func(d Document) []byte
+	says    string
+	dropped bool
+}{
+	{"vector", kindVectors, func(d Document) []byte { return key32(d.Passages[1].Slot) }, `collection "collection 0": document "path/4/0.md": vector of passage 1: `, true},
+	{"fields", kindFields, func(d Document) []byte { return key32(d.No) }, `collection "collection 0": document "path/4/0.md": fields: `, true},
+	{"record", kindDocs, func(d Document) []byte { return key32(d.No) }, `collection "collection 0": document "path/4/0.md": record: `, true},
+	{"slot", kindSlots, func(d Document) []byte { return key32(d.Passages[1].Slot) }, `document "path/4/0.md": record: `, true},
+	{"id", kindIDs, func(d Document) []byte { return []byte(d.ID) }, `document "path/4/0.md": record: `, true},
+	{"change", kindLog, func(d Document) []byte { return key64(d.Revision) }, `collection "collection 0": collection 1/log: `, false},
+}
+
+// eachDamage gives fn a store's folder with one bad value, for each kind of value.
+func eachDamage(t *testing.T, fn func(t *testing.T, dir string, i int)) {
+	file, _ := sample(t)
+	for i, tt := range damages {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, err := reopened(t, dir, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var d Document
+			err = s.View(t.Context(), 1, func(tx *Tx) (err error) { d, err = tx.Document("path/4/0.md"); return err })
+			if err != nil || len(d.Passages) < 2 {
+				t.Fatal(d, err)
+			}
+			s.Close()
+			spoil(t, filepath.Join(dir, fileName), tt.kind, tt.key(d))
+			fn(t, dir, i)
+		})
+	}
+}
+
+// TestDropDamaged names what is bad, drops it, and leaves a sound store with everything else.
+func TestDropDamaged(t *testing.T) {
+	eachDamage(t, func(t *testing.T, dir string, i int) {
+		s := open(t, dir)
+		defer s.Close()
+		problems, err := s.Check(t.Context(), true)
+		if err != nil || !slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.String(), damages[i].says) }) {
+			t.Fatalf("Check = %v, %v; want %s", problems, err, damages[i].says)
+		}
+		var dropped []string
+		if err := s.DropDamaged(t.Context(), func(d Dropped) { dropped = append(dropped, d.String()) }); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{`collection "collection 0": document "path/4/0.md"`}
+		if !damages[i].dropped {
+			want = nil
+		}
+		if !slices.Equal(dropped, want) {
+			t.Errorf("dropped %q, want %q", dropped, want)
+		}
+		if problems, err := s.Check(t.Context(), true); err != nil || len(problems) > 0 {
+			t.Errorf("Check after it = %v, %v", problems, err)
+		}
+		checkWritable(t, s, "after it")
+	})
+}
+
+// TestVerifyBackup finds in a backup what Restore refuses it for, and lets Restore take it where it is told to.
+func TestVerifyBackup(t *testing.T) {
+	eachDamage(t, func(t *testing.T, dir string, i int) {
+		s := open(t, dir)
+		b := backup(t, s)
+		s.Close()
+		path := filepath.Join(t.TempDir(), "backup")
+		if err := os.WriteFile(path, b, 0o400); err != nil { // it is not written to
+			t.Fatal(err)
+		}
+		problems, err := VerifyBackup(t.Context(), path)
+		if err != nil || !slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.String(), damages[i].says) }) {
+			t.Errorf("VerifyBackup = %v, %v; want %s", problems, err, damages[i].says)
+		}
+		to := t.TempDir()
+		if err := Restore(t.Context(), bytes.NewReader(b), to, RestoreOptions{}); !errors.Is(err, ErrDamaged) {
+			t.Errorf("Restore = %v, want ErrDamaged", err)
+		}
+		told := 0
+		if err := Restore(t.Context(), bytes.NewReader(b), to, RestoreOptions{Damaged: func(Problem) { told++ }}); err != nil || told != len(problems) {
+			t.Fatalf("Restore with Damaged = %v, told of %d of %d", err, told, len(problems))
+		}
+		r := open(t, to)
+		defer r.Close()
+		if err := r.DropDamaged(t.Context(), func(Dropped) {}); err != nil {
+			t.Fatal(err)
+		}
+		if problems, err := r.Check(t.Context(), true); err != nil || len(problems) > 0 {
+			t.Errorf("Check = %v, %v", problems, err)
+		}
+	})
+}
+
+// TestVerifySoundBackup finds nothing in a sound backup, and refuses what is none.
+func TestVerifySoundBackup(t *testing.T) {
+	file, _ := sample(t)
+	s, err := reopened(t, t.TempDir(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := backup(t, s)
+	s.Close()
+	path := filepath.Join(t.TempDir(), "backup")
+	verify := func(b []byte) ([]Problem, error) {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return VerifyBackup(context.Background(), path)
+	}
+	if problems, err := verify(b); err != nil || len(problems) > 0 {
+		t.Errorf("VerifyBackup = %v, %v", problems, err)
+	}
+	if _, err := verify(b[:len(b)-100]); !errors.Is(err, ErrBackup) {
+		t.Errorf("VerifyBackup of a part = %v, want ErrBackup", err)
+	}
+	b[len(b)/2] ^= 1
+	if _, err := verify(b); !errors.Is(err, ErrBackup) {
+		t.Errorf("VerifyBackup of a changed one = %v, want ErrBackup", err)
+	}
+	b[len(b)/2] ^= 1
+	binary.LittleEndian.PutUint64(b[len(b)-40:], 77)
+	if _, err := verify(b); !errors.Is(err, ErrBackup) {
+		t.Errorf("VerifyBackup with another size = %v, want ErrBackup", err)
+	}
+}
