@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -90,9 +91,14 @@ probes, the page and /openapi.yaml do without.`,
 		if err != nil {
 			return err
 		}
+		o.Context = cmd.Context()
 		o.Notice = func(text string) { log.Info(text) }
 		o.Alarm = func(text string) { log.Error(text) }
 		e, err := f.openWith(false, o)
+		if ctx := cmd.Context(); ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			log.Info("stopped while opening; the next start goes on", "reason", context.Cause(ctx))
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,9 @@ import (
 
 // Options of [Open]. The zero value is the documented default.
 type Options struct {
-	Notice func(text string) // told of repairs and rebuilds, from any goroutine; default: nobody
-	Alarm  func(text string) // told of what an operator must look at; default: Notice
+	Context context.Context   // ends the opening early; default: nothing does
+	Notice  func(text string) // told of repairs and rebuilds, from any goroutine; default: nobody
+	Alarm   func(text string) // told of what an operator must look at; default: Notice
 
 	// RebuildFrom is how many passages, or documents, an index may lack for the opening to wait for them. What lacks more is
 	// filled while the collection serves. 0: 20,000.
@@ -90,13 +92,13 @@ func Open(dir string, o Options) (*Backend, error) {
 	if b.alarm = o.Alarm; b.alarm == nil {
 		b.alarm = b.notice
 	}
-	if err := b.openAll(); err != nil {
+	if err := b.openAll(cmp.Or(o.Context, context.Background())); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
 
-func (b *Backend) openAll() error {
+func (b *Backend) openAll(ctx context.Context) error {
 	list, err := b.store.Collections()
 	if err != nil {
 		return err
@@ -104,7 +106,7 @@ func (b *Backend) openAll() error {
 	known := map[string]bool{}
 	for _, sc := range list {
 		known[filepath.Base(b.folder(sc.ID))] = true
-		c, err := b.openCollection(context.Background(), sc, b.rebuildFrom)
+		c, err := b.openCollection(ctx, sc, b.rebuildFrom)
 		if errors.Is(err, store.ErrCorrupt) {
 			b.mu.apart[sc.Name] = b.setApart(sc, err)
 			continue

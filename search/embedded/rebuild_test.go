@@ -372,3 +372,24 @@ func TestGhosts(t *testing.T) {
 		l.exact(t, b, "with ghosts")
 	}
 }
+
+// TestOpeningGivenUp ends an opening in the middle of its rebuild; the next one has everything.
+func TestOpeningGivenUp(t *testing.T) {
+	l := newLibrary(t, "", 300)
+	for _, lost := range []string{wordsFolder, graphFile} {
+		l.lose(t, lost)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if b, err := Open(l.dir, Options{Context: ctx}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Open = %v, %v", b, err)
+	}
+	b, err := Open(l.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if problems, err := b.Check(t.Context(), true); err != nil || len(problems) > 0 {
+		t.Errorf("Check: %v, %v", problems, err)
+	}
+}
