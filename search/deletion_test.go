@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +49,54 @@ func TestDeleteByFilter(t *testing.T) {
 	}
 	if problems, err := e.Check(t.Context(), true); err != nil || len(problems) != 0 {
 		t.Errorf("Check = %v, %v", problems, err)
+	}
+}
+
+// TestDeleteByFilterBehind takes the folder of the keyword index away, so that it lacks what is written: documents are deleted by what they
+// are, not by what they were.
+func TestDeleteByFilterBehind(t *testing.T) {
+	dir := t.TempDir()
+	alarm := make(chan string, 10)
+	e, err := search.Open(dir, search.Options{Embedder: &fakeEmbedder{}, Alarm: func(s string) { alarm <- s }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, search.Created, numbered(100)...)
+	folders, err := filepath.Glob(filepath.Join(dir, "indexes", "*", "keyword"))
+	if err != nil || len(folders) != 1 {
+		t.Fatal(folders, err)
+	}
+	if err := os.Rename(folders[0], filepath.Join(dir, "away")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, search.Created, doc("last", `{"text":"last"}`))
+	select {
+	case s := <-alarm:
+		if !strings.Contains(s, "cannot write") {
+			t.Errorf("alarm %q", s)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("no alarm")
+	}
+	var changed []search.Document
+	for i := range 60 {
+		changed = append(changed, doc(fmt.Sprintf("n%03d", i), `{"text":"changed","even":"neither"}`))
+	}
+	put(t, e, search.Updated, changed...)
+	for _, tc := range []struct {
+		filter string
+		want   search.Deletion
+	}{
+		{"even = true", search.Deletion{Matched: 20, Deleted: 20, Complete: true}},
+		{"even = 'neither'", search.Deletion{Matched: 60, Deleted: 60, Complete: true}},
+	} {
+		if d, err := e.DeleteByFilter(t.Context(), "docs", tc.filter, false); err != nil || d != tc.want {
+			t.Errorf("DeleteByFilter(%s) = %+v, %v, want %+v", tc.filter, d, err, tc.want)
+		}
 	}
 }
 

@@ -53,8 +53,9 @@ type Settings struct {
 
 // FieldSettings says what a field is: text (searched by words and by meaning), filter (exact values only) or stored (neither).
 // Without an entry a field is dynamic: title, name, heading, headline, subject, text, body, content, abstract, summary,
-// description, question and answer are text; where a document has none of these, all its strings are. Every string of at most 256
-// bytes, number, boolean and list of these can be filtered on; of longer strings EXISTS knows, and in a filter field they are values as well.
+// description, question and answer are text; where a document has none of these, all its strings are. Other strings, and lists of them, are
+// searched by words alone, dates and long ASCII without white space left out. Every string of at most 256 bytes, number, boolean and list of
+// these can be filtered on; of longer strings EXISTS knows, and in a filter field they are values as well.
 type FieldSettings = mapping.Field
 
 // PassageSettings say how texts are cut.

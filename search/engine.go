@@ -24,6 +24,7 @@ type Options struct {
 	Sparse   SparseEncoder                                    // default: the checkpoint, where it gives sparse vectors
 	Load     func(source, precision string) (Embedder, error) // opens further checkpoints; default: as Model is opened; with Embedder: none
 	Notice   func(text string)                                // told of repairs and rebuilds, from any goroutine; default: nobody
+	Alarm    func(text string)                                // told of what an operator must look at; default: Notice
 }
 
 // Engine is the search engine over one data folder. It is safe for concurrent use.
@@ -84,7 +85,7 @@ func Open(dir string, o Options) (*Engine, error) {
 	e.encodings = newEncodings(e.embedder, sourceOf(o.Model), e.Encoder().Precision, load)
 	e.collector = e.encodings.own.collector
 	if e.backend == nil {
-		b, err := embedded.Open(dir, embedded.Options{Notice: o.Notice})
+		b, err := embedded.Open(dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm})
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 		h.Passages = append(h.Passages, p)
 	}
 	if m != nil {
-		for _, f := range parts.Text {
+		for _, f := range slices.Concat(parts.Text, parts.Words) {
 			if snippets := m.snippets(f.Text); len(snippets) > 0 {
 				if h.Highlights == nil {
 					h.Highlights = map[string][]string{}

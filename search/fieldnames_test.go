@@ -69,11 +69,11 @@ func TestUnknownFieldsAreToldOf(t *testing.T) {
 		want []string
 	}{
 		{search.Query{Filter: "status = 'new' AND later > 1 AND `meta.n` = 1", Sort: []search.SortKey{{Field: "status"}, {Field: "_score"}}, Group: "later",
-			Facets: []search.Facet{{Field: "later"}, {Field: "text"}}, Fields: search.Fields{"text", "note^2"}}, nil},
+			Facets: []search.Facet{{Field: "later"}, {Field: "text"}}, Fields: search.Fields{"text", "note^2", "status"}}, nil},
 		{search.Query{Filter: "stauts != 'new' AND (gone = 1 OR NOT stauts EXISTS)"}, []string{`filter: no document has a field "stauts"`, `filter: no document has a field "gone"`}},
 		{search.Query{Filter: "meta EXISTS"}, []string{`filter: no document has a field "meta"`}},
-		{search.Query{Sort: []search.SortKey{{Field: "yaer"}}, Facets: []search.Facet{{Field: "lagn"}}, Group: "topci", Fields: search.Fields{"boddy", "status", "text", "later"}},
-			[]string{`fields: no document has a text field "boddy"`, `fields: no document has a text field "status"`, `fields: no document has a text field "later"`,
+		{search.Query{Sort: []search.SortKey{{Field: "yaer"}}, Facets: []search.Facet{{Field: "lagn"}}, Group: "topci", Fields: search.Fields{"boddy", "meta.n", "text", "later"}},
+			[]string{`fields: no document has a text field "boddy"`, `fields: no document has a text field "meta.n"`, `fields: no document has a text field "later"`,
 				`facets: no document has a field "lagn"`, `sort: no document has a field "yaer"`, `group: no document has a field "topci"`}},
 	} {
 		tc.q.Q = "word"

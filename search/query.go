@@ -49,7 +49,7 @@ type Query struct {
 	Fusion        Fusion    `json:"fusion,omitempty"`         // relative (default), rrf
 	Window        int       `json:"window,omitempty"`         // documents per leg that take part, 1..10000; default 200. Pages are stable within it
 	Filter        string    `json:"filter,omitempty"`         // e.g. lang = 'en' AND year >= 2020
-	Fields        Fields    `json:"fields,omitempty"`         // text fields of the keyword leg and of phrases; default: all
+	Fields        Fields    `json:"fields,omitempty"`         // searched fields of the keyword leg and of phrases; default: all
 	Operator      string    `json:"operator,omitempty"`       // of the keyword leg: or (default), and: all the words must occur
 	Facets        []Facet   `json:"facets,omitempty"`         // count the values of fields over what is found
 	Sort          []SortKey `json:"sort,omitempty"`           // default: by score. In keyword mode all matches are sorted, otherwise those of the window

@@ -21,10 +21,10 @@ const maxOperators = 32
 // QueryText is what a user typed, taken apart.
 //
 // The rules:
-//  1. "two words" is a phrase: its words must occur next to one another, in this order, in one text field. The analysis of the
+//  1. "two words" is a phrase: its words must occur next to one another, in this order, in one searched field. The analysis of the
 //     collection's language applies: "running shoes" is also found as "running shoe", and where the phrase has a stop word any word may
 //     stand. A quote opens a phrase where no letter or digit stands before it, and closes it where none stands after it; “ ” and „ are quotes too.
-//  2. -word and -"two words" exclude the documents that have the word or phrase in any text field. The minus stands at the beginning or
+//  2. -word and -"two words" exclude the documents that have the word or phrase in any searched field. The minus stands at the beginning or
 //     after white space, and a letter or a phrase follows at once. -40 is a number.
 //  3. Everything else is literal text: a quote that nothing closes, 5" in the middle of words, a lone minus, --flag, AND, OR, *, ^, :, ~.
 //  4. A document that lacks a phrase or has an excluded word is not found, in no mode: neither by words nor by meaning.

@@ -91,6 +91,7 @@ probes, the page and /openapi.yaml do without.`,
 			return err
 		}
 		o.Notice = func(text string) { log.Info(text) }
+		o.Alarm = func(text string) { log.Error(text) }
 		e, err := f.openWith(false, o)
 		if err != nil {
 			return err

@@ -47,6 +47,10 @@ func (x *Index) Apply(ctx context.Context, entries []Entry, seq uint64) error {
 		if err != nil {
 			return err
 		}
+		names, count := x.names.encode()
+		if names != nil {
+			batch.SetInternal(keyFields, names)
+		}
 		entries = entries[n:]
 		if len(entries) == 0 {
 			batch.SetInternal(keySeq, encodeSeq(seq))
@@ -54,6 +58,7 @@ func (x *Index) Apply(ctx context.Context, entries []Entry, seq uint64) error {
 		if err := x.index(ctx, batch); err != nil {
 			return err
 		}
+		x.names.written = count
 		if len(entries) == 0 {
 			x.seq.Store(seq)
 		}
@@ -107,6 +112,7 @@ func (x *Index) beginApply(ctx context.Context) error {
 
 // newBatch analyses entries on all processors.
 func (x *Index) newBatch(ctx context.Context, entries []Entry) (*index.Batch, error) {
+	x.names.take(entries)
 	batch := index.NewBatch()
 	docs := make([]*document, len(entries))
 	var next atomic.Int64
@@ -126,7 +132,7 @@ func (x *Index) newBatch(ctx context.Context, entries []Entry) (*index.Batch, er
 					return
 				}
 				if !entries[i].Delete {
-					docs[i] = newDocument(&entries[i], x.analyzer)
+					docs[i] = newDocument(&entries[i], x.analyzer, x.names.of)
 				}
 			}
 		})

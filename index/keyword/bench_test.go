@@ -164,3 +164,56 @@ func BenchmarkApply(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkFields searches short documents of two fields, and documents with fields of their own.
+func BenchmarkFields(b *testing.B) {
+	for _, bm := range []struct{ docs, own int }{{100_000, 0}, {2_000, 10}} {
+		r := rand.New(rand.NewPCG(1, 1))
+		zipf := rand.NewZipf(r, 1.1, 3, 50_000)
+		text := func(n int) string {
+			var t []byte
+			for range n {
+				t = fmt.Appendf(t, "w%dx ", zipf.Uint64())
+			}
+			return string(t)
+		}
+		x := openTemp(b, Options{})
+		entries := make([]Entry, bm.docs)
+		for i := range entries {
+			entries[i] = Entry{No: uint32(i), Text: []Field{{"title", text(4)}, {"body", text(20)}}}
+			for k := range bm.own {
+				entries[i].Text = append(entries[i].Text, Field{fmt.Sprintf("key %d of %d", k, i), text(3)})
+			}
+		}
+		apply(b, x, 1, entries...)
+		if err := x.Sync(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		nos := make([]uint32, 100)
+		for i := range nos {
+			nos[i] = uint32(i * 17)
+		}
+		double := func(field string) float64 {
+			return map[string]float64{"title": 2, "body": 1}[field] + map[bool]float64{true: 1}[field != "title" && field != "body"]
+		}
+		for _, words := range []string{"w300x w2000x w40x", "w0x w1x w2x w5x w10x w30x w100x w500x w1000x w5000x"} {
+			q := Query{Text: words, Weight: double}
+			b.Run(fmt.Sprintf("docs=%d/own=%d/terms=%d/search", bm.docs, bm.own, len(x.Analyze(words))), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, _, err := x.Search(context.Background(), q, 100, nil); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run(fmt.Sprintf("docs=%d/own=%d/terms=%d/score", bm.docs, bm.own, len(x.Analyze(words))), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := x.Score(context.Background(), q, nos); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -85,6 +85,20 @@ func (b *breaker) trip(s *scorch.Scorch, cause error) {
 	}()
 }
 
+// Broken returns a channel that is closed when the index can no longer write, see ErrBroken.
+func (x *Index) Broken() <-chan struct{} { return x.breaker.tripped }
+
+// Err returns why the index takes no changes, ErrBroken with its cause, or nil.
+func (x *Index) Err() error { return x.breaker.err() }
+
+// Release gives up the folder of a broken index, so that another Index can open it. Searches of this one go on over what it held, and Close is
+// still to be called. An index that works is left alone.
+func (x *Index) Release() {
+	if x.breaker.err() != nil {
+		_ = x.breaker.closeScorch(x.scorch) // what it had not written is lost in any case
+	}
+}
+
 // err returns the reason why the index takes no changes, or nil.
 func (b *breaker) err() error {
 	b.mu.Lock()

@@ -324,14 +324,14 @@ func TestOldAnalysis(t *testing.T) {
 		if err := x.Close(); err != nil {
 			t.Fatal(err)
 		}
-		old := fmt.Sprintf(`{"analysis":1,"language":%q,"identity":""}`, language)
+		old := fmt.Sprintf(`{"analysis":2,"language":%q,"identity":""}`, language)
 		changeInternal(t, dir, func(b *index.Batch) { b.SetInternal(keySettings, []byte(old)) })
 		x, err = Open(dir, Options{Language: language})
 		if err == nil {
 			err = x.Close()
 		}
 		if refused := errors.Is(err, ErrMismatch); !refused || err != nil && !refused {
-			t.Errorf("%s: Open of version 1 = %v", language, err)
+			t.Errorf("%s: Open of version 2 = %v", language, err)
 		}
 	}
 }

@@ -25,7 +25,10 @@
 //   - One process at a time can open an index, also for reading.
 //   - Every search reads all postings of its terms, so that total is exact: its time grows with the documents
 //     that contain a term of the query.
-//   - Memory per document: 4 bytes, and 4 for each text field that any document of its segment has.
+//   - Memory per document: 4 bytes, and for each of its text fields at most 8, or 4 if half of its segment's documents have the
+//     field; of segments where few have some field, or with more than four fields, 8 more for each of the last two sets of weights.
+//   - Texts of more than MaxTextFields different names share one field: searches over all fields find them, those that name their
+//     field do not.
 //   - Terms longer than 128 bytes are cut.
 //
 // The files are described in docs/format/keyword.md.

@@ -8,7 +8,8 @@ import (
 	"searchd/index/filter"
 )
 
-// Field is a text of a document that can be searched. Fields of one name count as one, their texts joined.
+// Field is a text of a document that can be searched. Fields of one name count as one, their texts joined. An index keeps MaxTextFields
+// names apart, the first that it is given; the texts of all further ones are joined under the name OtherFields.
 type Field struct {
 	Name string
 	Text string
@@ -61,7 +62,8 @@ type docField struct {
 	terms   index.TokenFrequencies
 }
 
-func newDocument(e *Entry, a analyzer) *document {
+// newDocument analyses e. fieldOf says under which name the text of a field is indexed.
+func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *document {
 	d := &document{id: docID(e.No)}
 	byName := make(map[string]*docField, len(e.Text)+len(e.Values)+1)
 	field := func(name string) *docField {
@@ -74,7 +76,7 @@ func newDocument(e *Entry, a analyzer) *document {
 		return f
 	}
 	for _, t := range e.Text {
-		f := field(textPrefix + t.Name)
+		f := field(textPrefix + fieldOf(t.Name))
 		d.plainText += uint64(len(t.Text))
 		a.each(t.Text, func(term []byte, _, _ int) bool {
 			f.add(term)

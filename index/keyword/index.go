@@ -23,6 +23,7 @@ type Index struct {
 	queue    *index.AnalysisQueue
 	caches   segmentCaches
 	seq      atomic.Uint64 // of the last Apply
+	names    fieldNames
 
 	// applying is held during Apply, Sync and Close: one writer at a time.
 	applying chan struct{}

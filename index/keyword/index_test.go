@@ -323,6 +323,7 @@ func TestAnalyze(t *testing.T) {
 		{"max_seq_length = 512", "max[max] seq[seq] length[length] 512[512]"},
 		{"end.Next sentence", "end[end] next[Next] sentenc[sentence]"},
 		{"3.14 and 1,000", "3.14[3.14] 1,000[1,000]"},
+		{"2024_03_05.md", "2024[2024] 03[03] 05[05] md[md]"},
 		{"iPhone15 GPUs", "iphone15[iPhone15] phone15[Phone15] gpu[GPUs]"},
 		{"x\xffy", "x[x] y[y]"},
 		{"東京", "東[東] 京[京]"},

@@ -72,6 +72,9 @@ func readState(dir string) (have settings, files []string, err error) {
 	if _, ok := decodeSeq(seq); !ok {
 		return have, nil, fmt.Errorf("%w: %s: sequence number is missing or damaged", ErrDamaged, dir)
 	}
+	if _, _, err := snapshotNames(snapshot); err != nil {
+		return have, nil, fmt.Errorf("%s: %w", dir, err)
+	}
 	// bleve falls back to an older snapshot, if it has one, when the latest names an unreadable segment. The lock that s holds
 	// keeps this from waiting.
 	points, err := scorch.RollbackPoints(dir)

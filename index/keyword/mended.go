@@ -15,7 +15,8 @@ import (
 //  1. Texts are read in one spelling, see folded.
 //  2. Capitals whose small letters are shorter do not garble their words, see lowerShrinking.
 //  3. "cjk" pairs the syllables of Hangul too, see hangulApart.
-//  4. "fa" says where its terms are in texts with joiners, see joinersToSpaces.
+//  4. Names of files have their parts as words, see splitNames.
+//  5. "fa" says where its terms are in texts with joiners, see joinersToSpaces.
 func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error) {
 	named, err := cache.AnalyzerNamed(language)
 	if err != nil {
@@ -25,10 +26,10 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 	if !ok {
 		return nil, fmt.Errorf("bleve gave a %T", named)
 	}
-	first := []analysis.TokenFilter{lowerShrinking{}}
+	first := []analysis.TokenFilter{splitNames{}, lowerShrinking{}}
 	switch language {
 	case "cjk":
-		first = []analysis.TokenFilter{hangulApart{}, lowerShrinking{}} // in this order: the first finds places by the bytes of terms
+		first = []analysis.TokenFilter{splitNames{}, hangulApart{}, lowerShrinking{}} // in this order: the first two find places by the bytes of terms
 	case "fa":
 		chain.CharFilters = []analysis.CharFilter{joinersToSpaces{}}
 	}

@@ -17,7 +17,7 @@ import (
 func init() { searcher.DisjunctionMaxClauseCount = 1024 }
 
 // analysisVersion changes whenever a text or a value gives other terms than before, so that old indexes are rebuilt.
-const analysisVersion = 2
+const analysisVersion = 3
 
 // settings are what the postings of an index depend on; they are stored in it.
 type settings struct {
@@ -61,6 +61,7 @@ func Open(dir string, o Options) (*Index, error) {
 		queue:       index.NewAnalysisQueue(1), // documents come analysed
 	}
 	x.breaker.tripped = make(chan struct{})
+	x.names.own, x.names.mu.taken = o.OwnField, map[string]bool{}
 	if err := x.openScorch(fresh, want); err != nil {
 		x.queue.Close()
 		return nil, err
@@ -94,7 +95,7 @@ func (x *Index) openScorch(fresh bool, want settings) error {
 	if fresh {
 		err = x.initialize(want)
 	} else {
-		err = x.loadSeq()
+		err = x.loadState()
 	}
 	if err != nil {
 		forgetIndex(x)
@@ -125,7 +126,7 @@ func (x *Index) initialize(want settings) error {
 	}
 }
 
-func (x *Index) loadSeq() error {
+func (x *Index) loadState() error {
 	s, err := x.snapshot()
 	if err != nil {
 		return err
@@ -136,7 +137,7 @@ func (x *Index) loadSeq() error {
 		return fmt.Errorf("%w: %s: sequence number is missing or damaged", ErrDamaged, x.dir)
 	}
 	x.seq.Store(seq)
-	return nil
+	return x.names.load(s)
 }
 
 // newScorch configures bleve's index. unsafe_batch: Batch returns before the disk has the batch; each batch

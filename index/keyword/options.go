@@ -20,7 +20,7 @@ var (
 // Errors of an open index.
 var (
 	// ErrBroken says that the index could not write to its folder and takes no more changes. Searches go on over
-	// what it held. Close it and open it again once the cause, usually a full disk, has gone.
+	// what it held. Open it again, after Release or Close, once the cause, usually a full disk, has gone.
 	ErrBroken = errors.New("keyword: index cannot write")
 	// ErrClosed says that Close was called.
 	ErrClosed = errors.New("keyword: index is closed")
@@ -47,6 +47,8 @@ type Options struct {
 	// Identity is bound into a new index and must be the same when it is opened again: the id of the store that the
 	// index is derived from, for example.
 	Identity string
+	// OwnField names text fields that have a field of their own however many others there are; nil: none. See MaxTextFields.
+	OwnField func(name string) bool
 	// SkipVerify leaves out the checksums of the segment files when an index is opened. They are read whole otherwise.
 	SkipVerify bool
 }

@@ -95,6 +95,9 @@ func (x *Index) WithTerms(ctx context.Context, p Phrase, fields []string) (*roar
 				if err := ctx.Err(); err != nil {
 					return err
 				}
+				if _, ok := s.lengths[name]; !ok {
+					continue
+				}
 				docs, err := s.withTerms(p, name)
 				if err != nil {
 					return err

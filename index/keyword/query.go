@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
@@ -75,11 +76,17 @@ type plan struct {
 	fields   []FieldWeight
 	operator Operator
 	terms    []planTerm
-	postings [][]segment.PostingsList // by segment; then term*len(fields) + field
-	lengths  [][][]uint32             // by segment, field: lengths by local number; nil if none
+	postings [][]termPostings // by segment; those that there are, in the order of terms, then fields
+	lengths  []docLengths     // by segment
 
 	// The denominator of BM25 is tf + base + slope*dl, and its numerator tf*(k1+1).
 	k1, base, slope float64
+}
+
+// termPostings are the postings of a term in a field.
+type termPostings struct {
+	term, field int // of the plan
+	list        segment.PostingsList
 }
 
 type planTerm struct {
@@ -178,34 +185,33 @@ func (x *Index) queryTerms(text string) []planTerm {
 
 // lookup finds the postings of every term and counts the documents that have it in at least one field.
 func (p *plan) lookup(ctx context.Context) error {
-	nf := len(p.fields)
 	union := roaring.New()
+	key := sync.OnceValue(func() string { return weightsKey(p.fields) })
 	for _, s := range p.view.segments {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		dicts := make([]segment.TermDictionary, nf)
-		lengths := make([][]uint32, nf)
-		for f := range p.fields {
+		lengths, have := s.docLengths(p.fields, key)
+		dicts := make([]segment.TermDictionary, len(have))
+		for i, f := range have {
 			var err error
-			if dicts[f], err = s.segment.Dictionary(textPrefix + p.fields[f].Name); err != nil {
+			if dicts[i], err = s.segment.Dictionary(textPrefix + p.fields[f].Name); err != nil {
 				return err
 			}
-			lengths[f] = s.lengths[p.fields[f].Name]
 		}
-		lists := make([]segment.PostingsList, len(p.terms)*nf)
+		var lists []termPostings
 		for t := range p.terms {
-			found := lists[t*nf : (t+1)*nf]
-			for f := range p.fields {
-				pl, err := dicts[f].PostingsList(p.terms[t].text, nil, nil)
+			before := len(lists)
+			for i, f := range have {
+				pl, err := dicts[i].PostingsList(p.terms[t].text, nil, nil)
 				if err != nil {
 					return err
 				}
 				if pl.Count() > 0 {
-					found[f] = pl
+					lists = append(lists, termPostings{t, f, pl})
 				}
 			}
-			n, err := s.documents(found, union)
+			n, err := s.documents(lists[before:], union)
 			if err != nil {
 				return err
 			}
@@ -227,28 +233,17 @@ func idf(n, df uint64) float64 {
 	return math.Log(1 + (float64(n)-float64(df)+0.5)/(float64(df)+0.5))
 }
 
-// documents counts the documents, deleted ones left out, of the union of lists, of which some are nil.
-func (s *segmentView) documents(lists []segment.PostingsList, scratch *roaring.Bitmap) (uint64, error) {
-	var only segment.PostingsList
-	several := false
-	for _, pl := range lists {
-		several = several || pl != nil && only != nil
-		if pl != nil {
-			only = pl
-		}
-	}
-	if only == nil {
+// documents counts the documents, deleted ones left out, of the union of lists.
+func (s *segmentView) documents(lists []termPostings, scratch *roaring.Bitmap) (uint64, error) {
+	if len(lists) == 0 {
 		return 0, nil
 	}
-	if !several && s.deleted == nil {
-		return only.Count(), nil
+	if len(lists) == 1 && s.deleted == nil {
+		return lists[0].list.Count(), nil
 	}
 	scratch.Clear()
 	for _, pl := range lists {
-		if pl == nil {
-			continue
-		}
-		if err := orInto(scratch, pl); err != nil {
+		if err := orInto(scratch, pl.list); err != nil {
 			return 0, err
 		}
 	}
@@ -275,30 +270,21 @@ func (p *plan) keepRarest(n int) {
 	}
 	order = order[:min(n, len(order))]
 	slices.Sort(order)
-	nf := len(p.fields)
 	terms := make([]planTerm, len(order))
+	now := map[int]int{} // place among terms, by that before
 	for i, t := range order {
-		terms[i] = p.terms[t]
+		terms[i], now[t] = p.terms[t], i
 	}
 	for s, lists := range p.postings {
-		kept := make([]segment.PostingsList, 0, len(order)*nf)
-		for _, t := range order {
-			kept = append(kept, lists[t*nf:(t+1)*nf]...)
+		kept := lists[:0]
+		for _, l := range lists {
+			if t, ok := now[l.term]; ok {
+				kept = append(kept, termPostings{t, l.field, l.list})
+			}
 		}
 		p.postings[s] = kept
 	}
 	p.terms = terms
-}
-
-// length returns the weighted length of a document.
-func (p *plan) length(seg int, local uint32) float64 {
-	dl := 0.0
-	for f, lengths := range p.lengths[seg] {
-		if lengths != nil {
-			dl += p.fields[f].Weight * float64(lengths[local])
-		}
-	}
-	return dl
 }
 
 // score is the contribution of a term that occurs tf times (weighted) in a document of weighted length dl.

@@ -25,8 +25,12 @@ func (x *Index) Score(ctx context.Context, q Query, nos []uint32) (scores []floa
 	return scores, err
 }
 
-// scoreChunk bounds the memory of scoring many documents: 8 bytes for each of them, term and field of the query.
-const scoreChunk = 4096
+// scoreChunk and scoreCounts bound the memory of scoring many documents: how many are scored together, and how many counts they have
+// between them, 8 bytes each, one for each term of the query in a field.
+const (
+	scoreChunk  = 4096
+	scoreCounts = 1 << 20
+)
 
 func (x *Index) scores(ctx context.Context, v *view, q Query, nos []uint32) ([]float64, error) {
 	scores := make([]float64, len(nos))
@@ -34,9 +38,14 @@ func (x *Index) scores(ctx context.Context, v *view, q Query, nos []uint32) ([]f
 	if err != nil {
 		return nil, err
 	}
-	for from := 0; from < len(nos); from += scoreChunk {
-		part := scores[from:min(from+scoreChunk, len(nos))]
-		err := p.each(ctx, nos[from:from+len(part)], func(i int, tfs []uint64, dl float64) { part[i] = p.total(tfs, dl) })
+	widest := 1
+	for _, lists := range p.postings {
+		widest = max(widest, len(lists))
+	}
+	chunk := max(1, min(scoreChunk, scoreCounts/widest))
+	for from := 0; from < len(nos); from += chunk {
+		part := scores[from:min(from+chunk, len(nos))]
+		err := p.each(ctx, nos[from:from+len(part)], func(i int, d scored) { part[i] = p.total(d) })
 		if err != nil {
 			return nil, err
 		}
@@ -52,16 +61,20 @@ func (x *Index) Explain(ctx context.Context, q Query, no uint32) (terms []TermSc
 		if err != nil {
 			return err
 		}
-		return p.each(ctx, []uint32{no}, func(_ int, tfs []uint64, dl float64) {
-			terms = p.explain(tfs, dl)
-		})
+		return p.each(ctx, []uint32{no}, func(_ int, d scored) { terms = p.explain(d) })
 	})
 	return terms, err
 }
 
-// each calls f with every document of nos that exists, its place in nos, its term frequencies by term*len(fields) +
-// field, and its length.
-func (p *plan) each(ctx context.Context, nos []uint32, f func(i int, tfs []uint64, dl float64)) error {
+// scored is what a document is scored by.
+type scored struct {
+	lists []termPostings // of its segment
+	tfs   []uint64       // by list: how often its term occurs in its field
+	dl    float64        // weighted length
+}
+
+// each calls f with the place in nos of every document of nos that exists. scored is valid only during the call.
+func (p *plan) each(ctx context.Context, nos []uint32, f func(i int, d scored)) error {
 	if len(p.terms) == 0 {
 		return nil
 	}
@@ -69,7 +82,6 @@ func (p *plan) each(ctx context.Context, nos []uint32, f func(i int, tfs []uint6
 		local uint32
 		i     int
 	}
-	width := len(p.terms) * len(p.fields)
 	for s, seg := range p.view.segments {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -85,12 +97,11 @@ func (p *plan) each(ctx context.Context, nos []uint32, f func(i int, tfs []uint6
 		}
 		// Postings are read forwards.
 		slices.SortStableFunc(docs, func(a, b wanted) int { return int(int64(a.local) - int64(b.local)) })
+		lists := p.postings[s]
+		width := len(lists)
 		tfs := make([]uint64, len(docs)*width)
-		for j, pl := range p.postings[s] {
-			if pl == nil {
-				continue
-			}
-			it := pl.Iterator(true, false, false, nil)
+		for j, l := range lists {
+			it := l.list.Iterator(true, false, false, nil)
 			var doc, tf uint64
 			found := false
 			for d, want := range docs {
@@ -110,20 +121,22 @@ func (p *plan) each(ctx context.Context, nos []uint32, f func(i int, tfs []uint6
 			}
 		}
 		for d, want := range docs {
-			f(want.i, tfs[d*width:(d+1)*width], p.length(s, want.local))
+			f(want.i, scored{lists, tfs[d*width : (d+1)*width], p.lengths[s].at(want.local)})
 		}
 	}
 	return nil
 }
 
 // total is the score of a document, added up as searchSegment does.
-func (p *plan) total(tfs []uint64, dl float64) float64 {
+func (p *plan) total(d scored) float64 {
 	sum, matched := 0.0, 0
-	for t := range p.terms {
-		if tf := p.weighted(tfs, t); tf > 0 {
-			sum += p.score(&p.terms[t], tf, dl)
+	for first := 0; first < len(d.lists); {
+		end, tf := p.weighted(d, first)
+		if tf > 0 {
+			sum += p.score(&p.terms[d.lists[first].term], tf, d.dl)
 			matched++
 		}
+		first = end
 	}
 	if p.operator == And && matched < len(p.terms) {
 		return 0
@@ -131,36 +144,35 @@ func (p *plan) total(tfs []uint64, dl float64) float64 {
 	return sum
 }
 
-// weighted is the term frequency of term t over the fields.
-func (p *plan) weighted(tfs []uint64, t int) float64 {
-	tf, nf := 0.0, len(p.fields)
-	for f, n := range tfs[t*nf : (t+1)*nf] {
-		if n > 0 {
-			tf += p.fields[f].Weight * float64(n)
+// weighted is the term frequency over the fields of the term whose lists begin at first, and where they end.
+func (p *plan) weighted(d scored, first int) (end int, tf float64) {
+	for end = first; end < len(d.lists) && d.lists[end].term == d.lists[first].term; end++ {
+		if n := d.tfs[end]; n > 0 {
+			tf += p.fields[d.lists[end].field].Weight * float64(n)
 		}
 	}
-	return tf
+	return end, tf
 }
 
-func (p *plan) explain(tfs []uint64, dl float64) []TermScore {
+func (p *plan) explain(d scored) []TermScore {
 	var out []TermScore
-	nf := len(p.fields)
-	for t := range p.terms {
-		tf := p.weighted(tfs, t)
-		if tf == 0 {
-			continue
-		}
-		term := &p.terms[t]
-		score := p.score(term, tf, dl)
-		for f, n := range tfs[t*nf : (t+1)*nf] {
-			if n > 0 {
-				out = append(out, TermScore{
-					Term: string(term.text), Field: p.fields[f].Name,
-					TF: int(n), DF: int(term.df), IDF: term.idf,
-					Score: score * p.fields[f].Weight * float64(n) / tf,
-				})
+	for first := 0; first < len(d.lists); {
+		end, tf := p.weighted(d, first)
+		if tf > 0 {
+			term := &p.terms[d.lists[first].term]
+			score := p.score(term, tf, d.dl)
+			for i := first; i < end; i++ {
+				if n := d.tfs[i]; n > 0 {
+					f := p.fields[d.lists[i].field]
+					out = append(out, TermScore{
+						Term: string(term.text), Field: f.Name,
+						TF: int(n), DF: int(term.df), IDF: term.idf,
+						Score: score * f.Weight * float64(n) / tf,
+					})
+				}
 			}
 		}
+		first = end
 	}
 	return out
 }

@@ -40,19 +40,28 @@ func (x *Index) search(ctx context.Context, q Query, top *topK, allow *roaring.B
 		if err != nil || len(p.terms) == 0 {
 			return err
 		}
-		w := windows.Get().(*window)
-		defer windows.Put(w)
-		for s := range v.segments {
-			n, err := p.searchSegment(ctx, s, allow, w, top)
-			if err != nil {
-				return err
-			}
-			total += n
+		if total, err = p.search(ctx, allow, top); err != nil {
+			return err
 		}
 		hits = top.sorted()
 		return nil
 	})
 	return hits, total, err
+}
+
+// search adds the documents of all segments to top and returns how many match. A window that an error or a panic leaves with sums in
+// it is not used again.
+func (p *plan) search(ctx context.Context, allow *roaring.Bitmap, top *topK) (total int, err error) {
+	w := windows.Get().(*window)
+	for s := range p.view.segments {
+		n, err := p.searchSegment(ctx, s, allow, w, top)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	windows.Put(w)
+	return total, nil
 }
 
 // windowSize is the number of documents whose scores are summed up together: their sums fit the first-level cache.
@@ -128,23 +137,18 @@ func (p *plan) searchSegment(ctx context.Context, s int, allow *roaring.Bitmap, 
 
 // cursors returns for each term the cursors of its fields that have postings in segment s, each at its first.
 func (p *plan) cursors(s int) ([][]cursor, error) {
-	nf := len(p.fields)
-	all := make([]cursor, 0, len(p.terms)*nf)
+	all := make([]cursor, len(p.postings[s]))
 	terms := make([][]cursor, len(p.terms))
-	for t := range p.terms {
-		first := len(all)
-		for f := range p.fields {
-			pl := p.postings[s][t*nf+f]
-			if pl == nil {
-				continue
-			}
-			c := cursor{it: pl.Iterator(true, false, false, nil), weight: p.fields[f].Weight}
-			if err := c.next(); err != nil {
-				return nil, err
-			}
-			all = append(all, c)
+	first := 0 // of a term
+	for i, l := range p.postings[s] {
+		all[i] = cursor{it: l.list.Iterator(true, false, false, nil), weight: p.fields[l.field].Weight}
+		if err := all[i].next(); err != nil {
+			return nil, err
 		}
-		terms[t] = all[first:]
+		if i > 0 && l.term != p.postings[s][i-1].term {
+			first = i
+		}
+		terms[l.term] = all[first : i+1]
 	}
 	return terms, nil
 }
@@ -166,8 +170,9 @@ func (p *plan) addTerm(s int, base uint32, term *planTerm, fields []cursor, w *w
 			}
 		}
 	}
+	lengths := &p.lengths[s]
 	for _, at := range w.touched {
-		w.score[at] += p.score(term, w.tf[at], p.length(s, base+uint32(at)))
+		w.score[at] += p.score(term, w.tf[at], lengths.at(base+uint32(at)))
 		w.matched[at]++
 		w.tf[at] = 0
 	}

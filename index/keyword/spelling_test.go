@@ -146,6 +146,8 @@ func TestUsualForms(t *testing.T) {
 		{"jamo alone", "cjk", "ㅋㅋ 감사ㄳ", "ㅋㅋ[ㅋㅋ] 감사[감사] 사ㄳ[사ㄳ]"},
 		{"shrinking before Hangul", "cjk", "İ팝송", "i[İ] 팝송[팝송]"},
 		{"shrinking capital", "tr", "İstanbul'da İzmir", "istanbul[İstanbul'da] izmir[İzmir]"},
+		{"names of files", "de", "Ordner/Notiz_Äpfel.v2.md 2024_03_05.txt 3.14", "ordn[Ordner] notiz[Notiz] apfel[Äpfel] v2[v2] md[md] 2024[2024] 03[03] 05[05] txt[txt] 3.14[3.14]"},
+		{"names of files in pairs", "cjk", "会議_memo.md", "会議[会議] memo[memo] md[md]"},
 		{"sharp s", "de", "GROẞmutter Großmutter", "grossmutt[GROẞmutter] grossmutt[Großmutter]"},
 		{"not UTF-8", "cjk", "東\xe2\xbb京都x\xffy", "東[東] 京都[京都] x[x] y[y]"},
 		{"joiners", "fa", "می‌خواهم کتاب‌ها", "خواهم[خواهم] كتاب[کتاب]"},

@@ -30,9 +30,10 @@ type segmentView struct {
 // segmentData is what is read once of a segment, whose documents never change. Local numbers count its documents from 0.
 type segmentData struct {
 	segment segment.Segment
-	nos     []uint32            // by local number: document number
-	lengths map[string][]uint32 // by text field, then local number: tokens
-	tokens  map[string]uint64   // by text field: sum of lengths
+	nos     []uint32                // by local number: document number
+	lengths map[string]fieldLengths // by text field
+	tokens  map[string]uint64       // by text field: sum of lengths
+	sums    lengthSums
 
 	byNoOnce sync.Once
 	byNo     []uint32 // local numbers, sorted by document number
@@ -91,13 +92,10 @@ func (v *view) add(s *segmentView) {
 	if s.deleted == nil {
 		return
 	}
-	v.docs -= s.deleted.GetCardinality()
+	gone := s.deleted.GetCardinality()
+	v.docs -= gone
 	for name, lengths := range s.lengths {
-		gone := uint64(0)
-		for it := s.deleted.Iterator(); it.HasNext(); {
-			gone += uint64(lengths[it.Next()])
-		}
-		v.tokens[name] -= gone
+		v.tokens[name] -= lengths.of(s.deleted, gone)
 	}
 }
 
@@ -105,7 +103,7 @@ func readSegment(s segment.Segment) (*segmentData, error) {
 	d := &segmentData{
 		segment: s,
 		nos:     make([]uint32, s.Count()),
-		lengths: map[string][]uint32{},
+		lengths: map[string]fieldLengths{},
 		tokens:  map[string]uint64{},
 	}
 	for i := range d.nos {
@@ -131,16 +129,9 @@ func readSegment(s segment.Segment) (*segmentData, error) {
 		if err != nil {
 			return nil, err
 		}
-		lengths := make([]uint32, len(d.nos))
-		it := pl.Iterator(true, false, false, nil)
-		for p, err := it.Next(); p != nil || err != nil; p, err = it.Next() {
-			if err != nil {
-				return nil, err
-			}
-			lengths[p.Number()] = uint32(p.Frequency())
-			d.tokens[name] += p.Frequency()
+		if d.lengths[name], d.tokens[name], err = readLengths(pl, len(d.nos)); err != nil {
+			return nil, err
 		}
-		d.lengths[name] = lengths
 	}
 	return d, nil
 }

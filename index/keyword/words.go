@@ -13,7 +13,8 @@ import (
 // its parts: names of program code, hosts, paths, and sentences without a space between them.
 //
 //  1. A word with a letter in it is cut at everything that is not a letter, digit, mark or apostrophe:
-//     max_seq_length gives max, seq, length; end.Next gives end, Next. 3.14 and 1,000 stay whole.
+//     max_seq_length gives max, seq, length; end.Next gives end, Next. One without is cut at underscores alone:
+//     2024_03_05 gives 2024, 03, 05, and 3.14 and 1,000 stay whole.
 //  2. A part with capitals inside gives itself and its humps: parseHTTPHeader gives parseHTTPHeader, parse, HTTP, Header.
 //
 // It must stand before filters that change the length of terms, because it finds the parts' places in the text.
@@ -67,14 +68,12 @@ func simpleWord(word []byte) bool {
 
 // splitToken appends the parts of t to dst.
 func splitToken(dst analysis.TokenStream, t *analysis.Token) analysis.TokenStream {
-	if !bytes.ContainsFunc(t.Term, unicode.IsLetter) {
-		return append(dst, t)
-	}
+	number := !bytes.ContainsFunc(t.Term, unicode.IsLetter)
 	start := 0
 	for i, size := 0, 0; i < len(t.Term); i += size {
 		var r rune
 		r, size = utf8.DecodeRune(t.Term[i:])
-		if r == '\'' || r == '\u2019' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+		if r == '\'' || r == '\u2019' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || number && r != '_' {
 			continue
 		}
 		dst = splitHumps(dst, t, start, i)
@@ -109,6 +108,36 @@ func splitHumps(dst analysis.TokenStream, t *analysis.Token, start, end int) ana
 		dst = append(dst, part(t, start+from, end))
 	}
 	return dst
+}
+
+// splitNames is a token filter for other languages than English that takes names of files apart and leaves all else: a word is cut at
+// underscores and, where it has a letter, at full stops. notiz_2.md gives notiz, 2, md; 3.14 stays whole.
+type splitNames struct{}
+
+// Filter implements analysis.TokenFilter.
+func (splitNames) Filter(input analysis.TokenStream) analysis.TokenStream {
+	output := make(analysis.TokenStream, 0, len(input))
+	shift := 0
+	for _, t := range input {
+		t.Position += shift
+		if bytes.IndexByte(t.Term, '_') < 0 && (bytes.IndexByte(t.Term, '.') < 0 || !bytes.ContainsFunc(t.Term, unicode.IsLetter)) {
+			output = append(output, t)
+			continue
+		}
+		number := !bytes.ContainsFunc(t.Term, unicode.IsLetter)
+		first, start := len(output), 0
+		for i := 0; i <= len(t.Term); i++ {
+			if i < len(t.Term) && t.Term[i] != '_' && (number || t.Term[i] != '.') {
+				continue
+			}
+			if i > start {
+				output = append(output, part(t, start, i))
+			}
+			start = i + 1
+		}
+		shift += placeParts(output[first:], t.Position)
+	}
+	return output
 }
 
 func part(t *analysis.Token, start, end int) *analysis.Token {

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,8 +34,9 @@ func openNotes(t *testing.T) *search.Engine {
 		t.Fatal(err)
 	}
 	var docs []search.Document
-	for id, d := range readNotes(t) {
-		fields, err := json.Marshal(d.Fields)
+	notes := readNotes(t)
+	for _, id := range slices.Sorted(maps.Keys(notes)) { // equal scores are in the order of arrival
+		fields, err := json.Marshal(notes[id].Fields)
 		if err != nil {
 			t.Fatal(err)
 		}

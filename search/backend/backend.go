@@ -161,7 +161,7 @@ type WordMatches struct {
 	Matches []Match
 	Total   int       // documents that match, beyond k too
 	Ceiling float64   // a score that no document can exceed; terms that no document has count too
-	Partial bool      // the index is being filled: documents may be missing
+	Partial bool      // the index is being filled or cannot write: documents may be missing
 	All     Selection // nil where it was not asked for
 }
 

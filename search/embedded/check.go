@@ -70,6 +70,9 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 	if c.write.behind {
 		r.add("a derived index failed to apply a commit; opening the data folder again brings it up to date")
 	}
+	if m := c.missed.Load(); m != nil {
+		r.add("keyword index cannot write and lacks the changes of %d documents; it is opened again when it can", m.GetCardinality())
+	}
 	if c.rebuild.words.Load() {
 		n, err := c.words.Count()
 		if err != nil {
@@ -176,7 +179,7 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 		want := map[string]int{}
 		for _, f := range e.Text {
 			if n := len(c.words.Analyze(f.Text)); n > 0 {
-				want[f.Name] += n
+				want[c.words.FieldOf(f.Name)] += n
 			}
 		}
 		switch {

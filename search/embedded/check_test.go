@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -71,6 +72,33 @@ func TestCheckFindsDifferences(t *testing.T) {
 				t.Errorf("Check found %q, want %q", all.String(), tc.want)
 			}
 		})
+	}
+}
+
+// TestManyFields wants no difference where texts of many names share a field, and the usual names to have their own.
+func TestManyFields(t *testing.T) {
+	b, c := openThree(t)
+	var writes []backend.Write
+	write := func(id, fields string) {
+		writes = append(writes, backend.Write{ID: id, Fields: json.RawMessage(fields), Hash: [32]byte{2, byte(len(writes)), byte(len(writes) >> 8)},
+			Passages: []backend.Passage{{Field: "any", End: 1}}, Vectors: [][]float32{{1, 0}}})
+	}
+	for i := range keyword.MaxTextFields + 200 {
+		write(fmt.Sprint(i), fmt.Sprintf(`{"key%d":"own text"}`, i))
+	}
+	write("last", `{"title":"heading","body":"last text"}`)
+	if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, b)
+	for name, want := range map[string]string{"key5": "key5", "key1100": keyword.OtherFields, "title": "title", "body": "body"} {
+		if got := c.words.FieldOf(name); got != want {
+			t.Errorf("FieldOf(%s) = %s, want %s", name, got, want)
+		}
+	}
+	sel, err := b.Select(t.Context(), "docs", backend.Subset{With: []string{"own text"}, Without: []string{"last text"}})
+	if err != nil || sel.Len() != len(writes)-1 {
+		t.Errorf("Select finds %d, %v, want %d", sel.Len(), err, len(writes)-1)
 	}
 }
 

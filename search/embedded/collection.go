@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"searchd/index/hnsw"
 	"searchd/index/keyword"
 	"searchd/search/backend"
@@ -35,14 +37,20 @@ type collection struct {
 	dir     string
 	store   *store.Store
 	notice  func(text string)
-	fresh   bool // it held no document yet when it was opened
+	raise   func(text string) // notice of what is serious
+	fresh   bool              // it held no document yet when it was opened
 	slots   slotTable
 	source  hnsw.Source // of a graph of codes; nil: the graph holds the vectors
 	leaving leaving
 	graph   *hnsw.Graph
 	words   *keyword.Index
 
-	// use is held for reading by every call that works on the indexes, so that close waits for them.
+	// missed has the documents whose changes the keyword index lacks because it cannot write; nil: none. The holder of write sets it.
+	missed      atomic.Pointer[roaring.Bitmap]
+	reopenFirst time.Duration // until it is opened again
+
+	// use is held for reading by every call that works on the indexes, so that close, and who puts another in the place of words, waits
+	// for them.
 	use sync.RWMutex
 
 	// write orders writers: it is held from the commit until the derived indexes have applied it, so that they apply in the order of the log.
@@ -61,7 +69,7 @@ type collection struct {
 
 // openCollection opens the derived indexes of a collection and replays what they have missed; for rebuildFrom see Options.
 func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebuildFrom int) (*collection, error) {
-	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom}
+	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, raise: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst}
 	if err := json.Unmarshal(sc.Settings, &c.config); err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
 	}
@@ -115,6 +123,11 @@ func (c *collection) tell(format string, args ...any) {
 	c.notice(fmt.Sprintf("collection %s: ", c.name) + fmt.Sprintf(format, args...))
 }
 
+// alarm is tell for what needs a person to look.
+func (c *collection) alarm(format string, args ...any) {
+	c.raise(fmt.Sprintf("collection %s: ", c.name) + fmt.Sprintf(format, args...))
+}
+
 // setAside renames what cannot be used, so that a person can look at it, and keeps only the newest such copy.
 func (c *collection) setAside(name string, why error) error {
 	path := filepath.Join(c.dir, name)
@@ -137,7 +150,9 @@ func (c *collection) saveGraph(ctx context.Context) error {
 		return fmt.Errorf("saving the vector index: %w", err)
 	}
 	c.write.unsaved = 0
-	if err := c.words.Sync(ctx); err != nil {
+	if err := c.words.Sync(ctx); errors.Is(err, keyword.ErrBroken) {
+		return nil // it is opened again and needs the log
+	} else if err != nil {
 		return fmt.Errorf("saving the keyword index: %w", err)
 	}
 	if c.rebuild.words.Load() {
@@ -165,9 +180,9 @@ func (c *collection) close() error {
 	return errors.Join(append(errs, c.words.Close())...)
 }
 
-// savable reports whether the graph has something to save and lacks nothing. The caller holds c.write.
+// savable reports whether the graph has something to save and no index lacks a change. The caller holds c.write.
 func (c *collection) savable() bool {
-	return c.write.unsaved > 0 && !c.write.behind && c.rebuild.graph.Load() == nil
+	return c.write.unsaved > 0 && !c.write.behind && c.missed.Load() == nil && c.rebuild.graph.Load() == nil
 }
 
 // discard closes without saving.

@@ -14,7 +14,7 @@ import (
 )
 
 // Apply commits the writes of one call in one transaction and then brings the derived indexes up to date.
-// A derived index that fails is logged and catches up at the next opening: the writes are committed all the same.
+// A derived index that fails catches up later: the writes are committed all the same.
 func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write) ([]backend.Outcome, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
@@ -35,7 +35,7 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 	// From here on the writes are committed: ctx must not stop what keeps the indexes in step.
 	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, before, seq); err != nil {
 		c.write.behind = true
-		c.tell("a derived index is behind until the next opening: %v", err)
+		c.alarm("a derived index is behind until the next opening: %v", err)
 	}
 	out := make([]backend.Outcome, len(outcomes))
 	for i, o := range outcomes {
@@ -77,7 +77,7 @@ func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes
 	if have := c.words.Seq(); have != before {
 		seq = have // it lacks an earlier change, or is being filled: what it says it has applied must be without holes
 	}
-	err = errors.Join(err, c.words.Apply(ctx, c.entries(writes, outcomes), seq))
+	err = errors.Join(err, c.applyWords(ctx, c.entries(writes, outcomes), seq))
 	if err == nil && c.write.unsaved >= snapshotEvery && c.savable() {
 		err = c.saveGraph(ctx)
 	}

@@ -7,7 +7,7 @@
 //     with holes. Opening replays what is missing from the change log. A document that the mapping refuses is told and left out.
 //  3. A derived index that cannot be read, or belongs to another store, is set aside and rebuilt from bbolt; it is never repaired in place.
 //  4. What a derived index finds is fetched from bbolt before it is shown: a stale index shows no deleted text.
-//     What it lacks while it is rebuilt is found in bbolt, or, for words, missed with a notice.
+//     What it lacks while it is rebuilt, or cannot write, is found in bbolt, or, for words, missed with a notice.
 //  5. A collection that needs a damaged value of bbolt to open is set apart: the others serve, and it can be listed and dropped.
 //  6. The change log is trimmed only below what every derived index has made durable.
 package embedded
@@ -28,6 +28,7 @@ import (
 // Options of [Open]. The zero value is the documented default.
 type Options struct {
 	Notice func(text string) // told of repairs and rebuilds, from any goroutine; default: nobody
+	Alarm  func(text string) // told of what an operator must look at; default: Notice
 
 	// RebuildFrom is how many passages, or documents, an index may lack for the opening to wait for them. What lacks more is
 	// filled while the collection serves. 0: 20,000.
@@ -39,6 +40,7 @@ type Backend struct {
 	dir    string
 	store  *store.Store
 	notice func(text string)
+	alarm  func(text string)
 
 	rebuildFrom int
 
@@ -84,6 +86,9 @@ func Open(dir string, o Options) (*Backend, error) {
 	b.mu.byName, b.mu.apart, b.mu.moving = map[string]*collection{}, map[string]*apart{}, map[string]chan struct{}{}
 	if st.Created() {
 		b.notice("new data folder " + dir)
+	}
+	if b.alarm = o.Alarm; b.alarm == nil {
+		b.alarm = b.notice
 	}
 	if err := b.openAll(); err != nil {
 		return nil, errors.Join(err, b.Close())

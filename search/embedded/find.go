@@ -33,12 +33,14 @@ func (c *collection) slotsOf(s backend.Selection) *roaring.Bitmap {
 
 // query is a keyword query as the index takes it.
 func (c *collection) query(q backend.Words) keyword.Query {
-	k := keyword.Query{Text: q.Text, Weight: c.config.Mapping.Weight}
+	k := keyword.Query{Text: q.Text, Weight: c.weight}
 	if q.And {
 		k.Operator = keyword.And
 	}
 	for _, f := range q.Fields { // on top of the mapping's weight
-		k.Fields = append(k.Fields, keyword.FieldWeight{Name: f.Name, Weight: f.Weight * c.config.Mapping.Weight(f.Name)})
+		for _, name := range indexed([]string{f.Name}) {
+			k.Fields = append(k.Fields, keyword.FieldWeight{Name: name, Weight: f.Weight * c.weight(name)})
+		}
 	}
 	return k
 }
@@ -51,7 +53,10 @@ func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int
 	}
 	defer release()
 	allow := documentsOf(sel)
-	out := backend.WordMatches{Partial: c.rebuild.words.Load()} // before the search: it may end meanwhile
+	out := backend.WordMatches{Partial: c.lacking()} // before the search: it may end meanwhile
+	if allow, err = c.known(ctx, allow); err != nil {
+		return backend.WordMatches{}, err
+	}
 	var hits []keyword.Hit
 	if q.All {
 		var all *roaring.Bitmap
@@ -99,7 +104,7 @@ func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, r
 	}
 	out := make([]backend.TermScore, len(terms))
 	for i, t := range terms {
-		out[i] = backend.TermScore{Term: t.Term, Field: t.Field, TF: t.TF, DF: t.DF, IDF: t.IDF, Score: t.Score}
+		out[i] = backend.TermScore{Term: t.Term, Field: named(t.Field), TF: t.TF, DF: t.DF, IDF: t.IDF, Score: t.Score}
 	}
 	return out, nil
 }
@@ -126,7 +131,7 @@ func (b *Backend) Lacking(ctx context.Context, name string, f backend.FieldNames
 		return backend.FieldNames{}, false, err
 	}
 	defer release()
-	partial := c.rebuild.words.Load() // before the look: it may end meanwhile
-	lacking, err := c.words.Lacking(ctx, keyword.Fields(f))
-	return backend.FieldNames(lacking), partial, err
+	partial := c.lacking() // before the look: it may end meanwhile
+	lacking, err := c.words.Lacking(ctx, keyword.Fields{Values: f.Values, Texts: indexed(f.Texts)})
+	return backend.FieldNames{Values: lacking.Values, Texts: unnamed(f.Texts, lacking.Texts)}, partial, err
 }

@@ -23,11 +23,13 @@ const rebuildFrom = 20000
 // rebuild is what is being filled. Fields are set while a collection opens, or by the goroutine that fills.
 type rebuild struct {
 	stop  context.CancelFunc
-	wait  sync.WaitGroup
+	wait  sync.WaitGroup       // for what was left to do by the opening
 	graph atomic.Pointer[span] // what the graph lacks; nil: nothing
 	began time.Time
 	added atomic.Int64 // documents added to the keyword index
 	words atomic.Bool  // the keyword index lacks documents; its sequence number stays 0 until it does not
+
+	keeper sync.WaitGroup // of keepWords, which runs until stop
 }
 
 // span is a range of slots, [from, until), of which the graph may lack some. Slots are added in their order, so that from
@@ -37,16 +39,26 @@ type span struct {
 	until uint32
 }
 
-// begin starts what openGraph and openWords left to do.
+// begin starts what openGraph and openWords left to do, and what keeps the keyword index writing.
 func (c *collection) begin() {
 	ctx, stop := context.WithCancel(context.Background())
 	c.rebuild.stop, c.rebuild.began = stop, time.Now().UTC()
 	if s := c.rebuild.graph.Load(); s != nil {
 		c.rebuild.wait.Go(func() { c.fillGraph(ctx, s) })
 	}
+	filled := make(chan struct{})
 	if c.rebuild.words.Load() {
-		c.rebuild.wait.Go(func() { c.fillWords(ctx) })
+		c.rebuild.wait.Go(func() {
+			defer close(filled)
+			c.fillWords(ctx)
+		})
+	} else {
+		close(filled)
 	}
+	c.rebuild.keeper.Go(func() {
+		<-filled
+		c.keepWords(ctx)
+	})
 }
 
 // end stops what begin started, and waits for it. The caller holds no lock.
@@ -55,6 +67,7 @@ func (c *collection) end() {
 		c.rebuild.stop()
 	}
 	c.rebuild.wait.Wait()
+	c.rebuild.keeper.Wait()
 }
 
 // fillGraph adds the stored vectors that the graph lacks, and saves it.
@@ -133,6 +146,7 @@ func (c *collection) fillWords(ctx context.Context) {
 	switch {
 	case err == nil:
 		c.tell("the keyword index is built")
+	case errors.Is(err, keyword.ErrBroken): // keepWords tells
 	case ctx.Err() == nil:
 		c.tell("building the keyword index has failed, the next opening tries again: %v", err)
 	}

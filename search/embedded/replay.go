@@ -2,8 +2,8 @@ package embedded
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -11,6 +11,7 @@ import (
 	"searchd/index/hnsw"
 	"searchd/index/keyword"
 	"searchd/search/backend"
+	"searchd/search/mapping"
 	"searchd/store"
 )
 
@@ -100,10 +101,10 @@ func (c *collection) rebuildGraph(ctx context.Context) error {
 	return c.lack(ctx, 0, live)
 }
 
-// wordOptions are the collection's settings as the keyword index takes them.
+// wordOptions are the collection's settings as the keyword index takes them. An index of documents that were taken apart otherwise is
+// another's.
 func (c *collection) wordOptions() keyword.Options {
-	id := c.store.ID()
-	return keyword.Options{Language: c.config.Language, Identity: hex.EncodeToString(id[:])}
+	return keyword.Options{Language: c.config.Language, Identity: fmt.Sprintf("%x parts %d", c.store.ID(), mapping.Version), OwnField: c.config.Mapping.Named}
 }
 
 // openWords opens the keyword index and applies the changes since, or builds it anew from the stored documents.
@@ -119,7 +120,7 @@ func (c *collection) openWords(ctx context.Context) error {
 			c.rebuild.words.Store(true) // a rebuild was interrupted, or has never begun
 			return c.restartWords()
 		}
-		if err = c.replayWords(ctx, x.Seq()); err == nil {
+		if err = c.replayWords(ctx, x, x.Seq()); err == nil {
 			return nil
 		}
 		if x.Seq() == 0 && errors.Is(err, store.ErrTrimmed) { // made just now, or a rebuild was interrupted: it holds nothing to be kept
@@ -149,11 +150,11 @@ func (c *collection) openWords(ctx context.Context) error {
 	return nil
 }
 
-// replayWords applies the changes after seq: what a document is now, whatever it was in between.
-func (c *collection) replayWords(ctx context.Context, seq uint64) error {
+// replayWords applies the changes after seq to x: what a document is now, whatever it was in between.
+func (c *collection) replayWords(ctx context.Context, x *keyword.Index, seq uint64) error {
 	var entries []keyword.Entry
 	flush := func(upTo uint64) error {
-		err := c.words.Apply(ctx, entries, upTo)
+		err := x.Apply(ctx, entries, upTo)
 		entries = nil
 		return err
 	}
@@ -218,11 +219,7 @@ func (c *collection) split(no uint32, fields []byte) (keyword.Entry, error) {
 	if err != nil {
 		return keyword.Entry{}, err
 	}
-	e := keyword.Entry{No: no, Values: parts.Values, Text: make([]keyword.Field, len(parts.Text))}
-	for i, f := range parts.Text {
-		e.Text[i] = keyword.Field{Name: f.Name, Text: f.Text}
-	}
-	return e, nil
+	return keyword.Entry{No: no, Values: parts.Values, Text: texts(parts)}, nil
 }
 
 // storedEntry is the document of a number as it stands now; a deletion where there is none.

@@ -55,17 +55,21 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 	if s.Filter == nil && len(s.With)+len(s.Without) == 0 && s.NoVectors {
 		return &selection{documents: c.slots.documents()}, nil
 	}
+	partial := c.lacking()
 	docs, err := c.words.Filter(ctx, s.Filter)
+	if err == nil {
+		docs, err = c.known(ctx, docs)
+	}
 	if err != nil {
 		return nil, err
 	}
-	check := phraseCheck{c: c, fields: s.Fields, doubtful: roaring.New(), documents: phraseDocuments, bytes: phraseBytes}
+	check := phraseCheck{c: c, fields: indexed(s.Fields), doubtful: roaring.New(), documents: phraseDocuments, bytes: phraseBytes}
 	for _, text := range s.With {
 		p := c.words.Phrase(text)
 		if p.Len() == 0 {
 			continue
 		}
-		have, err := c.words.WithTerms(ctx, p, s.Fields)
+		have, err := c.words.WithTerms(ctx, p, check.fields)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +95,7 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 	} else {
 		check.doubtful.And(docs)
 	}
-	sel := &selection{documents: docs, partial: c.rebuild.words.Load()}
+	sel := &selection{documents: docs, partial: partial}
 	if !check.doubtful.IsEmpty() {
 		passed, whole, err := check.run(ctx, c.query(s.Rank))
 		if err != nil {

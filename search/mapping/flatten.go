@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"searchd/index/filter"
@@ -125,6 +126,35 @@ func (l *leaf) text() (text string, ok bool) {
 		b.WriteString(s)
 	}
 	return b.String(), true
+}
+
+// words returns the strings of a leaf that have words, one per line, and "" where there is none. Dates alone, which are found as values, and
+// long runs of ASCII do not.
+func (l *leaf) words() string {
+	var b strings.Builder
+	for _, v := range l.values {
+		s, ok := v.(string)
+		if !ok || strings.TrimSpace(s) == "" || isDate(s) || isRun(s) {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+// isDate reports whether a string is a date to a filter.
+func isDate(s string) bool {
+	var room [2]filter.Value
+	return slices.ContainsFunc(filter.Values(room[:0], s), func(v filter.Value) bool { return v.Kind == filter.Date })
+}
+
+// isRun reports whether a string is longer than maxRunBytes, ASCII, and without white space. Scripts that put no spaces between words are
+// not ASCII.
+func isRun(s string) bool {
+	return len(s) > maxRunBytes && strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || unicode.IsSpace(r) }) < 0
 }
 
 // filterable returns the values of a leaf as the filter index takes them: one, or a list. With long, strings of any length have a value.

@@ -17,6 +17,7 @@ const (
 	MaxDepth       = 16      // of nested objects, and of lists in lists
 	MaxFilterBytes = 256     // longer strings of fields that are not [Filter] have no value to compare; they do EXIST
 	MaxListValues  = 1000    // of one dotted name
+	maxRunBytes    = 256     // longer strings of ASCII without white space, base64 and the like, have no words
 	MaxDocument    = 8 << 20 // bytes of JSON
 )
 
@@ -38,6 +39,7 @@ type Field struct {
 
 // Mapping is a collection's; fields without an entry are dynamic. The nil Mapping is all dynamic:
 // fields named in the list of wellKnown are text; in a document without any of them every string is.
+// Strings of dynamic fields that are not text, and lists of strings, are searched by words alone.
 type Mapping map[string]Field
 
 // wellKnown lists the names that are text without being told, titles first.
@@ -52,6 +54,13 @@ const titles = 5
 // TitleWeight is what a word of a title counts in the keyword leg where the mapping does not say: so many times one of the text.
 const TitleWeight = 2
 
+// AsideWeight is what a word of a field of [Parts].Words counts in the keyword leg. Where a file lies, whom a mail went to and which tags
+// somebody gave help to find a document, and say less about it than its text does.
+const AsideWeight = 0.5
+
+// Version changes whenever [Mapping.Split] gives other Text or Words than before, so that what was indexed from them is built again.
+const Version = 2
+
 // TextField is one searched field of a document.
 type TextField struct{ Name, Text string }
 
@@ -59,6 +68,7 @@ type TextField struct{ Name, Text string }
 type Parts struct {
 	Text  []TextField // titles first, then by name in the order of wellKnown, then alphabetically
 	Title string      // the first title field's text; empty where there is none
+	Words []TextField // searched by words alone, in the same order as Text: no passage is cut from them, and none of them is in Text
 	// filterable: string, float64, json.Number where that is not exact, bool, filter.Present for a string that is too long to be compared,
 	// []any of these; nested names joined with dots
 	Values map[string]any
@@ -134,6 +144,10 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 					p.Title = s
 				}
 			}
+		} else if !set {
+			if s := l.words(); s != "" {
+				p.Words = append(p.Words, TextField{name, s})
+			}
 		}
 		p.Values[name] = l.filterable(f.Type == Filter)
 	}
@@ -167,7 +181,7 @@ func rank(name string) int {
 	return len(wellKnown)
 }
 
-// Field returns the text of one field of a document, by its dotted name.
+// Field returns the text of one text field of a document, by its dotted name.
 func (p Parts) Field(name string) (TextField, bool) {
 	for _, f := range p.Text {
 		if f.Name == name {
@@ -182,7 +196,7 @@ func (p Parts) IsTitle(name string) bool {
 	return len(p.Text) > 0 && p.Text[0].Name == name && IsTitle(name)
 }
 
-// Weight is what an occurrence of a word in a field counts in the keyword leg.
+// Weight is what an occurrence of a word in a text field counts in the keyword leg.
 func (m Mapping) Weight(name string) float64 {
 	if w := m[name].Weight; w > 0 {
 		return w
@@ -191,6 +205,12 @@ func (m Mapping) Weight(name string) float64 {
 		return TitleWeight
 	}
 	return 1
+}
+
+// Named reports whether a field has a setting, or a name that is text without being told.
+func (m Mapping) Named(name string) bool {
+	_, set := m[name]
+	return set || rank(name) < len(wellKnown)
 }
 
 // IsTitle reports whether a text field of this name stands for the document's title.

@@ -19,41 +19,54 @@ func TestSplit(t *testing.T) {
 		text    []TextField
 		title   string
 		values  map[string]any
+		words   []TextField
 	}{
 		{"title and text", nil, `{"text":"Body.","title":"Head","year":2020}`,
 			[]TextField{{"title", "Head"}, {"text", "Body."}}, "Head",
-			map[string]any{"title": "Head", "text": "Body.", "year": 2020.0}},
+			map[string]any{"title": "Head", "text": "Body.", "year": 2020.0}, nil},
 		{"no well-known name: all strings", nil, `{"colour":"red","size":"big","n":1}`,
 			[]TextField{{"colour", "red"}, {"size", "big"}}, "",
-			map[string]any{"colour": "red", "size": "big", "n": 1.0}},
-		{"a well-known name: others filter", nil, `{"body":"Text.","lang":"en","tags":["a","b"],"draft":true}`,
+			map[string]any{"colour": "red", "size": "big", "n": 1.0}, nil},
+		{"a well-known name: others words alone", nil, `{"body":"Text.","lang":"en","tags":["a","b"],"draft":true}`,
 			[]TextField{{"body", "Text."}}, "",
-			map[string]any{"body": "Text.", "lang": "en", "tags": []any{"a", "b"}, "draft": true}},
-		{"empty texts are none", nil, `{"title":" ","text":"x"}`, []TextField{{"text", "x"}}, "", map[string]any{"title": " ", "text": "x"}},
+			map[string]any{"body": "Text.", "lang": "en", "tags": []any{"a", "b"}, "draft": true}, []TextField{{"lang", "en"}, {"tags", "a\nb"}}},
+		{"empty texts are none", nil, `{"title":" ","text":"x"}`, []TextField{{"text", "x"}}, "", map[string]any{"title": " ", "text": "x"}, nil},
 		{"nested", nil, `{"text":"x","meta":{"lang":"en","deep":{"n":1}}}`, []TextField{{"text", "x"}}, "",
-			map[string]any{"text": "x", "meta.lang": "en", "meta.deep.n": 1.0}},
+			map[string]any{"text": "x", "meta.lang": "en", "meta.deep.n": 1.0}, []TextField{{"meta.lang", "en"}}},
 		{"settings win", Mapping{"note": {Type: Text}, "text": {Type: Filter}, "secret": {Type: Stored}}, `{"note":"n","text":"t","secret":"s"}`,
-			[]TextField{{"note", "n"}}, "", map[string]any{"note": "n", "text": "t"}},
-		{"a list as text", Mapping{"lines": {Type: Text}}, `{"lines":["a","b"]}`, []TextField{{"lines", "a\nb"}}, "", map[string]any{"lines": []any{"a", "b"}}},
+			[]TextField{{"note", "n"}}, "", map[string]any{"note": "n", "text": "t"}, nil},
+		{"a list as text", Mapping{"lines": {Type: Text}}, `{"lines":["a","b"]}`, []TextField{{"lines", "a\nb"}}, "", map[string]any{"lines": []any{"a", "b"}}, nil},
 		{"two ways to one name", nil, `{"a.b":1,"a":{"b":2,"c":"x"},"a.c":["y"],"d":{"e":null}}`, nil, "",
-			map[string]any{"a.b": []any{2.0, 1.0}, "a.c": []any{"x", "y"}}},
+			map[string]any{"a.b": []any{2.0, 1.0}, "a.c": []any{"x", "y"}}, []TextField{{"a.c", "x\ny"}}},
 		{"objects in a list", nil, `{"v":[{"color":"red","text":"zebra","n":1},{"color":"blue","text":"lion"},{"color":["grey",null]},"bare",null]}`,
 			[]TextField{{"v.text", "zebra\nlion"}}, "",
-			map[string]any{"v": []any{"bare"}, "v.color": []any{"red", "blue", "grey"}, "v.text": []any{"zebra", "lion"}, "v.n": 1.0}},
+			map[string]any{"v": []any{"bare"}, "v.color": []any{"red", "blue", "grey"}, "v.text": []any{"zebra", "lion"}, "v.n": 1.0}, []TextField{{"v", "bare"}, {"v.color", "red\nblue\ngrey"}}},
 		{"objects in a list beside a well-known name", Mapping{"v.note": {Type: Text}, "v.id": {Type: Stored}},
 			`{"text":"x","v":[{"color":"red","note":"n","id":1},{"color":"blue","note":["m"],"id":2}]}`,
 			[]TextField{{"text", "x"}, {"v.note", "n\nm"}}, "",
-			map[string]any{"text": "x", "v.color": []any{"red", "blue"}, "v.note": []any{"n", "m"}}},
+			map[string]any{"text": "x", "v.color": []any{"red", "blue"}, "v.note": []any{"n", "m"}}, []TextField{{"v.color", "red\nblue"}}},
 		{"lists in lists", nil, `{"text":"x","v":[[1,[2]],[[{"a":3}]],{"a":[4]}]}`, []TextField{{"text", "x"}}, "",
-			map[string]any{"text": "x", "v": []any{1.0, 2.0}, "v.a": []any{3.0, 4.0}}},
+			map[string]any{"text": "x", "v": []any{1.0, 2.0}, "v.a": []any{3.0, 4.0}}, nil},
 		{"mixed values are no text", Mapping{"v.a": {Type: Text}}, `{"text":"x","v":[{"a":"y"},{"a":1}]}`, []TextField{{"text", "x"}}, "",
-			map[string]any{"text": "x", "v.a": []any{"y", 1.0}}},
+			map[string]any{"text": "x", "v.a": []any{"y", 1.0}}, nil},
 		{"long strings cannot be compared", Mapping{"note": {Type: Text}}, fmt.Sprintf(`{"text":%q,"note":%[1]q,"more":%[1]q,"list":["a",%[1]q]}`, long),
 			[]TextField{{"text", long}, {"note", long}}, "",
-			map[string]any{"text": filter.Present{}, "note": filter.Present{}, "more": filter.Present{}, "list": []any{"a", filter.Present{}}}},
+			map[string]any{"text": filter.Present{}, "note": filter.Present{}, "more": filter.Present{}, "list": []any{"a", filter.Present{}}}, []TextField{{"list", "a"}}},
 		{"long strings of declared fields can", Mapping{"url": {Type: Filter}, "list": {Type: Filter}}, fmt.Sprintf(`{"text":"x","url":%q,"list":["a",%[1]q]}`, long),
 			[]TextField{{"text", "x"}}, "",
-			map[string]any{"text": "x", "url": long, "list": []any{"a", long}}},
+			map[string]any{"text": "x", "url": long, "list": []any{"a", long}}, nil},
+		{"words of what is not declared", Mapping{"f": {Type: Filter}, "s": {Type: Stored}, "t": {Type: Text}, "m": {Type: Text}},
+			`{"name":"Ada","f":"f","s":"s","t":"t","m":["m",1],"email":"ada@example.org","title":["a"," ","b"],"notes":"owes me a ladder"}`,
+			[]TextField{{"name", "Ada"}, {"t", "t"}}, "Ada",
+			map[string]any{"name": "Ada", "f": "f", "t": "t", "m": []any{"m", 1.0}, "email": "ada@example.org", "title": []any{"a", " ", "b"}, "notes": "owes me a ladder"},
+			[]TextField{{"title", "a\nb"}, {"email", "ada@example.org"}, {"notes", "owes me a ladder"}}},
+		{"dates, blobs and what is no string have none", nil,
+			fmt.Sprintf(`{"text":"x","day":"2024-05-01","at":["2024-05-01T12:00:00+02:00","noon"],"blob":%q,"runs":%q,"han":%q,"n":[1,true,"odd"],"empty":[" "],"near":"on 2024-05-01"}`,
+				long, long+" "+long, strings.Repeat("文", 90)),
+			[]TextField{{"text", "x"}}, "",
+			map[string]any{"text": "x", "day": "2024-05-01", "at": []any{"2024-05-01T12:00:00+02:00", "noon"}, "blob": filter.Present{}, "runs": filter.Present{}, "han": filter.Present{},
+				"n": []any{1.0, true, "odd"}, "empty": []any{" "}, "near": "on 2024-05-01"},
+			[]TextField{{"at", "noon"}, {"han", strings.Repeat("文", 90)}, {"n", "odd"}, {"near", "on 2024-05-01"}, {"runs", long + " " + long}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for range 20 { // the order of maps differs each time
@@ -61,8 +74,8 @@ func TestSplit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !reflect.DeepEqual(p.Text, tc.text) || p.Title != tc.title || !reflect.DeepEqual(p.Values, tc.values) {
-					t.Fatalf("got %+v,\nwant %+v, %q, %v", p, tc.text, tc.title, tc.values)
+				if !reflect.DeepEqual(p.Text, tc.text) || p.Title != tc.title || !reflect.DeepEqual(p.Values, tc.values) || !reflect.DeepEqual(p.Words, tc.words) {
+					t.Fatalf("got %+v,\nwant %+v, %q, %v, words %+v", p, tc.text, tc.title, tc.values, tc.words)
 				}
 				if stored, err := tc.mapping.SplitStored([]byte(tc.fields)); err != nil || !reflect.DeepEqual(stored, p) {
 					t.Fatalf("SplitStored = %+v, %v, want %+v", stored, err, p)

@@ -1,0 +1,84 @@
+package embedded
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"searchd/index/keyword"
+	"searchd/search/backend"
+)
+
+// TestAsideInEveryWay puts a document with a field that nobody declared into each way to the keyword index.
+func TestAsideInEveryWay(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		o      Options
+		damage func(t *testing.T, l *library, seq uint64, identity string)
+	}{
+		{"applied", Options{}, func(*testing.T, *library, uint64, string) {}},
+		{"rebuilt", Options{}, func(t *testing.T, l *library, _ uint64, _ string) { l.lose(t, wordsFolder) }},
+		{"rebuilt in the background", Options{RebuildFrom: 2}, func(t *testing.T, l *library, _ uint64, _ string) { l.lose(t, wordsFolder) }},
+		{"of an index without such fields", Options{}, func(t *testing.T, l *library, seq uint64, identity string) {
+			l.lose(t, wordsFolder)
+			x, err := keyword.Open(filepath.Join(l.dir, "indexes", "00000001", wordsFolder), keyword.Options{Language: "en", Identity: identity})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var entries []keyword.Entry
+			for no := range uint32(4) {
+				entries = append(entries, keyword.Entry{No: no, Text: []keyword.Field{{Name: "text", Text: "word"}}})
+			}
+			if err := x.Apply(t.Context(), entries, seq); err != nil {
+				t.Fatal(err)
+			}
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l := newLibrary(t, "", 3)
+			b, err := Open(l.dir, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := l.write("aside")
+			w.Fields = json.RawMessage(`{"text":"word","notes":"owes me a ladder","tags":["step ladder","tall"]}`)
+			l.apply(t, b, []backend.Write{w})
+			c := b.mu.byName["docs"]
+			id := c.store.ID()
+			seq := c.seq.Load()
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			tc.damage(t, l, seq, hex.EncodeToString(id[:]))
+			if b, err = Open(l.dir, tc.o); err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			b.mu.byName["docs"].rebuild.wait.Wait()
+			if n := l.words(t, b, "ladder"); n != 1 {
+				t.Errorf("%d documents have the word, want 1", n)
+			}
+			for want, s := range map[int]backend.Subset{
+				1: {With: []string{"step ladder"}, Fields: []string{"tags"}},
+				0: {With: []string{"step ladder"}, Fields: []string{"notes", "text"}},
+				3: {Without: []string{"a ladder"}},
+			} {
+				if sel, err := b.Select(t.Context(), "docs", s); err != nil || sel.Len() != want {
+					t.Errorf("Select(%+v) = %d documents, %v, want %d", s, sel.Len(), err, want)
+				}
+			}
+			lacking, _, err := b.Lacking(t.Context(), "docs", backend.FieldNames{Texts: []string{"text", "notes", "nots"}, Values: []string{"tags", "tgas"}})
+			if err != nil || !slices.Equal(lacking.Texts, []string{"nots"}) || !slices.Equal(lacking.Values, []string{"tgas"}) {
+				t.Errorf("Lacking = %+v, %v", lacking, err)
+			}
+			if problems, err := b.Check(t.Context(), true); err != nil || len(problems) != 0 {
+				t.Errorf("Check: %v, %v", problems, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,286 @@
+package embedded
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"searchd/index/filter"
+	"searchd/index/keyword"
+	"searchd/search/backend"
+)
+
+// breakWords takes the folder of the keyword index away until giveBack is called, and writes until the index has noticed.
+func breakWords(t *testing.T, b *Backend, c *collection) (giveBack func()) {
+	t.Helper()
+	dir := filepath.Join(c.dir, wordsFolder)
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	colour(t, b, "unseen", "grey")
+	select {
+	case <-c.words.Broken():
+	case <-time.After(20 * time.Second):
+		t.Fatal("the index does not notice that it cannot write")
+	}
+	return func() {
+		t.Helper()
+		if err := errors.Join(os.RemoveAll(dir), os.Rename(dir+".away", dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var colours atomic.Int64 // makes each write another
+
+// colour writes a document with a word that is also a value.
+func colour(t *testing.T, b *Backend, id, word string) {
+	t.Helper()
+	n := colours.Add(1)
+	_, err := b.Apply(t.Context(), "docs", []backend.Write{{ID: id, Fields: json.RawMessage(fmt.Sprintf(`{"text":"%s paint","colour":%q}`, word, word)),
+		Hash: [32]byte{1, byte(n), byte(n >> 8)}, Passages: []backend.Passage{{Field: "text", End: 1}}, Vectors: [][]float32{{1, 0}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// coloured returns the ids of the documents of a colour, by value and by word, and whether some may be missing.
+func coloured(t *testing.T, b *Backend, word string) (byValue, byWord string, partial bool) {
+	t.Helper()
+	e, err := filter.Parse(fmt.Sprintf("colour = '%s'", word))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel, err := b.Select(t.Context(), "docs", backend.Subset{Filter: e})
+	if err != nil {
+		t.Error(err)
+		return "", "", false
+	}
+	refs, err := b.Refs(t.Context(), "docs", sel, 0, 100)
+	if err != nil {
+		t.Error(err)
+	}
+	words, err := b.Words(t.Context(), "docs", backend.Words{Text: word}, 100, nil)
+	if err != nil {
+		t.Error(err)
+	}
+	var found []backend.Ref
+	for _, m := range words.Matches {
+		found = append(found, m.Ref)
+	}
+	ids := func(refs []backend.Ref) string {
+		docs, err := b.Fetch(t.Context(), "docs", refs)
+		if err != nil {
+			t.Error(err)
+		}
+		var all []string
+		for _, d := range docs {
+			if d != nil {
+				all = append(all, d.ID)
+			}
+		}
+		slices.Sort(all)
+		return strings.Join(all, " ")
+	}
+	return ids(refs), ids(found), sel.Partial() || words.Partial
+}
+
+// TestKeywordIndexRecovers lets the disk refuse the keyword index, once while its folder is also held by somebody else, once with its files
+// gone, once with its log gone too: writes go on, what the index has missed is not found wrongly, and then everything is right.
+func TestKeywordIndexRecovers(t *testing.T) {
+	for _, name := range []string{"locked", "gone", "trimmed"} {
+		t.Run(name, func(t *testing.T) {
+			var told, alarms notices
+			b, err := Open(t.TempDir(), Options{Notice: told.tell, Alarm: alarms.tell})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { b.Close() }()
+			if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+				t.Fatal(err)
+			}
+			c := b.mu.byName["docs"]
+			c.reopenFirst = 500 * time.Millisecond
+			for i := range 50 {
+				colour(t, b, fmt.Sprintf("d%d", i), "red")
+			}
+			if err := c.words.Sync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if name == "trimmed" {
+				if err := c.store.TrimChanges(t.Context(), c.id, c.seq.Load()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stop := searching(t, b)
+			defer stop()
+			giveBack := breakWords(t, b, c)
+			release := func() {}
+			if name == "locked" {
+				giveBack()
+				release = lockWords(t, c)
+			}
+			for i := range 49 {
+				colour(t, b, fmt.Sprintf("d%d", i), "blue")
+			}
+			if _, err := b.Apply(t.Context(), "docs", []backend.Write{{ID: "d48", Delete: true}}); err != nil {
+				t.Fatal(err)
+			}
+			if red := list(49, 50); name == "locked" {
+				if byValue, byWord, partial := coloured(t, b, "red"); byValue != red || byWord != red || !partial {
+					t.Errorf("behind, red is %q by value, %q by word, partial %t, want %q", byValue, byWord, partial, red)
+				}
+				problems, err := b.Check(t.Context(), false)
+				if s := fmt.Sprint(problems); err != nil || !strings.Contains(s, "lacks the changes of") {
+					t.Errorf("Check: %s, %v", s, err)
+				}
+				told.wait(t, "cannot be opened again yet")
+			}
+			alarms.has(t, "the keyword index cannot write")
+			release()
+			told.wait(t, map[string]string{"locked": "works again", "gone": "works again", "trimmed": "the keyword index is built"}[name])
+			stop()
+			right := func(when string) {
+				t.Helper()
+				for colour, want := range map[string]string{"red": list(49, 50), "blue": list(0, 48), "grey": "unseen"} {
+					if byValue, byWord, partial := coloured(t, b, colour); byValue != want || byWord != want || partial {
+						t.Errorf("%s: %s is %q by value, %q by word, partial %t, want %q", when, colour, byValue, byWord, partial, want)
+					}
+				}
+				sound(t, b)
+			}
+			right("caught up")
+			colour(t, b, "d49", "green")
+			colour(t, b, "d49", "red")
+			right("written to")
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if b, err = Open(b.dir, Options{Notice: func(s string) {
+				if !strings.Contains(s, "building the vector index") {
+					t.Errorf("opened again: %s", s)
+				}
+			}}); err != nil {
+				t.Fatal(err)
+			}
+			right("opened again")
+		})
+	}
+}
+
+// TestKeywordIndexBreaksTwice takes the folder away while what was broken is filled anew, and closes while it is broken.
+func TestKeywordIndexBreaksTwice(t *testing.T) {
+	var told, alarms notices
+	b, err := Open(t.TempDir(), Options{Notice: told.tell, Alarm: alarms.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.Close() }()
+	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	c := b.mu.byName["docs"]
+	c.reopenFirst = 10 * time.Millisecond
+	for i := range 20 {
+		colour(t, b, fmt.Sprintf("d%d", i), "red")
+	}
+	for range 3 {
+		breakWords(t, b, c)
+		colour(t, b, "d0", "blue")
+		told.wait(t, "works again")
+		told.Lock()
+		told.text.Reset()
+		told.Unlock()
+		if err := os.RemoveAll(filepath.Join(c.dir, wordsFolder) + ".away"); err != nil {
+			t.Fatal(err)
+		}
+		sound(t, b)
+	}
+	c.reopenFirst = time.Hour
+	giveBack := breakWords(t, b, c)
+	colour(t, b, "d1", "blue")
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	giveBack()
+	if b, err = Open(b.dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if byValue, byWord, partial := coloured(t, b, "blue"); byValue != "d0 d1" || byWord != "d0 d1" || partial {
+		t.Errorf("blue is %q by value, %q by word, partial %t", byValue, byWord, partial)
+	}
+	sound(t, b)
+}
+
+// list returns the names of documents from to until, sorted as coloured sorts them.
+func list(from, until int) string {
+	var all []string
+	for i := from; i < until; i++ {
+		all = append(all, fmt.Sprintf("d%d", i))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// wait waits until something has been told.
+func (n *notices) wait(t *testing.T, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		n.Lock()
+		told := strings.Contains(n.text.String(), want)
+		n.Unlock()
+		if told {
+			return
+		}
+	}
+	n.has(t, want)
+	t.FailNow()
+}
+
+// lockWords holds the folder of a broken index until the function is called that it returns.
+func lockWords(t *testing.T, c *collection) (release func()) {
+	t.Helper()
+	c.words.Release()
+	y, err := keyword.Open(filepath.Join(c.dir, wordsFolder), c.wordOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := y.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// searching searches until the function is called that it returns.
+func searching(t *testing.T, b *Backend) (stop func()) {
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	for range 2 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					coloured(t, b, "blue")
+					if _, err := b.IndexStats(t.Context(), "docs"); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	return sync.OnceFunc(func() {
+		close(done)
+		wg.Wait()
+	})
+}
