@@ -23,7 +23,6 @@ type Options struct {
 	Reranker Reranker                                         // default: none, and queries that ask for re-ranking are refused
 	Sparse   SparseEncoder                                    // default: the checkpoint, where it gives sparse vectors
 	Load     func(source, precision string) (Embedder, error) // opens further checkpoints; default: as Model is opened; with Embedder: none
-	Context  context.Context                                  // ends the opening early; default: nothing does
 	Notice   func(text string)                                // told of repairs and rebuilds, from any goroutine; default: nobody
 	Alarm    func(text string)                                // told of what an operator must look at; default: Notice
 }
@@ -62,7 +61,10 @@ const queryCacheSize = 4096
 
 // Open opens the data folder dir, made if it is missing, and loads the checkpoint.
 // The folder is locked for this process until [Engine.Close].
-func Open(dir string, o Options) (*Engine, error) {
+func Open(dir string, o Options) (*Engine, error) { return OpenContext(context.Background(), dir, o) }
+
+// OpenContext is Open that ends early with ctx, while indexes are filled; the next opening goes on.
+func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, ingests: make(chan struct{}, 1)}
 	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*semaphore.Weighted{}
 	if e.notice = o.Notice; e.notice == nil {
@@ -86,7 +88,7 @@ func Open(dir string, o Options) (*Engine, error) {
 	e.encodings = newEncodings(e.embedder, sourceOf(o.Model), e.Encoder().Precision, load)
 	e.collector = e.encodings.own.collector
 	if e.backend == nil {
-		b, err := embedded.Open(dir, embedded.Options{Context: o.Context, Notice: o.Notice, Alarm: o.Alarm})
+		b, err := embedded.OpenContext(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm})
 		if err != nil {
 			return nil, err
 		}

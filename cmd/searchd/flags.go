@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -70,11 +71,11 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 
 // open opens the engine; mustExist refuses to make a new data folder.
 func (f *engineFlags) open(mustExist bool, notice func(string)) (*search.Engine, error) {
-	return f.openWith(mustExist, search.Options{Notice: notice})
+	return f.openWith(context.Background(), mustExist, search.Options{Notice: notice})
 }
 
 // openWith is open with further options of the engine.
-func (f *engineFlags) openWith(mustExist bool, so search.Options) (*search.Engine, error) {
+func (f *engineFlags) openWith(ctx context.Context, mustExist bool, so search.Options) (*search.Engine, error) {
 	if f.data == "" {
 		return nil, errors.New("name the data folder: --data DIR, or SEARCHD_DATA in the environment")
 	}
@@ -88,7 +89,7 @@ func (f *engineFlags) openWith(mustExist bool, so search.Options) (*search.Engin
 		return nil, err
 	}
 	so.Model, so.Encoder = f.model, o
-	e, err := search.Open(f.data, so)
+	e, err := search.OpenContext(ctx, f.data, so)
 	if errors.Is(err, store.ErrLocked) {
 		return nil, fmt.Errorf("%w; one program at a time: if it is a server, it is asked with --server URL", err)
 	}

@@ -91,10 +91,9 @@ probes, the page and /openapi.yaml do without.`,
 		if err != nil {
 			return err
 		}
-		o.Context = cmd.Context()
 		o.Notice = func(text string) { log.Info(text) }
 		o.Alarm = func(text string) { log.Error(text) }
-		e, err := f.openWith(false, o)
+		e, err := f.openWith(cmd.Context(), false, o)
 		if ctx := cmd.Context(); ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			log.Info("stopped while opening; the next start goes on", "reason", context.Cause(ctx))
 			return nil

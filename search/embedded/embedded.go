@@ -13,7 +13,6 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,9 +27,8 @@ import (
 
 // Options of [Open]. The zero value is the documented default.
 type Options struct {
-	Context context.Context   // ends the opening early; default: nothing does
-	Notice  func(text string) // told of repairs and rebuilds, from any goroutine; default: nobody
-	Alarm   func(text string) // told of what an operator must look at; default: Notice
+	Notice func(text string) // told of repairs and rebuilds, from any goroutine; default: nobody
+	Alarm  func(text string) // told of what an operator must look at; default: Notice
 
 	// RebuildFrom is how many passages, or documents, an index may lack for the opening to wait for them. What lacks more is
 	// filled while the collection serves. 0: 20,000.
@@ -73,7 +71,10 @@ func storeOptions(mustExist bool) store.Options {
 }
 
 // Open opens the data folder, made if it is missing, and brings the derived indexes up to date.
-func Open(dir string, o Options) (*Backend, error) {
+func Open(dir string, o Options) (*Backend, error) { return OpenContext(context.Background(), dir, o) }
+
+// OpenContext is Open that the end of ctx stops; the next opening goes on.
+func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 	st, err := store.Open(dir, storeOptions(false))
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func Open(dir string, o Options) (*Backend, error) {
 	if b.alarm = o.Alarm; b.alarm == nil {
 		b.alarm = b.notice
 	}
-	if err := b.openAll(cmp.Or(o.Context, context.Background())); err != nil {
+	if err := b.openAll(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil

@@ -381,7 +381,7 @@ func TestOpeningGivenUp(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if b, err := Open(l.dir, Options{Context: ctx}); !errors.Is(err, context.Canceled) {
+	if b, err := OpenContext(ctx, l.dir, Options{}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("Open = %v, %v", b, err)
 	}
 	b, err := Open(l.dir, Options{})
