@@ -178,6 +178,7 @@ func TestNoHolesInRebuild(t *testing.T) {
 	if c.rebuild.words.Load() {
 		t.Fatal("the keyword index is not built")
 	}
+	c.end() // what looks after the index, too
 	if err := c.restartWords(); err != nil {
 		t.Fatal(err)
 	}
