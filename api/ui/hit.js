@@ -9,6 +9,7 @@ import { explanation, mixBar, nearness } from './why.js';
 const titleFields = ['title', 'name', 'heading', 'subject', 'question'];
 const textFields = ['text', 'body', 'content', 'abstract', 'summary', 'description', 'answer'];
 const snippetLength = 340;
+const chipLength = 60; // of a string
 
 function fieldText(doc, field) {
   let v = doc;
@@ -62,7 +63,7 @@ export class Card {
     this.article.setAttribute('aria-label', this.title.text);
     this.text = el('div', { class: 'panel text', hidden: !this.openText });
     this.why = el('div', { class: 'panel why', hidden: !this.openWhy });
-    this.article.replaceChildren(...[this.head(), this.snippet(), this.chips(), this.foot(), this.text, this.why].filter(Boolean));
+    this.article.replaceChildren(...[this.head(), this.snippet(), ...this.asides(), this.chips(), this.foot(), this.text, this.why].filter(Boolean));
     if (!this.article.parentNode) this.root.replaceChildren(this.article);
     this.fill();
     if (focused) this.root.querySelector(`[data-role="${focused}"]`)?.focus({ preventScroll: true });
@@ -105,12 +106,23 @@ export class Card {
     return p;
   }
 
+  /** What was found in fields that have no passages and are too long for a chip. */
+  asides() {
+    const covered = new Set((this.hit.passages || []).map((p) => p.field));
+    return Object.entries(this.hit.highlights || {})
+      .filter(([name]) => typeof this.hit.document?.[name] === 'string' && this.hit.document[name].length > chipLength && name !== this.title.field && !textFields.includes(name) && !covered.has(name))
+      .map(([name, snippets]) => el('p', { class: 'snippet', dir: 'auto' }, el('span', { class: 'quiet small' }, `${name} `),
+        ...parseMarked(snippets[0]).map((part) => (part.marked ? el('mark', null, part.text) : part.text))));
+  }
+
   chips() {
     const chips = [];
     const add = (name, v) => {
       const label = chipLabel(v, this.link?.field === name);
       const literal = typeof v === 'string' ? `'${v.replaceAll("'", "''")}'` : String(v);
-      const body = [el('span', { class: 'name' }, name), label];
+      const shown = el('span', null);
+      appendMarked(shown, label, this.hit.highlights?.[name] ? this.words : null); // a field that is searched by words alone
+      const body = [el('span', { class: 'name' }, name), shown];
       if (!/^[A-Za-z_][\w.]*$/.test(name)) {
         chips.push(el('span', { class: 'chip' }, ...body));
         return;
@@ -119,7 +131,7 @@ export class Card {
     };
     for (const [name, v] of Object.entries(this.hit.document || {})) {
       if (name === this.title.field || textFields.includes(name) || v === this.hit.id || chips.length >= 8) continue;
-      if (typeof v === 'number' || typeof v === 'boolean' || (typeof v === 'string' && v && v.length <= 60)) add(name, v);
+      if (typeof v === 'number' || typeof v === 'boolean' || (typeof v === 'string' && v && v.length <= chipLength)) add(name, v);
       else if (Array.isArray(v)) {
         for (const item of v.slice(0, 4)) if (typeof item === 'string' && item && item.length <= 40 && chips.length < 8) add(name, item);
       }

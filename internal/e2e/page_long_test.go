@@ -61,3 +61,23 @@ func TestPageLongTexts(t *testing.T) {
 	}
 	p.clean(t)
 }
+
+// TestPageAside finds words in fields that have no passages: a short one shows its mark in its chip, a long one a line of its own.
+func TestPageAside(t *testing.T) {
+	e := kitchen(t)
+	long := strings.Repeat("nothing of note, ", 8) + "but the stepladder is back."
+	put := search.Document{ID: "zara", Fields: must(json.Marshal(map[string]any{"title": "Zara", "lent": "a stepladder", "remark": long}))}
+	if _, err := e.Ingest(t.Context(), "kitchen", []search.Document{put}); err != nil {
+		t.Fatal(err)
+	}
+	base := serve(t, e)
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?mode=keyword&q=stepladder"))
+	p.until(t, idle+" && document.querySelectorAll('#results li').length === 1")
+	if got := eval[[]string](t, p, "[...document.querySelectorAll('#results mark')].map(m => m.parentElement.closest('.chip, .snippet').innerText)"); len(got) != 2 ||
+		!strings.HasPrefix(got[0], "remark") || !strings.HasSuffix(got[0], "the stepladder is back.") || got[1] != "lenta stepladder" {
+		t.Errorf("marks are in %q", got)
+	}
+	p.looks(t, "aside")
+	p.clean(t)
+}
