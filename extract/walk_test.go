@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -268,6 +269,9 @@ func TestWalkSkips(t *testing.T) {
 	})
 	for link, to := range map[string]string{"in/link.md": "../out/g.md", "in/there": "../out", "in/sub/up": "..", "in/twin": "sub", "out/back": "../in/sub"} {
 		if err := os.Symlink(filepath.FromSlash(to), filepath.Join(root, filepath.FromSlash(link))); err != nil {
+			if runtime.GOOS == "linux" {
+				t.Fatal(err)
+			}
 			t.Skip(err)
 		}
 	}

@@ -25,8 +25,9 @@ func (h *hookEmbedder) Embed(ctx context.Context, texts []string, o search.Embed
 	return h.fakeEmbedder.Embed(ctx, texts, o)
 }
 
-// TestWritersWaitNoLongerThanTheyMay has a re-embedding wait for a slow writer, and others wait for both.
-func TestWritersWaitNoLongerThanTheyMay(t *testing.T) {
+// behindSlowWriter begins a re-embedding of a collection that somebody writes to; finish lets the writer end.
+func behindSlowWriter(t *testing.T) (e *search.Engine, task search.Task, finish func()) {
+	t.Helper()
 	slow, entered := make(chan struct{}), make(chan struct{})
 	h := &hookEmbedder{hook: func(text string) {
 		if strings.Contains(text, "slow") {
@@ -38,7 +39,7 @@ func TestWritersWaitNoLongerThanTheyMay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	t.Cleanup(func() { e.Close() })
 	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
 		t.Fatal(err)
 	}
@@ -49,10 +50,20 @@ func TestWritersWaitNoLongerThanTheyMay(t *testing.T) {
 		written <- err
 	}()
 	<-entered
-	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide})
-	if err != nil {
+	if task, err = e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide}); err != nil {
 		t.Fatal(err)
 	}
+	return e, task, func() {
+		close(slow)
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWritersWaitNoLongerThanTheyMay has a re-embedding wait for a slow writer, and others wait for both.
+func TestWritersWaitNoLongerThanTheyMay(t *testing.T) {
+	e, task, finish := behindSlowWriter(t)
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // until the change waits for the slow writer, and all others for it
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		_, err := e.Ingest(ctx, "docs", []search.Document{doc("a", `{"text":"x"}`)})
@@ -70,10 +81,7 @@ func TestWritersWaitNoLongerThanTheyMay(t *testing.T) {
 	if _, err := e.DeleteDocument(ctx, "docs", "a", nil); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
 		t.Errorf("a deletion that may take 50 ms came back after %v: %v", time.Since(began), err)
 	}
-	close(slow)
-	if err := <-written; err != nil {
-		t.Error(err)
-	}
+	finish()
 	if got := ended(t, e, task.ID); got.State != search.TaskSucceeded {
 		t.Errorf("%+v", got)
 	}
@@ -84,32 +92,7 @@ func TestWritersWaitNoLongerThanTheyMay(t *testing.T) {
 
 // TestCancelOfAWaitingChange cancels a re-embedding that waits for a writer.
 func TestCancelOfAWaitingChange(t *testing.T) {
-	slow, entered := make(chan struct{}), make(chan struct{})
-	h := &hookEmbedder{hook: func(text string) {
-		if strings.Contains(text, "slow") {
-			close(entered)
-			<-slow
-		}
-	}}
-	e, err := search.Open(t.TempDir(), search.Options{Embedder: h, Load: func(string, string) (search.Embedder, error) { return &wideEmbedder{}, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
-		t.Fatal(err)
-	}
-	put(t, e, search.Created, doc("a", `{"text":"x"}`))
-	written := make(chan error, 1)
-	go func() {
-		_, err := e.Ingest(context.Background(), "docs", []search.Document{doc("s", `{"text":"slow"}`)})
-		written <- err
-	}()
-	<-entered
-	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e, task, finish := behindSlowWriter(t)
 	time.Sleep(100 * time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -119,10 +102,7 @@ func TestCancelOfAWaitingChange(t *testing.T) {
 	if got := ended(t, e, task.ID); got.State != search.TaskCanceled {
 		t.Errorf("%+v", got)
 	}
-	close(slow)
-	if err := <-written; err != nil {
-		t.Error(err)
-	}
+	finish()
 }
 
 // TestDropSoonAfterReembedding drops a collection while the generation that was replaced is still there: neither does that one come back,

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,9 @@ func TestSkipped(t *testing.T) {
 	write(t, dir+"/.b.md", "words")
 	write(t, dir+"/.git/c.md", "words")
 	if err := os.Symlink("a.md", filepath.Join(dir, "d.md")); err != nil {
+		if runtime.GOOS == "linux" {
+			t.Fatal(err)
+		}
 		t.Skip(err)
 	}
 	for _, tt := range []struct {

@@ -149,16 +149,21 @@ func checkConfig(config backend.Config) error {
 	}
 }
 
+// beginWith is begin with a config that is checked, as the store keeps it.
+func (b *Backend) beginWith(ctx context.Context, name string, config backend.Config) (settings []byte, done func(), err error) {
+	if err = checkConfig(config); err != nil {
+		return nil, nil, err
+	}
+	if settings, err = json.Marshal(config); err != nil {
+		return nil, nil, err
+	}
+	done, err = b.begin(ctx, name)
+	return settings, done, err
+}
+
 // Create makes a collection.
 func (b *Backend) Create(ctx context.Context, name string, config backend.Config) error {
-	if err := checkConfig(config); err != nil {
-		return err
-	}
-	settings, err := json.Marshal(config)
-	if err != nil {
-		return err
-	}
-	done, err := b.begin(ctx, name)
+	settings, done, err := b.beginWith(ctx, name, config)
 	if err != nil {
 		return err
 	}
@@ -183,14 +188,7 @@ func (b *Backend) Create(ctx context.Context, name string, config backend.Config
 
 // Update replaces the config of a collection. Indexes whose settings changed are rebuilt, large ones while the collection serves.
 func (b *Backend) Update(ctx context.Context, name string, config backend.Config) error {
-	if err := checkConfig(config); err != nil {
-		return err
-	}
-	settings, err := json.Marshal(config)
-	if err != nil {
-		return err
-	}
-	done, err := b.begin(ctx, name)
+	settings, done, err := b.beginWith(ctx, name, config)
 	if err != nil {
 		return err
 	}
