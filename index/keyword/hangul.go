@@ -9,7 +9,8 @@ import (
 )
 
 // hangulApart is a token filter that cuts words where Hangul begins and ends, and calls the Hangul ideographic: only that is
-// paired by bleve, whose tokenizer takes Hangul for letters and 2024년 for one word.
+// paired by bleve, whose tokenizer takes Hangul for letters and 2024년 for one word. The marks that repeat a Han character, 々 and 〻, are
+// letters to it too, and would part 佐々木; they are treated as Hangul is.
 //
 // It must stand before filters that change the length of terms, because it finds the parts' places in the text.
 type hangulApart struct{}
@@ -56,6 +57,6 @@ func hangulRun(term []byte, start int) (end int, hangul bool) {
 	return end, hangul
 }
 
-func isHangul(r rune) bool { return unicode.Is(unicode.Hangul, r) }
+func isHangul(r rune) bool { return unicode.Is(unicode.Hangul, r) || r == '々' || r == '〻' }
 
 func notWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }

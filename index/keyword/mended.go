@@ -14,9 +14,10 @@ import (
 //
 //  1. Texts are read in one spelling, see folded.
 //  2. Capitals whose small letters are shorter do not garble their words, see lowerShrinking.
-//  3. "cjk" pairs the syllables of Hangul too, see hangulApart.
+//  3. "cjk" pairs the syllables of Hangul and 々 too, see hangulApart.
 //  4. Names of files have their parts as words, see splitNames.
 //  5. "fa" says where its terms are in texts with joiners, see joinersToSpaces.
+//  6. "tr" makes I small as ı, and leaves out after stemming what tells ı from i: ışık, IŞIK and işik are one term.
 func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error) {
 	named, err := cache.AnalyzerNamed(language)
 	if err != nil {
@@ -34,6 +35,9 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 		chain.CharFilters = []analysis.CharFilter{joinersToSpaces{}}
 	}
 	chain.TokenFilters = append(first, chain.TokenFilters...)
+	if language == "tr" {
+		chain.TokenFilters = append(append([]analysis.TokenFilter{replaced{"I", "ı"}}, chain.TokenFilters...), replaced{"ı", "i"})
+	}
 	return folded{chain}, nil
 }
 
@@ -60,6 +64,19 @@ func lowerShrunk(r rune) rune {
 		return l
 	}
 	return r
+}
+
+// replaced is a token filter that writes one character of terms as another.
+type replaced struct{ from, to string }
+
+// Filter implements analysis.TokenFilter.
+func (f replaced) Filter(input analysis.TokenStream) analysis.TokenStream {
+	for _, t := range input {
+		if bytes.Contains(t.Term, []byte(f.from)) {
+			t.Term = bytes.ReplaceAll(t.Term, []byte(f.from), []byte(f.to))
+		}
+	}
+	return input
 }
 
 // joinersToSpaces is a filter of characters that puts spaces where zero-width non-joiners are, as many as these have bytes: bleve's puts

@@ -68,9 +68,6 @@ func TestSpellings(t *testing.T) {
 				}
 			}
 			for _, word := range all {
-				if language == "en" && strings.Contains(word, "İ") {
-					continue // see lowerShrinking, which English does without
-				}
 				composed, decomposed := norm.NFC.String(word), norm.NFD.String(word)
 				text := "1234 " + composed + " 5678 " + decomposed + " 90"
 				if a, b := markedTerms(x, composed), markedTerms(x, decomposed); a != b {
@@ -93,8 +90,7 @@ func markedTerms(x *Index, text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// TestEveryLetterSpelled compares the terms of every character that can be decomposed, alone and within a word. Not for
-// English, which splits names of program code by their capitals before it leaves out accents.
+// TestEveryLetterSpelled compares the terms of every character that can be decomposed, alone and within a word.
 func TestEveryLetterSpelled(t *testing.T) {
 	var texts []string
 	for r := rune(0x80); r <= unicode.MaxRune; r++ {
@@ -106,9 +102,6 @@ func TestEveryLetterSpelled(t *testing.T) {
 		}
 	}
 	for _, language := range Languages() {
-		if language == "en" {
-			continue
-		}
 		a, err := newAnalyzer(language)
 		if err != nil {
 			t.Fatal(err)
@@ -138,13 +131,18 @@ func TestUsualForms(t *testing.T) {
 		{"square kana", "cjk", "10㌔メ", "10[10] キロ[㌔] ロメ[㌔メ]"},
 		{"radicals", "cjk", "⼀⼆", "一二[⼀⼆]"},
 		{"ligature", "fr", "ﬁnir vite", "fini[ﬁnir] vite[vite]"},
+		{"English", "en", "ﬁnds eﬃcient ＡＢＣ １２３ 10² ｍａｘ＿ｌｅｎ", "find[ﬁnds] effici[eﬃcient] abc[ＡＢＣ] 123[１２３] 10[10] max[ｍａｘ] len[ｌｅｎ]"},
+		{"English humps", "en", norm.NFD.String("caféBar"), "cafebar[" + norm.NFD.String("caféBar") + "] cafe[" + norm.NFD.String("café") + "] bar[Bar]"},
 		{"superscripts, marks", "standard", "10² m² Windows™ ½", "10[10] m[m] windows[Windows]"},
 		{"superscripts in pairs", "cjk", "10² Windows™", "10[10] windows[Windows]"},
 		{"Hangul", "cjk", "한국어 검색 엔진입니다", "한국[한국] 국어[국어] 검색[검색] 엔진[엔진] 진입[진입] 입니[입니] 니다[니다]"},
 		{"one syllable", "cjk", "이 책 a", "이[이] 책[책] a[a]"},
 		{"Hangul with others", "cjk", "K팝 3월에 韓國어 했다.그리고", "k[K] 팝[팝] 3[3] 월에[월에] 韓國[韓國] 國어[國어] 했다[했다] 그리[그리] 리고[리고]"},
 		{"jamo alone", "cjk", "ㅋㅋ 감사ㄳ", "ㅋㅋ[ㅋㅋ] 감사[감사] 사ㄳ[사ㄳ]"},
+		{"repeated characters", "cjk", "佐々木さん 人々 々", "佐々[佐々] 々木[々木] 木さ[木さ] さん[さん] 人々[人々] 々[々]"},
+		{"repeated characters with others", "cjk", "A々B 한々 2々", "a[A] 々[々] b[B] 한々[한々] 2[2] 々[々]"},
 		{"shrinking before Hangul", "cjk", "İ팝송", "i[İ] 팝송[팝송]"},
+		{"capitals of dotless letters", "tr", "IŞIK ışık Işık INSERT insert İLİK ilik", "işik[IŞIK] işik[ışık] işik[Işık] insert[INSERT] insert[insert] ilik[İLİK] ilik[ilik]"},
 		{"shrinking capital", "tr", "İstanbul'da İzmir", "istanbul[İstanbul'da] izmir[İzmir]"},
 		{"names of files", "de", "Ordner/Notiz_Äpfel.v2.md 2024_03_05.txt 3.14", "ordn[Ordner] notiz[Notiz] apfel[Äpfel] v2[v2] md[md] 2024[2024] 03[03] 05[05] txt[txt] 3.14[3.14]"},
 		{"names of files in pairs", "cjk", "会議_memo.md", "会議[会議] memo[memo] md[md]"},
@@ -170,7 +168,7 @@ func TestUsualForms(t *testing.T) {
 
 // TestPairs searches "cjk" for all words of queries.
 func TestPairs(t *testing.T) {
-	texts := []string{"한국어 검색 엔진입니다", "서울에서 김치를 먹었다", "이 책 참 좋다", "電話は１２３です", "call 123 or ABC", "私は東京都に住む", "ﾊﾟﾅｿﾆｯｸの電話"}
+	texts := []string{"한국어 검색 엔진입니다", "서울에서 김치를 먹었다", "이 책 참 좋다", "電話は１２３です", "call 123 or ABC", "私は東京都に住む", "ﾊﾟﾅｿﾆｯｸの電話", "佐々木さん", "木佐と人々"}
 	x := openTemp(t, Options{Language: "cjk"})
 	for i, text := range texts {
 		apply(t, x, uint64(i+1), Entry{No: uint32(i), Text: []Field{{"body", text}}})
@@ -190,6 +188,8 @@ func TestPairs(t *testing.T) {
 		{"ａｂｃ", []uint32{4}},
 		{"東京", []uint32{5}},
 		{"パナソニック", []uint32{6}},
+		{"佐々木", []uint32{7}},
+		{"人々", []uint32{8}},
 	} {
 		for _, form := range []norm.Form{norm.NFC, norm.NFD} {
 			q := Query{Text: form.String(tt.query), Operator: And}
