@@ -146,19 +146,27 @@ func densest(matches []backend.Token) (span, int) {
 	return best, at
 }
 
+// unspaced are the scripts that put no space between words.
+var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+
+// cutsBefore says whether a snippet can begin or end before r: white space, or a character of unspaced.
+func cutsBefore(r rune) bool {
+	return unicode.IsSpace(r) || r > unicode.MaxLatin1 && unicode.In(r, unspaced...) && !unicode.IsMark(r)
+}
+
 // widen grows a window to about snippetBytes, to the ends of words.
 func widen(text string, w span) span {
 	room := max(snippetBytes-(w.end-w.start), 0)
 	start, end := max(0, w.start-room/3), min(len(text), w.end+room-room/3)
 	if start > 0 {
-		if i := strings.IndexFunc(text[start:w.start], unicode.IsSpace); i >= 0 {
+		if i := strings.IndexFunc(text[start:w.start], cutsBefore); i >= 0 {
 			start += i
 		} else {
 			start = w.start
 		}
 	}
 	if end < len(text) {
-		if i := strings.LastIndexFunc(text[w.end:end], unicode.IsSpace); i >= 0 {
+		if i := strings.LastIndexFunc(text[w.end:end], cutsBefore); i >= 0 {
 			end = w.end + i
 		} else {
 			end = w.end
