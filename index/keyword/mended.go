@@ -3,6 +3,7 @@ package keyword
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,7 +18,9 @@ import (
 //  3. "cjk" pairs the syllables of Hangul and 々 too, see hangulApart.
 //  4. Names of files have their parts as words, see splitNames.
 //  5. "fa" says where its terms are in texts with joiners, see joinersToSpaces.
-//  6. "tr" makes I small as ı, and leaves out after stemming what tells ı from i: ışık, IŞIK and işik are one term.
+//  6. Apostrophes, digits and some letters are written alike, see respelled.
+//  7. "tr" leaves out after stemming what tells ı from i: ışık, IŞIK and işik are one term.
+//  8. Thai and other scripts whose words only a dictionary tells apart have terms, see unspaced.
 func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error) {
 	named, err := cache.AnalyzerNamed(language)
 	if err != nil {
@@ -34,9 +37,10 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 	case "fa":
 		chain.CharFilters = []analysis.CharFilter{joinersToSpaces{}}
 	}
-	chain.TokenFilters = append(first, chain.TokenFilters...)
+	chain.Tokenizer = unspaced{chain.Tokenizer}
+	chain.TokenFilters = append(append(first, newRespelled(language)), chain.TokenFilters...)
 	if language == "tr" {
-		chain.TokenFilters = append(append([]analysis.TokenFilter{replaced{"I", "ı"}}, chain.TokenFilters...), replaced{"ı", "i"})
+		chain.TokenFilters = append(chain.TokenFilters, respelled{strings.NewReplacer("ı", "i")})
 	}
 	return folded{chain}, nil
 }
@@ -64,19 +68,6 @@ func lowerShrunk(r rune) rune {
 		return l
 	}
 	return r
-}
-
-// replaced is a token filter that writes one character of terms as another.
-type replaced struct{ from, to string }
-
-// Filter implements analysis.TokenFilter.
-func (f replaced) Filter(input analysis.TokenStream) analysis.TokenStream {
-	for _, t := range input {
-		if bytes.Contains(t.Term, []byte(f.from)) {
-			t.Term = bytes.ReplaceAll(t.Term, []byte(f.from), []byte(f.to))
-		}
-	}
-	return input
 }
 
 // joinersToSpaces is a filter of characters that puts spaces where zero-width non-joiners are, as many as these have bytes: bleve's puts

@@ -143,6 +143,17 @@ func TestUsualForms(t *testing.T) {
 		{"repeated characters with others", "cjk", "A々B 한々 2々", "a[A] 々[々] b[B] 한々[한々] 2[2] 々[々]"},
 		{"shrinking before Hangul", "cjk", "İ팝송", "i[İ] 팝송[팝송]"},
 		{"capitals of dotless letters", "tr", "IŞIK ışık Işık INSERT insert İLİK ilik", "işik[IŞIK] işik[ışık] işik[Işık] insert[INSERT] insert[insert] ilik[İLİK] ilik[ilik]"},
+		{"apostrophes", "de", "O’Brien O'Brien", "o'bri[O’Brien] o'bri[O'Brien]"},
+		{"apostrophes of stop words", "en", "don’t we’ve O’Brien's", "o'brien[O’Brien's]"},
+		{"digits of other scripts", "fa", "۱۲۳ ١٢٣ 123", "123[۱۲۳] 123[١٢٣] 123[123]"},
+		{"digits of Hindi", "en", "१२ ๑๒", "12[१२] 12[๑๒]"},
+		{"ё", "ru", "ёлка Ёлки елка ещё чёрный", "елк[ёлка] елк[Ёлки] елк[елка] черн[чёрный]"},
+		{"ligatures of letters", "fr", "cœurs coeur Œuvre l’œil", "coeu[cœurs] coeu[coeur] oeuvr[Œuvre] oeil[l’œil]"},
+		{"comma and cedilla", "ro", "București Bucureşti", "bucur[București] bucur[Bucureşti]"},
+		{"Thai", "standard", "ภาษาไทย abc น้ำ ก", "ภา[ภา] าษ[าษ] ษา[ษา] าไ[าไ] ไท[ไท] ทย[ทย] abc[abc] " + norm.NFKC.String("น้ำ") + "[น้ำ] ก[ก]"},
+		{"Thai in pairs", "cjk", "ไทย東京", "ไท[ไท] ทย[ทย] 東京[東京]"},
+		{"Khmer with spaces of no width", "standard", "ខ\u200bមរ", "ខម[ខ\u200bម] មរ[មរ]"},
+		{"Burmese", "en", "မြန်မာ", "မြန[မြန်] နမာ[န်မာ]"},
 		{"shrinking capital", "tr", "İstanbul'da İzmir", "istanbul[İstanbul'da] izmir[İzmir]"},
 		{"names of files", "de", "Ordner/Notiz_Äpfel.v2.md 2024_03_05.txt 3.14", "ordn[Ordner] notiz[Notiz] apfel[Äpfel] v2[v2] md[md] 2024[2024] 03[03] 05[05] txt[txt] 3.14[3.14]"},
 		{"names of files in pairs", "cjk", "会議_memo.md", "会議[会議] memo[memo] md[md]"},
@@ -292,5 +303,27 @@ func BenchmarkFold(b *testing.B) {
 				a.each(bm.text, func([]byte, int, int) bool { return true })
 			}
 		})
+	}
+}
+
+// TestUnspaced finds words in texts of scripts without spaces, and as phrases, in every language.
+func TestUnspaced(t *testing.T) {
+	texts := []string{"สวัสดีชาวกรุงเทพมหานคร", "ชาวกรุงโรม", "ພາສາລາວ", "ភាសាខ្មែរ", "မြန်မာစာ"}
+	for _, language := range Languages() {
+		x := openTemp(t, Options{Language: language})
+		for i, text := range texts {
+			apply(t, x, uint64(i+1), Entry{No: uint32(i), Text: []Field{{"body", text}}})
+		}
+		for query, want := range map[string][]uint32{"กรุงเทพ": {0}, "ชาวกรุง": {0, 1}, "ลาวกรุง": nil, "ລາວ": {2}, "ខ្មែរ": {3}, "မာစာ": {4}} {
+			if got := found(t, x, Query{Text: query, Operator: And}); !slices.Equal(got, want) {
+				t.Errorf("%s: Search(%q) = %v, want %v", language, query, got, want)
+			}
+			p := x.Phrase(query)
+			for _, text := range texts {
+				if got := x.Holds(text, p); got != strings.Contains(text, query) {
+					t.Errorf("%s: Holds(%q, %q) = %t", language, text, query, got)
+				}
+			}
+		}
 	}
 }

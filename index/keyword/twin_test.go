@@ -65,6 +65,9 @@ func TestTextsAreTheirWords(t *testing.T) {
 			}
 			s := text.String()
 			last := 0
+			if len(x.Analyze(s)) == 0 && name == "th" {
+				t.Fatalf("%s: %q has no terms", name, s)
+			}
 			for _, tok := range x.Analyze(s) {
 				if tok.Start < last || tok.End <= tok.Start || tok.End > len(s) || !utf8.RuneStart(s[tok.Start]) || tok.End < len(s) && !utf8.RuneStart(s[tok.End]) || !utf8.ValidString(tok.Term) {
 					t.Fatalf("%s: %+q token %+v", name, s, tok)
