@@ -23,9 +23,9 @@ const maxOperators = 32
 // The rules:
 //  1. "two words" is a phrase: its words must occur next to one another, in this order, in one searched field. The analysis of the
 //     collection's language applies: "running shoes" is also found as "running shoe", and where the phrase has a stop word any word may
-//     stand. A quote opens a phrase where no letter or digit stands before it, and closes it where none stands after it; “ ” and „ are quotes too.
+//     stand. A quote opens a phrase where no letter or digit stands before it, and closes it where none stands after it; “ ” „ and the full-width ＂ are quotes too.
 //  2. -word and -"two words" exclude the documents that have the word or phrase in any searched field. The minus stands at the beginning or
-//     after white space, and a letter or a phrase follows at once. -40 is a number.
+//     after white space, and a letter or a phrase follows at once. -40 is a number. The full-width － is a minus too.
 //  3. Everything else is literal text: a quote that nothing closes, 5" in the middle of words, a lone minus, --flag, AND, OR, *, ^, :, ~.
 //  4. A document that lacks a phrase or has an excluded word is not found, in no mode: neither by words nor by meaning.
 //  5. Text is what is left without quotes and exclusions. The keyword leg ranks by its words and the checkpoint encodes it.
@@ -48,7 +48,7 @@ func ParseQueryText(q string) QueryText {
 	before := ' ' // the character before q[i]
 	for i := 0; i < len(q); {
 		r, size := utf8.DecodeRuneInString(q[i:])
-		if r == '-' && unicode.IsSpace(before) {
+		if (r == '-' || r == '－') && unicode.IsSpace(before) {
 			if what, end := excluded(q, i+size); what != "" {
 				t.Without = append(t.Without, what)
 				text.WriteByte(' ')
@@ -112,7 +112,7 @@ func quoted(q string, at int) (phrase string, end int) {
 	return "", at
 }
 
-func isQuote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '„' }
+func isQuote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '„' || r == '＂' }
 
 func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))

@@ -21,6 +21,8 @@ func TestParseQueryText(t *testing.T) {
 		{"two phrases", `"a b" "c"`, "a b c", []string{"a b", "c"}, nil},
 		{"curly quotes", `“flip pancakes”`, "flip pancakes", []string{"flip pancakes"}, nil},
 		{"low quote", `„flip pancakes“`, "flip pancakes", []string{"flip pancakes"}, nil},
+		{"full-width", "天気 ＂週間　予報＂　－雨 －＂強い 風＂", "天気 週間 予報", []string{"週間 予報"}, []string{"雨", "強い 風"}},
+		{"full-width number", "気温 －４０", "気温 －４０", nil, nil},
 		{"punctuation around", `("flip pancakes"), please`, "( flip pancakes ), please", []string{"flip pancakes"}, nil},
 		{"quote inside", `"27" screen"`, `27 screen"`, []string{"27"}, nil},
 		{"exclusion", "jaguar -car", "jaguar", nil, []string{"car"}},
