@@ -298,7 +298,7 @@ func (b *Backend) Collection(_ context.Context, name string) (backend.Collection
 	}
 	documents, passages, seq := c.counts()
 	id := b.store.ID()
-	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, Origin: hex.EncodeToString(id[:])}, nil
+	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: hex.EncodeToString(id[:])}, nil
 }
 
 // openNames returns the names of the open collections, in order.
