@@ -93,7 +93,11 @@ func (c *collection) translate(err error) error {
 	return translate(err)
 }
 
+// noteDamage notes the document whose fields, or one of whose vectors, err says are damaged. text is empty for every other error.
 func (c *collection) noteDamage(tx *store.Tx, err error) (n uint32, text string) {
+	if err == nil {
+		return 0, "" // often, and without an allocation
+	}
 	var ce *store.CorruptError
 	if !errors.As(err, &ce) {
 		return 0, ""
