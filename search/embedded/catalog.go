@@ -19,7 +19,7 @@ import (
 
 // What makes, changes or drops a collection holds the lock of its name from beginning to end, and that of all names for moments
 // only: other collections answer meanwhile. From the store's commit on it does not end with its context: the name leads to
-// what the store has, or to nothing where the store has nothing.
+// what the store has, or says why it cannot be opened.
 
 // changeFrom is how many passages, or documents, an index may lack for a change of settings to wait for them, and the searches of
 // that collection with it: some tenths of a second. What lacks more is filled while the collection serves.
@@ -224,10 +224,12 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 		}
 	}
 	next, err := b.openCollection(ctx, sc, min(b.rebuildFrom, changeFrom))
-	var damaged *apart
+	var unopened *apart
+	if err != nil {
+		unopened = b.setApart(sc, err)
+	}
 	if errors.Is(err, store.ErrCorrupt) {
-		damaged = b.setApart(sc, err)
-		err = damaged.err
+		err = unopened.err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -236,8 +238,8 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 	switch {
 	case err == nil:
 		b.mu.byName[sc.Name] = next
-	case damaged != nil:
-		b.mu.apart[sc.Name] = damaged
+	default:
+		b.mu.apart[sc.Name] = unopened
 	}
 	delete(b.mu.moving, sc.Name)
 	close(moving)
