@@ -45,6 +45,7 @@ var (
 	descDamaged    = desc("searchd_collections_damaged", "Collections that cannot be opened because a stored value is damaged.")
 	descDocuments  = desc("searchd_collection_documents", "Documents of a collection. Of the 100 largest collections, like all that follow.", "collection")
 	descPassages   = desc("searchd_collection_passages", "Passages of a collection.", "collection")
+	descSpoilt     = desc("searchd_collection_damaged_documents", "Documents with a stored value that cannot be read, as far as is known.", "collection")
 	descVectors    = desc("searchd_index_vectors", "Vectors in the graph; copies of one count once.", "collection")
 	descTombstones = desc("searchd_index_tombstones", "Deleted vectors in the graph that wait for its compaction.", "collection")
 	descUnreach    = desc("searchd_index_unreachable", "Vectors that no path of the graph leads to, as of the last probe.", "collection")
@@ -122,6 +123,7 @@ func (o sender) engine(s *search.Stats) {
 		x := c.Index
 		o.gauge(descDocuments, float64(x.Documents), c.Name)
 		o.gauge(descPassages, float64(x.Passages), c.Name)
+		o.gauge(descSpoilt, float64(x.Damaged), c.Name)
 		o.gauge(descVectors, float64(x.Graph.Nodes), c.Name)
 		o.gauge(descTombstones, float64(x.Graph.Dead), c.Name)
 		o.gauge(descGraph, float64(x.Graph.Memory.Total()), c.Name)

@@ -46,6 +46,9 @@ type Collection struct {
 	Created   time.Time `json:"created"`
 	Damaged   string    `json:"damaged,omitempty"` // why the server cannot open it; it can be deleted, and nothing else
 
+	// DamagedDocuments cannot be read whole and are left out of searches, as far as the server knows. Put again they are whole.
+	DamagedDocuments int `json:"damaged_documents,omitempty"`
+
 	// Incarnation is another one after the collection was made anew or restored from a backup.
 	Incarnation string `json:"incarnation"`
 }

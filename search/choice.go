@@ -23,7 +23,7 @@ const choiceBytes = 64 << 10
 //  3. By cosine.
 //  4. As they stand in the text.
 //
-// The other modes have the order of [bestPassages].
+// A keyword search has them by how well they cover the query's terms, see [weight]. The other mode has the order of [bestPassages].
 type chooser struct {
 	*search
 	marks   *marker // nil where nothing is to be marked
@@ -55,32 +55,28 @@ func (s *search) chooser(ctx context.Context) (*chooser, error) {
 // choose returns the positions of the n best of a document's passages, best first.
 func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Parts, texts []PassageHit, cosines []float64) ([]int, error) {
 	n := c.plan.passages
+	if len(cosines) != len(texts) && c.marks != nil && n > 0 && len(texts) > 1 {
+		return c.covering(ctx, c.marks, ref, parts, texts, n)
+	}
 	if c.words == nil || n == 0 || len(texts) < 2 || len(cosines) != len(texts) {
-		return bestPassages(texts, cosines, c.marks, n), nil
+		return bestPassages(texts, cosines, n), nil
 	}
 	terms, err := c.engine.backend.WordTerms(ctx, c.collection, c.plan.words, ref)
 	if err != nil {
 		return nil, err
 	}
 	if len(terms) == 0 {
-		return bestPassages(texts, cosines, nil, n), nil
+		return bestPassages(texts, cosines, n), nil
 	}
-	rarity, all := map[string]float64{}, 0.0
-	for _, t := range terms {
-		rarity[t.Term] = t.IDF
-	}
+	rarity, all := rarities(terms), 0.0
 	for _, idf := range rarity {
 		all += idf
 	}
 	all *= max(1, float64(len(c.words.terms))/float64(len(rarity)))
-	found, behind := c.found(parts, texts)
-	if len(behind) > 0 && c.missing(terms, parts) {
-		c.order(behind, rarity, texts, cosines)
-		for read := 0; len(behind) > 0 && read < choiceBytes; behind = behind[1:] {
-			text := texts[behind[0]].Text
-			found[behind[0]] = c.words.found(text)
-			read += len(text)
-		}
+	found, behind := c.words.foundIn(parts, texts)
+	if len(behind) > 0 && c.words.missing(terms, parts) {
+		c.words.order(behind, rarity, texts, cosines)
+		c.words.read(behind, texts, found)
 	}
 	f := c.fuser()
 	order, phrases, value := make([]int, len(texts)), make([]int, len(texts)), make([]float64, len(texts))
@@ -106,12 +102,52 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 	return order[:min(n, len(order))], nil
 }
 
-// found returns the query's terms in each passage, and the passages that lie behind the first analysedBytes of their fields and were not
+// covering returns the positions of the n passages that cover the query's terms best, best first; equal ones in the order of the text. It
+// looks into no more of a long document than [chooser.choose] does.
+func (s *search) covering(ctx context.Context, m *marker, ref backend.Ref, parts mapping.Parts, texts []PassageHit, n int) ([]int, error) {
+	found, behind := m.foundIn(parts, texts)
+	if len(behind) > 0 {
+		terms, err := s.engine.backend.WordTerms(ctx, s.collection, s.plan.words, ref)
+		if err != nil {
+			return nil, err
+		}
+		if m.missing(terms, parts) {
+			m.order(behind, rarities(terms), texts, make([]float64, len(texts)))
+			m.read(behind, texts, found)
+		}
+	}
+	order, value := make([]int, len(texts)), make([]float64, len(texts))
+	for i, tokens := range found {
+		order[i], value[i] = i, weight(tokens)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value[b], value[a]) })
+	return order[:min(n, len(order))], nil
+}
+
+// rarities returns the IDF of each term.
+func rarities(terms []backend.TermScore) map[string]float64 {
+	rarity := make(map[string]float64, len(terms))
+	for _, t := range terms {
+		rarity[t.Term] = t.IDF
+	}
+	return rarity
+}
+
+// read looks into passages, in their order, until choiceBytes have been analysed.
+func (m *marker) read(passages []int, texts []PassageHit, found [][]backend.Token) {
+	for read := 0; len(passages) > 0 && read < choiceBytes; passages = passages[1:] {
+		text := texts[passages[0]].Text
+		found[passages[0]] = m.found(text)
+		read += len(text)
+	}
+}
+
+// foundIn returns the query's terms in each passage, and the passages that lie behind the first analysedBytes of their fields and were not
 // looked into.
-func (c *chooser) found(parts mapping.Parts, texts []PassageHit) (terms [][]backend.Token, behind []int) {
+func (m *marker) foundIn(parts mapping.Parts, texts []PassageHit) (terms [][]backend.Token, behind []int) {
 	terms = make([][]backend.Token, len(texts))
 	for _, f := range parts.Text {
-		tokens, end := c.words.found(f.Text), analysedEnd(f.Text)
+		tokens, end := m.found(f.Text), analysedEnd(f.Text)
 		for i, p := range texts {
 			switch {
 			case p.Field != f.Name:
@@ -126,14 +162,14 @@ func (c *chooser) found(parts mapping.Parts, texts []PassageHit) (terms [][]back
 }
 
 // missing says whether long fields have more of the query's terms than their first analysedBytes.
-func (c *chooser) missing(terms []backend.TermScore, parts mapping.Parts) bool {
+func (m *marker) missing(terms []backend.TermScore, parts mapping.Parts) bool {
 	for _, t := range terms {
 		f, _ := parts.Field(t.Field)
 		if analysedEnd(f.Text) == len(f.Text) {
 			continue
 		}
 		n := t.TF
-		for _, token := range c.words.found(f.Text) {
+		for _, token := range m.found(f.Text) {
 			if token.Term == t.Term {
 				n--
 			}
@@ -146,12 +182,12 @@ func (c *chooser) missing(terms []backend.TermScore, parts mapping.Parts) bool {
 }
 
 // order sorts passages by what is worth reading first: those that hold the letters of the rarest terms, then the nearest.
-func (c *chooser) order(passages []int, rarity map[string]float64, texts []PassageHit, cosines []float64) {
+func (m *marker) order(passages []int, rarity map[string]float64, texts []PassageHit, cosines []float64) {
 	letters := make(map[int]float64, len(passages))
 	for _, i := range passages {
 		text := strings.ToLower(texts[i].Text)
 		for term, idf := range rarity {
-			if strings.Contains(text, term) || strings.Contains(text, c.words.forms[term]) {
+			if strings.Contains(text, term) || strings.Contains(text, m.forms[term]) {
 				letters[i] += idf
 			}
 		}

@@ -121,11 +121,7 @@ func TestQueriesDoNotWaitForTexts(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mu.running != 0 || c.mu.urgent != 0 || len(c.mu.queue) != 0 {
-		t.Errorf("afterwards: %d and %d calls, %d waiting", c.mu.running, c.mu.urgent, len(c.mu.queue))
-	}
+	rests(t, c)
 }
 
 // gated lets queries pass and holds texts back.

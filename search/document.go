@@ -83,6 +83,9 @@ type CollectionInfo struct {
 	Created   time.Time `json:"created"`
 	Damaged   string    `json:"damaged,omitempty"` // why it cannot be opened, and everything but dropping it returns [ErrDamaged]
 
+	// DamagedDocuments have a stored value that cannot be read, as far as is known, and are left out of searches. Put again they are whole.
+	DamagedDocuments int `json:"damaged_documents,omitempty"`
+
 	// Incarnation is another one after the collection was made anew or its data folder was restored from a backup: what is known of
 	// another one's documents says nothing of these. It is opaque.
 	Incarnation string `json:"incarnation"`

@@ -31,7 +31,8 @@ var (
 	ErrUnsupported        = errors.New("not supported here") // the checkpoints that the engine was given cannot do it
 )
 
-// DamagedError says that a collection cannot be opened, and which stored value is damaged. It matches [ErrDamaged].
+// DamagedError says that a collection cannot be opened, or a document of it not be read, and which stored value is damaged. It matches
+// [ErrDamaged].
 type DamagedError = backend.DamagedError
 
 // FieldError says which field of a request is wrong, its value, and what is allowed. It matches [ErrInvalid].

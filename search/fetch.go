@@ -101,20 +101,16 @@ func passageHit(parts mapping.Parts, p backend.Passage) PassageHit {
 	return h
 }
 
-// bestPassages returns the positions of the n best passages for one leg, best first: by cosine where the query was encoded,
-// else by how many of the query's terms they hold; equal ones in the order of the text.
-func bestPassages(texts []PassageHit, cosines []float64, m *marker, n int) []int {
+// bestPassages returns the positions of the n best passages, best first: by cosine where there are cosines; equal ones in the order of the
+// text.
+func bestPassages(texts []PassageHit, cosines []float64, n int) []int {
 	order := make([]int, len(texts))
-	value := make([]float64, len(texts))
-	for i := range texts {
+	for i := range order {
 		order[i] = i
-		if len(cosines) == len(texts) {
-			value[i] = cosines[i]
-		} else if m != nil && len(texts) > 1 {
-			value[i] = m.weight(texts[i].Text)
-		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value[b], value[a]) })
+	if len(cosines) == len(texts) {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cosines[b], cosines[a]) })
+	}
 	return order[:min(n, len(order))]
 }
 

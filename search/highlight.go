@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"html"
+	"math"
 	"strings"
 	"unicode"
 
@@ -78,11 +79,14 @@ func (m *marker) found(text string) []backend.Token {
 
 // matches returns the tokens of text that are among the query's terms, in order and without overlap: one that reaches
 // beyond the one before, as pairs of characters do, makes it longer, or is cut where that would be longer than a snippet.
-func (m *marker) matches(text string) []backend.Token {
+func (m *marker) matches(text string) []backend.Token { return joined(m.found(text), len(text)) }
+
+// joined returns tokens that lie before limit, without overlap.
+func joined(tokens []backend.Token, limit int) []backend.Token {
 	var out []backend.Token
 	end := 0
-	for _, t := range m.found(text) {
-		if t.End <= end || t.End > len(text) {
+	for _, t := range tokens {
+		if t.End <= end || t.End > limit {
 			continue
 		}
 		if t.Start < end && t.End-out[len(out)-1].Start <= snippetBytes {
@@ -96,10 +100,10 @@ func (m *marker) matches(text string) []backend.Token {
 	return out
 }
 
-// weight is how well a text covers the query's terms: different terms count, repeats a little.
-func (m *marker) weight(text string) float64 {
+// weight is how well the text of tokens covers the query's terms: different terms count, repeats a little.
+func weight(tokens []backend.Token) float64 {
 	seen := map[string]bool{}
-	matches := m.matches(text)
+	matches := joined(tokens, math.MaxInt)
 	for _, t := range matches {
 		seen[t.Term] = true
 	}

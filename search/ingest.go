@@ -210,7 +210,7 @@ func (in *ingest) skipUnchanged(ctx context.Context, items []item, results []Ite
 			in.seen[id] = true
 		}
 	}
-	stored, err := in.engine.backend.Lookup(ctx, in.collection.Name, ids)
+	stored, err := in.lookup(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -222,6 +222,26 @@ func (in *ingest) skipUnchanged(ctx context.Context, items []item, results []Ite
 		}
 	}
 	return nil
+}
+
+// lookup returns the stored documents; nil for one that is damaged, too, as writing it again mends it.
+func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document, error) {
+	b := in.engine.backend
+	stored, err := b.Lookup(ctx, in.collection.Name, ids)
+	if !errors.Is(err, backend.ErrDamaged) {
+		return stored, err
+	}
+	stored = make([]*backend.Document, len(ids))
+	for i, id := range ids {
+		one, err := b.Lookup(ctx, in.collection.Name, []string{id})
+		if err != nil && !errors.Is(err, backend.ErrDamaged) {
+			return nil, err
+		}
+		if err == nil {
+			stored[i] = one[0]
+		}
+	}
+	return stored, nil
 }
 
 // cut sets the passages of a document and the texts that stand for them: the title, where there is one, and the passage.

@@ -122,12 +122,12 @@ func (r *reconfiguration) checkFields(ctx context.Context, wrong *fieldErrors) e
 
 // changed returns the place in names of a field whose new type changes what a document is taken apart into; -1 where none does.
 func (r *reconfiguration) changed(fields []byte, names []string) (int, error) {
-	before, err := r.old.Fields.Split(fields)
+	before, err := r.old.Fields.SplitStored(fields)
 	if err != nil {
 		return -1, err
 	}
 	differs := func(names []string) (bool, error) {
-		after, err := r.with(names).Split(fields)
+		after, err := r.with(names).SplitStored(fields)
 		return !reflect.DeepEqual(before, after), err
 	}
 	if all, err := differs(names); err != nil || !all {

@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"searchd/search"
+	"searchd/search/backend"
+	"searchd/search/embedded"
 )
 
 type fieldTypes = map[string]search.FieldSettings
@@ -188,4 +191,36 @@ func TestSettingsWhileWriting(t *testing.T) {
 	}
 	t.Logf("taken in %d rounds of 20", taken)
 	noProblems(t, e)
+}
+
+// TestTypesOfWhatIsRefusedNow changes a type in a collection with a document that came when other limits held.
+func TestTypesOfWhatIsRefusedNow(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, dir, &fakeEmbedder{})
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := embedded.Open(dir, embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := make([]float32, fakeDim)
+	v[0] = 1
+	many := strings.TrimSuffix(strings.Repeat(`{"x":1},`, 1500), ",")
+	fields := fmt.Sprintf(`{"kind":"a","list":[%s],"text":"words"}`, many)
+	outcomes, err := b.Apply(t.Context(), "docs", []backend.Write{{ID: "old", Fields: json.RawMessage(fields), Hash: [32]byte{1},
+		Passages: []backend.Passage{{Field: "text", End: 5}}, Vectors: [][]float32{v}}})
+	if err != nil || outcomes[0].Status != backend.Created {
+		t.Fatal(outcomes, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e = open(t, dir, &fakeEmbedder{})
+	if _, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Fields: fieldTypes{"kind": {Type: "filter"}}}); err == nil || !strings.Contains(err.Error(), "fields.kind.type") {
+		t.Errorf("a type that changes the document: %v, want fields.kind.type", err)
+	}
+	if _, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Fields: fieldTypes{"other": {Type: "filter"}, "list.x": {Type: "filter"}}}); err != nil {
+		t.Errorf("types that change no document: %v", err)
+	}
 }

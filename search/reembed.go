@@ -157,12 +157,13 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	start()
 	if old.Name == r.q.Next { // the program ended between the change and its note
+		start()
 		return r.result(ctx, rec.Kept)
 	}
 	r.old = old
 	release, err := r.feed.Hold(old.Name, old.Sequence)
+	start() // not before: a commit may cut off the log up to itself
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -192,7 +192,13 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 			texts = append(texts, passageHit(parts, p))
 		}
 		m.next()
-		if best := bestPassages(texts, cosines[i], m, 1); len(best) > 0 {
+		best := bestPassages(texts, cosines[i], 1)
+		if m != nil && len(texts) > 1 {
+			if best, err = s.covering(ctx, m, refs[i], parts, texts, 1); err != nil {
+				return nil, nil, err
+			}
+		}
+		if len(best) > 0 {
 			pairs, at = append(pairs, [2]string{s.plan.text.Text, s.titled(parts, texts[best[0]])}), append(at, i)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"searchd/search"
+	"searchd/search/embedded"
 )
 
 // hookEmbedder calls hook with each text that it encodes for a document.
@@ -162,5 +163,52 @@ func TestDropSoonAfterReembedding(t *testing.T) {
 	defer e.Close()
 	if list, err := e.Collections(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("after another opening: %+v, %v", list, err)
+	}
+}
+
+// holding tries to write before it holds the log.
+type holding struct {
+	*embedded.Backend
+	write func() error
+	err   error
+}
+
+func (h *holding) Hold(collection string, seq uint64) (release func(), err error) {
+	h.err = h.write()
+	return h.Backend.Hold(collection, seq)
+}
+
+// TestReembedHoldsFirst lets nobody write between the sequence number from which a re-embedding follows the log and the log being held: a commit
+// there could trim it.
+func TestReembedHoldsFirst(t *testing.T) {
+	b, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &holding{Backend: b}
+	e, err := search.Open(t.TempDir(), search.Options{Embedder: &fakeEmbedder{}, Backend: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, search.Created, numbered(3)...)
+	h.write = func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		_, err := e.DeleteDocuments(ctx, "docs", []string{"n000"})
+		return err
+	}
+	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Settings: &search.Settings{Language: "de"}})
+	for ; err == nil && !task.Ended(); time.Sleep(time.Millisecond) {
+		task, err = e.Task(t.Context(), task.ID)
+	}
+	if err != nil || task.State != search.TaskSucceeded {
+		t.Fatalf("%+v, %v", task, err)
+	}
+	if !errors.Is(h.err, context.DeadlineExceeded) {
+		t.Errorf("a write before the log is held: %v, want it to wait", h.err)
 	}
 }

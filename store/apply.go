@@ -17,7 +17,7 @@ type Write struct {
 	Delete bool   // remove the document; only ID and IfRevision count
 
 	Fields   []byte   // JSON object
-	Hash     [32]byte // content hash; a document that has it already is left as it is. Zero: always write
+	Hash     [32]byte // content hash; a document that has it already, and can be read, is left as it is. Zero: always write
 	Passages []Passage
 	Vectors  [][]float32 // one per passage, nil for a passage without; or empty if no passage has one
 
@@ -236,11 +236,27 @@ func (rm *room) apply(w *Write) (Outcome, error) {
 	case w.Delete:
 		out.Status, out.OldSlots = Deleted, old.slots()
 		return out, rm.remove(&old)
-	case found && w.Hash != [32]byte{} && w.Hash == old.Hash:
+	case found && w.Hash != [32]byte{} && w.Hash == old.Hash && rm.whole(&old):
 		out.Status = Unchanged
 		return out, nil
 	}
 	return rm.replace(w, &old, found)
+}
+
+// whole reports whether the fields and vectors of a document can be read: the same content mends what cannot.
+func (rm *room) whole(h *head) bool {
+	if _, err := rm.fields.get(key32(h.No)); err != nil {
+		return false
+	}
+	for i, p := range h.Passages {
+		if !h.hasVector[i] {
+			continue
+		}
+		if _, err := rm.vectors.get(key32(p.Slot)); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // replace writes a new document, or a new revision of old.

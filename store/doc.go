@@ -53,8 +53,8 @@
 // In a file larger than [Options.VerifyLimit], and for damage that happens while the file is open, a wrong bit in the
 // header of a page can still hide the records of that page until Check finds it.
 //
-// Hash is all that decides about Unchanged: put into it whatever the passages and vectors were made from, the model
-// included.
+// Hash is all that decides about Unchanged, unless a value of the document is damaged: put into it whatever the passages
+// and vectors were made from, the model included.
 //
 // The first vector of a collection fixes the dimension until the collection holds no vector any more.
 //

@@ -168,3 +168,31 @@ func TestVerifySoundBackup(t *testing.T) {
 		t.Errorf("VerifyBackup with another size = %v, want ErrBackup", err)
 	}
 }
+
+// TestWriteMendsDamage writes a document with a bad value again, with the content that it has: it is whole, and then unchanged.
+func TestWriteMendsDamage(t *testing.T) {
+	for _, tt := range damages[:2] {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := memoryDir(t)
+			s := open(t, dir)
+			col, err := s.CreateCollection(t.Context(), "docs", []byte("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := write("a", 1, 3, 8)
+			out, _ := mustApply(t, s, col.ID, w)
+			s.Close()
+			d := Document{No: out[0].No, Passages: []Passage{{}, {Slot: out[0].NewSlots[1]}}}
+			spoil(t, filepath.Join(dir, fileName), tt.kind, tt.key(d))
+			s = open(t, dir)
+			for _, want := range []Status{Updated, Unchanged} {
+				if out, _ := mustApply(t, s, col.ID, w); out[0].Status != want {
+					t.Errorf("written again: %v, want %v", out[0].Status, want)
+				}
+			}
+			if ps, err := s.Check(t.Context(), true); err != nil || len(ps) > 0 {
+				t.Errorf("Check = %v, %v", ps, err)
+			}
+		})
+	}
+}

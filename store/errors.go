@@ -132,6 +132,9 @@ func (e *CorruptError) Number() (n uint32, ok bool) {
 	return binary.BigEndian.Uint32(e.key), true
 }
 
+// OfLog reports whether the record is a change. A derived index that needs it can be made anew from the documents.
+func (e *CorruptError) OfLog() bool { return e.kind == kindLog }
+
 // Is reports whether target is ErrCorrupt.
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 

@@ -25,10 +25,16 @@ var (
 	ErrDamaged            = errors.New("collection damaged") // a stored value that is needed cannot be read
 )
 
-// DamagedError says that a collection cannot be opened, and which value is damaged. It matches [ErrDamaged].
-type DamagedError struct{ Collection, Damage string }
+// DamagedError says that a collection cannot be opened, or a document of it not be read, and which value is damaged. It matches [ErrDamaged].
+type DamagedError struct {
+	Collection, Damage string
+	Document           bool // the others can be read
+}
 
 func (e *DamagedError) Error() string {
+	if e.Document {
+		return fmt.Sprintf("%v: of %q one document cannot be read: %s", ErrDamaged, e.Collection, e.Damage)
+	}
 	return fmt.Sprintf("%v: %q cannot be opened: %s", ErrDamaged, e.Collection, e.Damage)
 }
 
@@ -64,8 +70,11 @@ type Collection struct {
 	Documents int
 	Passages  int
 	Sequence  uint64
-	Damaged   string // why it cannot be opened; empty: it is open. One that is not can be dropped, and nothing else; its counts are 0
-	Origin    string // of what keeps the collection: another after it was restored from a backup
+	// DamagedDocuments have a value that cannot be read, as far as is known. They are told of, and left out of what needs the value.
+	DamagedDocuments int
+
+	Damaged string // why it cannot be opened; empty: it is open. One that is not can be dropped, and nothing else; its counts are 0
+	Origin  string // of what keeps the collection: another after it was restored from a backup
 }
 
 // Ref names a document for the length of one query. Refs are ordered and stable while the document lives.

@@ -12,7 +12,8 @@ import (
 	"searchd/store"
 )
 
-// apart is a collection that cannot be opened because a stored value is damaged. It is listed and can be dropped.
+// apart is a collection that cannot be opened because a stored value is damaged, or could not be when its settings changed. It is listed
+// and can be dropped.
 type apart struct {
 	name   string
 	config backend.Config
@@ -26,8 +27,11 @@ func (b *Backend) setApart(sc store.Collection, err error) *apart {
 	if err := json.Unmarshal(sc.Settings, &a.config); err != nil {
 		a.damage += fmt.Sprintf("; settings: %v", err)
 	}
-	a.err = &backend.DamagedError{Collection: sc.Name, Damage: a.damage}
 	b.notice(fmt.Sprintf("collection %s cannot be opened, the others can: %s", sc.Name, a.damage))
+	if !errors.Is(err, store.ErrCorrupt) { // it may name files
+		a.damage = "an index cannot be opened since its settings have changed, the log says why; the next start tries again"
+	}
+	a.err = &backend.DamagedError{Collection: sc.Name, Damage: a.damage}
 	return a
 }
 

@@ -39,7 +39,7 @@ func damagedFolder(t *testing.T, value func(vector []byte, fields []byte) []byte
 				vector = binary.LittleEndian.AppendUint32(vector, math.Float32bits(v[0]))
 				vector = binary.LittleEndian.AppendUint32(vector, math.Float32bits(v[1]))
 			}
-			writes = append(writes, backend.Write{ID: fmt.Sprint("d", i), Fields: json.RawMessage(`{"text":"` + text + `"}`), Hash: [32]byte{byte(i + 1)},
+			writes = append(writes, backend.Write{ID: fmt.Sprint("d", i), Fields: json.RawMessage(`{"text":"` + text + `"}`), Hash: [32]byte{byte(i + 1), byte(len(name))},
 				Passages: []backend.Passage{{Field: "text", End: len(text)}}, Vectors: [][]float32{v}})
 		}
 		if _, err := b.Apply(t.Context(), name, writes); err != nil {
@@ -72,6 +72,11 @@ func damagedFolder(t *testing.T, value func(vector []byte, fields []byte) []byte
 func theVector(vector, _ []byte) []byte { return vector }
 func theFields(_, fields []byte) []byte { return fields }
 
+// theRecord is the hash, the length of the id and the id.
+func theRecord(_, _ []byte) []byte {
+	return append(append([]byte{2, 3}, make([]byte, 30)...), "\x02\x00d1"...)
+}
+
 // TestDamagedCollectionIsSetApart opens a folder of which one collection needs a damaged value. The other serves; that one is named with
 // the value, listed, and dropped.
 func TestDamagedCollectionIsSetApart(t *testing.T) {
@@ -80,8 +85,7 @@ func TestDamagedCollectionIsSetApart(t *testing.T) {
 		value func(vector, fields []byte) []byte
 		says  string
 	}{
-		"vector": {theVector, `document "d1", vector of passage 0: `},
-		"fields": {theFields, `document "d1", fields: `},
+		"record": {theRecord, `document "d1", record: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := damagedFolder(t, tt.value, true)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"searchd/search/backend"
 	"searchd/store"
@@ -18,11 +19,14 @@ import (
 
 // What makes, changes or drops a collection holds the lock of its name from beginning to end, and that of all names for moments
 // only: other collections answer meanwhile. From the store's commit on it does not end with its context: the name leads to
-// what the store has, or to nothing where the store has nothing.
+// what the store has, or says why it cannot be opened.
 
 // changeFrom is how many passages, or documents, an index may lack for a change of settings to wait for them, and the searches of
 // that collection with it: some tenths of a second. What lacks more is filled while the collection serves.
 const changeFrom = 1000
+
+// useLook is how often it is looked whether a keyword index has been replaced.
+const useLook = 2 * time.Millisecond
 
 // nameLocks are locks by name.
 type nameLocks struct {
@@ -81,14 +85,12 @@ func (b *Backend) begin(ctx context.Context, name string) (done func(), err erro
 }
 
 // collection returns an open collection by name, and keeps its indexes open until release is called. It waits for one that is being
-// opened anew.
+// opened anew, or whose keyword index is being replaced.
 func (b *Backend) collection(ctx context.Context, name string) (c *collection, release func(), err error) {
 	for {
 		b.mu.RLock()
 		c, moving, closed, damaged := b.mu.byName[name], b.mu.moving[name], b.mu.closed, b.mu.apart[name]
-		if c != nil && moving == nil && !closed {
-			c.use.RLock() // waits for nobody: who closes a collection has made it moving, or taken it out of byName
-		}
+		inUse := c != nil && moving == nil && !closed && c.use.TryRLock() // who waits here keeps b.mu, and with it everybody else
 		b.mu.RUnlock()
 		switch {
 		case closed:
@@ -97,11 +99,16 @@ func (b *Backend) collection(ctx context.Context, name string) (c *collection, r
 			return nil, nil, damaged.err
 		case c == nil && moving == nil:
 			return nil, nil, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
-		case moving == nil:
+		case inUse:
 			return c, c.use.RUnlock, nil
+		}
+		var again <-chan time.Time
+		if moving == nil {
+			again = time.After(useLook)
 		}
 		select {
 		case <-moving:
+		case <-again:
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
 		}
@@ -217,10 +224,12 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 		}
 	}
 	next, err := b.openCollection(ctx, sc, min(b.rebuildFrom, changeFrom))
-	var damaged *apart
+	var unopened *apart
+	if err != nil {
+		unopened = b.setApart(sc, err)
+	}
 	if errors.Is(err, store.ErrCorrupt) {
-		damaged = b.setApart(sc, err)
-		err = damaged.err
+		err = unopened.err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -229,8 +238,8 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 	switch {
 	case err == nil:
 		b.mu.byName[sc.Name] = next
-	case damaged != nil:
-		b.mu.apart[sc.Name] = damaged
+	default:
+		b.mu.apart[sc.Name] = unopened
 	}
 	delete(b.mu.moving, sc.Name)
 	close(moving)
@@ -291,7 +300,7 @@ func (b *Backend) Collection(_ context.Context, name string) (backend.Collection
 	}
 	documents, passages, seq := c.counts()
 	id := b.store.ID()
-	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, Origin: hex.EncodeToString(id[:])}, nil
+	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: hex.EncodeToString(id[:])}, nil
 }
 
 // openNames returns the names of the open collections, in order.

@@ -190,7 +190,8 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 	}
 }
 
-// TestUnopenable changes the settings of a collection whose indexes cannot be opened: it can be dropped and made again.
+// TestUnopenable changes the settings of a collection whose indexes cannot be opened: it is listed as such, and opened, or dropped and made
+// again.
 func TestUnopenable(t *testing.T) {
 	l := newLibrary(t, "", 50)
 	b, err := Open(l.dir, Options{})
@@ -204,6 +205,24 @@ func TestUnopenable(t *testing.T) {
 	}
 	if err := b.Update(t.Context(), "docs", settings(backend.QuantizeInt8)); err == nil {
 		t.Fatal("the update has found a way")
+	}
+	if _, err := b.Collection(t.Context(), "docs"); !errors.Is(err, backend.ErrDamaged) {
+		t.Errorf("Collection: %v, want what keeps it from being opened", err)
+	}
+	if list, err := b.Collections(t.Context()); err != nil || len(list) != 1 || list[0].Damaged == "" {
+		t.Errorf("Collections = %+v, %v", list, err)
+	}
+	if err := b.Create(t.Context(), "docs", settings("")); !errors.Is(err, backend.ErrCollectionExists) {
+		t.Errorf("Create: %v", err)
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Update(t.Context(), "docs", settings("")); err != nil {
+		t.Error(err)
+	}
+	if c, err := b.Collection(t.Context(), "docs"); err != nil || c.Documents != 50 {
+		t.Errorf("Collection = %+v, %v", c, err)
 	}
 	if err := b.Drop(t.Context(), "docs"); err != nil {
 		t.Fatal(err)

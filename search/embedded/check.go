@@ -70,6 +70,11 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 	if c.write.behind {
 		r.add("a derived index failed to apply a commit; opening the data folder again brings it up to date")
 	}
+	for i, text := range c.damage.list() {
+		if !deep && i < maxProblems { // else the check of the store has told
+			r.add("left out of searches: %s", text)
+		}
+	}
 	if m := c.missed.Load(); m != nil {
 		r.add("keyword index cannot write and lacks the changes of %d documents; it is opened again when it can", m.GetCardinality())
 	}

@@ -42,6 +42,7 @@ type collection struct {
 	slots   slotTable
 	source  hnsw.Source // of a graph of codes; nil: the graph holds the vectors
 	leaving leaving
+	damage  damage
 	graph   *hnsw.Graph
 	words   *keyword.Index
 
@@ -82,7 +83,11 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebui
 	if err := c.loadSlots(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.openGraph(ctx); err != nil {
+	err := c.openGraph(ctx)
+	if err == nil {
+		err = c.noteLost(ctx)
+	}
+	if err != nil {
 		if c.graph != nil {
 			c.graph.Close()
 		}
@@ -101,11 +106,18 @@ func (c *collection) loadSlots(ctx context.Context) error {
 	return c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		c.seq.Store(tx.Seq())
 		c.fresh = tx.Counts().NextNo == 1
-		return tx.Documents(0, func(d store.Document) error {
+		load := func(d store.Document) error {
 			if n := len(d.Passages); n > 0 {
 				c.slots.load(d.No, d.Passages[0].Slot, uint32(n))
 			}
 			return nil
+		}
+		return c.documents(tx, 0, tx.Documents, load, func(no uint32) error {
+			d, err := tx.HeadByNo(no)
+			if err != nil {
+				return err
+			}
+			return load(d)
 		})
 	})
 }
@@ -116,7 +128,7 @@ func (c *collection) counts() (documents, passages int, seq uint64) {
 }
 
 // stored returns the vectors as the store has them.
-func (c *collection) stored() stored { return stored{c.store, c.id, &c.leaving} }
+func (c *collection) stored() stored { return stored{c.store, c.id, &c.leaving, c.leaveOut} }
 
 // tell gives notice of something that an operator wants to know.
 func (c *collection) tell(format string, args ...any) {

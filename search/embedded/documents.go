@@ -32,6 +32,7 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 		return nil, translate(err)
 	}
 	c.seq.Store(seq)
+	c.damage.forget(outcomes)
 	// From here on the writes are committed: ctx must not stop what keeps the indexes in step.
 	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, before, seq); err != nil {
 		c.write.behind = true
@@ -145,16 +146,22 @@ func statusOf(s store.Status) backend.Status {
 
 // Lookup returns documents by id.
 func (b *Backend) Lookup(ctx context.Context, name string, ids []string) ([]*backend.Document, error) {
-	return b.read(ctx, name, len(ids), func(tx *store.Tx, i int) (store.Document, error) { return tx.Document(ids[i]) })
+	return b.read(ctx, name, len(ids), func(_ *collection, tx *store.Tx, i int) (store.Document, error) { return tx.Document(ids[i]) })
 }
 
-// Fetch returns documents by ref.
+// Fetch returns documents by ref, without those whose fields are damaged.
 func (b *Backend) Fetch(ctx context.Context, name string, refs []backend.Ref) ([]*backend.Document, error) {
-	return b.read(ctx, name, len(refs), func(tx *store.Tx, i int) (store.Document, error) { return tx.DocumentByNo(uint32(refs[i])) })
+	return b.read(ctx, name, len(refs), func(c *collection, tx *store.Tx, i int) (store.Document, error) {
+		d, err := tx.DocumentByNo(uint32(refs[i]))
+		if _, ok := c.leaveOut(tx, err); ok {
+			err = store.ErrNotFound
+		}
+		return d, err
+	})
 }
 
 // read returns n documents, nil where get finds none.
-func (b *Backend) read(ctx context.Context, name string, n int, get func(tx *store.Tx, i int) (store.Document, error)) ([]*backend.Document, error) {
+func (b *Backend) read(ctx context.Context, name string, n int, get func(c *collection, tx *store.Tx, i int) (store.Document, error)) ([]*backend.Document, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
@@ -166,18 +173,20 @@ func (b *Backend) read(ctx context.Context, name string, n int, get func(tx *sto
 	}
 	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		for i := range out {
-			d, err := get(tx, i)
+			d, err := get(c, tx, i)
 			if errors.Is(err, store.ErrNotFound) {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			out[i] = document(d)
+			if out[i] = document(d); c.damage.has(d.No) {
+				out[i].Hash = [32]byte{} // the same content is not the same: writing it mends the document
+			}
 		}
 		return nil
 	})
-	return out, translate(err)
+	return out, c.translate(err)
 }
 
 func document(d store.Document) *backend.Document {
@@ -212,5 +221,5 @@ func (b *Backend) List(ctx context.Context, name, cursor string, limit int) (doc
 		docs = append(docs, document(d))
 		return nil
 	})
-	return docs, next, translate(err)
+	return docs, next, c.translate(err)
 }

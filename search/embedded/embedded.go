@@ -8,7 +8,8 @@
 //  3. A derived index that cannot be read, or belongs to another store, is set aside and rebuilt from bbolt; it is never repaired in place.
 //  4. What a derived index finds is fetched from bbolt before it is shown: a stale index shows no deleted text.
 //     What it lacks while it is rebuilt, or cannot write, is found in bbolt, or, for words, missed with a notice.
-//  5. A collection that needs a damaged value of bbolt to open is set apart: the others serve, and it can be listed and dropped.
+//  5. A document with a damaged value is told and left out until it is written again. A collection that needs a damaged value of bbolt to
+//     open is set apart: the others serve, and it can be listed and dropped.
 //  6. The change log is trimmed only below what every derived index has made durable.
 package embedded
 

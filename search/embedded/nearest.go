@@ -228,7 +228,7 @@ func (c *collection) scanStored(ctx context.Context, from, until uint32, allow *
 			return c.stored().Read(ctx, slots, func(i int, v []float32) { measure(slots[i], v) })
 		}
 	}
-	err := c.store.Vectors(ctx, c.id, from, func(slot uint32, v []float32) error {
+	err := c.storedVectors(ctx, from, func(slot uint32, v []float32) error {
 		if slot >= until {
 			return store.ErrStop
 		}

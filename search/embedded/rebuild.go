@@ -119,7 +119,7 @@ func (c *collection) addSpan(ctx context.Context, s *span, workers int) error {
 		slots, vectors = slots[:0], vectors[:0]
 		return nil
 	}
-	err := c.store.Vectors(ctx, c.id, s.from.Load(), func(slot uint32, v []float32) error {
+	err := c.storedVectors(ctx, s.from.Load(), func(slot uint32, v []float32) error {
 		if slot >= s.until {
 			return store.ErrStop
 		}
@@ -176,13 +176,13 @@ func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) err
 	defer c.write.Unlock()
 	var entries []keyword.Entry
 	err := c.store.View(ctx, c.id, func(tx *store.Tx) error {
-		return tx.Documents(*after, func(d store.Document) error {
+		return c.documents(tx, *after, tx.Documents, func(d store.Document) error {
 			entries, *after = append(entries, c.entry(d.No, d.ID, d.Fields)), d.No
 			if len(entries) == fillDocuments {
 				return store.ErrStop
 			}
 			return nil
-		})
+		}, func(uint32) error { return nil })
 	})
 	if err != nil {
 		return err

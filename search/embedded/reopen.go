@@ -127,6 +127,9 @@ func unusable(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		return false
 	}
+	if logDamaged(err) {
+		return true
+	}
 	for _, e := range []error{store.ErrTrimmed, store.ErrAhead, keyword.ErrDamaged, keyword.ErrMismatch, syscall.ENOTDIR} {
 		if errors.Is(err, e) {
 			return true

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -283,4 +284,67 @@ func searching(t *testing.T, b *Backend) (stop func()) {
 		close(done)
 		wg.Wait()
 	})
+}
+
+// TestReplacedKeepsNobodyElse lets a broken keyword index be replaced during a long call: other collections answer meanwhile, and a search of
+// this one waits no longer than it may.
+func TestReplacedKeepsNobodyElse(t *testing.T) {
+	var told notices
+	b, err := Open(t.TempDir(), Options{Notice: told.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for _, name := range []string{"docs", "other"} {
+		if err := b.Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := b.mu.byName["docs"]
+	c.reopenFirst = 10 * time.Millisecond
+	colour(t, b, "d0", "red")
+	_, release, err := b.collection(t.Context(), "docs") // a long call
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if release != nil {
+			release()
+		}
+	}()
+	breakWords(t, b, c)
+	for c.use.TryRLock() { // until the new index waits for the call
+		c.use.RUnlock()
+		time.Sleep(time.Millisecond)
+	}
+	short, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer end()
+	search := func(ctx context.Context, name string) error {
+		_, err := b.Words(ctx, name, backend.Words{Text: "red"}, 1, nil)
+		return err
+	}
+	var searches sync.WaitGroup
+	searches.Go(func() {
+		if err := search(t.Context(), "docs"); err != nil {
+			t.Errorf("a search that has time: %v", err)
+		}
+	})
+	soon(t, "a search that has little time", func() {
+		if err := search(short, "docs"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a search that has little time: %v", err)
+		}
+	})
+	soon(t, "another collection", func() {
+		if err := b.Create(t.Context(), "third", settings("")); err != nil {
+			t.Error(err)
+		}
+		if err := search(t.Context(), "other"); err != nil {
+			t.Error(err)
+		}
+	})
+	release()
+	release = nil
+	searches.Wait()
+	told.wait(t, "works again")
+	sound(t, b)
 }

@@ -40,7 +40,7 @@ func (c *collection) openGraph(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, store.ErrTrimmed) && !errors.Is(err, store.ErrAhead) {
+		if !errors.Is(err, store.ErrTrimmed) && !errors.Is(err, store.ErrAhead) && !logDamaged(err) {
 			return err
 		}
 	case err == nil:
@@ -123,7 +123,7 @@ func (c *collection) openWords(ctx context.Context) error {
 		if err = c.replayWords(ctx, x, x.Seq()); err == nil {
 			return nil
 		}
-		if x.Seq() == 0 && errors.Is(err, store.ErrTrimmed) { // made just now, or a rebuild was interrupted: it holds nothing to be kept
+		if x.Seq() == 0 && (errors.Is(err, store.ErrTrimmed) || logDamaged(err)) { // made just now, or a rebuild was interrupted: it holds nothing to be kept
 			if err := c.restartWords(); err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func (c *collection) openWords(ctx context.Context) error {
 		if closeErr := x.Close(); closeErr != nil {
 			c.tell("closing a keyword index that cannot be used: %v", closeErr)
 		}
-		if !errors.Is(err, store.ErrTrimmed) && !errors.Is(err, store.ErrAhead) {
+		if !errors.Is(err, store.ErrTrimmed) && !errors.Is(err, store.ErrAhead) && !logDamaged(err) {
 			return err
 		}
 	} else if !errors.Is(err, keyword.ErrDamaged) && !errors.Is(err, keyword.ErrMismatch) && !errors.Is(err, syscall.ENOTDIR) {
@@ -187,7 +187,10 @@ func (c *collection) rebuildWords(ctx context.Context) error {
 		c.tell("the keyword index is made anew from the store: %d documents", documents)
 	}
 	var entries []keyword.Entry
-	err := c.store.Documents(ctx, c.id, 0, func(d store.Document) error {
+	scan := func(after uint32, fn func(store.Document) error) error {
+		return c.store.Documents(ctx, c.id, after, fn)
+	}
+	err := c.documents(nil, 0, scan, func(d store.Document) error {
 		entries = append(entries, c.entry(d.No, d.ID, d.Fields))
 		if len(entries) < replayDocuments {
 			return nil
@@ -195,7 +198,7 @@ func (c *collection) rebuildWords(ctx context.Context) error {
 		err := c.words.Apply(ctx, entries, 0) // sequence 0 until the end: an interrupted rebuild starts again
 		entries = nil
 		return err
-	})
+	}, func(uint32) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -222,11 +225,11 @@ func (c *collection) split(no uint32, fields []byte) (keyword.Entry, error) {
 	return keyword.Entry{No: no, Values: parts.Values, Text: texts(parts)}, nil
 }
 
-// storedEntry is the document of a number as it stands now; a deletion where there is none.
+// storedEntry is the document of a number as it stands now; a deletion where there is none, or its fields are damaged.
 func (c *collection) storedEntry(ctx context.Context, no uint32) (e keyword.Entry, err error) {
 	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		d, err := tx.DocumentByNo(no)
-		if errors.Is(err, store.ErrNotFound) {
+		if _, damaged := c.leaveOut(tx, err); damaged || errors.Is(err, store.ErrNotFound) {
 			e = keyword.Entry{No: no, Delete: true}
 			return nil
 		}

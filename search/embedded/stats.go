@@ -12,6 +12,7 @@ import (
 type IndexStats struct {
 	Documents      int
 	Passages       int
+	Damaged        int // documents with a value that cannot be read, as far as is known
 	Graph          hnsw.Stats
 	Probe          hnsw.Probe // as of ProbedAt
 	ProbedAt       time.Time  // zero: never
@@ -55,6 +56,7 @@ func (b *Backend) IndexStats(ctx context.Context, name string) (IndexStats, erro
 		KeywordRebuild: c.rebuild.words.Load(),
 	}
 	s.Documents, s.Passages = c.slots.counts()
+	s.Damaged = c.damage.count()
 	if s.KeywordBytes, err = c.words.Size(); err != nil {
 		return s, err
 	}

@@ -15,6 +15,7 @@ type stored struct {
 	store   *store.Store
 	id      uint32
 	leaving *leaving
+	damaged func(tx *store.Tx, err error) (slot uint32, ok bool) // takes note of a damaged vector, which is passed over
 }
 
 var _ hnsw.Source = stored{}
@@ -29,6 +30,9 @@ func (s stored) Read(ctx context.Context, slots []uint32, each func(i int, v []f
 				if old, ok := s.leaving.vector(slot); ok {
 					each(i, old)
 				}
+				continue
+			}
+			if _, ok := s.damaged(tx, err); ok {
 				continue
 			}
 			if err != nil {

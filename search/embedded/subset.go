@@ -200,11 +200,11 @@ func (p *phraseCheck) page(ctx context.Context, nos []uint32, keep []bool) (read
 	return bytes.Load(), errors.Join(errs...)
 }
 
-// one reads a document and says whether it passes, and how many bytes of text were read. One that is gone, or that the mapping
-// refuses, does not pass.
+// one reads a document and says whether it passes, and how many bytes of text were read. One that is gone, or damaged, or
+// that the mapping refuses, does not pass.
 func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err error) {
 	d, err := tx.DocumentByNo(no)
-	if errors.Is(err, store.ErrNotFound) {
+	if _, damaged := p.c.leaveOut(tx, err); damaged || errors.Is(err, store.ErrNotFound) {
 		return 0, false, nil
 	}
 	if err != nil {
