@@ -44,7 +44,7 @@ type Options struct {
 	MaxWait time.Duration // default 30 s, also of what a server asks for
 
 	BatchDocuments int // documents of one import request; default 1000
-	BatchBytes     int // bytes of one import request; default 4 MiB
+	BatchBytes     int // bytes of the documents or texts of one request, if there are several; default 4 MiB
 }
 
 // Client is a client of one server.

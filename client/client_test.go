@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -359,4 +360,20 @@ func Example() {
 	}
 	fmt.Println(sum.Created, "created; best:", res.Hits[0].ID)
 	// Output: 2 created; best: kitchen/pancakes.md
+}
+
+// TestEmbedLongTexts: texts that are too long for one request together come in several.
+func TestEmbedLongTexts(t *testing.T) {
+	s := must[*api.Server](t)(api.New(api.Options{Engine: &apitest.Engine{}, Logger: slog.New(slog.DiscardHandler), MaxDocuments: 1000}))
+	srv := httptest.NewServer(s.Handler())
+	defer srv.Close()
+	c := must[*client.Client](t)(client.New(srv.URL, client.Options{BatchBytes: 600}))
+	texts := []string{"a", strings.Repeat("long ", 180), "b", strings.Repeat("x", 300), strings.Repeat("y", 300), strings.Repeat("z", 300), "c"}
+	all := must[*client.Embeddings](t)(c.Embed(t.Context(), texts, client.EmbedOptions{Dimensions: 4}))
+	for i, text := range texts {
+		one := must[*client.Embeddings](t)(c.Embed(t.Context(), []string{text}, client.EmbedOptions{Dimensions: 4}))
+		if len(all.Vectors) != len(texts) || !slices.Equal(all.Vectors[i], one.Vectors[0]) {
+			t.Errorf("vector %d of %d is not that of text %d", i, len(all.Vectors), i)
+		}
+	}
 }
