@@ -12,7 +12,7 @@
 // A request whose answer is lost may have been carried out. It is sent again only where that changes nothing:
 //
 //   - what only reads: every GET, searches, embeddings, rankings, a deletion's dry run;
-//   - writes that leave the same however often they are sent: EnsureCollection, PutDocument without a condition, Import. The requests
+//   - writes that leave the same however often they are sent: EnsureCollection, SetAlias, PutDocument without a condition, Import. The requests
 //     of an import carry an Idempotency-Key, so that the server answers one sent again as it answered it first.
 //
 // Every other write returns an error that matches [ErrOutcomeUnknown]; look at what is stored before you send it again.

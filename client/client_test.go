@@ -377,3 +377,42 @@ func TestEmbedLongTexts(t *testing.T) {
 		}
 	}
 }
+
+func TestAliasesAndReembed(t *testing.T) {
+	var reembed string
+	c, _ := server(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/reembed") {
+				next.ServeHTTP(w, r)
+				return
+			}
+			b, _ := io.ReadAll(r.Body)
+			reembed = r.Method + " " + r.URL.Path + " " + string(b)
+			w.WriteHeader(http.StatusAccepted)
+			io.WriteString(w, `{"id":"t1","kind":"reembed","collection":"docs-2","alias":"live","state":"queued"}`)
+		})
+	})
+	ctx := t.Context()
+	for _, name := range []string{"docs-1", "docs-2"} {
+		must[*client.Collection](t)(c.CreateCollection(ctx, name, client.Settings{}))
+		if err := c.SetAlias(ctx, "live", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list := must[[]client.Alias](t)(c.Aliases(ctx)); !slices.Equal(list, []client.Alias{{Alias: "live", Collection: "docs-2"}}) {
+		t.Errorf("Aliases = %+v", list)
+	}
+	task := must[*client.Task](t)(c.Reembed(ctx, "live", client.ReembedOptions{Settings: &client.Settings{Language: "de"}, KeepOld: true}))
+	if want := `POST /v1/collections/live/reembed {"settings":{"language":"de"},"keep_old":true}`; reembed != want || task.Alias != "live" || task.Collection != "docs-2" {
+		t.Errorf("Reembed sends %s, want %s; it returns %+v", reembed, want, task)
+	}
+	if err := errors.Join(c.DeleteAlias(ctx, "live"), c.DropCollection(ctx, "docs-2")); err != nil {
+		t.Error(err)
+	}
+	if err := c.DeleteAlias(ctx, "live"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("DeleteAlias of none = %v", err)
+	}
+	if list := must[[]client.Task](t)(c.Tasks(ctx)); len(list) != 0 {
+		t.Errorf("Tasks = %+v", list)
+	}
+}

@@ -123,6 +123,13 @@ var calls = []struct {
 	{"Keys", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Keys(ctx)) }},
 	{"Key", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Key(ctx, "k")) }},
 	{"RevokeKey", false, false, func(ctx context.Context, c *client.Client) error { return c.RevokeKey(ctx, "k") }},
+	{"Aliases", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Aliases(ctx)) }},
+	{"SetAlias", true, false, func(ctx context.Context, c *client.Client) error { return c.SetAlias(ctx, "a", "c") }},
+	{"DeleteAlias", false, false, func(ctx context.Context, c *client.Client) error { return c.DeleteAlias(ctx, "a") }},
+	{"Reembed", false, false, func(ctx context.Context, c *client.Client) error {
+		return second(c.Reembed(ctx, "c", client.ReembedOptions{}))
+	}},
+	{"Tasks", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Tasks(ctx)) }},
 	{"Task", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Task(ctx, "t")) }},
 	{"CreateSnapshot", false, false, func(ctx context.Context, c *client.Client) error { return second(c.CreateSnapshot(ctx)) }},
 	{"OpenSnapshot", true, true, func(ctx context.Context, c *client.Client) error { return second(c.OpenSnapshot(ctx, "s")) }},
