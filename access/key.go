@@ -5,6 +5,8 @@
 //
 //	{"id":"…","name":"…","scopes":["search"],"collections":["team-*"],"created":"…","hash":"64 hex digits"}
 //
+// A key that was made by one with a rate has that in "makers", since the requests of both count together.
+//
 // Package access knows neither HTTP nor the engine.
 package access
 
@@ -69,6 +71,23 @@ type Key struct {
 	Spec
 	Created  time.Time  `json:"created"`
 	LastUsed *time.Time `json:"last_used,omitempty"` // the hour in which it was used last; nil: never
+
+	makers []Rate // those of the key that made it, and of that one's maker, and so on
+}
+
+// Rate bounds the requests of a key and of all that it made, together.
+type Rate struct {
+	Key       string  `json:"key"` // id
+	PerSecond float64 `json:"rate_limit"`
+	Burst     int     `json:"rate_burst"`
+}
+
+// maxMakers bounds the keys with a rate that made one another.
+const maxMakers = 8
+
+// Rates are the rates that a key with one of its own keeps to: its own, and those of the keys that made it.
+func (k *Key) Rates() []Rate {
+	return append([]Rate{{k.ID, k.Rate, Burst(k.Rate, k.Burst)}}, k.makers...)
 }
 
 // MayUse reports whether the key is for a collection.

@@ -63,7 +63,8 @@ type entry struct {
 // record is a key in the vault.
 type record struct {
 	Key
-	Hash string `json:"hash"`
+	Hash   string `json:"hash"`
+	Makers []Rate `json:"makers,omitempty"`
 }
 
 // Open reads the keys of a vault. One that cannot be read is an error: a server must not run with fewer keys than were made.
@@ -80,6 +81,7 @@ func Open(v Vault, o Options) (*Keyring, error) {
 			return nil, fmt.Errorf("access: value %s: %w", name, err)
 		}
 		e := &entry{key: r.Key}
+		e.key.makers = r.Makers
 		sum, err := hex.DecodeString(r.Hash)
 		if err != nil || len(sum) != len(e.hash) || name != vaultPrefix+r.ID {
 			return nil, fmt.Errorf("access: value %s holds no key", name)
@@ -150,6 +152,18 @@ func (k *Keyring) Check(token string) (*Key, error) {
 
 // Create makes a key and returns it with its token, which is kept nowhere.
 func (k *Keyring) Create(ctx context.Context, s Spec) (Key, string, error) {
+	return k.CreateBy(ctx, nil, s)
+}
+
+// CreateBy is Create for the key maker, nil for none, which covers s: where it has a rate, the requests of the new key count as its own, too.
+func (k *Keyring) CreateBy(ctx context.Context, maker *Key, s Spec) (Key, string, error) {
+	var makers []Rate
+	if maker != nil && maker.Rate > 0 {
+		makers = maker.Rates()
+	}
+	if len(makers) > maxMakers {
+		return Key{}, "", fmt.Errorf("%w: %d keys with rates made one another, that is the most", ErrExceeds, maxMakers)
+	}
 	now := k.now().UTC().Truncate(time.Second)
 	if err := s.complete(now); err != nil {
 		return Key{}, "", err
@@ -171,7 +185,7 @@ func (k *Keyring) Create(ctx context.Context, s Spec) (Key, string, error) {
 	if taken { // once in 2^60 keys
 		return Key{}, "", errors.New("access: two keys got the same id, try again")
 	}
-	e := &entry{key: Key{ID: id, Spec: s, Created: now}, hash: digestOf(token)}
+	e := &entry{key: Key{ID: id, Spec: s, Created: now, makers: makers}, hash: digestOf(token)}
 	if err := k.save(ctx, e); err != nil {
 		return Key{}, "", err
 	}
@@ -185,7 +199,7 @@ func (k *Keyring) Create(ctx context.Context, s Spec) (Key, string, error) {
 // save writes a key to the vault; the caller holds write.
 func (k *Keyring) save(ctx context.Context, e *entry) error {
 	key := e.shown()
-	value, err := json.Marshal(record{key, hex.EncodeToString(e.hash[:])})
+	value, err := json.Marshal(record{key, hex.EncodeToString(e.hash[:]), key.makers})
 	if err != nil {
 		return fmt.Errorf("access: %w", err)
 	}

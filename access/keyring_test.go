@@ -6,6 +6,8 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -360,5 +362,39 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 	if n := len(k.Keys()); n != 0 {
 		t.Errorf("%d keys left", n)
+	}
+}
+
+// TestMakers: the rates that a key keeps to outlive the program, and the keys that they are from.
+func TestMakers(t *testing.T) {
+	v := &memory{}
+	k := ring(t, v, Options{})
+	maker, _ := create(t, k, Spec{Name: "0", Scopes: All, Rate: 5})
+	rates := maker.Rates()
+	for n := 1; ; n++ {
+		made, token, err := k.CreateBy(t.Context(), &maker, Spec{Name: strconv.Itoa(n), Scopes: All, Rate: 4, Burst: n})
+		if n > maxMakers {
+			if !errors.Is(err, ErrExceeds) {
+				t.Errorf("key %d of keys that made one another: %v, want ErrExceeds", n, err)
+			}
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Revoke(t.Context(), maker.ID); err != nil {
+			t.Fatal(err)
+		}
+		rates = append([]Rate{{made.ID, 4, n}}, rates...)
+		k = ring(t, v, Options{})
+		again, err := k.Check(token)
+		if err != nil || !slices.Equal(again.Rates(), rates) {
+			t.Fatalf("opened again: %v, %+v, want %+v", err, again.Rates(), rates)
+		}
+		maker = *again
+	}
+	free, _ := create(t, k, Spec{Name: "free", Scopes: All})
+	if made, _, err := k.CreateBy(t.Context(), &free, Spec{Name: "a", Scopes: All, Rate: 1}); err != nil || len(made.Rates()) != 1 {
+		t.Errorf("made by a key without a rate: %+v, %v", made.Rates(), err)
 	}
 }

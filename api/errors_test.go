@@ -3,7 +3,10 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"syscall"
@@ -32,7 +35,14 @@ func TestClientLeaves(t *testing.T) {
 		{"another fault", errors.New("fault"), "ERROR"},
 	} {
 		f.log.b.Reset()
-		f.server.Handler().ServeHTTP(brokenWriter{httptest.NewRecorder(), tt.err}, f.request("GET", "/v1/collections/docs/documents/export", nil))
+		func() {
+			defer func() {
+				if v := recover(); v != http.ErrAbortHandler {
+					t.Errorf("%s: the handler ends with %v, want the connection closed", tt.name, v)
+				}
+			}()
+			f.server.Handler().ServeHTTP(brokenWriter{httptest.NewRecorder(), tt.err}, f.request("GET", "/v1/collections/docs/documents/export", nil))
+		}()
 		line, _, _ := strings.Cut(f.log.String(), "\n")
 		if !strings.Contains(line, `"level":"`+tt.level+`"`) || !strings.Contains(line, tt.err.Error()) {
 			t.Errorf("%s: logged %s, want level %s", tt.name, line, tt.level)
@@ -42,6 +52,38 @@ func TestClientLeaves(t *testing.T) {
 	for err, want := range map[error]bool{gone.Err(): true, errors.New("panic: a bug"): false} {
 		if got := clientLeft(err, r); got != want {
 			t.Errorf("clientLeft(%v) of a canceled request = %v, want %v", err, got, want)
+		}
+	}
+}
+
+// TestPanicInAStream: what has begun and cannot be ended as it should is cut off, so that nobody takes it for all.
+func TestPanicInAStream(t *testing.T) {
+	f := newFixture(t, Options{})
+	for i := range 300 {
+		f.do("PUT", fmt.Sprintf("/v1/collections/docs/documents/n%d", i), `{"text":"x"}`).want(201, nil)
+	}
+	pages := 0
+	f.engine.Hook = func(_ context.Context, method string) error {
+		if method == "Documents" {
+			if pages++; pages == 2 {
+				panic("second page")
+			}
+		}
+		return nil
+	}
+	addr, _ := f.serve()
+	for _, coding := range []string{"gzip", "identity"} {
+		pages = 0
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+addr+"/v1/collections/docs/documents/export", nil)
+		r.Header.Set("Accept-Encoding", coding)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		if err == nil {
+			t.Errorf("%s: an export of half the documents ends as if it were whole", coding)
 		}
 	}
 }

@@ -37,6 +37,7 @@ type idempotency struct {
 type keptAnswer struct {
 	name   string
 	digest [32]byte // of the request
+	sent   [32]byte // of its body, where the route streams it
 	at     time.Time
 	done   bool
 	status int
@@ -64,13 +65,15 @@ func (i *idempotency) begin(name string, digest [32]byte) (kept *keptAnswer, err
 	case !a.done:
 		return nil, fmt.Errorf("%w: wait for its answer", errKeyInUse)
 	case a.digest != digest:
-		return nil, fmt.Errorf("%w: use a new key for each request", errKeyReused)
+		return nil, keyReused()
 	}
 	return a, nil
 }
 
-// end keeps an answer, or with status 0 gives its place up.
-func (i *idempotency) end(name string, status int, header http.Header, body []byte) {
+func keyReused() error { return fmt.Errorf("%w: use a new key for each request", errKeyReused) }
+
+// end keeps the answer to a body that was sent, or with status 0 gives its place up.
+func (i *idempotency) end(name string, sent [32]byte, status int, header http.Header, body []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	a := i.answers[name]
@@ -78,7 +81,7 @@ func (i *idempotency) end(name string, status int, header http.Header, body []by
 		delete(i.answers, name)
 		return
 	}
-	a.done, a.status, a.header, a.body, a.at = true, status, header, body, i.now()
+	a.done, a.sent, a.status, a.header, a.body, a.at = true, sent, status, header, body, i.now()
 	i.order = append(i.order, a)
 	i.bytes += len(body)
 	i.expire()
@@ -100,7 +103,7 @@ func (i *idempotency) expire() {
 }
 
 // once answers a write with Idempotency-Key once; without the header it is handle. The body is in memory already, or, where a route
-// streams it, is told apart by its length and type alone.
+// streams it, is told apart when all of it has come.
 func (s *Server) once(handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		key := r.Header.Get("Idempotency-Key")
@@ -120,9 +123,15 @@ func (s *Server) once(handle handler) handler {
 		if err != nil {
 			return err
 		}
+		streamed, _ := r.Body.(*sentBody)
 		if kept != nil {
-			if err := s.readAway(w, r); err != nil {
-				return err
+			if streamed != nil {
+				if err := s.readAway(w, streamed); err != nil {
+					return err
+				}
+				if streamed.sum() != kept.sent {
+					return keyReused()
+				}
 			}
 			for k, v := range kept.header {
 				w.Header()[k] = v
@@ -134,12 +143,20 @@ func (s *Server) once(handle handler) handler {
 		}
 		rec := &recorder{ResponseWriter: w}
 		status := 0
-		defer func() { s.answers.end(name, status, rec.kept, rec.body.Bytes()) }()
+		var sent [32]byte
+		defer func() { s.answers.end(name, sent, status, rec.kept, rec.body.Bytes()) }()
+		if streamed != nil {
+			streamed.digest = sha256.New()
+		}
 		if err := handle(rec, r); err != nil {
 			return err // not kept: nothing was written, and the same request fails the same way
 		}
-		if rec.status < 500 && !rec.failed && !rec.over && r.Context().Err() == nil {
-			status = rec.status
+		whole := true
+		if streamed != nil {
+			sent, whole = streamed.sum(), streamed.whole
+		}
+		if rec.status < 500 && !rec.failed && !rec.over && whole {
+			status = rec.status // also for a client that has gone, which will send the request again
 		}
 		return nil
 	}
@@ -152,7 +169,7 @@ type recorder struct {
 	kept   http.Header
 	body   bytes.Buffer
 	over   bool // longer than is kept
-	failed bool // the client did not get all of it
+	failed bool // it is not all that there was to answer
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -177,5 +194,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.over = r.over || r.body.Len()+len(b) > idempotencyOne; !r.over {
 		r.body.Write(b)
 	}
-	return r.ResponseWriter.Write(b)
+	n, err := r.ResponseWriter.Write(b)
+	r.failed = r.failed || err != nil // what comes behind it is not written
+	return n, err
 }

@@ -1,10 +1,18 @@
 package api
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"searchd/api/apitest"
+	"searchd/search"
 )
 
 func TestIdempotencyKey(t *testing.T) {
@@ -49,6 +57,73 @@ func TestIdempotencyKeyInUse(t *testing.T) {
 	(<-done).want(201, nil)
 }
 
+// TestIdempotencyKeyOfStreams sends imports that differ in nothing but their bytes, with a length and in chunks.
+func TestIdempotencyKeyOfStreams(t *testing.T) {
+	f := newFixture(t, Options{})
+	packed := func(s string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		z.Write([]byte(s))
+		z.Close()
+		return b.String()
+	}
+	const media, key = "Content-Type", "Idempotency-Key"
+	for name, c := range map[string]struct {
+		one, two string
+		header   []string
+	}{
+		"lines": {"{\"id\":\"l1\",\"text\":\"one\"}\n", "{\"id\":\"l2\",\"text\":\"two\"}\n", []string{media, "application/x-ndjson"}},
+		"array": {`[{"id":"a1","text":"one"}] `, `[{"id":"a2","text":"two"}] `, nil},
+		"csv":   {"id,text\nc1,one\n", "id,text\nc2,two\n", []string{media, "text/csv"}},
+		"gzip":  {packed(`{"id":"g1","text":"one"}`), packed(`{"id":"g2","text":"two"}`), []string{media, "application/x-ndjson", "Content-Encoding", "gzip"}},
+	} {
+		for _, chunked := range []bool{false, true} {
+			send := func(body string) answer {
+				r := f.request("POST", importPath, strings.NewReader(body), append(c.header, key, fmt.Sprint(name, chunked))...)
+				if chunked {
+					r.ContentLength = -1
+				}
+				return f.send(r)
+			}
+			first := send(c.one).want(200, nil)
+			if again := send(c.one).want(200, nil); again.Body.String() != first.Body.String() || again.Header().Get("Idempotent-Replayed") != "true" {
+				t.Errorf("%s sent again: %s, want %s", name, again.Body, first.Body)
+			}
+			send(c.two).problem(422, "idempotency_key_reused", "")
+		}
+	}
+}
+
+// TestIdempotencyKeyOfLostAnswers is about a client that has gone when its write is done.
+func TestIdempotencyKeyOfLostAnswers(t *testing.T) {
+	f := newFixture(t, Options{})
+	engine := &leavingEngine{Engine: f.engine}
+	var err error
+	if f.server, err = New(Options{Engine: engine, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	engine.written = leave
+	const path, body = "/v1/collections/docs/documents", `{"id":"one","text":"x"}`
+	header := []string{"Idempotency-Key", "k", "If-None-Match", "*"}
+	f.send(f.request("POST", path, strings.NewReader(body), header...).WithContext(ctx))
+	if a := f.do("POST", path, body, header...).want(201, nil); a.Header().Get("Idempotent-Replayed") != "true" {
+		t.Errorf("sent again after the client had gone: %s, want the first answer", a.Body)
+	}
+}
+
+// leavingEngine calls written after each write.
+type leavingEngine struct {
+	*apitest.Engine
+	written func()
+}
+
+func (e *leavingEngine) Ingest(ctx context.Context, collection string, docs []search.Document) ([]search.ItemResult, error) {
+	res, err := e.Engine.Ingest(ctx, collection, docs)
+	e.written()
+	return res, err
+}
+
 // TestIdempotencyBounds fills the answers beyond each bound.
 func TestIdempotencyBounds(t *testing.T) {
 	now := time.Unix(1_750_000_000, 0)
@@ -58,7 +133,7 @@ func TestIdempotencyBounds(t *testing.T) {
 		if kept, err := i.begin(name, [32]byte{}); kept != nil || err != nil {
 			t.Fatalf("begin(%s) = %v, %v", name, kept, err)
 		}
-		i.end(name, http.StatusOK, nil, make([]byte, size))
+		i.end(name, [32]byte{}, http.StatusOK, nil, make([]byte, size))
 	}
 	has := func(name string) bool {
 		i.expire()

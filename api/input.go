@@ -68,6 +68,9 @@ type inputParser struct {
 }
 
 func (p *inputParser) wrong(field string, value any) error {
+	if value == nil {
+		value = literal("null")
+	}
 	return &search.FieldError{Field: field, Value: value, Allowed: fmt.Sprintf("a string, an array of 1 to %d strings, an array of token ids, or an array of 1 to %d arrays of token ids", p.max, p.max)}
 }
 
@@ -134,6 +137,9 @@ func (p *inputParser) tokens(field string) ([]int32, error) {
 			return nil, jsonError(err)
 		}
 		n, ok := tok.(json.Number)
+		if tok == nil {
+			tok = literal("null")
+		}
 		if !ok {
 			return nil, &search.FieldError{Field: at, Value: tok, Allowed: "a token id"}
 		}

@@ -75,7 +75,7 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
 			return keyError(err)
 		}
 	}
-	key, token, err := ring.Create(r.Context(), spec)
+	key, token, err := ring.CreateBy(r.Context(), who.key, spec)
 	if err != nil {
 		return keyError(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -243,6 +244,40 @@ func TestKeysOfALimitedKey(t *testing.T) {
 		t.Errorf("made without a rate: %v per second, %d at once, want those of the key that made it", made.Rate, made.Burst)
 	}
 	g.do("DELETE", "/v1/keys/"+made.ID, "", as...).want(204, nil)
+}
+
+// TestKeysShareTheirMakersRate: however many keys a key makes, and they make, all of them together send no more than it may.
+func TestKeysShareTheirMakersRate(t *testing.T) {
+	g := newGuarded(t, Options{})
+	_, root, err := g.ring.Create(t.Context(), access.Spec{Name: "limited", Scopes: access.Search | access.KeysAdmin, Rate: 0.001, Burst: 12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
+	tokens := []string{root}
+	for i, by := range []int{0, 0, 1} {
+		var made keyAnswer
+		g.do("POST", "/v1/keys", fmt.Sprintf(`{"name":"k%d","scopes":["search","keys:admin"],"rate_burst":5}`, i), as(tokens[by])...).want(201, &made)
+		tokens = append(tokens, made.Token)
+	}
+	answered := 3
+	spend := func(token string) (n int) {
+		for n < 50 && g.do("GET", "/v1/models", "", as(token)...).Code == 200 {
+			n++
+		}
+		answered += n
+		return n
+	}
+	if n := spend(tokens[3]); n != 4 { // its maker has made it with one of its five
+		t.Errorf("a key made by one of five at once that has sent one sends %d, want 4", n)
+	}
+	g.do("GET", "/v1/models", "", as(tokens[1])...).want(429, nil)
+	if n := spend(tokens[2]); n != 5 {
+		t.Errorf("another key sends %d, want its own 5, whatever was refused to others", n)
+	}
+	if spend(root); answered != 12 {
+		t.Errorf("all keys together send %d, want 12", answered)
+	}
 }
 
 func TestCollectionsThatAKeyMaySee(t *testing.T) {

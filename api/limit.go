@@ -14,8 +14,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limits bounds the requests per second of each caller: of a key by its own rate or the server's default, of an address without a valid key by
-// the default. The admin key of the environment is not bounded.
+// limits bounds the requests per second of each caller: of a key by its own rate, and those of its makers, or the server's default, of an address
+// without a valid key by the default. The admin key of the environment is not bounded.
 type limits struct {
 	rate      float64 // requests per second; 0: none
 	burst     int
@@ -44,7 +44,7 @@ func (l *limits) take(key *access.Key, address string, now time.Time) time.Durat
 	case key.ID == access.AdminID:
 		return 0
 	case key.Rate > 0:
-		return l.keys.take(key.ID, key.Rate, access.Burst(key.Rate, key.Burst), now)
+		return l.keys.takeAll(key.Rates(), now)
 	case l.rate > 0:
 		return l.keys.take(key.ID, l.rate, access.Burst(l.rate, l.burst), now)
 	}
@@ -84,11 +84,32 @@ func (b *buckets) init() {
 
 // take takes a token from the bucket of who; where it is empty, it takes none and returns the wait for the next.
 func (b *buckets) take(who string, perSecond float64, burst int, now time.Time) time.Duration {
+	return b.takeAll([]access.Rate{{Key: who, PerSecond: perSecond, Burst: burst}}, now)
+}
+
+// takeAll takes a token from each of several buckets; where one is empty, it takes none and returns the longest wait.
+func (b *buckets) takeAll(rates []access.Rate, now time.Time) (wait time.Duration) {
+	taken := make([]*rate.Reservation, len(rates))
+	for i, r := range rates {
+		taken[i] = b.bucket(r).ReserveN(now, 1)
+		wait = max(wait, taken[i].DelayFrom(now))
+	}
+	if wait > 0 {
+		for _, r := range taken {
+			r.CancelAt(now)
+		}
+	}
+	return wait
+}
+
+// bucket returns the bucket of a caller, a full one where it has none.
+func (b *buckets) bucket(r access.Rate) *rate.Limiter {
 	b.mu.Lock()
-	el := b.mu.byWho[who]
+	defer b.mu.Unlock()
+	el := b.mu.byWho[r.Key]
 	if el == nil {
-		el = b.mu.order.PushFront(&bucket{who, rate.NewLimiter(rate.Limit(perSecond), burst)})
-		b.mu.byWho[who] = el
+		el = b.mu.order.PushFront(&bucket{r.Key, rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)})
+		b.mu.byWho[r.Key] = el
 		if b.mu.order.Len() > maxBuckets {
 			last := b.mu.order.Remove(b.mu.order.Back()).(*bucket)
 			delete(b.mu.byWho, last.who)
@@ -96,13 +117,7 @@ func (b *buckets) take(who string, perSecond float64, burst int, now time.Time) 
 	} else {
 		b.mu.order.MoveToFront(el)
 	}
-	b.mu.Unlock()
-	r := el.Value.(*bucket).limiter.ReserveN(now, 1)
-	wait := r.DelayFrom(now)
-	if wait > 0 {
-		r.CancelAt(now)
-	}
-	return wait
+	return el.Value.(*bucket).limiter
 }
 
 // rateError refuses a request that came too soon.

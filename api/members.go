@@ -24,6 +24,7 @@ import (
 //  2. No object names a member twice.
 //  3. A member of an object that becomes a struct has a name of the struct's, letter for letter: encoding/json alone takes LIMIT for limit.
 //  4. A value is of a kind that the type takes; null stands for a value that is not given. A type that decodes itself says so itself.
+//  5. An array that becomes a slice has at most maxElements items, which take more memory than their JSON.
 //
 // Its errors point to the value from the top of the body.
 func checkMembers(data []byte, t reflect.Type) error {
@@ -37,6 +38,9 @@ func checkMembers(data []byte, t reflect.Type) error {
 	}
 	return nil
 }
+
+// maxElements is beyond what any route takes; each says itself how many that is.
+const maxElements = 1 << 20
 
 type memberWalk struct {
 	dec *json.Decoder
@@ -102,6 +106,10 @@ func (w *memberWalk) array(t reflect.Type, decodes bool) error {
 		element = t.Elem()
 	}
 	for i := 0; w.dec.More(); i++ {
+		if element != nil && i == maxElements {
+			e := &search.FieldError{Field: w.field(), Value: literal("more items"), Allowed: fmt.Sprintf("at most %d", maxElements)}
+			return &requestError{kind: search.ErrInvalid, pointer: w.pointer(), detail: e.Error(), said: strings.TrimPrefix(e.Error(), e.Field+": ")}
+		}
 		w.at = append(w.at, i)
 		if err := w.value(element); err != nil {
 			return err

@@ -101,3 +101,23 @@ func TestMembersOf(t *testing.T) {
 		t.Errorf("members %v, want a and B", got)
 	}
 }
+
+// TestManyElements: nobody asks for so many, and each would take several times the memory of its JSON.
+func TestManyElements(t *testing.T) {
+	var q struct {
+		Texts []string `json:"texts"`
+		Any   []any    `json:"any"`
+	}
+	array := func(n int) string { return "[" + strings.Repeat(`"",`, n-1) + `""]` }
+	if err := decodeStrict([]byte(`{"texts":`+array(maxElements)+`}`), &q); err != nil || len(q.Texts) != maxElements {
+		t.Errorf("the most: %v, %d texts", err, len(q.Texts))
+	}
+	q.Texts = nil
+	err := decodeStrict([]byte(`{"texts":`+array(maxElements+1)+`}`), &q)
+	if items := problemItems(err); len(items) != 1 || items[0].Pointer != "/texts" || q.Texts != nil {
+		t.Errorf("one more: %v, %d texts", err, len(q.Texts))
+	}
+	if err := decodeStrict([]byte(`{"any":`+array(maxElements+1)+`}`), &q); err == nil {
+		t.Error("one more of any kind is decoded")
+	}
+}

@@ -44,11 +44,14 @@ func plainWord(s string) bool {
 	return s != "" && len(s) <= 128
 }
 
-// observe answers errors, writes one log line per request and counts it. Query strings and bodies are not logged.
+// observe answers errors, writes one log line per request and counts it. Query strings and bodies are not logged. An answer that had begun
+// before its error is cut off, so that it cannot be taken for all of it.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
+		cut := false
 		if err := next(c); err != nil {
+			cut = c.Response().Committed
 			s.writeError(err, c)
 		}
 		took, r, w := time.Since(start), c.Request(), c.Response()
@@ -64,6 +67,9 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		keyID, _ := c.Get(callerID).(string)
 		s.log.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "route", route, "status", w.Status,
 			"bytes", w.Size, "ms", float64(took.Microseconds())/1000, "client", c.RealIP(), "key", keyID, "request_id", requestID(r.Context()))
+		if cut {
+			panic(http.ErrAbortHandler)
+		}
 		return nil
 	}
 }

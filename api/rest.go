@@ -1,6 +1,8 @@
 package api
 
 import (
+	"crypto/sha256"
+	"hash"
 	"io"
 	"net/http"
 	"time"
@@ -19,14 +21,23 @@ type sentBody struct {
 	io.ReadCloser
 	begun bool // something was asked for: a client that waits for "100 Continue" has been sent it
 	ended bool // or has failed; nothing more can be read
+	whole bool // it has ended as it should
+
+	digest hash.Hash // of what was read; nil: nobody asks
 }
 
 func (b *sentBody) Read(p []byte) (int, error) {
 	b.begun = true
 	n, err := b.ReadCloser.Read(p)
-	b.ended = b.ended || err != nil
+	b.ended, b.whole = b.ended || err != nil, b.whole || err == io.EOF
+	if b.digest != nil {
+		b.digest.Write(p[:n])
+	}
 	return n, err
 }
+
+// sum is that of what was read since there is a digest.
+func (b *sentBody) sum() [32]byte { return [32]byte(b.digest.Sum(nil)) }
 
 // unread reports whether the client of r may be sending b still, and not see an answer before it has sent all of it.
 func (b *sentBody) unread(r *http.Request) bool {
@@ -53,12 +64,9 @@ func rest(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// readAway reads a body that a route streams, and that is not needed: any length that an import may have, as fast as one must come.
-func (s *Server) readAway(w http.ResponseWriter, r *http.Request) error {
-	b, ok := r.Body.(*sentBody)
-	if !ok || !b.unread(r) {
-		return nil
-	}
+// readAway reads a body that a route streams for its digest alone: any length that an import may have, as fast as one must come.
+func (s *Server) readAway(w http.ResponseWriter, b *sentBody) error {
+	b.digest = sha256.New()
 	_, err := io.Copy(io.Discard, &patientReader{src: http.MaxBytesReader(w, b, s.o.MaxImport), rc: http.NewResponseController(w), idle: s.o.IdleBody})
 	if err != nil {
 		return bodyError(err, s.o.MaxImport)

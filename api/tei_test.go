@@ -159,6 +159,8 @@ func TestTEIRefusals(t *testing.T) {
 		{"/embed", `{"inputs":""}`, "inputs:"},
 		{"/embed", `{"inputs":[]}`, "inputs:"},
 		{"/embed", `{"inputs":[[5],[818]]}`, "inputs[1][0]: got 818"},
+		{"/embed", `{"inputs":["x",null]}`, "inputs[1]: got null"},
+		{"/embed", `{"inputs":[[5,null]]}`, "inputs[0][1]: got null"},
 		{"/embed", `{"inputs":"x","truncation_direction":"Left"}`, "truncation_direction"},
 		{"/embed", `{"inputs":"x","prompt_name":"none"}`, "prompt_name"},
 		{"/embed", `{"inputs":["x","` + long + `"],"truncate":false}`, "inputs[1]"},

@@ -12,7 +12,7 @@
 // A request whose answer is lost may have been carried out. It is sent again only where that changes nothing:
 //
 //   - what only reads: every GET, searches, embeddings, rankings, a deletion's dry run;
-//   - writes that leave the same however often they are sent: EnsureCollection, PutDocument without a condition, Import. The requests
+//   - writes that leave the same however often they are sent: EnsureCollection, SetAlias, PutDocument without a condition, Import. The requests
 //     of an import carry an Idempotency-Key, so that the server answers one sent again as it answered it first.
 //
 // Every other write returns an error that matches [ErrOutcomeUnknown]; look at what is stored before you send it again.
@@ -44,7 +44,7 @@ type Options struct {
 	MaxWait time.Duration // default 30 s, also of what a server asks for
 
 	BatchDocuments int // documents of one import request; default 1000
-	BatchBytes     int // bytes of one import request; default 4 MiB
+	BatchBytes     int // bytes of the documents or texts of one request, if there are several; default 4 MiB
 }
 
 // Client is a client of one server.

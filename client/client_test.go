@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -359,4 +360,59 @@ func Example() {
 	}
 	fmt.Println(sum.Created, "created; best:", res.Hits[0].ID)
 	// Output: 2 created; best: kitchen/pancakes.md
+}
+
+// TestEmbedLongTexts: texts that are too long for one request together come in several.
+func TestEmbedLongTexts(t *testing.T) {
+	s := must[*api.Server](t)(api.New(api.Options{Engine: &apitest.Engine{}, Logger: slog.New(slog.DiscardHandler), MaxDocuments: 1000}))
+	srv := httptest.NewServer(s.Handler())
+	defer srv.Close()
+	c := must[*client.Client](t)(client.New(srv.URL, client.Options{BatchBytes: 600}))
+	texts := []string{"a", strings.Repeat("long ", 180), "b", strings.Repeat("x", 300), strings.Repeat("y", 300), strings.Repeat("z", 300), "c"}
+	all := must[*client.Embeddings](t)(c.Embed(t.Context(), texts, client.EmbedOptions{Dimensions: 4}))
+	for i, text := range texts {
+		one := must[*client.Embeddings](t)(c.Embed(t.Context(), []string{text}, client.EmbedOptions{Dimensions: 4}))
+		if len(all.Vectors) != len(texts) || !slices.Equal(all.Vectors[i], one.Vectors[0]) {
+			t.Errorf("vector %d of %d is not that of text %d", i, len(all.Vectors), i)
+		}
+	}
+}
+
+func TestAliasesAndReembed(t *testing.T) {
+	var reembed string
+	c, _ := server(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/reembed") {
+				next.ServeHTTP(w, r)
+				return
+			}
+			b, _ := io.ReadAll(r.Body)
+			reembed = r.Method + " " + r.URL.Path + " " + string(b)
+			w.WriteHeader(http.StatusAccepted)
+			io.WriteString(w, `{"id":"t1","kind":"reembed","collection":"docs-2","alias":"live","state":"queued"}`)
+		})
+	})
+	ctx := t.Context()
+	for _, name := range []string{"docs-1", "docs-2"} {
+		must[*client.Collection](t)(c.CreateCollection(ctx, name, client.Settings{}))
+		if err := c.SetAlias(ctx, "live", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list := must[[]client.Alias](t)(c.Aliases(ctx)); !slices.Equal(list, []client.Alias{{Alias: "live", Collection: "docs-2"}}) {
+		t.Errorf("Aliases = %+v", list)
+	}
+	task := must[*client.Task](t)(c.Reembed(ctx, "live", client.ReembedOptions{Settings: &client.Settings{Language: "de"}, KeepOld: true}))
+	if want := `POST /v1/collections/live/reembed {"settings":{"language":"de"},"keep_old":true}`; reembed != want || task.Alias != "live" || task.Collection != "docs-2" {
+		t.Errorf("Reembed sends %s, want %s; it returns %+v", reembed, want, task)
+	}
+	if err := errors.Join(c.DeleteAlias(ctx, "live"), c.DropCollection(ctx, "docs-2")); err != nil {
+		t.Error(err)
+	}
+	if err := c.DeleteAlias(ctx, "live"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("DeleteAlias of none = %v", err)
+	}
+	if list := must[[]client.Task](t)(c.Tasks(ctx)); len(list) != 0 {
+		t.Errorf("Tasks = %+v", list)
+	}
 }

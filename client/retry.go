@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -76,13 +77,17 @@ const (
 	refused                // it was not carried out, and may be later
 	unknown                // it may have been carried out
 	gateway                // the same, and what stands before the server gave up waiting for it
+	unsent                 // it was not carried out, and cannot be
 )
 
 func judge(err error) verdict {
 	var te *transportError
 	if errors.As(err, &te) {
 		var op *net.OpError
-		if errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") {
+		switch {
+		case neverAgreed(err):
+			return unsent
+		case errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
 			return refused
 		}
 		return unknown
@@ -108,6 +113,14 @@ func judge(err error) verdict {
 		}
 	}
 	return final
+}
+
+// neverAgreed reports whether the two sides speak different protocols, or the client does not trust the server's certificate; no request was
+// sent, and none will be.
+func neverAgreed(err error) bool {
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &cert) || errors.As(err, &record)
 }
 
 // waitAfter returns the wait before the attempt after number n, from 0: the server's wish, where it has one.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -122,6 +123,13 @@ var calls = []struct {
 	{"Keys", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Keys(ctx)) }},
 	{"Key", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Key(ctx, "k")) }},
 	{"RevokeKey", false, false, func(ctx context.Context, c *client.Client) error { return c.RevokeKey(ctx, "k") }},
+	{"Aliases", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Aliases(ctx)) }},
+	{"SetAlias", true, false, func(ctx context.Context, c *client.Client) error { return c.SetAlias(ctx, "a", "c") }},
+	{"DeleteAlias", false, false, func(ctx context.Context, c *client.Client) error { return c.DeleteAlias(ctx, "a") }},
+	{"Reembed", false, false, func(ctx context.Context, c *client.Client) error {
+		return second(c.Reembed(ctx, "c", client.ReembedOptions{}))
+	}},
+	{"Tasks", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Tasks(ctx)) }},
 	{"Task", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Task(ctx, "t")) }},
 	{"CreateSnapshot", false, false, func(ctx context.Context, c *client.Client) error { return second(c.CreateSnapshot(ctx)) }},
 	{"OpenSnapshot", true, true, func(ctx context.Context, c *client.Client) error { return second(c.OpenSnapshot(ctx, "s")) }},
@@ -166,6 +174,30 @@ func TestLostAnswer(t *testing.T) {
 				t.Errorf("error %v, want one; of a write ErrOutcomeUnknown", err)
 			}
 		})
+	}
+}
+
+// TestNoTrust: a server that the client cannot speak to is not asked again, and has carried nothing out.
+func TestNoTrust(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	defer srv.Close()
+	for _, base := range []string{strings.Replace(plain.URL, "http:", "https:", 1), srv.URL} {
+		dialed := 0
+		transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dialed++
+			return (&net.Dialer{}).DialContext(ctx, network, addr)
+		}}
+		c := must[*client.Client](t)(client.New(base, client.Options{HTTP: &http.Client{Transport: transport}, MinWait: time.Millisecond, Retries: 4}))
+		if err := c.DropCollection(t.Context(), "c"); err == nil || errors.Is(err, client.ErrOutcomeUnknown) {
+			t.Errorf("a write: %v, want an error of a known outcome", err)
+		}
+		if _, err := c.Collections(t.Context()); err == nil || dialed != 2 {
+			t.Errorf("two requests: %v after %d connections, want one for each", err, dialed)
+		}
 	}
 }
 

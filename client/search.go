@@ -231,12 +231,17 @@ type Embeddings struct {
 	Model     string
 }
 
-// Embed turns texts into vectors of unit length, at most 2048 with one request; any number may be given.
+// Embed turns texts into vectors of unit length, at most 2048 and Options.BatchBytes of them with one request; any number may be given.
 func (c *Client) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
 	const page = 2048
 	out := &Embeddings{}
 	for len(texts) > 0 {
-		n := min(page, len(texts))
+		n := 1
+		for bytes := len(texts[0]); n < min(page, len(texts)); n++ {
+			if bytes += len(texts[n]); bytes > c.o.BatchBytes {
+				break
+			}
+		}
 		body := map[string]any{"input": texts[:n], "encoding_format": "base64"}
 		if o.Query {
 			body["input_type"] = "query"

@@ -53,11 +53,12 @@ func (c *Client) SearchBatch(ctx context.Context, collection string, queries []Q
 // Explanation says why a document ranks where it does: Rank from 1, or 0 with a Reason (filter, phrase, no_words, min_similarity, window,
 // group, rerank_window). Hit is as a search would show it.
 type Explanation struct {
-	Rank   int    `json:"rank"`
-	Reason string `json:"reason"`
-	Ranked int    `json:"ranked"`
-	Total  Total  `json:"total"`
-	Hit    Hit    `json:"hit"`
+	Rank     int      `json:"rank"`
+	Reason   string   `json:"reason"`
+	Ranked   int      `json:"ranked"`
+	Total    Total    `json:"total"`
+	Hit      Hit      `json:"hit"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Explain says why a document ranks where it does for a query in its default settings; ErrNotFound, ErrInvalid.

@@ -15,11 +15,20 @@ type Task struct {
 	ID         string          `json:"id"`
 	Kind       string          `json:"kind"` // reembed, snapshot, rebuild
 	Collection string          `json:"collection"`
+	Alias      string          `json:"alias"` // by which the collection was named, if by one
 	State      string          `json:"state"` // queued, running, succeeded, failed, canceled, interrupted
 	Done       int64           `json:"done"`
 	Total      int64           `json:"total"`
 	Error      string          `json:"error"`
 	Result     json.RawMessage `json:"result"`
+}
+
+// ReembedOptions say how a collection is built anew. The zero value: with the checkpoint that the server was started with.
+type ReembedOptions struct {
+	Model     string    `json:"model,omitempty"`     // embedded, or OWNER/NAME; default: the server's own, with Settings the collection's
+	Precision string    `json:"precision,omitempty"` // f32, int8; default: the server's, with Settings and without Model the collection's
+	Settings  *Settings `json:"settings,omitempty"`  // all of them, in the place of the collection's; nil: as they are
+	KeepOld   bool      `json:"keep_old,omitempty"`  // keep the collection as it was, as COLLECTION-old
 }
 
 // Snapshot is a backup that the server keeps.
@@ -28,6 +37,23 @@ type Snapshot struct {
 	Created time.Time `json:"created"`
 	Bytes   int64     `json:"bytes"`
 	Damaged bool      `json:"damaged,omitempty"` // a value in it is damaged; the task that made it has failed and names it
+}
+
+// Reembed lets the server build a collection anew, with another checkpoint or other settings, while it goes on answering searches; see Wait.
+// ErrNotFound, ErrInvalid, ErrOutcomeUnknown.
+func (c *Client) Reembed(ctx context.Context, collection string, o ReembedOptions) (*Task, error) {
+	var t Task
+	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/reembed"}, o, &t)
+	return &t, err
+}
+
+// Tasks lists the tasks that are under way and the last that have ended, newest first.
+func (c *Client) Tasks(ctx context.Context) ([]Task, error) {
+	var out struct {
+		Tasks []Task `json:"tasks"`
+	}
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/tasks"}, &out)
+	return out.Tasks, err
 }
 
 // Task returns a task.

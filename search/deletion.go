@@ -69,7 +69,7 @@ func (e *Engine) checkDeletion(ctx context.Context, c backend.Collection, rec re
 		return translate(err)
 	}
 	for _, u := range none {
-		wrong.add(u.path, u.name, "fields that a document has or that the settings declare")
+		wrong.add(u.path, u.name, "fields that a document has or that the settings declare"+aboutID(u.name))
 	}
 	return wrong.err()
 }

@@ -32,6 +32,7 @@ type Explanation struct {
 	TimingsMS map[string]float64 `json:"timings_ms"`
 	Degraded  bool               `json:"degraded"`
 	Degrade   string             `json:"degraded_reason,omitempty"`
+	Warnings  []string           `json:"warnings,omitempty"`   // as in a [Response]
 	RequestID string             `json:"request_id,omitempty"` // set by the server
 }
 
@@ -67,6 +68,9 @@ func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*
 		return nil, err
 	}
 	x := &Explanation{Ranked: len(s.candidates), Total: s.total}
+	if x.Warnings, err = s.warnings(ctx); err != nil {
+		return nil, translate(err)
+	}
 	c, err := s.place(ctx, docs[0], x)
 	if err != nil {
 		return nil, translate(err)

@@ -83,6 +83,14 @@ func (e *Engine) lacking(ctx context.Context, collection string, uses []fieldUse
 	return none, partial, err
 }
 
+// aboutID says what is behind a field that people ask for because every document has an id.
+func aboutID(name string) string {
+	if name != "id" && name != "_id" {
+		return ""
+	}
+	return "; the id of a document is none of its fields"
+}
+
 // warnings says which fields of the query no document has, unless the index is being filled.
 func (s *search) warnings(ctx context.Context) ([]string, error) {
 	none, partial, err := s.engine.lacking(ctx, s.collection, undeclared(s.record.Settings.Fields, s.plan.uses()))
@@ -95,7 +103,7 @@ func (s *search) warnings(ctx context.Context) ([]string, error) {
 		if u.at == "fields" {
 			kind = "text field"
 		}
-		out = append(out, fmt.Sprintf("%s: no document has a %s %q", u.at, kind, u.name))
+		out = append(out, fmt.Sprintf("%s: no document has a %s %q", u.at, kind, u.name)+aboutID(u.name))
 	}
 	return out, nil
 }
