@@ -362,7 +362,7 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	if len(t.ids) > 0 {
 		p.counts.open--
 	}
-	if res.Empty == 0 {
+	if res.Empty == 0 && res.Skipped == 0 {
 		f := p.counts.format(res.Format.String())
 		f.read += res.Files
 		f.bytes += res.Bytes
