@@ -82,12 +82,17 @@ func (f *font) decode(raw string) (s string) {
 	return f.encoding.Decode(raw)
 }
 
+// step is the number of bytes of a character.
+func (f *font) step() int {
+	if f.wide {
+		return 2
+	}
+	return 1
+}
+
 // width returns how far a string goes, as a part of the size of the font, and how many characters and spaces are in it.
 func (f *font) width(raw string) (width float64, chars, spaces int) {
-	step := 1
-	if f.wide {
-		step = 2
-	}
+	step := f.step()
 	for i := 0; i+step <= len(raw); i += step {
 		code := int(raw[i])
 		if f.wide {

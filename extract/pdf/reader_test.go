@@ -80,6 +80,7 @@ func TestRead(t *testing.T) {
 		{"deflated", pages(stream("/Filter /FlateDecode", deflate("BT /F1 9 Tf (packed) Tj ET"))), "packed", "", ""},
 		{"pages", pages(stream("", "BT /F1 9 Tf (one) Tj ET"), stream("", ""), stream("", "BT /F1 9 Tf (three) Tj ET")), "one\n\nthree", "", ""},
 		{"a broken page", pages(stream("", "BT /F1 9 Tf (one) Tj ET"), stream("/Filter /Nonsense", "x")), "one", "1 of 2 pages cannot be read; page 2", ""},
+		{"spaces that are character spacing", pages(stream("", "BT /F1 12 Tf 72 700 Td (ove) Tj 18 0 Td 5 Tc (rm) Tj 0 Tc 17 0 Td (any) Tj 22 0 Td 4 Tc (TITLE) Tj ET")), "over many TITLE", "", ""},
 		{"no text layer", pages(stream("", "q 1 0 0 1 0 0 cm Q")), "", "", "no text layer on its 1 pages"},
 		{"all pages broken", pages(stream("/Filter /Nonsense", "x")), "", "", "1 of 1 pages cannot be read"},
 		{"broken operators", pages(stream("", "Tj Q Q 1 Td ] >> BT /F1 9 Tf (still) Tj ET")), "still", "", ""},
