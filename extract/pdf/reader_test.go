@@ -110,6 +110,25 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// A font of TeX's says in its own program what its codes are.
+func TestBuiltinEncoding(t *testing.T) {
+	program := "%!PS-AdobeFont-1.0: CMR10\n/Encoding 256 array\n0 1 255 {1 index exch /.notdef put} for\ndup 12 /fi put\ndup 14/ffi put\ndup 92 /quotedblleft put\ndup 999 /ff put\ndup 65 /A put\nreadonly def\ncurrentfile eexec\ndup 69 /ff put"
+	for name, tt := range map[string]struct{ font, want string }{
+		"builtin":  {"/FontDescriptor << /Type /FontDescriptor /FontFile 6 0 R >>", "“Efficient A find"},
+		"encoding": {"/Encoding /WinAnsiEncoding /FontDescriptor << /FontFile 6 0 R >>", "\\Ecient A  nd"},
+		"broken":   {"/FontDescriptor << /FontFile 7 0 R >>", "\\Ecient A nd"},
+	} {
+		in := file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+			"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>",
+			stream("", "BT /F1 9 Tf (\\\\E\\016cient A \\014nd) Tj ET"), "<< /Type /Font /Subtype /Type1 /BaseFont /CMR10 "+tt.font+" >>",
+			stream("/Filter /FlateDecode", deflate(program)), stream("/Filter /FlateDecode", "nonsense"))
+		got, err := Reader{Command: Self()}.Read(context.Background(), in)
+		if err != nil || got.Text != tt.want {
+			t.Errorf("%s: %q, %v, want %q", name, got.Text, err, tt.want)
+		}
+	}
+}
+
 func TestReadLimits(t *testing.T) {
 	r := Reader{Command: Self()}
 	r.MaxText = 10
