@@ -51,6 +51,11 @@ func TestSkipped(t *testing.T) {
 		}
 	}
 	c := newCounts()
+	c.skip("dir.v1/b.tar.GZ", extract.SkippedType)
+	if _, kinds := c.passed(); kinds != "1 .tar.gz" {
+		t.Errorf("skipped: %s, want 1 .tar.gz", kinds)
+	}
+	c = newCounts()
 	for i := range 2 * maxKinds {
 		c.skip(fmt.Sprint("x.", i), extract.SkippedType)
 	}
