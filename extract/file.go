@@ -93,6 +93,9 @@ func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error,
 	if f.Taken() {
 		x.emit = f.refuse(x, emit)
 	}
+	if res.Format = f.o.Format; res.Format == Auto {
+		res.Format = formatByExt[extension(f.Path)]
+	}
 	in, info, err := f.open()
 	if err != nil {
 		return res, x.errorf(0, "%v", err)
@@ -106,8 +109,8 @@ func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error,
 	if stats.Skipped+stats.Empty > passed {
 		stats.Files--
 	}
-	if res.Format = x.format; res.Format == Auto {
-		res.Format = formatByExt[extension(f.Path)]
+	if x.format != Auto {
+		res.Format = x.format
 	}
 	res.Info, res.Err = info, sum.err
 	if stats.Bytes-before == info.Size() {

@@ -17,7 +17,8 @@ type badLine struct {
 // frontMatter takes the lines between two lines of "---" off the front of s. Line ends are LF.
 //
 // It reads the part of YAML that people write there: "key: value" with plain, quoted and [a, b] values, lists of "- item" lines, and text
-// blocks after | and >. Comments are dropped. Nested maps and all else come back in bad. If there is no front matter, body is s.
+// blocks after | and >. Comments are dropped. Nested maps and all else come back in bad. If there is no front matter, as where no line
+// between the rules has a key, body is s.
 func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 	rest, ok := strings.CutPrefix(s, "---\n")
 	if !ok {
@@ -29,6 +30,7 @@ func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 	}
 	fields = make(map[string]any)
 	lines := strings.Split(head, "\n")
+	keys := 0
 	for i := 0; i < len(lines); i++ {
 		line := i + 2 // the first line of the file is the rule
 		l := lines[i]
@@ -36,11 +38,12 @@ func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 			continue
 		}
 		key, value, ok := cutKey(l)
-		switch {
-		case !ok:
+		if !ok {
 			bad = append(bad, badLine{line, fmt.Sprintf("want \"key: value\", got %.60q", l)})
 			continue
-		case reserved[key]:
+		}
+		keys++
+		if reserved[key] {
 			bad = append(bad, badLine{line, fmt.Sprintf("key %q is reserved for what the file itself says", key)})
 			continue
 		}
@@ -67,6 +70,9 @@ func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 		if v != nil && v != "" {
 			fields[key] = v
 		}
+	}
+	if keys == 0 && len(bad) > 0 {
+		return nil, s, nil // a text between two rules
 	}
 	return fields, body, bad
 }

@@ -12,6 +12,7 @@ func TestFrontMatter(t *testing.T) {
 	}{
 		{"none", "# Title\n", "null", "# Title\n", 0},
 		{"a rule only", "---\n\ntext\n", "null", "---\n\ntext\n", 0},
+		{"a text between rules", "---\n\nOnce upon a time\n\n---\nthe end", "null", "---\n\nOnce upon a time\n\n---\nthe end", 0},
 		{"empty", "---\n---\nbody", "{}", "body", 0},
 		{"end of file", "---\na: b\n---", `{"a":"b"}`, "", 0},
 		{"dots", "---\na: b\n...\nbody", `{"a":"b"}`, "body", 0},

@@ -53,7 +53,7 @@ func TestHostile(t *testing.T) {
 		{"file too large", "a.md", strings.Repeat("x", 101), Options{MaxFile: 100}, "", []string{"a.md: file is larger than the limit of 100 bytes for Markdown"}},
 		{"empty text", "a.txt", "", Options{}, "", []string{"a.txt: no text in plain text of 0 bytes"}},
 		{"blank text", "a.txt", " \n\t\n", Options{}, "", []string{"a.txt: no text in plain text of 4 bytes"}},
-		{"empty Markdown", "a.md", "---\na: b\n---\n", Options{}, "", []string{"a.md: no text in Markdown of 13 bytes"}},
+		{"empty Markdown", "a.md", "***\n", Options{}, "", []string{"a.md: no text in Markdown of 4 bytes"}},
 		{"HTML of scripts", "a.html", "<script>x()</script>", Options{}, "", []string{"a.html: no text in HTML of 20 bytes"}},
 		{"empty CSV", "a.csv", "", Options{}, "", []string{"a.csv: no text: the file is empty, and CSV needs a header row"}},
 		{"empty JSON lines", "a.jsonl", "\n\n", Options{}, "", []string{"a.jsonl: warning: no records"}},

@@ -20,7 +20,7 @@ func (x *source) html(b []byte) (content, error) {
 		return content{}, err
 	}
 	var out textBuilder
-	w := htmlWriter{out: &out}
+	w := htmlWriter{out: &out, xml: extension(x.name) == ".xhtml" || strings.HasPrefix(strings.TrimSpace(s[:min(len(s), 64)]), "<?xml")}
 	start := time.Now()
 	err = w.run(strings.NewReader(s), func() error {
 		if err := x.ended(); err != nil {
@@ -95,6 +95,7 @@ type htmlWriter struct {
 	heading     string // text of the first h1
 	lang        string
 	description string
+	xml         bool // a slash at the end of a tag closes its element: <title/>
 
 	inTitle bool
 	pre     int // depth of pre elements
@@ -141,8 +142,13 @@ func (w *htmlWriter) run(r io.Reader, check func() error) error {
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, attrs := z.TagName()
 			tag := atom.Lookup(name)
-			if w.opens(tag, kind == html.SelfClosingTagToken) && attrs {
+			closed := w.xml && kind == html.SelfClosingTagToken
+			if w.opens(tag, kind == html.SelfClosingTagToken && !closed) && attrs {
 				w.attributes(tag, z)
+			}
+			if closed {
+				z.NextIsNotRawText()
+				w.closes(tag)
 			}
 		case html.EndTagToken:
 			name, _ := z.TagName()

@@ -303,3 +303,28 @@ func TestWalkSkips(t *testing.T) {
 		}
 	}
 }
+
+// A file that cannot be opened has the format of its name.
+func TestFormatOfUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]Format{"a.md": Markdown, "b.csv.gz": CSV, "c": Auto} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("words"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Files(t.Context(), []string{path}, Options{}, func(f File) error {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			failed := false
+			res, err := f.Read(t.Context(), nil, func(ItemError) error { failed = true; return nil })
+			if !failed || res.Format != want || res.Info != nil {
+				t.Errorf("%s: failed %v, format %v, want %v", name, failed, res.Format, want)
+			}
+			return err
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

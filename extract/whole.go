@@ -84,7 +84,8 @@ func (x *source) whole(c content, size int) error {
 	if c.title != "" {
 		fields["title"] = c.title
 	}
-	if !valueHasText(c.text) && !valueHasText(c.title) {
+	note := x.format == Markdown && c.fields != nil // one of front matter alone is found by its name and what it says there
+	if !valueHasText(c.text) && !valueHasText(c.title) && !note {
 		return x.errorf(0, "no text in %s of %s", formatNouns[x.format], plural(size, "byte"))
 	}
 	id := x.id

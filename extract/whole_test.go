@@ -29,3 +29,32 @@ func TestWithoutTitle(t *testing.T) {
 		})
 	}
 }
+
+// In XHTML a slash closes an element; in HTML it means nothing.
+func TestSelfClosing(t *testing.T) {
+	const body = `<h1>One</h1><p>dark <a id="x"/>night</p>`
+	for _, tt := range []struct{ name, in, title, text string }{
+		{"a.xhtml", `<html><head><title/><script src="x.js"/></head><body>` + body, "One", "dark night"},
+		{"a.html", `<?xml version="1.0"?><html><head><title>T</title><style/></head><body><textarea/>` + body, "T", "One\n\ndark night"},
+		{"a.xhtml", `<html><svg><title/><svg/>no</svg><nav><nav/>no</nav>` + body, "One", "dark night"},
+		{"a.html", `<html><head><title>T</title></head><body><p>seen</p><script src="x.js"/>` + body, "T", "seen"},
+	} {
+		out := readBytes(t, []byte(tt.in), tt.name, Options{})
+		if len(out.docs) != 1 || out.docs[0].Fields["title"] != tt.title || out.docs[0].Fields["text"] != tt.text {
+			t.Errorf("%s: %s gives %v, want title %q and text %q", tt.name, tt.in, out, tt.title, tt.text)
+		}
+	}
+}
+
+// A note of front matter alone has its name and what it says there.
+func TestFrontMatterAlone(t *testing.T) {
+	for in, want := range map[string]string{
+		"---\ntags: [garden]\n---\n": "document n/My stub.md at n/My stub.md: \n{\n  \"path\": \"n/My stub.md\",\n  \"tags\": [\n    \"garden\"\n  ],\n  \"text\": \"\",\n  \"title\": \"My stub\"\n}\n",
+		"---\ntags:\n---\n\n":        "document n/My stub.md at n/My stub.md: \n{\n  \"path\": \"n/My stub.md\",\n  \"text\": \"\",\n  \"title\": \"My stub\"\n}\n",
+		"***\n":                      "fail n/My stub.md: no text in Markdown of 4 bytes\n",
+	} {
+		if got := readBytes(t, []byte(in), "n/My stub.md", Options{}).String(); got != want {
+			t.Errorf("%q gives\n%s\nwant\n%s", in, got, want)
+		}
+	}
+}

@@ -21,11 +21,15 @@ import (
 // It is a file of JSON lines that only grows during a run: a later line about a file replaces an earlier one, a line that cannot be read
 // (the last one, after a crash) is passed over. A line is written once the documents of its file are committed; what is lost of the journal
 // costs reading files again and nothing else. Ids stay on disk and are read when they are needed. A journal is safe for concurrent use.
+//
+// Several runs may write to the same file at once, one that watches and others: each appends whole lines, and takes over what the others
+// have appended whenever it writes.
 type journal struct {
 	mu      sync.Mutex
 	path    string   // empty: nothing is kept
 	file    *os.File // nil where nothing is written: no path, or read only
-	size    int64    // of file, without pending
+	lock    *os.File // nil where file is; shared by the runs that have the file open
+	size    int64    // of the lines of file that have been read or written
 	pending []byte
 	lines   int
 	entries map[key]*known
@@ -95,6 +99,7 @@ type journalLine struct {
 
 const (
 	journalName = "journal.jsonl"
+	lockName    = "journal.lock"
 	// maxIDs is the number of ids that are kept of one file.
 	maxIDs = 1 << 20
 	// maxFailures is the number of failures that are kept of one file. One with more is read again.
@@ -108,39 +113,54 @@ func openJournal(dir string, readOnly bool) (*journal, error) {
 		return j, nil
 	}
 	j.path = filepath.Join(dir, journalName)
-	mode := os.O_RDWR | os.O_CREATE
 	if readOnly {
-		mode = os.O_RDONLY
-	} else if err := os.MkdirAll(dir, 0o700); err != nil {
+		return j, j.openReadOnly()
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	file, err := os.OpenFile(j.path, mode, 0o600)
-	if readOnly && errors.Is(err, os.ErrNotExist) {
-		return j, nil
-	}
-	if err != nil {
+	var err error
+	if j.lock, err = os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	if err := j.load(file); err != nil {
-		file.Close()
+	lockShared(j.lock) // waits for a run that writes the journal anew
+	if j.file, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+		j.lock.Close()
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if err := j.load(j.file); err != nil {
+		j.file.Close()
+		j.lock.Close()
 		return nil, fmt.Errorf("journal: %s: %w", j.path, err)
-	}
-	j.file = file
-	if readOnly {
-		for _, k := range j.entries {
-			e, err := j.full(k)
-			if err != nil {
-				file.Close()
-				return nil, err
-			}
-			k.mem, k.n = e, 0
-		}
-		j.file = nil
-		return j, file.Close()
 	}
 	return j, nil
 }
 
+// openReadOnly reads all that there is, with the ids.
+func (j *journal) openReadOnly() error {
+	file, err := os.Open(j.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	defer file.Close()
+	if err := j.load(file); err != nil {
+		return fmt.Errorf("journal: %s: %w", j.path, err)
+	}
+	j.pending = nil
+	for _, k := range j.entries {
+		e, err := j.readLine(file, k)
+		if err != nil {
+			return err
+		}
+		k.mem, k.n = e, 0
+	}
+	return nil
+}
+
+// load takes over the lines of r, which stand behind the first j.size bytes of the file.
 func (j *journal) load(r io.Reader) error {
 	br := bufio.NewReaderSize(r, 1<<20)
 	for {
@@ -149,17 +169,17 @@ func (j *journal) load(r io.Reader) error {
 			return err
 		}
 		n := int64(len(b))
-		if n > 0 && b[n-1] != '\n' {
-			j.pending = []byte{'\n'} // a torn line: end it, so that the next one stands alone
-		}
 		var l journalLine
 		if json.Unmarshal(b, &l) == nil {
 			j.apply(l, j.size, n)
 		}
-		j.size += n
 		if err == io.EOF {
+			if n > 0 { // a torn line, or one that another run is writing: it is read again when it has ended
+				j.pending = []byte{'\n'} // so that the next one stands alone
+			}
 			return nil
 		}
+		j.size += n
 	}
 }
 
@@ -225,7 +245,7 @@ func (j *journal) drop(k key) error {
 	return j.write(journalLine{entry: entry{Root: k.root, Path: k.path, Gone: true}})
 }
 
-// flush writes to the file what has been put.
+// flush writes to the file what has been put, and takes over what other runs have written.
 func (j *journal) flush() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -233,15 +253,29 @@ func (j *journal) flush() error {
 }
 
 func (j *journal) flushLocked() error {
-	if j.file == nil || len(j.pending) == 0 {
+	if j.file == nil {
 		return nil
 	}
-	n, err := j.file.WriteAt(j.pending, j.size)
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+	own := int64(len(j.pending))
+	if own > 0 {
+		if _, err := j.file.Write(j.pending); err != nil {
+			j.pending = append([]byte{'\n'}, j.pending...) // a part of it may have been written
+			return fmt.Errorf("journal: %w", err)
+		}
+		j.pending = j.pending[:0]
 	}
-	j.size += int64(n)
-	j.pending = j.pending[:0]
+	info, err := j.file.Stat()
+	switch {
+	case err != nil:
+		return fmt.Errorf("journal: %w", err)
+	case info.Size() == j.size+own:
+		j.size += own
+		return nil
+	}
+	// Lines of another run stand before ours, or behind them.
+	if err := j.load(io.NewSectionReader(j.file, j.size, info.Size()-j.size)); err != nil {
+		return fmt.Errorf("journal: %s: %w", j.path, err)
+	}
 	return nil
 }
 
@@ -338,13 +372,22 @@ func (j *journal) full(k *known) (*entry, error) {
 	if err := j.flushLocked(); err != nil {
 		return nil, err
 	}
+	now := j.entries[k.key()] // its line may stand elsewhere than was thought before it was written
+	if now == nil {           // another run has dropped it
+		return &entry{Root: k.Root, Path: k.Path}, nil
+	}
+	return j.readLine(j.file, now)
+}
+
+// readLine reads the line of an entry from the file.
+func (j *journal) readLine(file *os.File, k *known) (*entry, error) {
 	b := make([]byte, k.n)
-	if _, err := j.file.ReadAt(b, k.at); err != nil && err != io.EOF {
+	if _, err := file.ReadAt(b, k.at); err != nil && err != io.EOF {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	var l journalLine
 	if err := json.Unmarshal(b, &l); err != nil || l.Path != k.Path {
-		return nil, fmt.Errorf("journal: %s: the line at byte %d has changed: another run is writing it", j.path, k.at)
+		return nil, fmt.Errorf("journal: %s: the line at byte %d has changed", j.path, k.at)
 	}
 	return &l.entry, nil
 }
@@ -405,7 +448,7 @@ func (j *journal) end(now collectionState) error {
 	return j.flushLocked()
 }
 
-// close writes what is left, and the whole journal anew where most of it is history.
+// close writes what is left, and the whole journal anew where most of it is history and no other run has it open.
 func (j *journal) close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -413,10 +456,12 @@ func (j *journal) close() error {
 		return nil
 	}
 	err := j.flushLocked()
-	if err == nil && j.lines > 2*len(j.entries)+1000 {
-		err = j.compact()
+	if err == nil && j.lines > 2*len(j.entries)+1000 && lockAlone(j.lock) {
+		if err = j.flushLocked(); err == nil { // takes over what those wrote that have ended by now
+			err = j.compact()
+		}
 	}
-	return errors.Join(err, j.file.Close())
+	return errors.Join(err, j.file.Close(), j.lock.Close())
 }
 
 func (j *journal) compact() error {

@@ -103,6 +103,9 @@ func TestJournalTorn(t *testing.T) {
 		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := openJournal(dir, true); err != nil {
+			t.Fatalf("cut at %d: to read only: %v", n, err)
+		}
 		j := reopen(t, nil, dir)
 		if want := n * 3 / len(whole); len(j.entries) != want && len(j.entries) != want+1 {
 			t.Fatalf("%d entries of a journal of %d bytes, want %d", len(j.entries), n, want)
@@ -208,6 +211,62 @@ func TestJournalClaimed(t *testing.T) {
 		t.Errorf("free to be deleted: %v, claimed by %v, want a.md and old, and c.jsonl", ids, by)
 	}
 	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Runs that write to the same journal at the same time keep each other's lines, and see them.
+func TestJournalOfTwoRuns(t *testing.T) {
+	dir := t.TempDir()
+	a, b := reopen(t, nil, dir), reopen(t, nil, dir)
+	put := func(j *journal, e entry) {
+		t.Helper()
+		if err := j.put(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flush := func(j *journal) {
+		t.Helper()
+		if err := j.flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(a, recordEntry("a.jsonl", []string{"a1", "a2"}, nil))
+	put(b, recordEntry("b.jsonl", []string{"b1"}, nil))
+	flush(b)
+	for range 2000 { // enough for compaction
+		put(b, plainEntry("b.md"))
+	}
+	flush(a)
+	put(a, recordEntry("c.jsonl", []string{"c1", "c2"}, []string{"c0"}))
+	flush(b)
+	check := func(who string, j *journal) {
+		t.Helper()
+		for path, want := range map[string][]string{"a.jsonl": {"a1", "a2"}, "b.jsonl": {"b1"}, "b.md": {"b.md"}, "c.jsonl": {"c1", "c2"}} {
+			now, _, err := j.ids(key{"r", path})
+			if err != nil || !slices.Equal(now, want) {
+				t.Errorf("%s: ids of %s = %v, %v, want %v", who, path, now, err, want)
+			}
+		}
+	}
+	flush(a)
+	check("a", a)
+	flush(b)
+	check("b", b)
+	if err := b.close(); err != nil { // a has the file open: it must stay the same one
+		t.Fatal(err)
+	}
+	put(a, recordEntry("a.jsonl", []string{"a3"}, nil))
+	a = reopen(t, a, dir)
+	if now, _, err := a.ids(key{"r", "a.jsonl"}); err != nil || !slices.Equal(now, []string{"a3"}) {
+		t.Errorf("a.jsonl = %v, %v, want a3", now, err)
+	}
+	put(a, recordEntry("a.jsonl", []string{"a1", "a2"}, nil))
+	check("after all", a)
+	if a.lines > 10 {
+		t.Errorf("%d lines: the last run to end has not written it anew", a.lines)
+	}
+	if err := a.close(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -198,7 +198,10 @@ func (p *pipeline) forget(gone, changed map[key]bool) error {
 		if err != nil {
 			return err
 		}
-		e, _ := p.journal.peek(k)
+		e, ok := p.journal.peek(k)
+		if !ok {
+			continue // another run has dropped it
+		}
 		e.join(now, nil)
 		if err := p.journal.put(e); err != nil {
 			return err

@@ -29,6 +29,9 @@ var overlapAtOnce = 1 << 20
 func (j *journal) overlaps() ([]*overlap, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if err := j.flushLocked(); err != nil {
+		return nil, err
+	}
 	var fresh, others []*known
 	ids, records := 0, false
 	for _, e := range j.entries {
@@ -116,6 +119,9 @@ func (j *journal) overlaps() ([]*overlap, error) {
 func (j *journal) claimed(ids map[string]bool, gone map[key]bool) (by []key, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if err := j.flushLocked(); err != nil { // also for what other runs have brought
+		return nil, err
+	}
 	taken := map[string]bool{}
 	files := map[string]bool{} // of gone: one may be known below another folder, too
 	for k := range gone {
@@ -164,7 +170,11 @@ func (j *journal) now(k *known) ([]string, error) {
 func (j *journal) doubt(k key) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e, err := j.full(j.entries[k])
+	known := j.entries[k]
+	if known == nil {
+		return nil // another run has dropped it
+	}
+	e, err := j.full(known)
 	if err != nil {
 		return err
 	}

@@ -362,7 +362,7 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	if len(t.ids) > 0 {
 		p.counts.open--
 	}
-	if res.Empty == 0 {
+	if res.Empty == 0 && res.Skipped == 0 {
 		f := p.counts.format(res.Format.String())
 		f.read += res.Files
 		f.bytes += res.Bytes
@@ -373,12 +373,15 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	}
 	p.counts.empty += res.Empty
 	p.mu.Unlock()
-	if res.Info == nil || res.Err != nil || res.Moved || t.refused || t.file.Taken() || res.Skipped > 0 {
-		p.journal.mark(t.key)
-		return nil // not read, or not as it stands: the next run tries again
-	}
 	slices.Sort(t.ids)
 	t.ids = slices.Compact(t.ids)
+	switch {
+	case res.Info == nil || t.file.Taken() || res.Skipped > 0:
+		p.journal.mark(t.key)
+		return nil // not read: the next run tries again
+	case res.Err != nil || res.Moved || t.refused:
+		return p.partly(t)
+	}
 	e := entry{Root: t.key.root, Path: t.key.path, Size: res.Info.Size(), Time: res.Info.ModTime().UnixNano(), Read: end.read.UnixNano(),
 		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: t.failures,
 		Empty: res.Empty > 0}
@@ -408,6 +411,29 @@ func (p *pipeline) finish(t *task, end *ending) error {
 		return err
 	}
 	p.journal.brought(t.key, t.file.Path)
+	return nil
+}
+
+// partly enters a file that was not read as it stands: it looks changed, so that the next run tries again, and has what was found of it, now
+// and before, so that its documents are known when it is gone.
+func (p *pipeline) partly(t *task) error {
+	p.journal.mark(t.key)
+	before, left, err := p.journal.ids(t.key)
+	if err != nil {
+		return err
+	}
+	ids := slices.Concat(t.ids, before, left)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) == 0 || len(ids) > maxIDs {
+		return nil
+	}
+	e := entry{Root: t.key.root, Path: t.key.path, Size: -1, How: p.how, Docs: len(ids)}
+	e.join(ids, nil)
+	if err := p.journal.put(e); err != nil {
+		return err
+	}
+	p.journal.mark(t.key)
 	return nil
 }
 

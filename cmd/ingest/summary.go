@@ -132,7 +132,10 @@ func (c *counts) skip(path string, why extract.SkipKind) {
 	kind := otherKind
 	switch ext := strings.ToLower(filepath.Ext(path)); why {
 	case extract.SkippedType:
-		if len(ext) > 1 && len(ext) <= 16 && strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz0123456789+-_~") == "" {
+		if ext == ".gz" { // what is in it decides
+			ext = strings.ToLower(filepath.Ext(strings.TrimSuffix(path, filepath.Ext(path)))) + ext
+		}
+		if len(ext) > 1 && len(ext) <= 16 && strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz0123456789+-_~.") == "" {
 			kind = ext
 		}
 	case extract.SkippedContent:

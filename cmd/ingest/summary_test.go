@@ -26,6 +26,7 @@ func TestSkipped(t *testing.T) {
 	write(t, dir+"/a.md", "words")
 	write(t, dir+"/.b.md", "words")
 	write(t, dir+"/.git/c.md", "words")
+	write(t, dir+"/program", "\x7fELF\x00")
 	if err := os.Symlink("a.md", filepath.Join(dir, "d.md")); err != nil {
 		if runtime.GOOS == "linux" {
 			t.Fatal(err)
@@ -36,20 +37,25 @@ func TestSkipped(t *testing.T) {
 		name, documents, want string
 		f                     flags
 	}{
-		{"a run", "1", "       17 files skipped: 4 .go, 3 .yaml, 2 .png, 2 hidden, 1 .c, 5 other", flags{data: t.TempDir()}},
-		{"dry run", "1", "       17 files skipped: 4 .go, 3 .yaml, 2 .png, 2 hidden, 1 .c, 5 other", flags{dryRun: true}},
-		{"more", "3", "       15 files skipped: 4 .go, 3 .yaml, 2 .png, 1 .c, 1 .so, 4 other", flags{dryRun: true, hidden: true, followSymlinks: true}},
+		{"a run", "1", "       18 files skipped: 4 .go, 3 .yaml, 2 .png, 2 hidden, 1 .c, 6 other", flags{data: t.TempDir()}},
+		{"dry run", "1", "       18 files skipped: 4 .go, 3 .yaml, 2 .png, 2 hidden, 1 .c, 6 other", flags{dryRun: true}},
+		{"more", "3", "       16 files skipped: 4 .go, 3 .yaml, 2 .png, 1 .c, 1 .so, 5 other", flags{dryRun: true, hidden: true, followSymlinks: true}},
 	} {
 		tt.f.collection, tt.f.format, tt.f.workers, tt.f.onError, tt.f.pdfTime = "docs", "auto", 2, "skip", time.Second
 		var stderr bytes.Buffer
 		if err := run(t.Context(), tt.f, []string{dir}, strings.NewReader(""), io.Discard, &stderr); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(stderr.String(), "\n"+tt.want+"\n") || !strings.Contains(stderr.String(), " "+tt.documents+" documents from") {
+		if !strings.Contains(stderr.String(), "\n"+tt.want+"\n") || strings.Contains(stderr.String(), "unknown") || !strings.Contains(stderr.String(), " "+tt.documents+" documents from") {
 			t.Errorf("%s: want %q and %s documents in\n%s", tt.name, tt.want, tt.documents, &stderr)
 		}
 	}
 	c := newCounts()
+	c.skip("dir.v1/b.tar.GZ", extract.SkippedType)
+	if _, kinds := c.passed(); kinds != "1 .tar.gz" {
+		t.Errorf("skipped: %s, want 1 .tar.gz", kinds)
+	}
+	c = newCounts()
 	for i := range 2 * maxKinds {
 		c.skip(fmt.Sprint("x.", i), extract.SkippedType)
 	}

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -167,21 +168,16 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 	for i, h := range r.Hits {
 		fmt.Fprintf(w, "%s%2d  %s%s  %.3f\n", bold, i+1, h.ID, plain, h.Score)
 		for _, p := range h.Passages {
-			text := p.Text
+			text := printable(p.Text)
 			if p.Marked != "" {
-				text = markTag.ReplaceAllStringFunc(p.Marked, func(tag string) string {
-					if tag == "<mark>" {
-						return bold
-					}
-					return plain
-				})
-				text = unescape.Replace(text)
+				text = marks(p.Marked, bold, plain)
 			}
 			fmt.Fprintf(w, "    %s\n", shorten(text, bold, plain))
 			if s := p.Sentence; s != nil {
-				fmt.Fprintf(w, "    > %s\n", strings.Join(strings.Fields(p.Text[s.Start-p.Start:s.End-p.Start]), " "))
+				fmt.Fprintf(w, "    > %s\n", strings.Join(strings.Fields(printable(p.Text[s.Start-p.Start:s.End-p.Start])), " "))
 			}
 		}
+		printFields(w, h, bold, plain)
 		if h.Explain != nil {
 			printExplain(w, h.Explain)
 		}
@@ -190,6 +186,38 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 		printFacet(w, name, r.Facets[name])
 	}
 	fmt.Fprintf(w, "\n%d of %s%d (%s), %.1f ms\n", len(r.Hits), map[string]string{"gte": "at least "}[r.Total.Relation], r.Total.Value, r.Total.Of, r.TookMS)
+}
+
+// printFields writes where the query's words were found in fields of which no passage is shown: a title, tags.
+func printFields(w io.Writer, h search.Hit, bold, plain string) {
+	for _, name := range slices.Sorted(maps.Keys(h.Highlights)) {
+		shown := func(p search.PassageHit) bool { return p.Field == name }
+		snippets := h.Highlights[name]
+		if len(snippets) == 0 || slices.ContainsFunc(h.Passages, shown) || marks(snippets[0], "", "") == h.ID {
+			continue
+		}
+		fmt.Fprintf(w, "    %s: %s\n", printable(name), shorten(marks(snippets[0], bold, plain), bold, plain))
+	}
+}
+
+// marks returns a marked text as it is shown on the terminal.
+func marks(marked, bold, plain string) string {
+	return unescape.Replace(markTag.ReplaceAllStringFunc(printable(marked), func(tag string) string {
+		if tag == "<mark>" {
+			return bold
+		}
+		return plain
+	}))
+}
+
+// printable leaves out what a terminal would take for commands.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // printFacet writes the values of a field with their counts.

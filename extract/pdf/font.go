@@ -1,6 +1,12 @@
 package pdf
 
 import (
+	"bytes"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
 	parser "github.com/ledongthuc/pdf"
 )
 
@@ -25,6 +31,11 @@ func newFont(v parser.Value) (f *font) {
 	}()
 	pf := &parser.Font{V: v}
 	f.encoding = pf.Encoder()
+	if v.Key("Encoding").IsNull() && v.Key("ToUnicode").IsNull() {
+		if names := builtinNames(v.Key("FontDescriptor").Key("FontFile")); len(names) > 0 {
+			f.encoding = builtin{f.encoding, names}
+		}
+	}
 	if v.Key("Subtype").Name() == "Type0" {
 		f.wide = true
 		f.composite(v.Key("DescendantFonts").Index(0))
@@ -62,6 +73,60 @@ func (f *font) composite(v parser.Value) {
 	}
 }
 
+// builtin is the encoding that a font program brings along; codes that names does not have are those of under.
+type builtin struct {
+	under parser.TextEncoding
+	names map[byte]string
+}
+
+func (e builtin) Decode(raw string) string {
+	var b strings.Builder
+	for i := range len(raw) {
+		if s, ok := e.names[raw[i]]; ok {
+			b.WriteString(s)
+		} else {
+			b.WriteString(e.under.Decode(raw[i : i+1]))
+		}
+	}
+	return b.String()
+}
+
+// glyphs are those that TeX's fonts have where other encodings have something else.
+var glyphs = map[string]string{
+	"ff": "ff", "fi": "fi", "fl": "fl", "ffi": "ffi", "ffl": "ffl", "quotedblleft": "\u201c", "quotedblright": "\u201d", "quoteleft": "\u2018",
+	"quoteright": "\u2019", "endash": "\u2013", "emdash": "\u2014", "dotlessi": "\u0131", "germandbls": "\u00df", "ae": "\u00e6", "oe": "\u0153",
+	"oslash": "\u00f8", "AE": "\u00c6", "OE": "\u0152", "Oslash": "\u00d8",
+}
+
+var encodingLine = regexp.MustCompile(`\bdup\s+(\d+)\s*/([A-Za-z]+)\s+put\b`)
+
+// maxHeader is far more than the part of a Type 1 font that is not encrypted, where its encoding stands.
+const maxHeader = 64 << 10
+
+// builtinNames reads the encoding of a Type 1 font program, as far as glyphs has it.
+func builtinNames(file parser.Value) (names map[byte]string) {
+	if file.Kind() != parser.Stream {
+		return nil
+	}
+	defer func() {
+		if recover() != nil {
+			names = nil
+		}
+	}()
+	r := file.Reader()
+	defer r.Close()
+	head, _ := io.ReadAll(io.LimitReader(r, maxHeader)) // what can be read of a damaged one
+	head, _, _ = bytes.Cut(head, []byte("eexec"))
+	names = map[byte]string{}
+	for _, m := range encodingLine.FindAllSubmatch(head, 256) {
+		code, err := strconv.ParseUint(string(m[1]), 10, 8)
+		if s, ok := glyphs[string(m[2])]; ok && err == nil {
+			names[byte(code)] = s
+		}
+	}
+	return names
+}
+
 // plain takes bytes for Latin-1.
 type plain struct{}
 
@@ -82,12 +147,17 @@ func (f *font) decode(raw string) (s string) {
 	return f.encoding.Decode(raw)
 }
 
+// step is the number of bytes of a character.
+func (f *font) step() int {
+	if f.wide {
+		return 2
+	}
+	return 1
+}
+
 // width returns how far a string goes, as a part of the size of the font, and how many characters and spaces are in it.
 func (f *font) width(raw string) (width float64, chars, spaces int) {
-	step := 1
-	if f.wide {
-		step = 2
-	}
+	step := f.step()
 	for i := 0; i+step <= len(raw); i += step {
 		code := int(raw[i])
 		if f.wide {

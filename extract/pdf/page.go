@@ -177,6 +177,10 @@ func (w *writer) show(g *state, tm matrix, raw string) matrix {
 		return tm
 	}
 	text := g.font.decode(raw)
+	if n := g.font.step(); g.char > math.Abs(g.size)/6 && len(raw) == 2*n {
+		// Ghostscript writes the end of a word, a space and the beginning of the next one like this; a spaced heading is longer.
+		text = g.font.decode(raw[:n]) + " " + g.font.decode(raw[n:])
+	}
 	at := tm.mul(g.ctm)
 	height := math.Abs(g.size) * math.Hypot(at.c, at.d)
 	if strings.TrimSpace(text) != "" {

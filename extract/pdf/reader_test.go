@@ -80,6 +80,7 @@ func TestRead(t *testing.T) {
 		{"deflated", pages(stream("/Filter /FlateDecode", deflate("BT /F1 9 Tf (packed) Tj ET"))), "packed", "", ""},
 		{"pages", pages(stream("", "BT /F1 9 Tf (one) Tj ET"), stream("", ""), stream("", "BT /F1 9 Tf (three) Tj ET")), "one\n\nthree", "", ""},
 		{"a broken page", pages(stream("", "BT /F1 9 Tf (one) Tj ET"), stream("/Filter /Nonsense", "x")), "one", "1 of 2 pages cannot be read; page 2", ""},
+		{"spaces that are character spacing", pages(stream("", "BT /F1 12 Tf 72 700 Td (ove) Tj 18 0 Td 5 Tc (rm) Tj 0 Tc 17 0 Td (any) Tj 22 0 Td 4 Tc (TITLE) Tj ET")), "over many TITLE", "", ""},
 		{"no text layer", pages(stream("", "q 1 0 0 1 0 0 cm Q")), "", "", "no text layer on its 1 pages"},
 		{"all pages broken", pages(stream("/Filter /Nonsense", "x")), "", "", "1 of 1 pages cannot be read"},
 		{"broken operators", pages(stream("", "Tj Q Q 1 Td ] >> BT /F1 9 Tf (still) Tj ET")), "still", "", ""},
@@ -106,6 +107,25 @@ func TestRead(t *testing.T) {
 				t.Errorf("warning %q, want %q", got.Warning, tt.warning)
 			}
 		})
+	}
+}
+
+// A font of TeX's says in its own program what its codes are.
+func TestBuiltinEncoding(t *testing.T) {
+	program := "%!PS-AdobeFont-1.0: CMR10\n/Encoding 256 array\n0 1 255 {1 index exch /.notdef put} for\ndup 12 /fi put\ndup 14/ffi put\ndup 92 /quotedblleft put\ndup 999 /ff put\ndup 65 /A put\nreadonly def\ncurrentfile eexec\ndup 69 /ff put"
+	for name, tt := range map[string]struct{ font, want string }{
+		"builtin":  {"/FontDescriptor << /Type /FontDescriptor /FontFile 6 0 R >>", "“Efficient A find"},
+		"encoding": {"/Encoding /WinAnsiEncoding /FontDescriptor << /FontFile 6 0 R >>", "\\Ecient A  nd"},
+		"broken":   {"/FontDescriptor << /FontFile 7 0 R >>", "\\Ecient A nd"},
+	} {
+		in := file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+			"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>",
+			stream("", "BT /F1 9 Tf (\\\\E\\016cient A \\014nd) Tj ET"), "<< /Type /Font /Subtype /Type1 /BaseFont /CMR10 "+tt.font+" >>",
+			stream("/Filter /FlateDecode", deflate(program)), stream("/Filter /FlateDecode", "nonsense"))
+		got, err := Reader{Command: Self()}.Read(context.Background(), in)
+		if err != nil || got.Text != tt.want {
+			t.Errorf("%s: %q, %v, want %q", name, got.Text, err, tt.want)
+		}
 	}
 }
 
