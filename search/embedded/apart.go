@@ -12,7 +12,7 @@ import (
 	"searchd/store"
 )
 
-// apart is a collection that cannot be opened because a stored value is damaged. It is listed and can be dropped.
+// apart is a collection that cannot be opened, mostly because a stored value is damaged. It is listed and can be dropped.
 type apart struct {
 	name   string
 	config backend.Config
@@ -28,6 +28,15 @@ func (b *Backend) setApart(sc store.Collection, err error) *apart {
 	}
 	a.err = &backend.DamagedError{Collection: sc.Name, Damage: a.damage}
 	b.notice(fmt.Sprintf("collection %s cannot be opened, the others can: %s", sc.Name, a.damage))
+	return a
+}
+
+// setApartUnopened is setApart of a collection of which nothing is damaged: its indexes could not be opened.
+func (b *Backend) setApartUnopened(sc store.Collection, err error) *apart {
+	a := &apart{name: sc.Name, damage: "nothing is lost, but its indexes could not be opened again after a change of settings; a restart tries again"}
+	_ = json.Unmarshal(sc.Settings, &a.config)
+	a.err = &backend.DamagedError{Collection: sc.Name, Damage: a.damage}
+	b.alarm(fmt.Sprintf("collection %s cannot be opened again: %v", sc.Name, err))
 	return a
 }
 

@@ -178,7 +178,7 @@ func (b *Backend) Create(ctx context.Context, name string, config backend.Config
 	ctx = context.WithoutCancel(ctx)
 	c, err := b.openCollection(ctx, sc, b.rebuildFrom)
 	if err != nil {
-		return errors.Join(err, b.store.DropCollection(ctx, sc.ID), os.RemoveAll(b.folder(sc.ID)))
+		return errors.Join(translate(err), b.store.DropCollection(ctx, sc.ID), os.RemoveAll(b.folder(sc.ID)))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -204,7 +204,7 @@ func (b *Backend) Update(ctx context.Context, name string, config backend.Config
 }
 
 // reopen opens a collection with the settings that the store has now, in the place of the open one, if there is one. Who wants it
-// meanwhile waits.
+// meanwhile waits. One that cannot be opened is set apart.
 func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 	moving := make(chan struct{})
 	b.mu.Lock()
@@ -218,9 +218,13 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 	}
 	next, err := b.openCollection(ctx, sc, min(b.rebuildFrom, changeFrom))
 	var damaged *apart
-	if errors.Is(err, store.ErrCorrupt) {
+	switch {
+	case errors.Is(err, store.ErrCorrupt):
 		damaged = b.setApart(sc, err)
 		err = damaged.err
+	case err != nil:
+		damaged = b.setApartUnopened(sc, err)
+		err = translate(err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
