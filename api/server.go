@@ -195,11 +195,9 @@ func (o Options) revision() *string {
 	return &o.Revision
 }
 
-func (o Options) validate() error {
+// Validate names every option with a value that is not allowed. Engine may be nil yet.
+func (o Options) Validate() error {
 	var errs []error
-	if o.Engine == nil {
-		errs = append(errs, errors.New("Engine: nil"))
-	}
 	if !(o.RateLimit >= 0 && o.RateLimit <= 1e6) {
 		errs = append(errs, fmt.Errorf("RateLimit: got %v, allowed: 0 (none) to 1000000", o.RateLimit))
 	}
@@ -213,14 +211,23 @@ func (o Options) validate() error {
 		value int64
 	}{
 		{"SearchSlots", int64(o.SearchSlots)}, {"WriteSlots", int64(o.WriteSlots)}, {"EmbedSlots", int64(o.EmbedSlots)},
-		{"SearchTimeout", int64(o.SearchTimeout)}, {"SearchWait", int64(o.SearchWait)}, {"WriteTimeout", int64(o.WriteTimeout)}, {"EmbedTimeout", int64(o.EmbedTimeout)},
-		{"DrainGrace", int64(o.DrainGrace)}, {"DrainTimeout", int64(o.DrainTimeout)}, {"IdleBody", int64(o.IdleBody)},
 		{"MaxBody", o.MaxBody}, {"MaxDocuments", o.MaxDocuments}, {"MaxImport", o.MaxImport},
 		{"MaxInFlight", o.MaxInFlight}, {"RateBurst", int64(o.RateBurst)},
 		{"MaxItem", int64(o.MaxItem)}, {"MaxConns", int64(o.MaxConns)}, {"MaxEmbedTexts", int64(o.MaxEmbedTexts)},
 	} {
 		if n.value < 0 {
 			errs = append(errs, fmt.Errorf("%s: got %d, allowed: 0 (default) or more", n.name, n.value))
+		}
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"SearchTimeout", o.SearchTimeout}, {"SearchWait", o.SearchWait}, {"WriteTimeout", o.WriteTimeout}, {"EmbedTimeout", o.EmbedTimeout},
+		{"DrainGrace", o.DrainGrace}, {"DrainTimeout", o.DrainTimeout}, {"IdleBody", o.IdleBody},
+	} {
+		if d.value < 0 {
+			errs = append(errs, fmt.Errorf("%s: got %v, allowed: 0s (default) or more", d.name, d.value))
 		}
 	}
 	if len(errs) > 0 {
@@ -256,7 +263,11 @@ type Server struct {
 // New returns a server for o.Engine, which stays the caller's to close after Serve has returned.
 func New(o Options) (*Server, error) {
 	o = o.withDefaults()
-	if err := o.validate(); err != nil {
+	err := o.Validate()
+	if o.Engine == nil {
+		err = errors.Join(errors.New("api: options: Engine: nil"), err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	s := &Server{o: o, log: o.Logger, origin: http.NewCrossOriginProtection(), started: time.Now()}

@@ -21,6 +21,11 @@ func (e *Engine) Backup(ctx context.Context, w io.Writer) (int64, error) {
 	return b.Backup(ctx, w)
 }
 
+// BackupFolder is [Engine.Backup] of a data folder that no process uses. It needs neither its indexes nor a checkpoint, and no room there.
+func BackupFolder(ctx context.Context, dir string, w io.Writer) (int64, error) {
+	return embedded.BackupFolder(ctx, dir, w)
+}
+
 // Restore reads a backup into the data folder dir, which must not hold one yet. What arrives is verified before it is put in place.
 func Restore(ctx context.Context, r io.Reader, dir string) error {
 	return embedded.Restore(ctx, r, dir)

@@ -31,6 +31,9 @@ value is printed, and the exit code is 1: restoring takes it with --damaged only
 		Args: cobra.ExactArgs(1), PreRunE: fillSettings,
 	}
 	f.add(cmd)
+	for _, name := range []string{"model", "pooling", "precision"} { // of no use to a backup; scripts give them
+		_ = cmd.Flags().MarkHidden(name)
+	}
 	cmd.Flags().StringVar(&server, "server", "", "URL of a running server, instead of --data")
 	cmd.Flags().StringVar(&key, "key", "", "API key of the server")
 	cmd.Flags().BoolVar(&verify, "verify", false, "read FILE, a backup, and say whether it can be restored")
@@ -40,12 +43,13 @@ value is printed, and the exit code is 1: restoring takes it with --damaged only
 		}
 		write := func(w io.Writer) (int64, error) { return downloadBackup(cmd.Context(), server, key, w) }
 		if server == "" {
-			e, err := f.open(true, tell)
-			if err != nil {
+			if err := f.mustExist(); err != nil {
 				return err
 			}
-			defer e.Close()
-			write = func(w io.Writer) (int64, error) { return e.Backup(cmd.Context(), w) }
+			write = func(w io.Writer) (int64, error) {
+				n, err := search.BackupFolder(cmd.Context(), f.data, w)
+				return n, inUse(err)
+			}
 		}
 		n, err := writeNew(cmd, args[0], write)
 		if err != nil {
@@ -64,6 +68,9 @@ func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, err
 	}
 	part := path + ".part"
 	file, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return 0, fmt.Errorf("%s exists: another backup is being written, or one was cut off; delete it, or name a new file", part)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -172,3 +172,32 @@ func TestBackupOfAServer(t *testing.T) {
 		t.Errorf("over a folder with data: %v", err)
 	}
 }
+
+// TestBackupWithoutIndexes backs up a folder whose indexes cannot be opened or made: what is restored has the document. A file that a backup left
+// when it was killed is named.
+func TestBackupWithoutIndexes(t *testing.T) {
+	data, file := filledFolder(t), filepath.Join(t.TempDir(), "backup")
+	indexes := filepath.Join(data, "indexes")
+	if err := errors.Join(os.RemoveAll(indexes), os.WriteFile(indexes, nil, 0o600), os.WriteFile(file+".part", nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	backup := func() error {
+		root := newRootCommand()
+		root.SetArgs([]string{"backup", "--data", data, "--model", "none", file})
+		return root.ExecuteContext(t.Context())
+	}
+	if err := backup(); err == nil || !strings.Contains(err.Error(), "one was cut off") {
+		t.Errorf("with an old part: %v", err)
+	}
+	if err := os.Remove(file + ".part"); err != nil {
+		t.Fatal(err)
+	}
+	if err := backup(); err != nil {
+		t.Fatal(err)
+	}
+	root := newRootCommand()
+	root.SetArgs([]string{"restore", file, "--data", filepath.Join(t.TempDir(), "new")})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

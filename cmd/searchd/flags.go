@@ -77,11 +77,11 @@ func (f *engineFlags) open(mustExist bool, notice func(string)) (*search.Engine,
 // openWith is open with further options of the engine.
 func (f *engineFlags) openWith(ctx context.Context, mustExist bool, so search.Options) (*search.Engine, error) {
 	if f.data == "" {
-		return nil, errors.New("name the data folder: --data DIR, or SEARCHD_DATA in the environment")
+		return nil, errNoData
 	}
 	if mustExist {
-		if _, err := os.Stat(f.data); err != nil {
-			return nil, fmt.Errorf("--data: %w; `ingest --data %s PATH` makes it", err, f.data)
+		if err := f.mustExist(); err != nil {
+			return nil, err
 		}
 	}
 	o, err := f.options()
@@ -90,10 +90,28 @@ func (f *engineFlags) openWith(ctx context.Context, mustExist bool, so search.Op
 	}
 	so.Model, so.Encoder = f.model, o
 	e, err := search.OpenContext(ctx, f.data, so)
-	if errors.Is(err, store.ErrLocked) {
-		return nil, fmt.Errorf("%w; one program at a time: if it is a server, it is asked with --server URL", err)
+	return e, inUse(err)
+}
+
+var errNoData = errors.New("name the data folder: --data DIR, or SEARCHD_DATA in the environment")
+
+// mustExist refuses a data folder that is not there.
+func (f *engineFlags) mustExist() error {
+	if f.data == "" {
+		return errNoData
 	}
-	return e, err
+	if _, err := os.Stat(f.data); err != nil {
+		return fmt.Errorf("--data: %w; `ingest --data %s PATH` makes it", err, f.data)
+	}
+	return nil
+}
+
+// inUse says what to do where another program has the data folder.
+func inUse(err error) error {
+	if errors.Is(err, store.ErrLocked) {
+		return fmt.Errorf("%w; one program at a time: if it is a server, it is asked with --server URL", err)
+	}
+	return err
 }
 
 // tell writes a notice of the engine to standard error.

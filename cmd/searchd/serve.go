@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,6 +86,14 @@ probes, the page and /openapi.yaml do without.`,
 		if !cmd.Flags().Changed("drain-grace") && !isLoopback(l.Addr()) {
 			ao.DrainGrace = defaultDrainGrace
 		}
+		if err := ao.Validate(); err != nil { // before the data folder is opened, which may take a while
+			return errors.New(flagNamesOf.Replace(err.Error()))
+		}
+		if limit := openFiles(); limit > 0 {
+			if ao.MaxConns = connsWithin(limit, maxConns); ao.MaxConns < maxConns {
+				log.Warn("fewer connections at once than --max-conns: the limit of open files is low", "connections", ao.MaxConns, "open_files", limit)
+			}
+		}
 		front := api.NewFront(l, ao) // probes are answered from here on
 		defer front.Close()
 		o, err := f.heads(reranker, sparse)
@@ -121,6 +130,20 @@ probes, the page and /openapi.yaml do without.`,
 		return err
 	}
 	return cmd
+}
+
+// flagNamesOf gives the options of package api the names of the flags that they come from.
+var flagNamesOf = strings.NewReplacer("api: options: ", "", "MaxConns", "--max-conns", "DrainGrace", "--drain-grace", "RateLimit", "--rate-limit",
+	"RateBurst", "--rate-burst", "CORSOrigins", "--cors-origin")
+
+// connsWithin returns how many connections may be open where a process may have so many files: the store, the indexes and their merges need
+// some, too, and a connection that finds none left waits unseen.
+func connsWithin(files uint64, asked int) int {
+	room := max(files-min(files, max(32, files/4)), 1)
+	if asked <= 0 || uint64(asked) <= room {
+		return asked
+	}
+	return int(room)
 }
 
 // tellDamaged logs the collections that cannot be opened.

@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/search/searcher"
@@ -30,7 +32,7 @@ type settings struct {
 //
 // It reads the whole index once to verify its checksums (see Options.SkipVerify). ErrDamaged means that the
 // folder should be set aside (rename it) and a new index be filled; Open has changed nothing in it then. ErrMismatch
-// asks for the same. ErrLocked means that the index is open elsewhere, ErrOptions that o is out of range.
+// asks for the same. ErrLocked means that the index is open elsewhere, ErrNoSpace that the disk is full, ErrOptions that o is out of range.
 func Open(dir string, o Options) (*Index, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -64,7 +66,13 @@ func Open(dir string, o Options) (*Index, error) {
 	x.names.own, x.names.mu.taken = o.OwnField, map[string]bool{}
 	if err := x.openScorch(fresh, want); err != nil {
 		x.queue.Close()
-		return nil, err
+		if !isFull(err) {
+			return nil, err
+		}
+		if fresh {
+			os.RemoveAll(dir) // half an index is taken for a damaged one
+		}
+		return nil, fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	return x, nil
 }
@@ -183,9 +191,16 @@ func openError(dir string, err error) error {
 		return err
 	case err.Error() == "timeout": // bbolt's; only the store imports bbolt
 		return fmt.Errorf("%w: %s", ErrLocked, dir)
-	case errors.Is(err, os.ErrPermission), strings.Contains(err.Error(), "too many open files"):
+	case errors.Is(err, os.ErrPermission), strings.Contains(err.Error(), "too many open files"), isFull(err):
 		return fmt.Errorf("keyword: open %s: %w", dir, err)
 	default:
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, dir, err)
 	}
+}
+
+// isFull says whether the disk or a quota is the cause of err. Some causes are formatted with %s, so that the text is all that is left of them.
+func isFull(err error) bool {
+	return slices.ContainsFunc([]syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}, func(e syscall.Errno) bool {
+		return errors.Is(err, e) || strings.Contains(err.Error(), e.Error())
+	})
 }

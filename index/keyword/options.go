@@ -15,6 +15,8 @@ var (
 	ErrMismatch = errors.New("keyword: index was built with other settings")
 	// ErrLocked says that another process, or another Index of this one, has the folder open.
 	ErrLocked = errors.New("keyword: index is in use")
+	// ErrNoSpace says that the disk has no room for a new index, and nothing about one that is there.
+	ErrNoSpace = errors.New("keyword: no space left")
 )
 
 // Errors of an open index.

@@ -28,10 +28,16 @@ func (b *Backend) setApart(sc store.Collection, err error) *apart {
 		a.damage += fmt.Sprintf("; settings: %v", err)
 	}
 	b.notice(fmt.Sprintf("collection %s cannot be opened, the others can: %s", sc.Name, a.damage))
-	if !errors.Is(err, store.ErrCorrupt) { // it may name files
-		a.damage = "an index cannot be opened since its settings have changed, the log says why; the next start tries again"
-	}
 	a.err = &backend.DamagedError{Collection: sc.Name, Damage: a.damage}
+	return a
+}
+
+// setApartUnopened is setApart of a collection of which nothing is damaged: its indexes could not be opened.
+func (b *Backend) setApartUnopened(sc store.Collection, err error) *apart {
+	a := &apart{name: sc.Name, damage: "nothing is lost, but its indexes could not be opened again after a change of settings; a restart tries again"}
+	_ = json.Unmarshal(sc.Settings, &a.config)
+	a.err = &backend.DamagedError{Collection: sc.Name, Damage: a.damage}
+	b.alarm(fmt.Sprintf("collection %s cannot be opened again: %v", sc.Name, err))
 	return a
 }
 

@@ -17,6 +17,17 @@ func (b *Backend) Backup(ctx context.Context, w io.Writer) (int64, error) {
 	return n, translate(err)
 }
 
+// BackupFolder is Backup of a data folder that no process uses. It needs no index of it, and no room there.
+func BackupFolder(ctx context.Context, dir string, w io.Writer) (n int64, err error) {
+	s, err := store.Open(dir, store.Options{MustExist: true})
+	if err != nil {
+		return 0, translate(err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	n, err = s.Backup(ctx, w)
+	return n, translate(err)
+}
+
 // Restore reads a backup into a folder that holds no store yet.
 func Restore(ctx context.Context, r io.Reader, dir string) error {
 	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{}))

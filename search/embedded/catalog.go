@@ -185,7 +185,7 @@ func (b *Backend) Create(ctx context.Context, name string, config backend.Config
 	ctx = context.WithoutCancel(ctx)
 	c, err := b.openCollection(ctx, sc, b.rebuildFrom)
 	if err != nil {
-		return errors.Join(err, b.store.DropCollection(ctx, sc.ID), os.RemoveAll(b.folder(sc.ID)))
+		return errors.Join(translate(err), b.store.DropCollection(ctx, sc.ID), os.RemoveAll(b.folder(sc.ID)))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -211,7 +211,7 @@ func (b *Backend) Update(ctx context.Context, name string, config backend.Config
 }
 
 // reopen opens a collection with the settings that the store has now, in the place of the open one, if there is one. Who wants it
-// meanwhile waits.
+// meanwhile waits. One that cannot be opened is set apart.
 func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 	moving := make(chan struct{})
 	b.mu.Lock()
@@ -225,11 +225,13 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 	}
 	next, err := b.openCollection(ctx, sc, min(b.rebuildFrom, changeFrom))
 	var unopened *apart
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrCorrupt):
 		unopened = b.setApart(sc, err)
-	}
-	if errors.Is(err, store.ErrCorrupt) {
 		err = unopened.err
+	case err != nil:
+		unopened = b.setApartUnopened(sc, err)
+		err = translate(err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"sync"
 
+	"searchd/index/keyword"
 	"searchd/search/backend"
 	"searchd/store"
 )
@@ -154,7 +155,7 @@ func (b *Backend) Close() error {
 	return errors.Join(append(errs, b.store.Close())...)
 }
 
-// translate gives the store's errors the seam's names.
+// translate gives the errors of the store and of the keyword index the seam's names.
 func translate(err error) error {
 	for _, pair := range [...]struct{ from, to error }{
 		{store.ErrNoCollection, backend.ErrCollectionNotFound},
@@ -163,6 +164,7 @@ func translate(err error) error {
 		{store.ErrReadOnly, backend.ErrReadOnly},
 		{store.ErrNoSpace, backend.ErrNoSpace},
 		{store.ErrInvalid, backend.ErrInvalid},
+		{keyword.ErrNoSpace, backend.ErrNoSpace},
 	} {
 		if errors.Is(err, pair.from) {
 			return fmt.Errorf("%w: %w", pair.to, err)

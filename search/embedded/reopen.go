@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -44,6 +43,19 @@ func (c *collection) applyWords(ctx context.Context, entries []keyword.Entry, se
 	}
 	c.missed.Store(missed)
 	return nil
+}
+
+// missSince notes that the keyword index, which cannot write, may lack the changes after seq.
+func (c *collection) missSince(ctx context.Context, seq uint64) error {
+	missed := roaring.New()
+	err := c.store.Changes(ctx, c.id, seq, func(ch store.Change) error {
+		missed.Add(ch.No)
+		return nil
+	})
+	if err == nil {
+		c.missed.Store(missed)
+	}
+	return err
 }
 
 // lacking reports whether the keyword index may lack documents.
@@ -122,11 +134,8 @@ func (c *collection) reopenWords(ctx context.Context) error {
 	return nil
 }
 
-// unusable says whether an index that failed with err must be filled anew. A full disk says nothing about what is on it.
+// unusable says whether an index that failed with err must be filled anew.
 func unusable(err error) bool {
-	if errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
-		return false
-	}
 	if logDamaged(err) {
 		return true
 	}

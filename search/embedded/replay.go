@@ -114,14 +114,18 @@ func (c *collection) openWords(ctx context.Context) error {
 	if err == nil {
 		c.words = x
 		if x.Seq() == 0 && c.fresh {
-			return x.Apply(ctx, nil, c.seq.Load())
+			return c.unlessBroken(x.Apply(ctx, nil, c.seq.Load()))
 		}
 		if documents, _ := c.slots.counts(); x.Seq() == 0 && documents > c.rebuildFrom {
 			c.rebuild.words.Store(true) // a rebuild was interrupted, or has never begun
 			return c.restartWords()
 		}
-		if err = c.replayWords(ctx, x, x.Seq()); err == nil {
+		from := x.Seq()
+		if err = c.replayWords(ctx, x, from); err == nil {
 			return nil
+		}
+		if errors.Is(err, keyword.ErrBroken) {
+			return c.missSince(ctx, from)
 		}
 		if x.Seq() == 0 && (errors.Is(err, store.ErrTrimmed) || logDamaged(err)) { // made just now, or a rebuild was interrupted: it holds nothing to be kept
 			if err := c.restartWords(); err != nil {
@@ -144,9 +148,18 @@ func (c *collection) openWords(ctx context.Context) error {
 	if c.words, err = keyword.Open(dir, c.wordOptions()); err != nil {
 		return err
 	}
-	if err := c.rebuildWords(ctx); err != nil {
+	if err := c.unlessBroken(c.rebuildWords(ctx)); err != nil {
 		return errors.Join(err, c.words.Close())
 	}
+	return nil
+}
+
+// unlessBroken returns the error of filling the keyword index; where it is that the index cannot write, it is filled when it can be opened again.
+func (c *collection) unlessBroken(err error) error {
+	if !errors.Is(err, keyword.ErrBroken) {
+		return err
+	}
+	c.rebuild.words.Store(true)
 	return nil
 }
 

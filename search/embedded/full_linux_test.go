@@ -1,0 +1,158 @@
+package embedded
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"searchd/index/keyword"
+	"searchd/search/backend"
+)
+
+// alone runs a test in a process of its own, since withoutRoom is for all of it, and reports whether it is that process.
+func alone(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv("SEARCHD_EMBEDDED_FULL") != "" {
+		return true
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Skip(err)
+	}
+	cmd := exec.Command(exe, "-test.run", "^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), "SEARCHD_EMBEDDED_FULL=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// withoutRoom runs f while no file can grow.
+func withoutRoom(t *testing.T, f func()) {
+	t.Helper()
+	signal.Ignore(syscall.SIGXFSZ)
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+		t.Skip(err)
+	}
+	limit := before
+	limit.Cur = 1
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Skip(err)
+	}
+	defer func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	f()
+}
+
+// TestOpensWithoutRoom opens a keyword index that lacks changes, for which the disk has no room: the collection opens without them, and the
+// index catches up when there is room.
+func TestOpensWithoutRoom(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	var told notices
+	b, err := Open(t.TempDir(), Options{Notice: told.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.Close() }()
+	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	c := b.mu.byName["docs"]
+	colour(t, b, "first", "red")
+	if err := c.words.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	giveBack := breakWords(t, b, c)
+	writes := make([]backend.Write, 8*replayDocuments) // more than may wait for the disk
+	for i := range writes {
+		writes[i] = backend.Write{ID: fmt.Sprintf("d%d", i), Fields: json.RawMessage(`{"text":"blue paint","colour":"blue"}`), Hash: [32]byte{2, byte(i), byte(i >> 8)}}
+	}
+	if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
+		t.Fatal(err)
+	}
+	c.end()
+	c.words.Close()
+	c.missed.Store(nil)
+	giveBack()
+	withoutRoom(t, func() { err = c.openWords(t.Context()) })
+	c.begin()
+	if err != nil {
+		t.Fatalf("openWords = %v", err)
+	}
+	if _, byWord, partial := coloured(t, b, "red"); byWord != "first" || !partial {
+		t.Errorf("behind, red is %q, partial %t", byWord, partial)
+	}
+	told.wait(t, "works again")
+	if byValue, byWord, partial := coloured(t, b, "grey"); byValue != "unseen" || byWord != "unseen" || partial {
+		t.Errorf("grey is %q by value, %q by word, partial %t", byValue, byWord, partial)
+	}
+}
+
+// TestNoRoomForAnIndex makes a keyword index on a full disk: the error says so, nothing is called damaged, and nothing is left to be taken for an index.
+func TestNoRoomForAnIndex(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	dir := filepath.Join(t.TempDir(), "keyword")
+	var err error
+	withoutRoom(t, func() { _, err = keyword.Open(dir, keyword.Options{}) })
+	if !errors.Is(err, keyword.ErrNoSpace) || errors.Is(err, keyword.ErrDamaged) || !errors.Is(translate(err), backend.ErrNoSpace) {
+		t.Errorf("Open = %v, want ErrNoSpace", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is there: %v", err)
+	}
+	x, err := keyword.Open(dir, keyword.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Close()
+}
+
+// TestUpdateKeepsTheName changes the settings of a collection whose keyword index cannot be opened: it is not called unknown from then on.
+func TestUpdateKeepsTheName(t *testing.T) {
+	b, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.Close() }()
+	config := backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}
+	if err := b.Create(t.Context(), "docs", config); err != nil {
+		t.Fatal(err)
+	}
+	c := b.mu.byName["docs"]
+	giveBack := breakWords(t, b, c)
+	giveBack()
+	release := lockWords(t, c)
+	config.EfSearch = 77
+	if err := b.Update(t.Context(), "docs", config); !errors.Is(err, keyword.ErrLocked) {
+		t.Fatalf("Update = %v, want ErrLocked", err)
+	}
+	list, err := b.Collections(t.Context())
+	if err != nil || len(list) != 1 || !strings.Contains(list[0].Damaged, "nothing is lost") {
+		t.Errorf("Collections = %+v, %v", list, err)
+	}
+	if _, err := b.Words(t.Context(), "docs", backend.Words{Text: "grey"}, 10, nil); !errors.Is(err, backend.ErrDamaged) {
+		t.Errorf("Words = %v, want ErrDamaged", err)
+	}
+	release()
+	if err := b.Update(t.Context(), "docs", config); err != nil {
+		t.Fatal(err)
+	}
+	if _, byWord, partial := coloured(t, b, "grey"); byWord != "unseen" || partial {
+		t.Errorf("grey is %q, partial %t", byWord, partial)
+	}
+}
