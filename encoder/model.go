@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -50,7 +51,7 @@ func ParsePrecision(s string) (Precision, error) {
 // Options change what a checkpoint says. The zero value changes nothing.
 type Options struct {
 	// Pooling replaces the pooling of the checkpoint: cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken or attention, or several
-	// with a plus sign between them, which are concatenated.
+	// with a plus sign between them, which are concatenated in this order.
 	Pooling string
 	// LayerWeights make the pooled token states a weighted mean over layers: one weight for the embeddings and one for each layer. Nil: as
 	// the checkpoint says, which mostly is the last layer alone.
@@ -207,6 +208,8 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 		if m.pool.modes, err = parseModes(strings.Split(m.options.Pooling, "+")); err != nil {
 			return nil, fmt.Errorf("%w: Options.Pooling: %v", ErrConfig, err)
 		}
+		slices.Sort(m.pool.modes)
+		m.pool.modes = slices.Compact(m.pool.modes)
 	}
 	return rest, nil
 }
