@@ -275,6 +275,8 @@ func TestDimensions(t *testing.T) {
 	}
 }
 
+const lfsPointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 90868376\n"
+
 // TestRefused loads damaged and unknown checkpoints and wants an error that names file, field and what is allowed.
 func TestRefused(t *testing.T) {
 	config := func(name, value string) map[string]string {
@@ -309,7 +311,11 @@ func TestRefused(t *testing.T) {
 		{"positions", config("position_embedding_type", `"relative_key"`), []string{"position_embedding_type", `"relative_key"`, "absolute"}},
 		{"decoder", config("is_decoder", "true"), []string{"is_decoder", "only false"}},
 		{"config is no JSON", map[string]string{"config.json": "{"}, []string{"config.json", "unexpected"}},
-		{"config is a list", map[string]string{"config.json": "[]"}, []string{"config.json", "a JSON object"}},
+		{"config is a list", map[string]string{"config.json": "[]"}, []string{"config.json", "a JSON object, got ["}},
+		{"config is HTML", map[string]string{"config.json": "<html>"}, []string{"config.json: want a JSON object: invalid character '<'"}},
+		{"tokenizer is HTML", map[string]string{"tokenizer.json": "<html>"}, []string{"tokenizer.json: byte 0"}},
+		{"pointers of git-lfs", map[string]string{"model.safetensors": lfsPointer}, []string{"model.safetensors", "git-lfs"}},
+		{"a tokenizer's pointer", map[string]string{"tokenizer.json": lfsPointer}, []string{"tokenizer.json", "git-lfs"}},
 		{"field twice", map[string]string{"config.json": `{"model_type":"bert","model_type":"bert"}`}, []string{"config.json", `"model_type" occurs twice`}},
 		{"two wrong fields", map[string]string{"config.json": edited(t, "config.json", map[string]string{"hidden_act": `"x"`, "vocab_size": "0"})},
 			[]string{"hidden_act", "vocab_size"}},
@@ -337,6 +343,8 @@ func TestRefused(t *testing.T) {
 		{"length 0", map[string]string{"sentence_bert_config.json": `{"max_seq_length":0}`}, []string{"sentence_bert_config.json", "max_seq_length"}},
 		{"default prompt unknown", map[string]string{"config_sentence_transformers.json": `{"prompts":{"a":"b"},"default_prompt_name":"c"}`},
 			[]string{"config_sentence_transformers.json", "default_prompt_name", `"c"`}},
+		{"default prompt of none", map[string]string{"config_sentence_transformers.json": `{"default_prompt_name":"c"}`},
+			[]string{"default_prompt_name", `"c", but the checkpoint has no prompts`}},
 		{"prompt not a text", map[string]string{"config_sentence_transformers.json": `{"prompts":{"a":1}}`}, []string{"prompts", "a is 1"}},
 	}
 	for _, test := range tests {
@@ -349,7 +357,7 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	for name, o := range map[string]Options{"threads": {Threads: -1}, "pooling": {Pooling: "average"}, "precision": {Precision: 9}, "length": {MaxSeqLength: 81}} {
+	for name, o := range map[string]Options{"threads": {Threads: -1}, "too many threads": {Threads: 1 << 30}, "pooling": {Pooling: "average"}, "precision": {Precision: 9}, "length": {MaxSeqLength: 81}} {
 		if _, err := Load(variant(t, nil), o); !errors.Is(err, ErrConfig) {
 			t.Errorf("Options with bad %s: %v, want ErrConfig", name, err)
 		}
