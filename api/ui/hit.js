@@ -117,9 +117,8 @@ export class Card {
 
   chips() {
     const chips = [];
-    const add = (name, v) => {
+    const add = (name, v, literal = typeof v === 'string' ? `'${v.replaceAll("'", "''")}'` : String(v)) => {
       const label = chipLabel(v, this.link?.field === name);
-      const literal = typeof v === 'string' ? `'${v.replaceAll("'", "''")}'` : String(v);
       const shown = el('span', null);
       appendMarked(shown, label, this.hit.highlights?.[name] ? this.words : null); // a field that is searched by words alone
       const body = [el('span', { class: 'name' }, name), shown];
@@ -132,6 +131,7 @@ export class Card {
     for (const [name, v] of Object.entries(this.hit.document || {})) {
       if (name === this.title.field || textFields.includes(name) || v === this.hit.id || chips.length >= 8) continue;
       if (typeof v === 'number' || typeof v === 'boolean' || (typeof v === 'string' && v && v.length <= chipLength)) add(name, v);
+      else if (JSON.isRawJSON?.(v)) add(name, v.rawJSON, v.rawJSON);
       else if (Array.isArray(v)) {
         for (const item of v.slice(0, 4)) if (typeof item === 'string' && item && item.length <= 40 && chips.length < 8) add(name, item);
       }

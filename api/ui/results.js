@@ -16,7 +16,7 @@ const ui = {};
 /** The view. page: {changed(options), filterWrong(message)}. */
 export class Results {
   constructor(page) {
-    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'held', 'results', 'more', 'blank']) ui[id] = $(id);
+    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'warnings', 'held', 'results', 'more', 'blank']) ui[id] = $(id);
     this.page = page;
     this.answer = null; // {asked, res, preview} that is on the page
     this.fusedWith = null;
@@ -235,6 +235,8 @@ export class Results {
     ui.timingsToggle.hidden = !res;
     ui.marks.hidden = !res?.hits.length || state.mode === 'keyword';
     ui.degraded.hidden = !res?.degraded;
+    ui.warnings.hidden = !res?.warnings;
+    ui.warnings.textContent = (res?.warnings || []).join('; ');
     if (!res) {
       ui.status.textContent = '';
       ui.timings.hidden = true;
