@@ -84,6 +84,7 @@ export class Card {
     const total = s.words + s.meaning;
     const score = this.alpha === undefined ? this.hit.score : refused(this.hit, this.alpha) ?? this.hit.score;
     const bar = this.hit.explain ? mixBar(s.words / s.top, s.meaning / s.top) : null;
+    if (!this.hit.explain) return el('header', null, h); // compared with nothing
     return el('header', null, h,
       el('span', { class: 'score', title: total ? `words ${number(s.words)} + meaning ${number(s.meaning)}` : 'score' }, bar,
         el('span', { class: 'value' }, el('span', { class: 'hidden' }, 'Score '), score < 0.01 ? number(score) : share(score))));

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"net/url"
+	"strings"
 	"testing"
 
 	"searchd/search"
@@ -10,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPageFilters filters by chips whose values are long integers or beginnings of others, and by fields that no document has.
+// TestPageFilters filters by chips whose values are long integers or beginnings of others, by fields that no document has, and without a query.
 func TestPageFilters(t *testing.T) {
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
@@ -54,6 +55,17 @@ func TestPageFilters(t *testing.T) {
 	if hidden := eval[bool](t, p, "document.querySelector('#warnings').hidden"); !hidden {
 		t.Error("a warning, of fields that there are")
 	}
+
+	shows := func(query, id string) {
+		p.do(t, chromedp.Navigate(base+"/?"+query))
+		p.until(t, "document.querySelector('#status').textContent === '1 match' && document.querySelector('#results h2')?.textContent === '"+id+"'")
+		if got := eval[string](t, p, "document.querySelector('#results article').innerText"); strings.Contains(got, "Score") || strings.Contains(got, "Why") {
+			t.Errorf("?%s compares with nothing, and shows %q", query, got)
+		}
+	}
+	shows("filter=size+%3D+12", "b")
+	shows("q=-right", "a")
+	shows("q=-%22right+screw%22", "a")
 
 	ask("sizze = 1")
 	p.until(t, `document.querySelector('#warnings')?.textContent.includes('no document has a field "sizze"') && !document.querySelector('#warnings').hidden`)
