@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"searchd/encoder/tokenizer"
 	"searchd/pooling"
@@ -89,6 +90,8 @@ func (m *Model) checkContributions() error {
 		return fmt.Errorf("%w: a static model has no layers", ErrInspect)
 	case len(m.pool.modes) == 0:
 		return ErrNotDense
+	case slices.Contains(m.pool.modes, pooling.AttentionMode):
+		return fmt.Errorf("%w: pooling by attention weighs tokens by one another, which no share tells", ErrInspect)
 	}
 	for _, mod := range m.after {
 		if _, ok := mod.(normalize); !ok {

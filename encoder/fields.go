@@ -51,6 +51,9 @@ func readLimited(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	if int64(len(b)) > limit {
 		return nil, fmt.Errorf("%w: %s is longer than %d bytes", ErrConfig, name, limit)
 	}
+	if bytes.HasPrefix(b, []byte("version https://git-lfs.")) {
+		return nil, fmt.Errorf("%w: %s: a pointer of git-lfs, not the file itself; `git lfs pull` fetches it", ErrConfig, name)
+	}
 	return b, nil
 }
 
@@ -68,8 +71,10 @@ func parseObject(b []byte) (map[string]json.RawMessage, error) {
 		return nil, errors.New("not UTF-8")
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("want a JSON object, got %v %v", t, errText(err))
+	if t, err := dec.Token(); err != nil {
+		return nil, fmt.Errorf("want a JSON object: %s", errText(err))
+	} else if t != json.Delim('{') {
+		return nil, fmt.Errorf("want a JSON object, got %v", t)
 	}
 	raw := map[string]json.RawMessage{}
 	for dec.More() {

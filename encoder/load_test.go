@@ -115,7 +115,11 @@ func TestPoolingLayouts(t *testing.T) {
 			"pooling_mode_mean_sqrt_len_tokens":true,"pooling_mode_mean_tokens":true,"pooling_mode_max_tokens":true,"pooling_mode_cls_token":true}`, "",
 			[]pooling.Mode{pooling.CLSMode, pooling.MaxMode, pooling.MeanMode, pooling.MeanSqrtLenMode, pooling.WeightedMeanMode, pooling.LastTokenMode}},
 		{"new, name", newer, `{"embedding_dimension":48,"pooling_mode":"lasttoken","include_prompt":true}`, "", []pooling.Mode{pooling.LastTokenMode}},
-		{"new, list", newer, `{"embedding_dimension":48,"pooling_mode":["mean","cls"]}`, "", []pooling.Mode{pooling.CLSMode, pooling.MeanMode}},
+		{"new, list", newer, `{"embedding_dimension":48,"pooling_mode":["mean","cls"]}`, "", []pooling.Mode{pooling.MeanMode, pooling.CLSMode}},
+		{"new, list with a repetition", newer, `{"embedding_dimension":48,"pooling_mode":["max","cls","max"]}`, "",
+			[]pooling.Mode{pooling.MaxMode, pooling.CLSMode, pooling.MaxMode}},
+		{"new list beside equal flags", newer, `{"embedding_dimension":48,"pooling_mode":["mean","cls"],"pooling_mode_cls_token":true,"pooling_mode_mean_tokens":true}`, "",
+			[]pooling.Mode{pooling.MeanMode, pooling.CLSMode}},
 		{"new beside equal flags", newer, `{"embedding_dimension":48,"pooling_mode":"max","pooling_mode_max_tokens":true}`, "", []pooling.Mode{pooling.MaxMode}},
 		{"no modules.json", "", "", "", []pooling.Mode{pooling.MeanMode}},
 		{"option", plain, `{"word_embedding_dimension":48}`, "max+cls", []pooling.Mode{pooling.CLSMode, pooling.MaxMode}},
@@ -271,6 +275,8 @@ func TestDimensions(t *testing.T) {
 	}
 }
 
+const lfsPointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 90868376\n"
+
 // TestRefused loads damaged and unknown checkpoints and wants an error that names file, field and what is allowed.
 func TestRefused(t *testing.T) {
 	config := func(name, value string) map[string]string {
@@ -305,7 +311,11 @@ func TestRefused(t *testing.T) {
 		{"positions", config("position_embedding_type", `"relative_key"`), []string{"position_embedding_type", `"relative_key"`, "absolute"}},
 		{"decoder", config("is_decoder", "true"), []string{"is_decoder", "only false"}},
 		{"config is no JSON", map[string]string{"config.json": "{"}, []string{"config.json", "unexpected"}},
-		{"config is a list", map[string]string{"config.json": "[]"}, []string{"config.json", "a JSON object"}},
+		{"config is a list", map[string]string{"config.json": "[]"}, []string{"config.json", "a JSON object, got ["}},
+		{"config is HTML", map[string]string{"config.json": "<html>"}, []string{"config.json: want a JSON object: invalid character '<'"}},
+		{"tokenizer is HTML", map[string]string{"tokenizer.json": "<html>"}, []string{"tokenizer.json: byte 0"}},
+		{"pointers of git-lfs", map[string]string{"model.safetensors": lfsPointer}, []string{"model.safetensors", "git-lfs"}},
+		{"a tokenizer's pointer", map[string]string{"tokenizer.json": lfsPointer}, []string{"tokenizer.json", "git-lfs"}},
 		{"field twice", map[string]string{"config.json": `{"model_type":"bert","model_type":"bert"}`}, []string{"config.json", `"model_type" occurs twice`}},
 		{"two wrong fields", map[string]string{"config.json": edited(t, "config.json", map[string]string{"hidden_act": `"x"`, "vocab_size": "0"})},
 			[]string{"hidden_act", "vocab_size"}},
@@ -325,12 +335,16 @@ func TestRefused(t *testing.T) {
 		{"CLIP", map[string]string{"modules.json": `[{"idx":0,"name":"0","path":"","type":"sentence_transformers.models.CLIPModel"}]`}, []string{`"CLIPModel"`}},
 		{"pooling width", pool(`{"word_embedding_dimension":384}`), []string{"1_Pooling/config.json", "384", "48"}},
 		{"pooling mode", pool(`{"word_embedding_dimension":48,"pooling_mode":"average"}`), []string{"pooling_mode", "average", "lasttoken"}},
+		{"pooling without end", pool(`{"word_embedding_dimension":48,"pooling_mode":["cls"` + strings.Repeat(`,"cls"`, 1000) + `]}`), []string{"pooling_mode", "1 to 16"}},
+		{"pooling of ours", pool(`{"word_embedding_dimension":48,"pooling_mode":["attention","cls"]}`), []string{"pooling_mode", "attention"}},
 		{"pooling contradiction", pool(`{"word_embedding_dimension":48,"pooling_mode":"cls","pooling_mode_mean_tokens":true}`), []string{"pooling_mode", "[mean]"}},
 		{"pooling flag unknown", pool(`{"word_embedding_dimension":48,"pooling_mode_first":true}`), []string{"pooling_mode_first"}},
 		{"pooling flag as text", pool(`{"word_embedding_dimension":48,"pooling_mode_cls_token":"true"}`), []string{"pooling_mode_cls_token", "true or false"}},
 		{"length 0", map[string]string{"sentence_bert_config.json": `{"max_seq_length":0}`}, []string{"sentence_bert_config.json", "max_seq_length"}},
 		{"default prompt unknown", map[string]string{"config_sentence_transformers.json": `{"prompts":{"a":"b"},"default_prompt_name":"c"}`},
 			[]string{"config_sentence_transformers.json", "default_prompt_name", `"c"`}},
+		{"default prompt of none", map[string]string{"config_sentence_transformers.json": `{"default_prompt_name":"c"}`},
+			[]string{"default_prompt_name", `"c", but the checkpoint has no prompts`}},
 		{"prompt not a text", map[string]string{"config_sentence_transformers.json": `{"prompts":{"a":1}}`}, []string{"prompts", "a is 1"}},
 	}
 	for _, test := range tests {
@@ -343,7 +357,7 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	for name, o := range map[string]Options{"threads": {Threads: -1}, "pooling": {Pooling: "average"}, "precision": {Precision: 9}, "length": {MaxSeqLength: 81}} {
+	for name, o := range map[string]Options{"threads": {Threads: -1}, "too many threads": {Threads: 1 << 30}, "pooling": {Pooling: "average"}, "precision": {Precision: 9}, "length": {MaxSeqLength: 81}} {
 		if _, err := Load(variant(t, nil), o); !errors.Is(err, ErrConfig) {
 			t.Errorf("Options with bad %s: %v, want ErrConfig", name, err)
 		}

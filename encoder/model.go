@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -50,7 +51,7 @@ func ParsePrecision(s string) (Precision, error) {
 // Options change what a checkpoint says. The zero value changes nothing.
 type Options struct {
 	// Pooling replaces the pooling of the checkpoint: cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken or attention, or several
-	// with a plus sign between them, which are concatenated.
+	// with a plus sign between them, which are concatenated in this order.
 	Pooling string
 	// LayerWeights make the pooled token states a weighted mean over layers: one weight for the embeddings and one for each layer. Nil: as
 	// the checkpoint says, which mostly is the last layer alone.
@@ -61,7 +62,7 @@ type Options struct {
 	Precision Precision
 	// Sparse loads the masked-language head of a checkpoint without modules.json for EncodeSparse.
 	Sparse bool
-	// Threads is the number of goroutines that compute at any time, over all calls together; 0 means GOMAXPROCS.
+	// Threads is the number of goroutines that compute at any time, over all calls together, at most 4096; 0 means GOMAXPROCS.
 	Threads int
 	// MaxBatchTokens is how many tokens a goroutine works on together; a longer text is a batch of its own. 0 means 1024. It bounds the
 	// memory: Threads workspaces of max(MaxBatchTokens, MaxSeqLength) tokens.
@@ -122,6 +123,9 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 	if o.Threads < 0 || o.MaxBatchTokens < 0 || o.MaxSeqLength < 0 {
 		return nil, fmt.Errorf("%w: Options: Threads %d, MaxBatchTokens %d, MaxSeqLength %d, want none below 0",
 			ErrConfig, o.Threads, o.MaxBatchTokens, o.MaxSeqLength)
+	}
+	if o.Threads > maxThreads {
+		return nil, fmt.Errorf("%w: Options.Threads is %d, want 0 to %d", ErrConfig, o.Threads, maxThreads)
 	}
 	if o.Threads == 0 {
 		o.Threads = defaultThreads()
@@ -207,6 +211,8 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 		if m.pool.modes, err = parseModes(strings.Split(m.options.Pooling, "+")); err != nil {
 			return nil, fmt.Errorf("%w: Options.Pooling: %v", ErrConfig, err)
 		}
+		slices.Sort(m.pool.modes)
+		m.pool.modes = slices.Compact(m.pool.modes)
 	}
 	return rest, nil
 }
@@ -284,7 +290,7 @@ func readTokenizer(fsys fs.FS, dir string, lowerCase bool, vocab int) (*tokenize
 	}
 	tok, err := tokenizer.New(b, tokenizer.Options{LowerCase: lowerCase})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s%w", strings.TrimSuffix(name, "tokenizer.json"), err) // err begins with the file's name
 	}
 	if tok.Size() > vocab {
 		return nil, fmt.Errorf("%w: %s: ids up to %d, but the word table has %d rows", ErrConfig, name, tok.Size()-1, vocab)

@@ -55,13 +55,13 @@ func readPooling(fsys fs.FS, dir string, hidden int) (poolConfig, error) {
 		p.modes = []pooling.Mode{pooling.MeanMode}
 	case p.modes == nil:
 		p.modes = flagged
-	case flagged != nil && !slices.Equal(p.modes, flagged):
+	case flagged != nil && !slices.Equal(slices.Sorted(slices.Values(p.modes)), flagged):
 		f.fail("pooling_mode", "is %s, but the flags pooling_mode_* say %v", f.text("pooling_mode"), flagged)
 	}
 	return p, f.err()
 }
 
-// poolingModes reads a mode or a list of modes and brings them into the order of concatenation; nil if absent.
+// poolingModes reads a mode or a list of modes, which are concatenated in its order; nil if absent.
 func (f *fields) poolingModes(name string) []pooling.Mode {
 	if !f.has(name) {
 		return nil
@@ -69,18 +69,21 @@ func (f *fields) poolingModes(name string) []pooling.Mode {
 	var names []string
 	if f.raw[name][0] == '"' {
 		names = []string{f.string(name, "")}
-	} else if json.Unmarshal(f.raw[name], &names) != nil || len(names) == 0 {
-		f.fail(name, "is %s, want a name or a list of names", f.text(name))
+	} else if json.Unmarshal(f.raw[name], &names) != nil || len(names) == 0 || len(names) > 16 {
+		f.fail(name, "is %s, want a name or a list of 1 to 16 names", f.text(name))
 		return nil
 	}
 	modes, err := parseModes(names)
 	if err != nil {
 		f.fail(name, "is %s: %v", f.text(name), err)
 	}
+	if slices.Contains(modes, pooling.AttentionMode) {
+		f.fail(name, "is %s; attention is for Options.Pooling alone", f.text(name))
+	}
 	return modes
 }
 
-// parseModes reads names of modes, drops repetitions and sorts.
+// parseModes reads names of modes.
 func parseModes(names []string) ([]pooling.Mode, error) {
 	var modes []pooling.Mode
 	for _, s := range names {
@@ -90,6 +93,5 @@ func parseModes(names []string) ([]pooling.Mode, error) {
 		}
 		modes = append(modes, m)
 	}
-	slices.Sort(modes)
-	return slices.Compact(modes), nil
+	return modes, nil
 }

@@ -47,14 +47,18 @@ func readPrompts(fsys fs.FS) (prompts, error) {
 	}
 	p.defaultName = f.string("default_prompt_name", "")
 	if _, ok := p.byName[p.defaultName]; !ok && p.defaultName != "" {
-		f.fail("default_prompt_name", "is %q, want one of %s", p.defaultName, p.names())
+		f.fail("default_prompt_name", "is %q, %s", p.defaultName, p.allowed())
 	}
 	p.similarity = f.oneOf("similarity_fn_name", "cosine", "cosine", "dot", "euclidean", "manhattan")
 	return p, f.err()
 }
 
-func (p *prompts) names() string {
-	return strings.Join(slices.Sorted(maps.Keys(p.byName)), ", ")
+// allowed says which prompts there are.
+func (p *prompts) allowed() string {
+	if len(p.byName) == 0 {
+		return "but the checkpoint has no prompts"
+	}
+	return "want one of " + strings.Join(slices.Sorted(maps.Keys(p.byName)), ", ")
 }
 
 // text returns the prompt that name chooses.
@@ -71,7 +75,7 @@ func (p *prompts) text(name string) (string, error) {
 	default:
 		text, ok := p.byName[name]
 		if !ok {
-			return "", fmt.Errorf("%w: %q, want one of %s", ErrPrompt, name, p.names())
+			return "", fmt.Errorf("%w: %q, %s", ErrPrompt, name, p.allowed())
 		}
 		return text, nil
 	}

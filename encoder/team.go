@@ -51,5 +51,8 @@ func (t team) each(n int, f func(worker, i int)) {
 	}
 }
 
+// maxThreads bounds Options.Threads.
+const maxThreads = 4096
+
 // defaultThreads is the number of goroutines where Options says nothing.
 func defaultThreads() int { return runtime.GOMAXPROCS(0) }

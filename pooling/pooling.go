@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Mode is one way of pooling. The order of the constants is the order in which several modes are concatenated.
+// Mode is one way of pooling. The order of the constants is the order in which the flags of 1_Pooling/config.json are concatenated.
 type Mode uint8
 
 // The modes of 1_Pooling/config.json.
@@ -93,6 +93,7 @@ func Weighted(dst, states, weights []float32, hidden int) {
 }
 
 // Pool writes to dst [batch, len(modes)*H] the given poolings of each sequence, side by side in the order of modes.
+// AttentionMode is none of them, since its weights are not in the states: Pool and Sequence panic, see Weighted.
 func Pool(dst, states []float32, offsets []int, hidden int, modes []Mode) {
 	width := len(modes) * hidden
 	for i := range len(offsets) - 1 {

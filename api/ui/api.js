@@ -29,11 +29,17 @@ async function send(path, init = {}) {
   }
 }
 
-async function call(path, init) {
+/** JSON.parse that keeps integers beyond 2^53 as they are written, as JSON.rawJSON, where the browser can. */
+function parseExactly(text) {
+  if (!JSON.rawJSON || !/[:,[]-?\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_, v, { source }) => (typeof v === 'number' && !Number.isSafeInteger(v) && /^-?\d+$/.test(source) ? JSON.rawJSON(source) : v));
+}
+
+async function call(path, init, parse = JSON.parse) {
   const res = await send(path, init);
   let body = {};
   try {
-    body = await res.json();
+    body = parse(await res.text());
   } catch (err) {
     if (err.name === 'AbortError') throw err;
   }
@@ -41,14 +47,14 @@ async function call(path, init) {
   return body;
 }
 
-const post = (path, body, signal, method = 'POST') => call(path, { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
+const post = (path, body, signal, parse) => call(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal }, parse);
 const within = (collection, rest = '') => `v1/collections/${encodeURIComponent(collection)}${rest}`;
 
 export const info = () => call('info');
 export const collections = () => call('v1/collections').then((b) => b.collections);
 export const createCollection = (name, settings) => post('v1/collections', { name, settings });
 export const deleteCollection = (name) => call(within(name), { method: 'DELETE' });
-export const search = (collection, query, signal) => post(within(collection, '/search'), query, signal);
+export const search = (collection, query, signal) => post(within(collection, '/search'), query, signal, parseExactly);
 export const attention = (request, signal) => post('v1/attention', request, signal);
 
 export const map = (collection, options, signal) => post(within(collection, '/map'), options, signal);

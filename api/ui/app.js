@@ -138,7 +138,7 @@ function filterWrong(message) {
 }
 
 function addFilter(expression) {
-  if (state.filter.includes(expression)) return;
+  if (state.filter.split(' AND ').includes(expression)) return;
   const either = / or /i.test(state.filter) ? `(${state.filter})` : state.filter;
   state.filter = either ? `${either} AND ${expression}` : expression;
   changed({ push: true });

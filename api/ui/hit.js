@@ -84,6 +84,7 @@ export class Card {
     const total = s.words + s.meaning;
     const score = this.alpha === undefined ? this.hit.score : refused(this.hit, this.alpha) ?? this.hit.score;
     const bar = this.hit.explain ? mixBar(s.words / s.top, s.meaning / s.top) : null;
+    if (!this.hit.explain) return el('header', null, h); // compared with nothing
     return el('header', null, h,
       el('span', { class: 'score', title: total ? `words ${number(s.words)} + meaning ${number(s.meaning)}` : 'score' }, bar,
         el('span', { class: 'value' }, el('span', { class: 'hidden' }, 'Score '), score < 0.01 ? number(score) : share(score))));
@@ -117,9 +118,8 @@ export class Card {
 
   chips() {
     const chips = [];
-    const add = (name, v) => {
+    const add = (name, v, literal = typeof v === 'string' ? `'${v.replaceAll("'", "''")}'` : String(v)) => {
       const label = chipLabel(v, this.link?.field === name);
-      const literal = typeof v === 'string' ? `'${v.replaceAll("'", "''")}'` : String(v);
       const shown = el('span', null);
       appendMarked(shown, label, this.hit.highlights?.[name] ? this.words : null); // a field that is searched by words alone
       const body = [el('span', { class: 'name' }, name), shown];
@@ -132,6 +132,7 @@ export class Card {
     for (const [name, v] of Object.entries(this.hit.document || {})) {
       if (name === this.title.field || textFields.includes(name) || v === this.hit.id || chips.length >= 8) continue;
       if (typeof v === 'number' || typeof v === 'boolean' || (typeof v === 'string' && v && v.length <= chipLength)) add(name, v);
+      else if (JSON.isRawJSON?.(v)) add(name, v.rawJSON, v.rawJSON);
       else if (Array.isArray(v)) {
         for (const item of v.slice(0, 4)) if (typeof item === 'string' && item && item.length <= 40 && chips.length < 8) add(name, item);
       }

@@ -13,10 +13,20 @@ const mostHits = 200;
 
 const ui = {};
 
+/** Whether q has nothing that documents could be compared with: it is empty, or only excludes. */
+function browses(q) {
+  return q.replace(/(^|\s)-"[^"]*"/g, ' ').trim().split(/\s+/).every((w) => !w || /^-\p{L}/u.test(w));
+}
+
+/** Whether there is something to search for, in a collection. */
+function asks() {
+  return Boolean(state.c && (state.q.trim() || state.filter));
+}
+
 /** The view. page: {changed(options), filterWrong(message)}. */
 export class Results {
   constructor(page) {
-    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'held', 'results', 'more', 'blank']) ui[id] = $(id);
+    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'warnings', 'held', 'results', 'more', 'blank']) ui[id] = $(id);
     this.page = page;
     this.answer = null; // {asked, res, preview} that is on the page
     this.fusedWith = null;
@@ -48,7 +58,7 @@ export class Results {
     const q = { q: state.q, mode: state.mode };
     if (state.alpha !== null && state.mode === 'hybrid') q.alpha = state.alpha;
     if (state.filter) q.filter = state.filter;
-    return { ...q, limit: pageSize + spare, passages: 3, explain: true, ...extra };
+    return { ...q, limit: pageSize + spare, passages: 3, explain: !browses(state.q) || undefined, ...extra };
   }
 
   // ---- asking
@@ -60,7 +70,7 @@ export class Results {
     this.running = null;
     this.release(false);
     if (typed) this.lastKey = performance.now();
-    if (!state.q.trim() || !state.c) {
+    if (!asks()) {
       ui.box.classList.remove('busy');
       this.answer = null;
       this.cards.clear();
@@ -91,7 +101,7 @@ export class Results {
       if (mine !== this.running) return;
       const answer = { asked, res, preview };
       this.arrive(answer);
-      if (!preview && asked.mode !== 'keyword' && res.hits.length) this.sentences(answer, mine.signal);
+      if (!preview && asked.mode !== 'keyword' && !browses(asked.q) && res.hits.length) this.sentences(answer, mine.signal);
     } catch (err) {
       if (err.name === 'AbortError' || mine !== this.running || preview) return;
       this.fail(err);
@@ -231,10 +241,12 @@ export class Results {
 
   renderStatus() {
     const res = this.answer?.res;
-    ui.curl.hidden = !state.q.trim() || !state.c;
+    ui.curl.hidden = !asks();
     ui.timingsToggle.hidden = !res;
-    ui.marks.hidden = !res?.hits.length || state.mode === 'keyword';
+    ui.marks.hidden = !res?.hits.length || state.mode === 'keyword' || browses(state.q);
     ui.degraded.hidden = !res?.degraded;
+    ui.warnings.hidden = !res?.warnings;
+    ui.warnings.textContent = (res?.warnings || []).join('; ');
     if (!res) {
       ui.status.textContent = '';
       ui.timings.hidden = true;
@@ -259,7 +271,7 @@ export class Results {
     const command = (c) => el('pre', null, `ingest --server ${location.origin} --collection ${c} PATH`);
     const upload = el('p', null, el('a', { href: '?view=collections' }, 'Drop files here'), ', or on the command line:');
     if (!state.c) return [el('h2', null, 'Nothing to search yet'), el('p', null, 'Bring documents in: files, folders, or a stream of JSON lines.'), upload, command('docs')];
-    if (!state.q.trim()) {
+    if (!asks()) {
       if (info?.documents === 0) return [el('h2', null, `${state.c} is empty`), upload, command(state.c)];
       return [...invite(), this.tries(), teach(info)];
     }

@@ -151,6 +151,9 @@ func (s *shard) readHeader() (*header, error) {
 		return nil, err
 	}
 	n := binary.LittleEndian.Uint64(prefix[:])
+	if string(prefix[:]) == "version " {
+		return nil, fmt.Errorf("%w: a pointer of git-lfs, not the file itself; `git lfs pull` fetches it", ErrFormat)
+	}
 	if n > MaxHeaderBytes {
 		return nil, fmt.Errorf("%w: a header of %d bytes, at most %d are allowed", ErrFormat, n, MaxHeaderBytes)
 	}
