@@ -261,7 +261,7 @@ func TestBusyServer(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/a.md", "words")
 	var notices []string
-	to, err := openServer(t.Context(), flags{server: ts.URL, collection: "docs"}, func(s string) { notices = append(notices, s) })
+	to, err := openServer(t.Context(), flags{server: ts.URL, collection: "docs"}, newLanguage{named: autoLanguage}, func(s string) { notices = append(notices, s) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,16 +44,16 @@ type sink interface {
 }
 
 // openSink opens the sink that the flags name.
-func openSink(ctx context.Context, f flags, notice func(string)) (sink, error) {
+func openSink(ctx context.Context, f flags, language newLanguage, notice func(string)) (sink, error) {
 	switch {
 	case f.data != "" && f.server != "":
 		return nil, errors.New("--data and --server: name one of them")
 	case f.dryRun:
 		return drySink{}, nil
 	case f.data != "":
-		return openFolder(ctx, f, notice)
+		return openFolder(ctx, f, language, notice)
 	case f.server != "":
-		return openServer(ctx, f, notice)
+		return openServer(ctx, f, language, notice)
 	}
 	return nil, errors.New("where to? name --data DIR or --server URL")
 }
@@ -82,7 +82,7 @@ type folderSink struct {
 	collection string
 }
 
-func openFolder(ctx context.Context, f flags, notice func(string)) (sink, error) {
+func openFolder(ctx context.Context, f flags, language newLanguage, notice func(string)) (sink, error) {
 	e, err := search.Open(f.data, search.Options{Model: f.model, Notice: notice})
 	if errors.Is(err, store.ErrLocked) {
 		return nil, fmt.Errorf("%w; one program at a time: if it is a server, send to it with --server URL", err)
@@ -90,7 +90,14 @@ func openFolder(ctx context.Context, f flags, notice func(string)) (sink, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := e.CreateCollection(ctx, f.collection, search.Settings{}); err != nil && !errors.Is(err, search.ErrCollectionExists) {
+	c, err := e.Collection(ctx, f.collection)
+	if errors.Is(err, search.ErrCollectionNotFound) {
+		c, err = e.CreateCollection(ctx, f.collection, search.Settings{Language: language.choose(ctx, f.collection)})
+	}
+	if err == nil {
+		err = language.check(f.collection, c.Settings.Language)
+	}
+	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return &folderSink{e, f.collection}, nil
@@ -142,18 +149,22 @@ type serverSink struct {
 	collection string
 }
 
-func openServer(ctx context.Context, f flags, notice func(string)) (sink, error) {
+func openServer(ctx context.Context, f flags, language newLanguage, notice func(string)) (sink, error) {
 	transport := &noticing{next: http.DefaultTransport.(*http.Transport).Clone(), notice: notice}
 	c, err := client.New(f.server, client.Options{Key: f.key, HTTP: &http.Client{Transport: transport}})
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w", err)
 	}
 	// A key that may only write documents cannot make collections, and need not where there is one.
-	_, err = c.Collection(ctx, f.collection)
+	there, err := c.Collection(ctx, f.collection)
 	if errors.Is(err, client.ErrNotFound) {
-		if _, err = c.CreateCollection(ctx, f.collection, client.Settings{}); errors.Is(err, client.ErrExists) {
-			err = nil
+		there, err = c.CreateCollection(ctx, f.collection, client.Settings{Language: language.choose(ctx, f.collection)})
+		if errors.Is(err, client.ErrExists) { // somebody else was quicker
+			there, err = c.Collection(ctx, f.collection)
 		}
+	}
+	if err == nil {
+		err = language.check(f.collection, there.Settings.Language)
 	}
 	if err != nil {
 		return nil, err

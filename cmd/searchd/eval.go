@@ -24,7 +24,7 @@ const evalDepth = 100
 
 func newEvalCommand() *cobra.Command {
 	var f modelFlags
-	var dataset, sts, classes, clusters, mode, fusion string
+	var dataset, sts, classes, clusters, mode, fusion, language string
 	var alphas []float64
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -46,6 +46,7 @@ print, beside the figure of the vectors, that of bags of words under the same me
 	settings.Choices(cmd, "mode", "hybrid", "semantic", "keyword")
 	cmd.Flags().StringVar(&fusion, "fusion", "relative", "relative or rrf")
 	settings.Choices(cmd, "fusion", "relative", "rrf")
+	cmd.Flags().StringVar(&language, "language", "en", "language in which --dataset is searched by words")
 	cmd.Flags().Float64SliceVar(&alphas, "alpha", nil, "weight of the vector leg in hybrid search, 0 to 1; or several joined by commas (default: the checkpoint's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.MarkFlagsOneRequired("dataset", "sts", "classes", "clusters")
@@ -60,7 +61,7 @@ print, beside the figure of the vectors, that of bags of words under the same me
 			return evalClusters(cmd, f, clusters, asJSON)
 		}
 		q := search.Query{Fusion: search.Fusion(fusion), Passages: new(0), Syntax: search.Plain} // a set's queries were not typed into a search box
-		return evalDataset(cmd, f, dataset, variants(q, strings.Split(mode, ","), alphas), asJSON)
+		return evalDataset(cmd, f, dataset, language, variants(q, strings.Split(mode, ","), alphas), asJSON)
 	}
 	return cmd
 }
@@ -94,7 +95,7 @@ type retrievalFigures struct {
 }
 
 // evalDataset runs the whole pipeline, as a user would: ingest into an empty data folder, then search.
-func evalDataset(cmd *cobra.Command, f modelFlags, dir string, queries []search.Query, asJSON bool) error {
+func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, queries []search.Query, asJSON bool) error {
 	set, err := eval.ReadCollection(os.DirFS(dir))
 	if err != nil {
 		return err
@@ -112,7 +113,7 @@ func evalDataset(cmd *cobra.Command, f modelFlags, dir string, queries []search.
 	defer e.Close()
 	ctx := cmd.Context()
 	began := time.Now()
-	if err := fillEngine(ctx, e, set); err != nil {
+	if err := fillEngine(ctx, e, set, search.Settings{Language: language}); err != nil {
 		return err
 	}
 	ingest := time.Since(began).Seconds()
@@ -129,8 +130,8 @@ func evalDataset(cmd *cobra.Command, f modelFlags, dir string, queries []search.
 	return nil
 }
 
-func fillEngine(ctx context.Context, e *search.Engine, set *eval.Collection) error {
-	if _, err := e.CreateCollection(ctx, defaultCollection, search.Settings{}); err != nil {
+func fillEngine(ctx context.Context, e *search.Engine, set *eval.Collection, settings search.Settings) error {
+	if _, err := e.CreateCollection(ctx, defaultCollection, settings); err != nil {
 		return err
 	}
 	docs := make([]search.Document, len(set.Documents))

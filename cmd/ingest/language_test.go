@@ -1,0 +1,86 @@
+package main
+
+import (
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"searchd/api"
+	"searchd/search"
+)
+
+func TestLanguage(t *testing.T) {
+	notes := t.TempDir()
+	write(t, notes+"/hefe.md", "# Hefe\n\n"+strings.Repeat("Die Hefe muss vor dem Backen eine Stunde an einem warmen Ort stehen, damit der Teig aufgeht, und sie ist nicht zu salzen. ", 5))
+	write(t, notes+"/leer.md", "")
+	english := t.TempDir()
+	write(t, english+"/yeast.md", strings.Repeat("The yeast has to rest in a warm place for an hour before you bake, so that the dough can rise. ", 5))
+	for _, sink := range []string{"folder", "server"} {
+		t.Run(sink, func(t *testing.T) {
+			dir := t.TempDir()
+			base := []string{"--workers", "1", "--state", t.TempDir(), "--data", dir}
+			with := func(look func(*search.Engine)) {
+				e, err := search.Open(dir, search.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer e.Close()
+				look(e)
+			}
+			if sink == "server" {
+				e, err := search.Open(dir, search.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer e.Close()
+				server, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ts := httptest.NewServer(server.Handler())
+				defer ts.Close()
+				base = []string{"--workers", "1", "--state", t.TempDir(), "--server", ts.URL}
+				with = func(look func(*search.Engine)) { look(e) }
+			}
+			settings := func(collection string) (language string) {
+				with(func(e *search.Engine) {
+					c, err := e.Collection(t.Context(), collection)
+					if err != nil {
+						t.Fatal(err)
+					}
+					language = c.Settings.Language
+				})
+				return language
+			}
+			ingest := func(args ...string) (said string, err error) {
+				var stderr strings.Builder
+				cmd := newCommand()
+				cmd.SetArgs(append(args, base...))
+				cmd.SetOut(&stderr)
+				cmd.SetErr(&stderr)
+				err = cmd.ExecuteContext(t.Context())
+				return stderr.String(), err
+			}
+
+			if said, err := ingest("--collection", "notizen", notes); err != nil || settings("notizen") != "de" || !strings.Contains(said, `searched by words as "de"`) {
+				t.Errorf("German notes: language %q, %v, %s", settings("notizen"), err, said)
+			}
+			if said, err := ingest("--collection", "notizen", "--language", "de", notes); err != nil || strings.Contains(said, "new collection") {
+				t.Errorf("again, with the language: %v, %s", err, said)
+			}
+			if _, err := ingest("--collection", "notizen", "--language", "fr", notes); err == nil || !strings.Contains(err.Error(), `got "fr", but the collection notizen is there already, with "de"`) {
+				t.Errorf("another language: %v", err)
+			}
+			if said, err := ingest("--collection", "notes", english); err != nil || settings("notes") != "" || strings.Contains(said, "new collection") {
+				t.Errorf("English notes: language %q, %v, %s", settings("notes"), err, said)
+			}
+			if _, err := ingest("--collection", "named", "--language", "sv", notes); err != nil || settings("named") != "sv" {
+				t.Errorf("a language that was named: %q, %v", settings("named"), err)
+			}
+			if _, err := ingest("--collection", "wrong", "--language", "klingon", notes); err == nil || !strings.Contains(err.Error(), "klingon") {
+				t.Errorf("a language that is none: %v", err)
+			}
+		})
+	}
+}
