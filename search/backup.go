@@ -18,7 +18,8 @@ func (e *Engine) Backup(ctx context.Context, w io.Writer) (int64, error) {
 	if !ok {
 		return 0, ErrNoBackup
 	}
-	return b.Backup(ctx, w)
+	n, err := b.Backup(ctx, w)
+	return n, translate(err)
 }
 
 // BackupFolder is [Engine.Backup] of a data folder that no process uses. It needs neither its indexes nor a checkpoint, and no room there.

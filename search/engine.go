@@ -148,7 +148,8 @@ func (e *Engine) Model() ModelInfo { return e.embedder.Model() }
 
 // Check looks for faults: differences between what is stored and what is indexed; with deep also every stored byte.
 func (e *Engine) Check(ctx context.Context, deep bool) ([]backend.Problem, error) {
-	return e.backend.Check(ctx, deep)
+	problems, err := e.backend.Check(ctx, deep)
+	return problems, translate(err)
 }
 
 // openToWrite is open for a writer: until done is called, no other generation takes the collection's place.
@@ -223,6 +224,7 @@ func translate(err error) error {
 		{backend.ErrCollectionExists, ErrCollectionExists},
 		{backend.ErrDocumentNotFound, ErrDocumentNotFound},
 		{backend.ErrReadOnly, ErrReadOnly},
+		{backend.ErrClosed, ErrClosed},
 		{backend.ErrNoSpace, ErrNoSpace},
 		{backend.ErrInvalid, ErrInvalid},
 	} {

@@ -20,6 +20,7 @@ var (
 	ErrCollectionExists   = errors.New("collection exists")
 	ErrDocumentNotFound   = errors.New("document not found")
 	ErrReadOnly           = errors.New("data folder read-only")
+	ErrClosed             = errors.New("backend closed")
 	ErrNoSpace            = errors.New("no space left")
 	ErrInvalid            = errors.New("invalid request")
 	ErrDamaged            = errors.New("collection damaged") // a stored value that is needed cannot be read

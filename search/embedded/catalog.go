@@ -77,7 +77,7 @@ func (b *Backend) begin(ctx context.Context, name string) (done func(), err erro
 		b.changes.RUnlock()
 		unlock()
 	}
-	if _, err := b.named(name); errors.Is(err, backend.ErrReadOnly) {
+	if _, err := b.named(name); errors.Is(err, backend.ErrClosed) {
 		done()
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (b *Backend) collection(ctx context.Context, name string) (c *collection, r
 		b.mu.RUnlock()
 		switch {
 		case closed:
-			return nil, nil, fmt.Errorf("%w: closed", backend.ErrReadOnly)
+			return nil, nil, backend.ErrClosed
 		case damaged != nil && moving == nil:
 			return nil, nil, damaged.err
 		case c == nil && moving == nil:
@@ -120,7 +120,7 @@ func (b *Backend) named(name string) (*collection, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if b.mu.closed {
-		return nil, fmt.Errorf("%w: closed", backend.ErrReadOnly)
+		return nil, backend.ErrClosed
 	}
 	if a := b.mu.apart[name]; a != nil {
 		return nil, a.err

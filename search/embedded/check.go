@@ -21,7 +21,7 @@ const maxProblems = 20
 func (b *Backend) Check(ctx context.Context, deep bool) ([]backend.Problem, error) {
 	found, err := b.store.Check(ctx, deep)
 	if err != nil {
-		return nil, err
+		return nil, translate(err)
 	}
 	var out []backend.Problem
 	for _, p := range found {

@@ -162,9 +162,11 @@ func translate(err error) error {
 		{store.ErrExists, backend.ErrCollectionExists},
 		{store.ErrCorrupt, backend.ErrDamaged},
 		{store.ErrReadOnly, backend.ErrReadOnly},
+		{store.ErrClosed, backend.ErrClosed},
 		{store.ErrNoSpace, backend.ErrNoSpace},
 		{store.ErrInvalid, backend.ErrInvalid},
 		{keyword.ErrNoSpace, backend.ErrNoSpace},
+		{keyword.ErrClosed, backend.ErrClosed},
 	} {
 		if errors.Is(err, pair.from) {
 			return fmt.Errorf("%w: %w", pair.to, err)
