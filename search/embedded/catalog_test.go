@@ -249,7 +249,7 @@ func TestChangesAtOnce(t *testing.T) {
 			for i := 0; ; i++ {
 				err := f(i)
 				switch {
-				case errors.Is(err, backend.ErrReadOnly):
+				case errors.Is(err, backend.ErrClosed):
 					return
 				case err == nil, errors.Is(err, backend.ErrCollectionNotFound), errors.Is(err, backend.ErrCollectionExists):
 				default:
