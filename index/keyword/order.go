@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -15,7 +16,7 @@ type SortKey struct {
 	Desc  bool
 }
 
-// Order returns the first k of docs in the order of keys; equal ones by number.
+// Order returns the first k of docs (nil: all that the index holds) in the order of keys; equal ones by number.
 //
 //  1. Numbers come first, then dates, booleans and strings, and documents without a value last, whichever the direction; Desc turns the
 //     order within each kind around. Strings are ordered byte by byte.
@@ -23,15 +24,25 @@ type SortKey struct {
 //  3. The score is what by gives; it is asked only for documents that earlier keys leave equal.
 //
 // Numbers and dates are found by walking down their prefixes, so that the first k cost little however many there are. Of strings all
-// that docs have are looked at; ErrQuery says that these are too many. Documents that the index does not hold have no values.
+// that docs have are looked at; ErrQuery says that these are too many, that k is negative, or that by has no score for a key that wants one.
+// Documents that the index does not hold have no values.
 func (x *Index) Order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap, k int, by Scorer) ([]uint32, error) {
+	if k < 0 {
+		return nil, fmt.Errorf("%w: k is %d, must not be negative", ErrQuery, k)
+	}
+	if by.Query == nil && by.Known == nil && slices.ContainsFunc(keys, func(key SortKey) bool { return key.Field == "" }) {
+		return nil, fmt.Errorf("%w: a key wants the score, and the Scorer has neither Query nor Known", ErrQuery)
+	}
 	o := &order{k: k}
 	err := x.read(func(v *view) error {
 		o.view, o.scores = v, by.Known
 		if by.Query != nil {
 			o.scores = func(nos []uint32) ([]float64, error) { return x.scores(ctx, v, *by.Query, nos) }
 		}
-		group := docGroup{locals: v.allowed(docs), strangers: docs.Clone()}
+		group := docGroup{locals: v.allowed(docs), strangers: roaring.New()}
+		if docs != nil {
+			group.strangers.Or(docs)
+		}
 		known := roaring.New()
 		for i, s := range v.segments {
 			s.addNumbers(known, group.locals[i])

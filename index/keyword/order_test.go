@@ -3,6 +3,7 @@ package keyword
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -259,5 +260,19 @@ func TestScoreOfMany(t *testing.T) {
 	last, err := x.Score(context.Background(), Query{Text: "one"}, nos[scoreChunk-5:])
 	if err != nil || !slices.Equal(all[scoreChunk-5:], last) || all[0] == 0 || all[1] != 0 || slices.Max(last) == 0 {
 		t.Errorf("the last of all have the scores %v, alone %v, %v", all[scoreChunk-5:], last, err)
+	}
+}
+
+func TestOrderOfWhat(t *testing.T) {
+	x := openTemp(t, Options{})
+	apply(t, x, 1, Entry{No: 3, Values: map[string]any{"p": 2.0}}, Entry{No: 5, Values: map[string]any{"p": 1.0}}, Entry{No: 7})
+	if got, err := x.Order(t.Context(), []SortKey{{"p", false}}, nil, 10, Scorer{}); err != nil || !slices.Equal(got, []uint32{5, 3, 7}) {
+		t.Errorf("Order of all = %v, %v, want 5, 3, 7", got, err)
+	}
+	if _, err := x.Order(t.Context(), []SortKey{{"p", false}}, nil, -1, Scorer{}); !errors.Is(err, ErrQuery) {
+		t.Errorf("negative k: %v, want ErrQuery", err)
+	}
+	if _, err := x.Order(t.Context(), []SortKey{{"", true}}, nil, 1, Scorer{}); !errors.Is(err, ErrQuery) {
+		t.Errorf("a score that nobody gives: %v, want ErrQuery", err)
 	}
 }
