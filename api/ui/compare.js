@@ -5,7 +5,7 @@ import { shares } from './fusion.js';
 import { titleOf } from './hit.js';
 import { appendSnippet } from './passage.js';
 import { state, writeURL } from './state.js';
-import { appendMarked, markedWords } from './text.js';
+import { appendMarked, browses, markedWords } from './text.js';
 import { mixBar } from './why.js';
 
 const pause = 200;
@@ -104,9 +104,9 @@ export class Compare {
 
   async ask() {
     const { signal } = (this.running = new AbortController());
-    if (!state.q.trim() || !state.c) {
+    if (browses(state.q) || !state.c) {
       for (const s of this.sides) s.list.replaceChildren(), s.facts.textContent = '';
-      this.summary.textContent = 'Type a query above to see it answered in two ways at once.';
+      this.summary.textContent = 'Type a query with a word above to see it answered in two ways at once.';
       return;
     }
     const answers = await Promise.all(this.sides.map((s) => api.search(state.c, this.query(this.settings(s.id)), signal).catch((err) => ({ err }))));

@@ -4,6 +4,7 @@ import { $, copy, el, number, toast, trouble } from './dom.js';
 import { refuse } from './fusion.js';
 import { Card, titleOf } from './hit.js';
 import { address, state } from './state.js';
+import { browses } from './text.js';
 
 const pauseDelay = 150; // ms without a key until the meaning is asked for too
 const busyDelay = 150; // ms until waiting is shown
@@ -12,11 +13,6 @@ const spare = 10; // hits behind the last that is shown, which the slider may br
 const mostHits = 200;
 
 const ui = {};
-
-/** Whether q has nothing that documents could be compared with: it is empty, or only excludes. */
-function browses(q) {
-  return q.replace(/(^|\s)-"[^"]*"/g, ' ').trim().split(/\s+/).every((w) => !w || /^-\p{L}/u.test(w));
-}
 
 /** Whether there is something to search for, in a collection. */
 function asks() {

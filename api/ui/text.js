@@ -11,6 +11,11 @@ function unescape(s) {
   });
 }
 
+/** Whether a query has nothing that documents could be compared with: it is empty, or only excludes. */
+export function browses(q) {
+  return q.replace(/(^|\s)[-－]["“”„＂][^"“”„＂]*["“”„＂]/g, ' ').trim().split(/\s+/).every((w) => !w || /^[-－]\p{L}/u.test(w));
+}
+
 /** Splits an HTML-escaped snippet with <mark>…</mark> into [{text, marked}]. */
 export function parseMarked(snippet) {
   const parts = [];

@@ -71,4 +71,7 @@ func TestPageFilters(t *testing.T) {
 	p.until(t, `document.querySelector('#warnings')?.textContent.includes('no document has a field "sizze"') && !document.querySelector('#warnings').hidden`)
 	p.shoot(t, "warnings-1440-light")
 	p.clean(t)
+
+	p.do(t, chromedp.Navigate(base+"/?view=compare&q="+url.QueryEscape("-left －right")))
+	p.until(t, "document.querySelector('#view-compare .lead').textContent.startsWith('Type a query with a word')")
 }
