@@ -73,5 +73,5 @@ func TestPageFilters(t *testing.T) {
 	p.clean(t)
 
 	p.do(t, chromedp.Navigate(base+"/?view=compare&q="+url.QueryEscape("-left －right")))
-	p.until(t, "document.querySelector('#view-compare .lead').textContent.startsWith('Type a query with a word')")
+	p.until(t, "Boolean(document.querySelector('#view-compare .lead')?.textContent.startsWith('Type a query with a word'))")
 }
