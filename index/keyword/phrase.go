@@ -25,11 +25,11 @@ type phraseTerm struct {
 func (x *Index) Phrase(text string) Phrase {
 	var p Phrase
 	first := 0
-	x.analyzer.eachPlaced(text, func(term []byte, _, _, position int) bool {
+	x.analyzer.wanted(text, func(t token) bool {
 		if len(p.terms) == 0 {
-			first = position
+			first = t.position
 		}
-		p.terms = append(p.terms, phraseTerm{string(term), position - first})
+		p.terms = append(p.terms, phraseTerm{string(t.term), t.position - first})
 		return len(p.terms) < maxPhraseTerms
 	})
 	return p
@@ -47,16 +47,16 @@ func (x *Index) Holds(text string, p Phrase) bool {
 	for _, t := range p.terms {
 		wanted[t.text] = nil
 	}
-	x.analyzer.eachPlaced(text, func(term []byte, _, _, position int) bool {
-		at, ok := wanted[string(term)]
+	x.analyzer.each(text, func(t token) bool {
+		at, ok := wanted[string(t.term)]
 		if !ok {
 			return true
 		}
 		if at == nil {
 			at = map[int]bool{}
-			wanted[string(term)] = at
+			wanted[string(t.term)] = at
 		}
-		at[position] = true
+		at[t.position] = true
 		return true
 	})
 	for first := range wanted[p.terms[0].text] {
