@@ -21,7 +21,7 @@ const maxOperators = 32
 // QueryText is what a user typed, taken apart.
 //
 // The rules:
-//  1. "two words" is a phrase: its words must occur next to one another, in this order, in one searched field. The analysis of the
+//  1. "two words" is a phrase: its words must occur next to one another, in this order, in one searched field, of a list in one element. The analysis of the
 //     collection's language applies: "running shoes" is also found as "running shoe", and where the phrase has a stop word any word may
 //     stand. A quote opens a phrase where no letter or digit stands before it, and closes it where none stands after it; “ ” „ and the full-width ＂ are quotes too.
 //  2. -word and -"two words" exclude the documents that have the word or phrase in any searched field. The minus stands at the beginning or

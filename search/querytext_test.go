@@ -145,7 +145,8 @@ func TestQueryTextRules(t *testing.T) {
 		doc("shoes", `{"title":"Running shoes","text":"A pair of running shoes for the road."}`),
 		doc("apart", `{"title":"Running","text":"Shoes are good when running."}`),
 		doc("art", `{"text":"The state of the art."}`),
-		doc("snake", `{"text":"Call parse_http_header, not parseHTTPHeader alone."}`))
+		doc("snake", `{"text":"Call parse_http_header, not parseHTTPHeader alone."}`),
+		doc("list", `{"text":"x","colors":["red car","2024-05-01","blue house"],"parts":[{"of":["tall tree","oak\nleaf"]},{"of":"green bush"}]}`))
 	for _, tc := range []struct {
 		name, q, want string
 		query         search.Query
@@ -154,6 +155,12 @@ func TestQueryTextRules(t *testing.T) {
 		{"not across fields", `"running shoes are"`, "shoes", search.Query{}},
 		{"stop words", `"state of the art"`, "art", search.Query{}},
 		{"too near", `"state art"`, "", search.Query{}},
+		{"element of a list", `"blue house"`, "list", search.Query{}},
+		{"not across elements", `"car blue"`, "", search.Query{}},
+		{"not across objects of a list", `"leaf green"`, "", search.Query{}},
+		{"lines of an element", `"oak leaf"`, "list", search.Query{}},
+		{"not excluded across elements", `tree -"tree oak"`, "list", search.Query{}},
+		{"excluded in an element", `tree -"green bush"`, "", search.Query{}},
 		{"parts of a name", `"http header"`, "snake", search.Query{}},
 		{"name", `"call parse_http_header"`, "snake", search.Query{}},
 		{"after a name", `"header not parse"`, "snake", search.Query{}},
