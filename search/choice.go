@@ -47,7 +47,7 @@ func (s *search) chooser(ctx context.Context) (*chooser, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.phrases = append(c.phrases, terms)
+		c.phrases = append(c.phrases, slices.DeleteFunc(terms, func(t backend.Token) bool { return t.Covered }))
 	}
 	return c, nil
 }

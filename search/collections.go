@@ -23,6 +23,7 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 	if err := s.Validate(m.MaxTokens); err != nil {
 		return CollectionInfo{}, err
 	}
+	s = s.canonical()
 	config, err := record{Settings: s, Model: m, Created: time.Now().UTC()}.config()
 	if err != nil {
 		return CollectionInfo{}, err
@@ -71,6 +72,7 @@ func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) 
 	if err := s.Validate(info.Model.MaxTokens); err != nil {
 		return info, false, err
 	}
+	s = s.canonical()
 	if reflect.DeepEqual(info.Settings, s) {
 		return info, false, nil
 	}

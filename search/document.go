@@ -45,7 +45,7 @@ type ItemResult struct {
 
 // Settings are a collection's. The zero value is the documented default; what a PUT leaves out keeps its default.
 type Settings struct {
-	Language string          `json:"language,omitempty"` // of the keyword leg's analysis; default "en"
+	Language string          `json:"language,omitempty"` // of the keyword leg's analysis; default "en"; "ja" is kept as "cjk", "pt-BR" as "pt"
 	Fields   mapping.Mapping `json:"fields,omitempty"`   // empty: dynamic, see [FieldSettings]
 	Passages PassageSettings `json:"passages,omitzero"`
 	Index    IndexSettings   `json:"index,omitzero"`

@@ -413,6 +413,11 @@ func TestLanguage(t *testing.T) {
 		{"Korean", "cjk", "한국어 검색 엔진입니다", "엔진", "한국어 검색 <mark>엔진</mark>입니다"},
 		{"Korean phrase", "cjk", "서울에서 김치를 먹었다", `"김치를 먹었다"`, "서울에서 <mark>김치를</mark> <mark>먹었다</mark>"},
 		{"Japanese", "cjk", "私は東京都に住む", "東京都", "私は<mark>東京都</mark>に住む"},
+		{"one character", "cjk", "黒い猫の目", "猫", "黒い<mark>猫</mark>の目"},
+		{"one syllable", "cjk", "책입니다", "책", "<mark>책</mark>입니다"},
+		{"digits and a character", "cjk", "2024年の冬", `"2024年" -雨`, "<mark>2024</mark><mark>年</mark>の冬"},
+		{"pairs beside one", "cjk", "黒い猫の目", "猫 黒い", "<mark>黒い</mark><mark>猫</mark>の目"},
+		{"Thai letter", "en", "the รถไฟ", "ถ", "the ร<mark>ถ</mark>ไฟ"},
 		{"digits", "cjk", "電話は１２３です", "123", "電話は<mark>１２３</mark>です"},
 		{"joiners", "fa", "می‌خواهم کتاب‌ها", "کتاب", "می‌خواهم <mark>کتاب</mark>‌ها"},
 	} {
@@ -432,6 +437,23 @@ func TestLanguage(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestExcludedCharacter: what a character excludes need not stand alone.
+func TestExcludedCharacter(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	if _, err := e.CreateCollection(t.Context(), "c", search.Settings{Language: "cjk"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Ingest(t.Context(), "c", []search.Document{doc("rain", `{"text":"大雨の冬"}`), doc("snow", `{"text":"大雪の冬"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []search.Mode{search.Keyword, search.Semantic, search.Hybrid} {
+		r, err := e.Search(t.Context(), "c", search.Query{Q: "冬 -雨", Mode: mode})
+		if err != nil || len(r.Hits) != 1 || r.Hits[0].ID != "snow" {
+			t.Errorf("%s: %+v, %v, want snow alone", mode, r, err)
 		}
 	}
 }

@@ -40,6 +40,9 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 	}
 	m := &marker{terms: make(map[string]bool, len(tokens)), forms: make(map[string]string, len(tokens)), known: map[string][]backend.Token{}}
 	for _, t := range tokens {
+		if t.Covered {
+			continue
+		}
 		m.terms[t.Term] = true
 		m.forms[t.Term] = strings.ToLower(s.plan.text.Text[t.Start:t.End])
 	}

@@ -21,9 +21,10 @@ const maxOperators = 32
 // QueryText is what a user typed, taken apart.
 //
 // The rules:
-//  1. "two words" is a phrase: its words must occur next to one another, in this order, in one searched field. The analysis of the
+//  1. "two words" is a phrase: its words must occur next to one another, in this order, in one searched field, of a list in one element. The analysis of the
 //     collection's language applies: "running shoes" is also found as "running shoe", and where the phrase has a stop word any word may
-//     stand. A quote opens a phrase where no letter or digit stands before it, and closes it where none stands after it; “ ” „ and the full-width ＂ are quotes too.
+//     stand. A quote opens a phrase where no letter or digit stands before it, and closes it where none stands after it; letters of scripts
+//     that put no space between words, and of Hangul, do not count: 今日の"天気予報"は has a phrase. “ ” „ and the full-width ＂ are quotes too.
 //  2. -word and -"two words" exclude the documents that have the word or phrase in any searched field. The minus stands at the beginning or
 //     after white space, and a letter or a phrase follows at once. -40 is a number. The full-width － is a minus too.
 //  3. Everything else is literal text: a quote that nothing closes, 5" in the middle of words, a lone minus, --flag, AND, OR, *, ^, :, ~.
@@ -57,7 +58,7 @@ func ParseQueryText(q string) QueryText {
 				continue
 			}
 		}
-		if isQuote(r) && !isWordRune(before) {
+		if isQuote(r) && !joinsQuote(before) {
 			if phrase, end := quoted(q, i+size); phrase != "" {
 				t.Phrases = append(t.Phrases, phrase)
 				text.WriteString(" " + phrase + " ")
@@ -100,7 +101,7 @@ func quoted(q string, at int) (phrase string, end int) {
 	for i := at; i < len(q); {
 		r, size := utf8.DecodeRuneInString(q[i:])
 		if isQuote(r) {
-			if after, _ := utf8.DecodeRuneInString(q[i+size:]); !isWordRune(after) {
+			if after, _ := utf8.DecodeRuneInString(q[i+size:]); !joinsQuote(after) {
 				if phrase = strings.Join(strings.Fields(q[at:i]), " "); !strings.ContainsFunc(phrase, isWordRune) {
 					phrase = ""
 				}
@@ -113,6 +114,16 @@ func quoted(q string, at int) (phrase string, end int) {
 }
 
 func isQuote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '„' || r == '＂' }
+
+// joinsQuote says whether a quote next to r is part of a word: 5" and O"Brien. The long vowel of kana, ー and ｰ, and its voicing marks
+// are in no script of their own.
+func joinsQuote(r rune) bool {
+	switch r {
+	case 'ー', 'ｰ', '\u3099', '\u309a':
+		return false
+	}
+	return isWordRune(r) && !unicode.In(r, unspaced...) && !unicode.Is(unicode.Hangul, r)
+}
 
 func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))

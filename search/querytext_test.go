@@ -23,6 +23,14 @@ func TestParseQueryText(t *testing.T) {
 		{"low quote", `„flip pancakes“`, "flip pancakes", []string{"flip pancakes"}, nil},
 		{"full-width", "天気 ＂週間　予報＂　－雨 －＂強い 風＂", "天気 週間 予報", []string{"週間 予報"}, []string{"雨", "強い 風"}},
 		{"full-width number", "気温 －４０", "気温 －４０", nil, nil},
+		{"beside kana", `今日の"天気予報"は`, "今日の 天気予報 は", []string{"天気予報"}, nil},
+		{"beside a long vowel", `サーバー"起動 手順"一覧 ｻｰﾊﾞｰ"停止"`, "サーバー 起動 手順 一覧 ｻｰﾊﾞｰ 停止", []string{"起動 手順", "停止"}, nil},
+		{"beside decomposed kana", "か\u3099“天気”か\u3099", "か\u3099 天気 か\u3099", []string{"天気"}, nil},
+		{"beside Hangul", `"검색 엔진"은 -"한국 음식"을`, "검색 엔진 은 을", []string{"검색 엔진"}, []string{"한국 음식"}},
+		{"beside Thai", `ค้นหา"รถไฟ"ไทย`, "ค้นหา รถไฟ ไทย", []string{"รถไฟ"}, nil},
+		{"inches beside kana", `27"モニターと32"モニター`, `27"モニターと32"モニター`, nil, nil},
+		{"Latin in Han", `请搜索"machine learning"的论文`, "请搜索 machine learning 的论文", []string{"machine learning"}, nil},
+		{"beside Latin", `a"天気"b`, `a"天気"b`, nil, nil},
 		{"punctuation around", `("flip pancakes"), please`, "( flip pancakes ), please", []string{"flip pancakes"}, nil},
 		{"quote inside", `"27" screen"`, `27 screen"`, []string{"27"}, nil},
 		{"exclusion", "jaguar -car", "jaguar", nil, []string{"car"}},
@@ -145,7 +153,8 @@ func TestQueryTextRules(t *testing.T) {
 		doc("shoes", `{"title":"Running shoes","text":"A pair of running shoes for the road."}`),
 		doc("apart", `{"title":"Running","text":"Shoes are good when running."}`),
 		doc("art", `{"text":"The state of the art."}`),
-		doc("snake", `{"text":"Call parse_http_header, not parseHTTPHeader alone."}`))
+		doc("snake", `{"text":"Call parse_http_header, not parseHTTPHeader alone."}`),
+		doc("list", `{"text":"x","colors":["red car","2024-05-01","blue house"],"parts":[{"of":["tall tree","oak\nleaf"]},{"of":"green bush"}]}`))
 	for _, tc := range []struct {
 		name, q, want string
 		query         search.Query
@@ -154,6 +163,12 @@ func TestQueryTextRules(t *testing.T) {
 		{"not across fields", `"running shoes are"`, "shoes", search.Query{}},
 		{"stop words", `"state of the art"`, "art", search.Query{}},
 		{"too near", `"state art"`, "", search.Query{}},
+		{"element of a list", `"blue house"`, "list", search.Query{}},
+		{"not across elements", `"car blue"`, "", search.Query{}},
+		{"not across objects of a list", `"leaf green"`, "", search.Query{}},
+		{"lines of an element", `"oak leaf"`, "list", search.Query{}},
+		{"not excluded across elements", `tree -"tree oak"`, "list", search.Query{}},
+		{"excluded in an element", `tree -"green bush"`, "", search.Query{}},
 		{"parts of a name", `"http header"`, "snake", search.Query{}},
 		{"name", `"call parse_http_header"`, "snake", search.Query{}},
 		{"after a name", `"header not parse"`, "snake", search.Query{}},

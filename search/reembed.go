@@ -75,6 +75,10 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 		return Task{}, fmt.Errorf("%w: the backend has no change log", ErrUnsupported)
 	}
 	name, _ := e.catalog.nameOf(c.Name)
+	if o.Settings != nil {
+		s := o.Settings.canonical()
+		o.Settings = &s
+	}
 	q := reembedRequest{ReembedOptions: o, Source: sourceOf(o.Model)}
 	var enc *encoding
 	if o.Model == "" && o.Settings != nil {

@@ -54,10 +54,14 @@ const pieceBytes = 1 << 16
 
 // Token is a term of a text and the bytes [Start, End) of the text that it stands for. Tokens of one word can overlap:
 // the word and its parts. Position counts the words of the text, those that the analysis drops too.
+//
+// Covered terms are single characters of scripts in pairs that a pair next to them has, too. They are indexed, so that queries of one
+// character find them; no query asks for them, and they count in no length.
 type Token struct {
 	Term       string
 	Start, End int
 	Position   int
+	Covered    bool
 }
 
 // analyzer turns texts into terms. It is safe for concurrent use.
@@ -97,32 +101,51 @@ func newEnglish(cache *registry.Cache) (analysis.Analyzer, error) {
 	return folded{chain}, nil
 }
 
-// each calls yield with every term of text in order; the term is valid only during the call. It stops when yield
-// returns false.
-func (a analyzer) each(text string, yield func(term []byte, start, end int) bool) {
-	a.eachPlaced(text, func(term []byte, start, end, _ int) bool { return yield(term, start, end) })
+// token is a Token whose term is valid only for a while.
+type token struct {
+	term       []byte
+	start, end int
+	position   int
+	covered    bool
 }
 
-// eachPlaced is each with the positions of the terms. A text is analysed in pieces cut at white space, which no term spans.
-func (a analyzer) eachPlaced(text string, yield func(term []byte, start, end, position int) bool) {
+// wanted calls yield with the terms of text that a query asks for and a length counts, see each.
+func (a analyzer) wanted(text string, yield func(t token) bool) {
+	a.each(text, func(t token) bool { return t.covered || yield(t) })
+}
+
+// each calls yield with every term of text in order, valid only during the call. It stops when yield returns false. A text is analysed
+// in pieces cut at white space, which no term spans.
+func (a analyzer) each(text string, yield func(t token) bool) {
 	before, last := 0, 0 // positions of the pieces before, and the last of all
 	for base := 0; base < len(text); {
 		piece := text[base:]
 		if len(piece) > pieceBytes {
 			piece = piece[:cutAt(piece, pieceBytes)]
 		}
-		for _, t := range a.chain.Analyze([]byte(piece)) {
+		tokens := a.chain.Analyze([]byte(piece))
+		for i, t := range tokens {
 			term := t.Term
 			if len(term) > maxTerm {
 				term = term[:cutRune(term, maxTerm)]
 			}
 			last = max(last, before+t.Position)
-			if len(term) > 0 && !yield(term, base+t.Start, base+t.End, before+t.Position) {
+			if len(term) > 0 && !yield(token{term, base + t.Start, base + t.End, before + t.Position, covered(tokens, i)}) {
 				return
 			}
 		}
 		base, before = base+len(piece), last
 	}
+}
+
+// covered says whether a token is a single character in a pair. Pairs stand next to their characters.
+func covered(tokens analysis.TokenStream, i int) bool {
+	t := tokens[i]
+	if t.Type != analysis.Single {
+		return false
+	}
+	in := func(p *analysis.Token) bool { return p.Type == analysis.Double && p.Start <= t.Start && t.End <= p.End }
+	return i > 0 && in(tokens[i-1]) || i+1 < len(tokens) && in(tokens[i+1])
 }
 
 // cutAt returns the end of the last white space within the first n bytes of s, or where a character ends.
@@ -148,12 +171,12 @@ func cutRune(b []byte, n int) int {
 	return n
 }
 
-// Analyze returns the terms of text as they are indexed and searched for, in order, with the bytes of text that each
-// stands for: what a highlighter marks.
+// Analyze returns the terms of text as they are indexed and, covered ones apart, searched for, in order, with the bytes of text that
+// each stands for: what a highlighter marks.
 func (x *Index) Analyze(text string) []Token {
 	var tokens []Token
-	x.analyzer.eachPlaced(text, func(term []byte, start, end, position int) bool {
-		tokens = append(tokens, Token{string(term), start, end, position})
+	x.analyzer.each(text, func(t token) bool {
+		tokens = append(tokens, Token{string(t.term), t.start, t.end, t.position, t.covered})
 		return true
 	})
 	return tokens

@@ -78,9 +78,11 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 	for _, t := range e.Text {
 		f := field(textPrefix + fieldOf(t.Name))
 		d.plainText += uint64(len(t.Text))
-		a.each(t.Text, func(term []byte, _, _ int) bool {
-			f.add(term)
-			f.length++
+		a.each(t.Text, func(t token) bool {
+			f.add(t.term)
+			if !t.covered {
+				f.length++
+			}
 			return true
 		})
 	}

@@ -349,8 +349,8 @@ func TestLanguages(t *testing.T) {
 			continue
 		}
 		var terms []string
-		a.each("Über straße années книги كتاب 東京都 walking", func(term []byte, _, _ int) bool {
-			terms = append(terms, string(term))
+		a.each("Über straße années книги كتاب 東京都 walking", func(t token) bool {
+			terms = append(terms, string(t.term))
 			return true
 		})
 		if len(terms) < 5 {
@@ -379,7 +379,8 @@ func FuzzAnalyze(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for i, a := range analyzers {
-			a.each(text, func(term []byte, start, end int) bool {
+			a.each(text, func(tok token) bool {
+				term, start, end := tok.term, tok.start, tok.end
 				if start < 0 || start > end || end > len(text) || len(term) == 0 || len(term) > maxTerm {
 					t.Errorf("%s: term %q at [%d, %d) of %d bytes", languages[i], term, start, end, len(text))
 				} else if utf8.ValidString(text) && !utf8.ValidString(text[start:end]) {

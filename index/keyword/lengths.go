@@ -165,6 +165,12 @@ func weightsKey(fields []FieldWeight) string {
 	return string(b)
 }
 
+// Length returns how many terms of text count, see Token.
+func (x *Index) Length(text string) (n int) {
+	x.analyzer.wanted(text, func(token) bool { n++; return true })
+	return n
+}
+
 // Lengths calls f with every document of the index and the number of terms of each of its text fields, fields without terms left
 // out, in no order. Fields are named as the index has them, see FieldOf. f must not keep the map. It ends with the first error of f.
 func (x *Index) Lengths(ctx context.Context, f func(no uint32, terms map[string]int) error) error {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/analysis/lang/cjk"
 	"github.com/blevesearch/bleve/v2/registry"
 )
 
@@ -21,6 +22,7 @@ import (
 //  6. Apostrophes, digits and some letters are written alike, see respelled.
 //  7. "tr" leaves out after stemming what tells ı from i: ışık, IŞIK and işik are one term.
 //  8. Thai and other scripts whose words only a dictionary tells apart have terms, see unspaced.
+//  9. Characters that "cjk" pairs are terms alone, too: 猫 is in 黒い猫.
 func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error) {
 	named, err := cache.AnalyzerNamed(language)
 	if err != nil {
@@ -34,6 +36,11 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 	switch language {
 	case "cjk":
 		first = []analysis.TokenFilter{splitNames{}, hangulApart{}, lowerShrinking{}} // in this order: the first two find places by the bytes of terms
+		for i, f := range chain.TokenFilters {
+			if _, ok := f.(*cjk.CJKBigramFilter); ok {
+				chain.TokenFilters[i] = cjk.NewCJKBigramFilter(true)
+			}
+		}
 	case "fa":
 		chain.CharFilters = []analysis.CharFilter{joinersToSpaces{}}
 	}

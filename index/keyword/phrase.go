@@ -25,11 +25,11 @@ type phraseTerm struct {
 func (x *Index) Phrase(text string) Phrase {
 	var p Phrase
 	first := 0
-	x.analyzer.eachPlaced(text, func(term []byte, _, _, position int) bool {
+	x.analyzer.wanted(text, func(t token) bool {
 		if len(p.terms) == 0 {
-			first = position
+			first = t.position
 		}
-		p.terms = append(p.terms, phraseTerm{string(term), position - first})
+		p.terms = append(p.terms, phraseTerm{string(t.term), t.position - first})
 		return len(p.terms) < maxPhraseTerms
 	})
 	return p
@@ -38,8 +38,9 @@ func (x *Index) Phrase(text string) Phrase {
 // Len is the number of terms. The index knows the documents with a phrase of one term; of longer ones, those with all of the terms.
 func (p Phrase) Len() int { return len(p.terms) }
 
-// Holds says whether the phrase is in text. An empty phrase is in every text.
-func (x *Index) Holds(text string, p Phrase) bool {
+// Holds says whether the phrase is in text. starts are where strings begin that text is made of, rising and without the first: no phrase
+// goes from one to the next. An empty phrase is in every text.
+func (x *Index) Holds(text string, starts []int, p Phrase) bool {
 	if len(p.terms) == 0 {
 		return true
 	}
@@ -47,16 +48,24 @@ func (x *Index) Holds(text string, p Phrase) bool {
 	for _, t := range p.terms {
 		wanted[t.text] = nil
 	}
-	x.analyzer.eachPlaced(text, func(term []byte, _, _, position int) bool {
-		at, ok := wanted[string(term)]
+	gap := 0 // between strings: wider than the phrase
+	for _, t := range p.terms {
+		gap = max(gap, t.offset+1)
+	}
+	before := 0 // strings
+	x.analyzer.each(text, func(t token) bool {
+		for before < len(starts) && starts[before] <= t.start {
+			before++
+		}
+		at, ok := wanted[string(t.term)]
 		if !ok {
 			return true
 		}
 		if at == nil {
 			at = map[int]bool{}
-			wanted[string(term)] = at
+			wanted[string(t.term)] = at
 		}
-		at[position] = true
+		at[t.position+before*gap] = true
 		return true
 	})
 	for first := range wanted[p.terms[0].text] {

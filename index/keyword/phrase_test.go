@@ -48,10 +48,50 @@ func TestHolds(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := &Index{analyzer: a}
-			if got := x.Holds(tc.text, x.Phrase(tc.phrase)); got != tc.want {
+			if got := x.Holds(tc.text, nil, x.Phrase(tc.phrase)); got != tc.want {
 				t.Errorf("%q in %q: %v, want %v; %+v in %+v", tc.phrase, tc.text, got, tc.want, x.Phrase(tc.phrase), x.Analyze(tc.text[max(0, len(tc.text)-80):]))
 			}
 		})
+	}
+}
+
+// TestHoldsInStrings: a phrase does not go from one string of a text to the next, over pieces of a long one neither.
+func TestHoldsInStrings(t *testing.T) {
+	a, err := newAnalyzer("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &Index{analyzer: a}
+	join := func(texts ...string) (text string, starts []int) {
+		for _, s := range texts {
+			if text != "" {
+				text += "\n"
+				starts = append(starts, len(text))
+			}
+			text += s
+		}
+		return text, starts
+	}
+	for _, tc := range []struct {
+		phrase string
+		texts  []string
+		want   bool
+	}{
+		{"red car", []string{"red car", "blue house"}, true},
+		{"blue house", []string{"red car", "blue house"}, true},
+		{"car blue", []string{"red car", "blue house"}, false},
+		{"car blue house", []string{"red car", "blue house"}, false},
+		{"car of the house", []string{"car", "old red house"}, false},
+		{"car of the house", []string{"x", "", "car for a house"}, true},
+		{"car blue", []string{"car", "car blue"}, true},
+		{"alpha omega", []string{long("alpha", pieceBytes), "omega"}, false},
+		{"alpha omega", []string{"x", long("alpha", pieceBytes) + "omega"}, true},
+		{"red", []string{"blue", "red"}, true},
+	} {
+		text, starts := join(tc.texts...)
+		if got := x.Holds(text, starts, x.Phrase(tc.phrase)); got != tc.want {
+			t.Errorf("%q in %.80q: %v, want %v", tc.phrase, tc.texts, got, tc.want)
+		}
 	}
 }
 

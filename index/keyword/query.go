@@ -167,15 +167,15 @@ func (x *Index) queryTerms(text string) []planTerm {
 	}
 	var terms []planTerm
 	at := map[string]int{}
-	x.analyzer.each(text, func(term []byte, _, _ int) bool {
-		i, seen := at[string(term)]
+	x.analyzer.wanted(text, func(t token) bool {
+		i, seen := at[string(t.term)]
 		if !seen {
 			if len(terms) == maxAnalyzed {
 				return true
 			}
 			i = len(terms)
-			at[string(term)] = i
-			terms = append(terms, planTerm{text: slices.Clone(term)})
+			at[string(t.term)] = i
+			terms = append(terms, planTerm{text: slices.Clone(t.term)})
 		}
 		terms[i].count++
 		return true

@@ -10,8 +10,8 @@ import (
 )
 
 // unspaced is a tokenizer that adds to the words of another the texts of scripts whose words only a dictionary tells apart, such as Thai.
-// bleve's leaves these out, all of them. Here they are pairs: each letter, with its marks, and the next. A letter alone stands alone. Spaces
-// of no width, with which some texts part words, are passed over.
+// bleve's leaves these out, all of them. Here they are pairs: each letter, with its marks, and the next, and the letters alone, at the position
+// of the pair that they begin. Spaces of no width, with which some texts part words, are passed over.
 type unspaced struct{ words analysis.Tokenizer }
 
 // dictionaryScripts are those scripts.
@@ -30,29 +30,28 @@ func (u unspaced) Tokenize(input []byte) analysis.TokenStream {
 		at = w.End
 	}
 	all = appendPairs(all, input, at, len(input))
+	position := 0
 	for i, t := range all {
-		t.Position = i + 1
+		if i == 0 || t.Start > all[i-1].Start {
+			position++
+		}
+		t.Position = position
 	}
 	return all
 }
 
-// appendPairs appends the pairs of input[start:end].
+// appendPairs appends the letters and pairs of input[start:end].
 func appendPairs(dst analysis.TokenStream, input []byte, start, end int) analysis.TokenStream {
 	var run []span // letters with their marks
 	flush := func() {
-		for i, first := range run {
-			last := first
-			switch {
-			case i+1 < len(run):
-				last = run[i+1]
-			case i > 0:
-				continue
+		for i, s := range run {
+			letter := slices.Clone(input[s.start:s.end])
+			dst = append(dst, &analysis.Token{Term: letter, Start: s.start, End: s.end, Type: analysis.Single})
+			if i+1 < len(run) {
+				next := run[i+1]
+				pair := slices.Concat(letter, input[next.start:next.end])
+				dst = append(dst, &analysis.Token{Term: pair, Start: s.start, End: next.end, Type: analysis.Double})
 			}
-			term := slices.Clone(input[first.start:first.end])
-			if last != first {
-				term = append(term, input[last.start:last.end]...)
-			}
-			dst = append(dst, &analysis.Token{Term: term, Start: first.start, End: last.end, Type: analysis.AlphaNumeric})
 		}
 		run = run[:0]
 	}

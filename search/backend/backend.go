@@ -238,11 +238,13 @@ type TermScore struct {
 	Score float64
 }
 
-// Token is a term of an analysed text with its byte offsets [Start, End) and its place among the words of the text.
+// Token is a term of an analysed text with its byte offsets [Start, End) and its place among the words of the text. A covered one is
+// in texts alone: it is a character of a pair that is a term too, and a query asks for the pair.
 type Token struct {
 	Term       string
 	Start, End int
 	Position   int
+	Covered    bool
 }
 
 // Rebuild is a derived index that is being filled in the background.

@@ -183,7 +183,7 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 		}
 		want := map[string]int{}
 		for _, f := range e.Text {
-			if n := len(c.words.Analyze(f.Text)); n > 0 {
+			if n := c.words.Length(f.Text); n > 0 {
 				want[c.words.FieldOf(f.Name)] += n
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,6 +13,7 @@ import (
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
+	"searchd/search/mapping"
 	"searchd/store"
 )
 
@@ -210,34 +212,30 @@ func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err er
 	if err != nil {
 		return 0, false, err
 	}
-	e, err := p.c.split(no, d.Fields)
+	parts, err := p.c.config.Mapping.SplitStored(d.Fields)
 	if err != nil { // refused: it leaves the postings too
 		return 0, false, nil
 	}
-	for _, f := range e.Text {
+	for _, f := range texts(parts) {
 		bytes += len(f.Text)
 	}
 	for _, phrase := range p.with {
-		if !p.holds(e, phrase, p.fields) {
+		if !p.holds(parts, phrase, p.fields) {
 			return bytes, false, nil
 		}
 	}
 	for _, phrase := range p.without {
-		if p.holds(e, phrase, nil) {
+		if p.holds(parts, phrase, nil) {
 			return bytes, false, nil
 		}
 	}
 	return bytes, true, nil
 }
 
-// holds says whether a phrase is in one of fields of e; none means all.
-func (p *phraseCheck) holds(e keyword.Entry, phrase keyword.Phrase, fields []string) bool {
-	for _, f := range e.Text {
-		named := len(fields) == 0
-		for _, name := range fields {
-			named = named || name == f.Name
-		}
-		if named && p.c.words.Holds(f.Text, phrase) {
+// holds says whether a phrase is in a string of one of fields of parts; none means all.
+func (p *phraseCheck) holds(parts mapping.Parts, phrase keyword.Phrase, fields []string) bool {
+	for _, f := range texts(parts) {
+		if (len(fields) == 0 || slices.Contains(fields, f.Name)) && p.c.words.Holds(f.Text, parts.Starts[named(f.Name)], phrase) {
 			return true
 		}
 	}

@@ -109,40 +109,50 @@ func (f *flattener) refuse(name string, value any, allowed string) error {
 	return &Refusal{name, value, allowed}
 }
 
-// text returns the strings of a leaf, one per line; ok is false if it has other values.
-func (l *leaf) text() (text string, ok bool) {
+// text returns the strings of a leaf, one per line, and where each begins but the first; ok is false if it has other values.
+func (l *leaf) text() (text string, starts []int, ok bool) {
 	if s, ok := l.values[0].(string); ok && len(l.values) == 1 {
-		return s, true
+		return s, nil, true
 	}
-	var b strings.Builder
-	for i, v := range l.values {
+	var b lines
+	for _, v := range l.values {
 		s, ok := v.(string)
 		if !ok {
-			return "", false
+			return "", nil, false
 		}
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(s)
+		b.add(s)
 	}
-	return b.String(), true
+	return b.text.String(), b.starts, true
 }
 
-// words returns the strings of a leaf that have words, one per line, and "" where there is none. Dates alone, which are found as values, and
-// long runs of ASCII do not.
-func (l *leaf) words() string {
-	var b strings.Builder
+// words returns the strings of a leaf that have words, one per line, and "" where there is none, and where each begins but the first. Dates
+// alone, which are found as values, and long runs of ASCII do not.
+func (l *leaf) words() (text string, starts []int) {
+	var b lines
 	for _, v := range l.values {
 		s, ok := v.(string)
 		if !ok || strings.TrimSpace(s) == "" || isDate(s) || isRun(s) {
 			continue
 		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(s)
+		b.add(s)
 	}
-	return b.String()
+	return b.text.String(), b.starts
+}
+
+// lines joins strings.
+type lines struct {
+	text   strings.Builder
+	starts []int // of all but the first
+	any    bool
+}
+
+func (b *lines) add(s string) {
+	if b.any {
+		b.text.WriteByte('\n')
+		b.starts = append(b.starts, b.text.Len())
+	}
+	b.any = true
+	b.text.WriteString(s)
 }
 
 // isDate reports whether a string is a date to a filter.

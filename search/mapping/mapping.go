@@ -69,6 +69,8 @@ type Parts struct {
 	Text  []TextField // titles first, then by name in the order of wellKnown, then alphabetically
 	Title string      // the first title field's text; empty where there is none
 	Words []TextField // searched by words alone, in the same order as Text: no passage is cut from them, and none of them is in Text
+	// Where in its text each string of a field of Text or Words begins but the first, by name; fields of one string are left out.
+	Starts map[string][]int
 	// filterable: string, float64, json.Number where that is not exact, bool, filter.Present for a string that is too long to be compared,
 	// []any of these; nested names joined with dots
 	Values map[string]any
@@ -137,21 +139,33 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 		if f.Type == Stored {
 			continue
 		}
-		if s, ok := l.text(); ok && (set && f.Type == Text || !set && !l.list && (!known || rank(name) < len(wellKnown))) {
+		if s, starts, ok := l.text(); ok && (set && f.Type == Text || !set && !l.list && (!known || rank(name) < len(wellKnown))) {
 			if strings.TrimSpace(s) != "" {
 				p.Text = append(p.Text, TextField{name, s})
+				p.startsOf(name, starts)
 				if p.Title == "" && rank(name) < titles {
 					p.Title = s
 				}
 			}
 		} else if !set {
-			if s := l.words(); s != "" {
+			if s, starts := l.words(); s != "" {
 				p.Words = append(p.Words, TextField{name, s})
+				p.startsOf(name, starts)
 			}
 		}
 		p.Values[name] = l.filterable(f.Type == Filter)
 	}
 	return p, nil
+}
+
+func (p *Parts) startsOf(name string, starts []int) {
+	if len(starts) == 0 {
+		return
+	}
+	if p.Starts == nil {
+		p.Starts = map[string][]int{}
+	}
+	p.Starts[name] = starts
 }
 
 // anyKnown reports whether the document has a text field by name or by setting.
@@ -164,7 +178,7 @@ func (m Mapping) anyKnown(names []string, leaves map[string]*leaf) bool {
 			continue
 		}
 		if l := leaves[name]; !l.list && rank(name) < len(wellKnown) {
-			if s, ok := l.text(); ok && strings.TrimSpace(s) != "" {
+			if s, _, ok := l.text(); ok && strings.TrimSpace(s) != "" {
 				return true
 			}
 		}
