@@ -1,11 +1,9 @@
 package search
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,19 +29,10 @@ func checkCollectionName(name string) error {
 	return nil
 }
 
-// languageTag is an ISO 639 code, with or without a script, region and the like behind it.
-var languageTag = regexp.MustCompile(`^[a-z]{2,3}(-[a-z0-9]{1,8})*$`)
-
-// analysedAs has the languages that are analysed under another name.
-var analysedAs = map[string]string{"ja": "cjk", "ko": "cjk", "zh": "cjk", "nb": "no", "nn": "no"}
-
 // canonical returns the settings with the language by the name that the index has for it, where it has one: cjk for ja, pt for pt-BR.
 func (s Settings) canonical() Settings {
-	if tag := strings.ToLower(s.Language); languageTag.MatchString(tag) {
-		tag, _, _ = strings.Cut(tag, "-")
-		if tag = cmp.Or(analysedAs[tag], tag); slices.Contains(keyword.Languages(), tag) {
-			s.Language = tag
-		}
+	if l, ok := keyword.LanguageOf(s.Language); ok {
+		s.Language = l
 	}
 	return s
 }
@@ -51,8 +40,8 @@ func (s Settings) canonical() Settings {
 // Validate names every wrong setting at once. maxTokens is what the checkpoint takes.
 func (s Settings) Validate(maxTokens int) error {
 	var wrong fieldErrors
-	if l, known := s.canonical().Language, keyword.Languages(); l != "" && !slices.Contains(known, l) {
-		wrong.add("language", s.Language, "one of "+strings.Join(known, ", ")+", also ja, ko, zh, nb, nn and tags such as pt-BR; standard suits any language that puts spaces between words")
+	if _, ok := keyword.LanguageOf(s.Language); !ok && s.Language != "" {
+		wrong.add("language", s.Language, "one of "+strings.Join(keyword.Languages(), ", ")+", also ja, ko, zh, nb, nn and tags such as pt-BR; standard suits any language that puts spaces between words")
 	}
 	for _, f := range s.Fields.Faults() {
 		wrong.add(f.Field, f.Value, f.Allowed)

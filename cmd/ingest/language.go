@@ -48,7 +48,8 @@ func (l newLanguage) choose(ctx context.Context, collection string) string {
 
 // check refuses another language than the collection has, where one was named.
 func (l newLanguage) check(collection, has string) error {
-	if has = cmp.Or(has, "en"); l.auto() || l.named == has {
+	has = cmp.Or(has, "en")
+	if named, _ := keyword.LanguageOf(l.named); l.auto() || named == has {
 		return nil
 	}
 	return fmt.Errorf("--language: got %q, but the collection %s is there already, with %q: leave the flag out, name another collection, or build it anew with POST /v1/collections/%s/reembed",

@@ -66,7 +66,7 @@ func TestLanguage(t *testing.T) {
 			if said, err := ingest("--collection", "notizen", notes); err != nil || settings("notizen") != "de" || !strings.Contains(said, `searched by words as "de"`) {
 				t.Errorf("German notes: language %q, %v, %s", settings("notizen"), err, said)
 			}
-			if said, err := ingest("--collection", "notizen", "--language", "de", notes); err != nil || strings.Contains(said, "new collection") {
+			if said, err := ingest("--collection", "notizen", "--language", "de-AT", notes); err != nil || strings.Contains(said, "new collection") {
 				t.Errorf("again, with the language: %v, %s", err, said)
 			}
 			if _, err := ingest("--collection", "notizen", "--language", "fr", notes); err == nil || !strings.Contains(err.Error(), `got "fr", but the collection notizen is there already, with "de"`) {
