@@ -160,7 +160,7 @@ type Options struct {
 	MaxImport     int64 // bytes of an import after decompression, default 4 GiB; memory does not grow with it
 	MaxInFlight   int64 // bytes of all bodies in memory at once, and of all answers that are kept until they are read, default 256 MiB
 	MaxItem       int   // bytes of one document, default 8 MiB
-	MaxConns      int   // open connections, default 512; beyond them idle ones give way
+	MaxConns      int   // open connections, default 512; beyond them silent and idle ones give way
 	MaxEmbedTexts int   // texts of one embedding request, default 16384
 }
 
