@@ -153,7 +153,7 @@ type Options struct {
 	WriteTimeout  time.Duration // of one write, and of one batch of an import; default 60 s
 	DrainGrace    time.Duration // how long requests are answered after that, with 503 on /readyz; default 0
 	DrainTimeout  time.Duration // how long requests may finish after the context of Serve ended; default 20 s
-	IdleBody      time.Duration // how long a body may stand still; default 30 s
+	IdleBody      time.Duration // how long a body may stand still; default 30 s. One that a route streams has to come at 1 KiB per second, too
 
 	MaxBody       int64 // bytes of a query or of settings, default 1 MiB
 	MaxDocuments  int64 // bytes of a request with one or a few documents or texts, default 32 MiB
