@@ -114,7 +114,8 @@ func (e *Engine) EnsureCollection(ctx context.Context, name string, s search.Set
 		e.collections = map[string]*collection{}
 	}
 	c := &collection{docs: map[string]*search.StoredDocument{}}
-	c.info = search.CollectionInfo{Name: name, Settings: s, Model: e.Model(), Created: time.Unix(1_750_000_000, 0).UTC(), Incarnation: "memory"}
+	e.seq++
+	c.info = search.CollectionInfo{Name: name, Settings: s, Model: e.Model(), Created: time.Unix(1_750_000_000, 0).UTC(), Incarnation: fmt.Sprintf("memory-%d", e.seq)}
 	e.collections[name] = c
 	return c.info, true, nil
 }
