@@ -35,9 +35,6 @@ func (c caller) visible(k access.Key) bool {
 }
 
 func (s *Server) listKeys(w http.ResponseWriter, r *http.Request) error {
-	if err := queryParams(r).err(); err != nil {
-		return err
-	}
 	ring, err := s.keyring()
 	if err != nil {
 		return err
