@@ -42,6 +42,7 @@ var (
 	descMisses     = desc("searchd_query_cache_misses_total", "Query vectors that had to be encoded.")
 	descEntries    = desc("searchd_query_cache_entries", "Query vectors that are kept.")
 	descStore      = desc("searchd_store_bytes", "Bytes of the store's file.")
+	descReadOnly   = desc("searchd_store_read_only", "1 after a failed commit: searches go on, writes are refused until the next start.")
 	descDamaged    = desc("searchd_collections_damaged", "Collections that cannot be opened because a stored value is damaged.")
 	descDocuments  = desc("searchd_collection_documents", "Documents of a collection. Of the 100 largest collections, like all that follow.", "collection")
 	descPassages   = desc("searchd_collection_passages", "Passages of a collection.", "collection")
@@ -80,6 +81,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		out.counter(descGaveWay, float64(evicted))
 	}
 	out.gauge(descAnswers, float64(s.unsent.Load()))
+	out.gauge(descReadOnly, bit(s.o.Engine.ReadOnly() != nil))
 	ctx, cancel := context.WithTimeout(context.Background(), gaugesTimeout)
 	defer cancel()
 	stats, err := s.o.Engine.Stats(ctx)

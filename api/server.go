@@ -124,7 +124,8 @@ type Engine interface {
 	Inspector
 	Mapper
 	Stats(ctx context.Context) (*search.Stats, error)
-	Ready() error // nil when searches can be answered, else the reason
+	Ready() error    // nil when searches can be answered, else the reason
+	ReadOnly() error // nil when writes are taken, else the reason
 }
 
 // Options configure a [Server]. The zero value of each field but Engine means its default.

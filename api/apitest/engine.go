@@ -48,6 +48,9 @@ func (e *Engine) enter(ctx context.Context, method string) error {
 // Ready implements api.Engine.
 func (e *Engine) Ready() error { return e.NotReady }
 
+// ReadOnly implements api.Engine.
+func (e *Engine) ReadOnly() error { return nil }
+
 // Model implements api.Engine.
 func (e *Engine) Model() search.ModelInfo {
 	return search.ModelInfo{Name: "trigrams", SHA256: hex.EncodeToString(make([]byte, 32)), Dimension: dimension, Pooling: "mean", MaxTokens: 256}
