@@ -58,7 +58,12 @@ func (s Scopes) Names() []string {
 	return names
 }
 
-func (s Scopes) String() string { return strings.Join(s.Names(), ", ") }
+func (s Scopes) String() string {
+	if s == 0 {
+		return "none"
+	}
+	return strings.Join(s.Names(), ", ")
+}
 
 // MarshalJSON implements json.Marshaler.
 func (s Scopes) MarshalJSON() ([]byte, error) { return json.Marshal(s.Names()) }

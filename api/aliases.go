@@ -14,9 +14,6 @@ type aliasList struct {
 }
 
 func (s *Server) listAliases(w http.ResponseWriter, r *http.Request) error {
-	if err := queryParams(r).err(); err != nil {
-		return err
-	}
 	list, err := s.o.Engine.Aliases(r.Context())
 	if err != nil {
 		return err

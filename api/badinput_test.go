@@ -272,3 +272,41 @@ func TestStalledImportIsCutOff(t *testing.T) {
 		t.Errorf("answer: %s", got)
 	}
 }
+
+// TestErrorsPoint: an error names the value that is wrong from the top of the request.
+func TestErrorsPoint(t *testing.T) {
+	g := newGuarded(t, Options{})
+	const path = "/v1/collections/docs/"
+	for _, tt := range []struct{ method, path, body, pointer, says string }{
+		{"POST", "/v1/keys", `{"name":"a","scopes":["keys:admin"],"expires":"yesterday"}`, "/expires", "expires: got \"yesterday\", allowed: a time like"},
+		{"POST", "/v1/keys", `{"name":"a","scopes":["keys:admin"],"expires":5}`, "/expires", "expires: got 5, allowed: a time like"},
+		{"POST", "/v1/keys", `{"name":"a","scopes":[]}`, "/scopes", "scopes: got none, "},
+		{"POST", "/v1/keys", `{"name":"a","scopes":["keys:admin"],"expires":null,"rate_limit":-1}`, "/rate_limit", "rate_limit: got -1"},
+	} {
+		if p := g.do(tt.method, tt.path, tt.body).problem(400, "invalid_request", tt.pointer); !strings.HasPrefix(p.Detail, tt.says) {
+			t.Errorf("%s: %s, want %s", tt.body, p.Detail, tt.says)
+		}
+	}
+	for _, tt := range []struct{ path, body, pointer string }{
+		{"search/batch", `{"searches":[{"q":"a"},{"q":5}]}`, "/searches/1/q"},
+		{"search/batch", `{"searches":[{"q":"a"},{"limit":-1}]}`, "/searches/1/limit"},
+		{"search/batch", `{"searches":[{"q":"a"},null]}`, "/searches/1"},
+		{"search/batch", `{"searches":[{"q":"a"},[]]}`, "/searches/1"},
+		{"documents", `[{"id":"x"},{"id":true}]`, "/1/id"},
+		{"documents", `[{"id":"x"},{"id":"` + strings.Repeat("x", 600) + `"}]`, "/1/id"},
+	} {
+		var got struct {
+			Results []struct {
+				Error *itemAnswerErr `json:"error"`
+			} `json:"results"`
+		}
+		g.do("POST", path+tt.path, tt.body).want(200, &got)
+		if e := got.Results[1].Error; e == nil || len(e.Errors) != 1 || e.Errors[0].Pointer != tt.pointer {
+			t.Errorf("%s: %+v, want the pointer %s", tt.body, e, tt.pointer)
+		}
+	}
+	var one itemAnswer
+	if g.do("POST", path+"documents", `{"id":-123456789012345678901234567890,"text":"x"}`).want(201, &one); one.ID != "-123456789012345678901234567890" {
+		t.Errorf("a long integer gives the id %q", one.ID)
+	}
+}

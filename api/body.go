@@ -131,21 +131,39 @@ func bodyError(err error, limit int64) error {
 	return &requestError{kind: errMalformed, detail: "body: " + err.Error()}
 }
 
+// A body that a handler waits for must come at slowest bytes per second, on average over a slowWindow of waiting.
+const (
+	slowest    = 1 << 10
+	slowWindow = time.Minute
+)
+
 // patientReader gives each read of a body the time idle, and lifts the deadline at the end: one that passed while the
-// handler works would cancel the request's context.
+// handler works would cancel the request's context. A sender who is never still for so long, and sends next to nothing, is refused, too.
 type patientReader struct {
 	src  io.Reader
 	rc   *http.ResponseController
 	idle time.Duration // 0: the server's deadline for the whole body stays
+
+	waited time.Duration // in this window
+	got    int64         // bytes, the same
 }
 
 func (p *patientReader) Read(b []byte) (int, error) {
 	if p.idle > 0 {
 		p.rc.SetReadDeadline(time.Now().Add(p.idle)) // a recorder of tests has no deadlines
 	}
+	began := time.Now()
 	n, err := p.src.Read(b)
 	if err == io.EOF {
 		p.rc.SetReadDeadline(time.Time{})
+	}
+	p.waited += time.Since(began)
+	p.got += int64(n)
+	if err == nil && p.idle > 0 && p.waited >= slowWindow {
+		if float64(p.got) < slowest*p.waited.Seconds() {
+			err = &requestError{kind: errBodyTimeout, detail: fmt.Sprintf("body: %d bytes came in %.0f s, allowed: %d or more per second", p.got, p.waited.Seconds(), slowest)}
+		}
+		p.waited, p.got = 0, 0
 	}
 	return n, err
 }

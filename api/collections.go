@@ -21,9 +21,6 @@ type collectionList struct {
 }
 
 func (s *Server) listCollections(w http.ResponseWriter, r *http.Request) error {
-	if err := queryParams(r).err(); err != nil {
-		return err
-	}
 	infos, err := s.o.Engine.Collections(r.Context())
 	if err != nil {
 		return err

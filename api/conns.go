@@ -3,23 +3,36 @@ package api
 import (
 	"net"
 	"net/http"
+	"slices"
 	"sync"
+	"time"
 )
 
-// conns is a listener that bounds its open connections. One more than there may be makes the one that has been idle for longest
-// give way; where none is idle it waits until one ends.
+// silence is how long a new connection may take to send its first request before it gives way where there are too many. A request
+// mostly comes along with its connection.
+const silence = 500 * time.Millisecond
+
+// conns is a listener that bounds its open connections. One more than there may be makes one give way: the oldest that has asked nothing
+// for longer than silence, else the one that has been idle for longest; where there is neither it waits until one ends.
 type conns struct {
 	net.Listener
 	max int
 
 	mu struct {
 		sync.Mutex
-		room    sync.Cond // one was released or became idle, or the listener is closed
+		room    sync.Cond // one was released or became idle, one may have been silent for too long, or the listener is closed
 		open    int
 		idle    []net.Conn // longest first
+		silent  []silent   // the same
 		evicted int64
 		closed  bool
 	}
+}
+
+// silent is a connection that has not sent a whole request yet.
+type silent struct {
+	net.Conn
+	since time.Time
 }
 
 func newConns(l net.Listener, max int) *conns {
@@ -37,13 +50,13 @@ func (c *conns) Accept() (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.mu.open >= c.max && !c.mu.closed {
-		if len(c.mu.idle) > 0 {
-			c.mu.evicted++
-			oldest := c.mu.idle[0]
-			c.mu.idle = c.mu.idle[1:]
-			go oldest.Close()
-		}
+		timer := time.AfterFunc(c.giveWay(time.Now()), func() {
+			c.mu.Lock() // not before the wait has begun
+			defer c.mu.Unlock()
+			c.mu.room.Broadcast()
+		})
 		c.mu.room.Wait()
+		timer.Stop()
 	}
 	if c.mu.closed {
 		conn.Close()
@@ -51,6 +64,27 @@ func (c *conns) Accept() (net.Conn, error) {
 	}
 	c.mu.open++
 	return &counted{Conn: conn, release: sync.OnceFunc(c.release)}, nil
+}
+
+// giveWay closes a connection, where one may be, and returns after what time another may have to.
+func (c *conns) giveWay(now time.Time) time.Duration {
+	wait := silence
+	if len(c.mu.silent) > 0 {
+		wait = max(0, c.mu.silent[0].since.Add(silence).Sub(now))
+	}
+	switch {
+	case len(c.mu.silent) > 0 && wait == 0:
+		go c.mu.silent[0].Close()
+		c.mu.silent = c.mu.silent[1:]
+		wait = silence
+	case len(c.mu.idle) > 0:
+		go c.mu.idle[0].Close()
+		c.mu.idle = c.mu.idle[1:]
+	default:
+		return wait
+	}
+	c.mu.evicted++
+	return wait
 }
 
 // Close implements net.Listener.
@@ -73,13 +107,12 @@ func (c *conns) release() {
 func (c *conns) state(conn net.Conn, s http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, x := range c.mu.idle {
-		if x == conn {
-			c.mu.idle = append(c.mu.idle[:i], c.mu.idle[i+1:]...)
-			break
-		}
-	}
-	if s == http.StateIdle {
+	c.mu.idle = slices.DeleteFunc(c.mu.idle, func(x net.Conn) bool { return x == conn })
+	c.mu.silent = slices.DeleteFunc(c.mu.silent, func(x silent) bool { return x.Conn == conn })
+	switch s {
+	case http.StateNew:
+		c.mu.silent = append(c.mu.silent, silent{conn, time.Now()})
+	case http.StateIdle:
 		c.mu.idle = append(c.mu.idle, conn)
 		c.mu.room.Broadcast()
 	}

@@ -52,6 +52,16 @@ func (s *Server) answerItemError(id string, err error) *itemAnswerErr {
 	return &itemAnswerErr{Code: f.code, Detail: cmp.Or(f.detail(err), f.title), Errors: problemItems(err)}
 }
 
+// under makes the pointers of an item's error begin at the top of the request, where the item is at a pointer. nil stays nil.
+func (e *itemAnswerErr) under(at string) *itemAnswerErr {
+	if e != nil {
+		for i := range e.Errors {
+			e.Errors[i].Pointer = at + e.Errors[i].Pointer
+		}
+	}
+	return e
+}
+
 type documentList struct {
 	Documents []search.StoredDocument `json:"documents"`
 	Next      string                  `json:"next,omitempty"` // the cursor of the next page; absent on the last
@@ -75,6 +85,9 @@ func (s *Server) listDocuments(w http.ResponseWriter, r *http.Request) error {
 		return &search.FieldError{Field: "limit", Value: limit, Allowed: fmt.Sprintf("1 to %d", maxItems)}
 	}
 	docs, next, err := s.o.Engine.Documents(r.Context(), c, cursor, limit)
+	if fe := (*search.FieldError)(nil); errors.Is(err, search.ErrInvalid) && !errors.As(err, &fe) { // the rest of the request is checked
+		err = &search.FieldError{Field: "cursor", Value: cursor, Allowed: "what the page before gave as its next"}
+	}
 	if err != nil {
 		return err
 	}
@@ -128,7 +141,9 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for i, res := range results {
-		list.Results[at[i]] = s.answerItem(0, res)
+		a := s.answerItem(0, res)
+		a.Error = a.Error.under(fmt.Sprintf("/%d", at[i]))
+		list.Results[at[i]] = a
 	}
 	for _, a := range list.Results {
 		if a.Error != nil {
@@ -148,7 +163,8 @@ func (s *Server) parseArray(data []byte, list *itemList) (docs []search.Document
 		}
 		doc, err := items.document()
 		if err != nil {
-			list.Results = append(list.Results, itemAnswer{ID: doc.ID, Status: search.Failed, Error: s.answerItemError(doc.ID, err)})
+			wrong := s.answerItemError(doc.ID, err).under(fmt.Sprintf("/%d", len(list.Results)))
+			list.Results = append(list.Results, itemAnswer{ID: doc.ID, Status: search.Failed, Error: wrong})
 			continue
 		}
 		at = append(at, len(list.Results))

@@ -104,6 +104,7 @@ func TestOverTheEngine(t *testing.T) {
 	if len(p.Errors) != 2 || p.Errors[1].Pointer != "/settings/fields/lang/type" || !strings.Contains(p.Detail, "a/1") {
 		t.Errorf("settings that cannot change: %+v", p)
 	}
+	f.do("GET", "/v1/collections/docs/documents?cursor=mine", "").problem(400, "invalid_request", "/cursor")
 	var x search.Explanation
 	f.do("GET", "/v1/collections/docs/explain/a/1?q=oil&mode=keyword", "").want(200, &x)
 	if x.Rank != 0 || x.Reason != search.ReasonWords || x.Hit.ID != "a/1" || x.Warnings != nil {

@@ -16,9 +16,6 @@ func (s *Server) exportDocuments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := queryParams(r).err(); err != nil {
-		return err
-	}
 	rc := http.NewResponseController(w)
 	cursor, page := "", 200
 	for first := true; ; first = false {

@@ -48,7 +48,7 @@ func (f *Front) Close() error { return f.srv.Close() }
 // opening answers while there is no engine yet.
 func opening(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/livez" {
-		writeJSON(w, http.StatusOK, health{"ok"})
+		writeJSON(w, http.StatusOK, health{Status: "ok"})
 		return
 	}
 	p, f := describe(fmt.Errorf("%w: opening the data folder", errNotReady), r)

@@ -138,6 +138,29 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 	}
 }
 
+// TestSilentConnectionsGiveWay has many that send nothing, or the beginning of a request, before one that asks.
+func TestSilentConnectionsGiveWay(t *testing.T) {
+	f := newFixture(t, Options{MaxConns: 4})
+	addr, _ := f.serve()
+	for n := range 12 {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if n%2 == 1 {
+			fmt.Fprint(c, "GET /livez HTTP/1.1\r\n")
+		}
+	}
+	began := time.Now()
+	if code, _ := status(t, "http://"+addr+"/readyz"); code != 200 || time.Since(began) > 4*time.Second {
+		t.Errorf("/readyz is %d after %v", code, time.Since(began))
+	}
+	if _, _, evicted := f.server.conns.Load().counts(); evicted < 8 {
+		t.Errorf("%d connections gave way", evicted)
+	}
+}
+
 // TestBusyConnectionsStay has every connection wait for an answer: the next one waits, and is answered when one ends.
 func TestBusyConnectionsStay(t *testing.T) {
 	f := newFixture(t, Options{MaxConns: 2, SearchTimeout: time.Minute})

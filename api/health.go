@@ -10,15 +10,16 @@ import (
 )
 
 type health struct {
-	Status string `json:"status"` // ok, or what keeps the server from answering
+	Status  string `json:"status"`            // ok, or what keeps the server from answering
+	Warning string `json:"warning,omitempty"` // what the server cannot do, while it answers searches
 }
 
 // livez says that the process runs; nothing else, for a server that is busy or waits for a disk must not be restarted.
 func (s *Server) livez(w http.ResponseWriter, r *http.Request) error {
-	return writeJSON(w, http.StatusOK, health{"ok"})
+	return writeJSON(w, http.StatusOK, health{Status: "ok"})
 }
 
-// readyz says whether requests should be sent here.
+// readyz says whether requests should be sent here. A server that takes no writes answers searches, and no other server has its data.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if s.draining.Load() {
 		return fmt.Errorf("%w: shutting down", errNotReady)
@@ -26,7 +27,11 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if err := s.o.Engine.Ready(); err != nil {
 		return fmt.Errorf("%w: %w", errNotReady, err)
 	}
-	return writeJSON(w, http.StatusOK, health{"ok"})
+	h := health{Status: "ok"}
+	if err := s.o.Engine.ReadOnly(); err != nil {
+		h.Warning = "writes are refused until the next start: " + search.ErrReadOnly.Error() + " after a failed commit"
+	}
+	return writeJSON(w, http.StatusOK, h)
 }
 
 // info describes the server. The first group has the names that clients of text-embeddings-inference read.

@@ -24,7 +24,7 @@ const (
 //   - The same key with another request is refused (422 idempotency_key_reused).
 //   - The same key while the first request is under way is refused (409 idempotency_key_in_use).
 //   - Answers of status 500 and above, and those that were cut off, are not kept: the request may be sent again.
-//   - Keys belong to the API key of their sender.
+//   - Keys belong to the API key of their sender, and to the collection as it is: one that is made anew was never written to.
 type idempotency struct {
 	mu      sync.Mutex
 	answers map[string]*keptAnswer
@@ -118,7 +118,7 @@ func (s *Server) once(handle handler) handler {
 		if b, ok := r.Body.(*wholeBody); ok {
 			h.Write(b.data)
 		}
-		name := callerOf(r.Context()).id() + "\n" + key
+		name := callerOf(r.Context()).id() + "\n" + s.incarnation(r) + "\n" + key
 		kept, err := s.answers.begin(name, [32]byte(h.Sum(nil)))
 		if err != nil {
 			return err
@@ -160,6 +160,19 @@ func (s *Server) once(handle handler) handler {
 		}
 		return nil
 	}
+}
+
+// incarnation returns that of the collection that the path names, none where there is no collection, which the handler will say.
+func (s *Server) incarnation(r *http.Request) string {
+	c, err := collectionName(r)
+	if err != nil {
+		return ""
+	}
+	info, err := s.o.Engine.Collection(r.Context(), c)
+	if err != nil {
+		return ""
+	}
+	return info.Incarnation
 }
 
 // recorder keeps what is answered.

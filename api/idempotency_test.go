@@ -44,6 +44,23 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
+// TestIdempotencyKeyOfNewCollection: an answer is one about the collection that there was.
+func TestIdempotencyKeyOfNewCollection(t *testing.T) {
+	f := newFixture(t, Options{})
+	const docs, key = "/v1/collections/new/documents", "Idempotency-Key"
+	for range 2 {
+		f.do("PUT", "/v1/collections/new", "").want(201, nil)
+		for path, body := range map[string]string{docs: `{"id":"a","text":"x"}`, docs + "/import": `[{"id":"b","text":"y"}]`} {
+			if a := f.do("POST", path, body, key, path); !strings.Contains(a.Body.String(), `"created"`) || a.Header().Get("Idempotent-Replayed") != "" {
+				t.Errorf("%s: %d %s, replayed %q", path, a.Code, a.Body, a.Header().Get("Idempotent-Replayed"))
+			}
+		}
+		f.do("GET", docs+"/a", "").want(200, nil)
+		f.do("GET", docs+"/b", "").want(200, nil)
+		f.do("DELETE", "/v1/collections/new", "").want(204, nil)
+	}
+}
+
 func TestIdempotencyKeyInUse(t *testing.T) {
 	f := newFixture(t, Options{})
 	entered, release := f.hold("Ingest")

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"searchd/search"
@@ -280,4 +281,44 @@ func TestImportCSV(t *testing.T) {
 	if got := summary(lines); got != "1::error:malformed_request" {
 		t.Errorf("without names of the columns: %s", got)
 	}
+}
+
+// TestSlowImports sends lines a few bytes at a time: a slow link is waited for, a sender who only keeps the import's slot is not.
+func TestSlowImports(t *testing.T) {
+	line := `{"id":"a","text":"` + strings.Repeat("x", 500<<10) + "\"}\n"
+	for _, tt := range []struct {
+		name  string
+		size  int
+		every time.Duration
+		want  string // what it is refused with
+	}{
+		{"a mobile link", 5000, time.Second, ""},
+		{"one that comes and goes", 100_000, 25 * time.Second, ""},
+		{"a byte at a time", 1, 29 * time.Second, "body: 3 bytes came in 87 s, allowed: 1024 or more per second"},
+		{"a hundred bytes at a time", 100, time.Second, "body: 6000 bytes came in 60 s, allowed: 1024 or more per second"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, Options{})
+			a := f.send(f.request("POST", importPath, &drip{strings.NewReader(line), tt.size, tt.every}, "Content-Type", "application/x-ndjson"))
+			if tt.want == "" {
+				a.want(200, nil)
+				return
+			}
+			if p := a.problem(408, "body_too_slow", ""); !strings.HasSuffix(p.Detail, tt.want) {
+				t.Errorf("%s: %s, want %s", tt.name, p.Detail, tt.want)
+			}
+		})
+	}
+}
+
+// drip gives at most size bytes at a time, each time after a wait.
+type drip struct {
+	io.Reader
+	size  int
+	every time.Duration
+}
+
+func (d *drip) Read(p []byte) (int, error) {
+	time.Sleep(d.every)
+	return d.Reader.Read(p[:min(len(p), d.size)])
 }

@@ -95,7 +95,7 @@ func parseID(field string, raw json.RawMessage) (string, error) {
 		if err := json.Unmarshal(raw, &id); err != nil {
 			return "", jsonError(err)
 		}
-	case len(raw) <= 20 && !bytes.ContainsAny(raw, ".eE{[tfn"):
+	case !bytes.ContainsAny(raw, ".eE{[tfn"):
 		id = string(raw)
 	default:
 		return "", &search.FieldError{Field: field, Value: literal(raw), Allowed: "a string or an integer"}

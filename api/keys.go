@@ -35,9 +35,6 @@ func (c caller) visible(k access.Key) bool {
 }
 
 func (s *Server) listKeys(w http.ResponseWriter, r *http.Request) error {
-	if err := queryParams(r).err(); err != nil {
-		return err
-	}
 	ring, err := s.keyring()
 	if err != nil {
 		return err
@@ -63,7 +60,7 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
 	}
 	who := callerOf(r.Context())
 	if who.key == nil && !spec.Scopes.Has(access.KeysAdmin) {
-		return &search.FieldError{Field: "scopes", Value: strings.Join(spec.Scopes.Names(), ", "), Allowed: "scopes with keys:admin for the first key, since from then on keys cannot be made without one"}
+		return &search.FieldError{Field: "scopes", Value: spec.Scopes, Allowed: "scopes with keys:admin for the first key, since from then on keys cannot be made without one"}
 	}
 	if who.key != nil {
 		who.key.Limit(&spec)

@@ -193,7 +193,7 @@ func TestKeysOverHTTP(t *testing.T) {
 		"unknown member":    {root.Token, `{"name":"a","scopes":["search"],"admin":true}`, "invalid_request", "/admin", 400},
 		"own hash":          {root.Token, `{"name":"a","scopes":["search"],"hash":"00"}`, "invalid_request", "/hash", 400},
 		"past":              {root.Token, `{"name":"a","scopes":["search"],"expires":"2001-01-01T00:00:00Z"}`, "invalid_request", "/expires", 400},
-		"no time":           {root.Token, `{"name":"a","scopes":["search"],"expires":"tomorrow"}`, "invalid_request", "", 400},
+		"no time":           {root.Token, `{"name":"a","scopes":["search"],"expires":"tomorrow"}`, "invalid_request", "/expires", 400},
 		"bad pattern":       {root.Token, `{"name":"a","scopes":["search"],"collections":["a b"]}`, "invalid_request", "/collections/0", 400},
 		"scope not held":    {root.Token, `{"name":"a","scopes":["metrics:read"]}`, "exceeds_key", "", 403},
 		"wider collections": {narrow.Token, `{"name":"a","scopes":["search"],"expires":"2998-01-01T00:00:00Z"}`, "exceeds_key", "", 403},

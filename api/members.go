@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -175,6 +176,7 @@ func (w *memberWalk) field() string {
 var (
 	decodesJSON = reflect.TypeFor[json.Unmarshaler]()
 	decodesText = reflect.TypeFor[encoding.TextUnmarshaler]()
+	clock       = reflect.TypeFor[time.Time]()
 )
 
 // target returns the type behind pointers, and whether it decodes itself. nil is any value.
@@ -182,8 +184,8 @@ func target(t reflect.Type) (_ reflect.Type, decodes bool) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == nil {
-		return nil, false
+	if t == nil || t == clock {
+		return t, false
 	}
 	p := reflect.PointerTo(t)
 	if decodes = p.Implements(decodesJSON) || p.Implements(decodesText); decodes && (t.Kind() != reflect.Struct || len(membersOf(t).names) == 0) {
@@ -196,6 +198,10 @@ func target(t reflect.Type) (_ reflect.Type, decodes bool) {
 func takes(t reflect.Type, tok json.Token) bool {
 	if t.Kind() == reflect.Interface || tok == nil {
 		return true
+	}
+	if t == clock {
+		s, ok := tok.(string)
+		return ok && new(time.Time).UnmarshalText([]byte(s)) == nil
 	}
 	switch v := tok.(type) {
 	case json.Delim:
@@ -233,6 +239,8 @@ func takesNumber(t reflect.Type, n string) bool {
 // kindName says what JSON becomes a t.
 func kindName(t reflect.Type) string {
 	switch k := t.Kind(); {
+	case t == clock:
+		return "a time like 2030-01-31T12:00:00Z"
 	case k >= reflect.Int && k <= reflect.Int64:
 		return "an integer"
 	case k >= reflect.Uint && k <= reflect.Uint64:

@@ -151,6 +151,18 @@ func (p *params) boolean(name string) (bool, bool) {
 	return false, true
 }
 
+// oneOf holds a parameter to some values, or none.
+func oneOf[T ~string](p *params, name, value string, allowed ...T) {
+	if value == "" || slices.Contains(allowed, T(value)) {
+		return
+	}
+	var names []string
+	for _, a := range allowed {
+		names = append(names, string(a))
+	}
+	p.fail(name, value, strings.Join(names, ", "))
+}
+
 func (p *params) fail(name, value, allowed string) {
 	p.keep(&search.FieldError{Field: name, Value: value, Allowed: allowed})
 }

@@ -83,6 +83,9 @@ type batchItem struct {
 	Error *itemAnswerErr `json:"error,omitempty"` // then there is nothing else
 }
 
+// searchAt is where a query of a batch is in its request.
+func searchAt(i int) string { return fmt.Sprintf("/searches/%d", i) }
+
 // batchSearch answers each of several queries, or says what is wrong with it.
 func (s *Server) batchSearch(w http.ResponseWriter, r *http.Request) error {
 	c, err := collectionName(r)
@@ -103,8 +106,12 @@ func (s *Server) batchSearch(w http.ResponseWriter, r *http.Request) error {
 	var at []int // by query: its place among the items
 	for i, raw := range b.Searches {
 		var q search.Query
+		if raw[0] != '{' {
+			items[i].Error = s.answerItemError("", &search.FieldError{Field: fmt.Sprintf("searches[%d]", i), Value: literal(raw), Allowed: "an object"})
+			continue
+		}
 		if err := decodeStrict(raw, &q); err != nil {
-			items[i].Error = s.answerItemError("", err)
+			items[i].Error = s.answerItemError("", err).under(searchAt(i))
 			continue
 		}
 		queries, at = append(queries, q), append(at, i)
@@ -119,7 +126,7 @@ func (s *Server) batchSearch(w http.ResponseWriter, r *http.Request) error {
 		}
 		for i, res := range results {
 			if res.Err != nil {
-				items[at[i]].Error = s.answerItemError("", res.Err)
+				items[at[i]].Error = s.answerItemError("", res.Err).under(searchAt(at[i]))
 				continue
 			}
 			s.metrics.observeSearch(res.Response)

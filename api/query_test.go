@@ -96,3 +96,28 @@ func TestDeleteByFilterRoute(t *testing.T) {
 		t.Errorf("deletion: %+v", d)
 	}
 }
+
+// TestNoParameterIsIgnored sends one that nobody knows to every route of our own.
+func TestNoParameterIsIgnored(t *testing.T) {
+	f := newFixture(t, Options{})
+	for _, rt := range f.server.routes() {
+		if !strings.HasPrefix(rt.path, "/v1/") || strings.HasSuffix(rt.path, "/rerank") || openAIPaths[expandPath(rt.path)] {
+			continue
+		}
+		body := ""
+		if rt.body > 0 || strings.HasSuffix(rt.path, "/import") {
+			body = "{}"
+		}
+		p := f.do(rt.method, pathOf(t, rt)+"?if_revision=5", body).problem(400, "invalid_request", "/if_revision")
+		if !strings.Contains(p.Detail, `parameter "if_revision": not known here`) {
+			t.Errorf("%s %s: %s", rt.method, rt.path, p.Detail)
+		}
+	}
+	f.do("GET", "/v1/collections/docs/documents/a1", "").want(200, nil) // DELETE was not obeyed
+	for name, value := range map[string]string{"state": "queued", "kind": "reembed"} {
+		if p := f.do("GET", "/v1/tasks?"+name+"=foo", "").problem(400, "invalid_request", "/"+name); !strings.Contains(p.Detail, value) {
+			t.Errorf("%s: %s", name, p.Detail)
+		}
+	}
+	f.do("GET", "/v1/tasks?state=queued&kind=reembed", "").want(200, nil)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -113,6 +114,25 @@ func (s *Server) routes() []route {
 	}
 }
 
+// queried are the routes that read a query string, and themselves refuse what they do not know in it.
+var queried = map[string]bool{
+	"GET /v1/collections/{collection}/documents":         true,
+	"POST /v1/collections/{collection}/documents/import": true,
+	"GET /v1/collections/{collection}/search":            true,
+	"GET /v1/collections/{collection}/explain/{id}":      true,
+	"GET /v1/collections/{collection}/map":               true,
+	"GET /v1/tasks":                                      true,
+}
+
+// takesQuery refuses parameters that a route of our own would not obey. Clients made for other servers may send theirs more than they need.
+func (rt route) takesQuery(r *http.Request) error {
+	own := strings.HasPrefix(rt.path, "/v1/") && !openAIPaths[expandPath(rt.path)] && !strings.HasSuffix(rt.path, "/rerank")
+	if !own || queried[rt.method+" "+rt.path] {
+		return nil
+	}
+	return queryParams(r).err()
+}
+
 // writeGrace is how long an answer may take to be sent after its deadline.
 const writeGrace = 30 * time.Second
 
@@ -153,6 +173,9 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 		}
 		c.Set(callerID, who.id())
 		if err != nil {
+			return err
+		}
+		if err := rt.takesQuery(r); err != nil {
 			return err
 		}
 		rc := http.NewResponseController(w)

@@ -124,7 +124,8 @@ type Engine interface {
 	Inspector
 	Mapper
 	Stats(ctx context.Context) (*search.Stats, error)
-	Ready() error // nil when searches can be answered, else the reason
+	Ready() error    // nil when searches can be answered, else the reason
+	ReadOnly() error // nil when writes are taken, else the reason
 }
 
 // Options configure a [Server]. The zero value of each field but Engine means its default.
@@ -153,14 +154,14 @@ type Options struct {
 	WriteTimeout  time.Duration // of one write, and of one batch of an import; default 60 s
 	DrainGrace    time.Duration // how long requests are answered after that, with 503 on /readyz; default 0
 	DrainTimeout  time.Duration // how long requests may finish after the context of Serve ended; default 20 s
-	IdleBody      time.Duration // how long a body may stand still; default 30 s
+	IdleBody      time.Duration // how long a body may stand still; default 30 s. One that a route streams has to come at 1 KiB per second, too
 
 	MaxBody       int64 // bytes of a query or of settings, default 1 MiB
 	MaxDocuments  int64 // bytes of a request with one or a few documents or texts, default 32 MiB
 	MaxImport     int64 // bytes of an import after decompression, default 4 GiB; memory does not grow with it
 	MaxInFlight   int64 // bytes of all bodies in memory at once, and of all answers that are kept until they are read, default 256 MiB
 	MaxItem       int   // bytes of one document, default 8 MiB
-	MaxConns      int   // open connections, default 512; beyond them idle ones give way
+	MaxConns      int   // open connections, default 512; beyond them silent and idle ones give way
 	MaxEmbedTexts int   // texts of one embedding request, default 16384
 }
 

@@ -20,9 +20,6 @@ func (s *Server) listSnapshots(w http.ResponseWriter, r *http.Request) error {
 	if err := mayUseAll(r); err != nil {
 		return err
 	}
-	if err := queryParams(r).err(); err != nil {
-		return err
-	}
 	list, err := s.o.Engine.Snapshots(r.Context())
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"searchd/access"
@@ -102,12 +101,9 @@ func jsonError(err error) error {
 	var typ *json.UnmarshalTypeError
 	var field *search.FieldError
 	var re *requestError
-	var clock *time.ParseError
 	switch {
 	case errors.As(err, &field), errors.As(err, &re), errors.Is(err, access.ErrInvalid):
 		return err
-	case errors.As(err, &clock):
-		return &requestError{kind: search.ErrInvalid, detail: fmt.Sprintf("body: got %s, allowed: a time like 2030-01-31T12:00:00Z", short(clock.Value))}
 	case errors.As(err, &typ) && typ.Field == "":
 		return &requestError{kind: errMalformed, detail: fmt.Sprintf("body: got %s, allowed: %s", typ.Value, kindName(typ.Type))}
 	case errors.As(err, &typ):

@@ -21,6 +21,8 @@ func (s *Server) listTasks(w http.ResponseWriter, r *http.Request) error {
 	state, _ := p.text("state")
 	kind, _ := p.text("kind")
 	collection, _ := p.text("collection")
+	oneOf(p, "state", state, search.TaskQueued, search.TaskRunning, search.TaskSucceeded, search.TaskFailed, search.TaskCanceled, search.TaskInterrupted)
+	oneOf(p, "kind", kind, search.TaskReembed, search.TaskSnapshot, search.TaskRebuild)
 	if err := p.err(); err != nil {
 		return err
 	}

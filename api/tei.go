@@ -191,8 +191,8 @@ func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) error {
 	var q struct {
 		Inputs struct {
-			Source    string   `json:"source_sentence"`
-			Sentences []string `json:"sentences"`
+			Source    string    `json:"source_sentence"`
+			Sentences []*string `json:"sentences"`
 		} `json:"inputs"`
 		Parameters struct {
 			teiTruncation
@@ -215,7 +215,19 @@ func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) error {
 	if n := len(q.Inputs.Sentences); n == 0 || n >= s.o.MaxEmbedTexts {
 		return &search.FieldError{Field: "inputs.sentences", Value: literal(fmt.Sprintf("%d items", n)), Allowed: fmt.Sprintf("1 to %d strings", s.o.MaxEmbedTexts-1)}
 	}
-	e, err := s.embed(w, r, inputs{texts: append([]string{q.Inputs.Source}, q.Inputs.Sentences...)}, o)
+	texts := []string{q.Inputs.Source}
+	for i, text := range q.Inputs.Sentences {
+		wrong := &search.FieldError{Field: fmt.Sprintf("inputs.sentences[%d]", i), Value: literal("null"), Allowed: "a string that is not empty"}
+		switch {
+		case text == nil:
+			return wrong
+		case *text == "":
+			wrong.Value = ""
+			return wrong
+		}
+		texts = append(texts, *text)
+	}
+	e, err := s.embed(w, r, inputs{texts: texts}, o)
 	if err != nil {
 		return err
 	}

@@ -170,6 +170,8 @@ func TestTEIRefusals(t *testing.T) {
 		{"/embed_all", `{"inputs":[` + strings.Repeat(`"x",`, maxTokenTexts) + `"x"]}`, "inputs"},
 		{"/similarity", `{"inputs":{"source_sentence":"","sentences":["x"]}}`, "source_sentence"},
 		{"/similarity", `{"inputs":{"source_sentence":"x","sentences":[]}}`, "sentences"},
+		{"/similarity", `{"inputs":{"source_sentence":"x","sentences":["a",""]}}`, "inputs.sentences[1]: got \"\""},
+		{"/similarity", `{"inputs":{"source_sentence":"x","sentences":["a",null]}}`, "inputs.sentences[1]: got null"},
 		{"/tokenize", `{"inputs":[1,2]}`, "inputs"},
 		{"/decode", `{"ids":["x"]}`, "ids"},
 		{"/decode", `{"ids":[-1]}`, "ids[0]"},

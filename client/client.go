@@ -43,6 +43,8 @@ type Options struct {
 	MinWait time.Duration // before the second attempt where the server names no time; default 250 ms, doubled each time
 	MaxWait time.Duration // default 30 s, also of what a server asks for
 
+	Again func(err error) // told of a request that failed and will be sent again, before the wait; default: nobody
+
 	BatchDocuments int // documents of one import request; default 1000
 	BatchBytes     int // bytes of the documents or texts of one request, if there are several; default 4 MiB
 }

@@ -86,6 +86,9 @@ func (im *importer) send(ctx context.Context, lines [][]byte) error {
 		if !errors.As(err, &cut) || stuck > im.c.o.Retries || ctx.Err() != nil {
 			return err
 		}
+		if im.c.o.Again != nil {
+			im.c.o.Again(err)
+		}
 		if err := im.c.pause(ctx, im.c.backOff(stuck)); err != nil {
 			return err
 		}

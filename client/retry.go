@@ -55,6 +55,9 @@ func (c *Client) persist(ctx context.Context, q call, attempt func(call) error) 
 		lost = lost || v == unknown || v == gateway
 		again := n < c.o.Retries && ctx.Err() == nil && (v == refused || v == unknown && q.effect != writes)
 		if again {
+			if c.o.Again != nil {
+				c.o.Again(err)
+			}
 			if stopped := c.pause(ctx, c.waitAfter(err, n)); stopped != nil {
 				again, err = false, fmt.Errorf("client: %w while waiting to try again after: %w", stopped, err)
 			}

@@ -143,6 +143,14 @@ func (e *Engine) Ready() error {
 	return nil
 }
 
+// ReadOnly returns nil while writes are taken. After a failed commit it returns [ErrReadOnly] with its cause; searches go on.
+func (e *Engine) ReadOnly() error {
+	if b, ok := e.backend.(interface{ ReadOnly() error }); ok {
+		return translate(b.ReadOnly())
+	}
+	return nil
+}
+
 // Model describes the checkpoint that encodes.
 func (e *Engine) Model() ModelInfo { return e.embedder.Model() }
 

@@ -48,6 +48,9 @@ func (e *Engine) enter(ctx context.Context, method string) error {
 // Ready implements api.Engine.
 func (e *Engine) Ready() error { return e.NotReady }
 
+// ReadOnly implements api.Engine.
+func (e *Engine) ReadOnly() error { return nil }
+
 // Model implements api.Engine.
 func (e *Engine) Model() search.ModelInfo {
 	return search.ModelInfo{Name: "trigrams", SHA256: hex.EncodeToString(make([]byte, 32)), Dimension: dimension, Pooling: "mean", MaxTokens: 256}
@@ -114,7 +117,8 @@ func (e *Engine) EnsureCollection(ctx context.Context, name string, s search.Set
 		e.collections = map[string]*collection{}
 	}
 	c := &collection{docs: map[string]*search.StoredDocument{}}
-	c.info = search.CollectionInfo{Name: name, Settings: s, Model: e.Model(), Created: time.Unix(1_750_000_000, 0).UTC(), Incarnation: "memory"}
+	e.seq++
+	c.info = search.CollectionInfo{Name: name, Settings: s, Model: e.Model(), Created: time.Unix(1_750_000_000, 0).UTC(), Incarnation: fmt.Sprintf("memory-%d", e.seq)}
 	e.collections[name] = c
 	return c.info, true, nil
 }

@@ -234,6 +234,17 @@ func TestRivals(t *testing.T) {
 	}
 }
 
+// A server that will never be understood is not asked again, and nobody is told that it is.
+func TestNoTrustedServer(t *testing.T) {
+	ts := httptest.NewServer(http.NotFoundHandler())
+	defer ts.Close()
+	var notices []string
+	_, err := openServer(t.Context(), flags{server: strings.Replace(ts.URL, "http:", "https:", 1), collection: "docs"}, newLanguage{}, func(s string) { notices = append(notices, s) })
+	if err == nil || len(notices) != 0 {
+		t.Errorf("openServer = %v, notices: %q", err, notices)
+	}
+}
+
 // A server that is busy or away is asked again, and one is told.
 func TestBusyServer(t *testing.T) {
 	var calls atomic.Int32

@@ -150,8 +150,8 @@ type serverSink struct {
 }
 
 func openServer(ctx context.Context, f flags, language newLanguage, notice func(string)) (sink, error) {
-	transport := &noticing{next: http.DefaultTransport.(*http.Transport).Clone(), notice: notice}
-	c, err := client.New(f.server, client.Options{Key: f.key, HTTP: &http.Client{Transport: transport}})
+	n := &noticing{notice: notice}
+	c, err := client.New(f.server, client.Options{Key: f.key, Again: n.again})
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w", err)
 	}
@@ -215,32 +215,25 @@ func (s *serverSink) state(ctx context.Context) (collectionState, error) {
 	return collectionState{c.Created, c.Incarnation, c.Sequence, c.Documents}, nil
 }
 
-// noticing tells of requests that will be sent again, so that nobody wonders why nothing moves.
+// noticing tells of requests that will be sent again, now and then, so that nobody wonders why nothing moves.
 type noticing struct {
-	next   http.RoundTripper
 	notice func(string)
 
 	mu   sync.Mutex
 	told time.Time
 }
 
-func (t *noticing) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := t.next.RoundTrip(r)
-	why := ""
-	switch {
-	case r.Context().Err() != nil:
-	case err != nil:
-		why = err.Error()
-	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable:
-		why = "the server is busy (" + res.Status + ")"
+func (n *noticing) again(err error) {
+	why := err.Error()
+	if e := (*client.Error)(nil); errors.Is(err, client.ErrBusy) && errors.As(err, &e) {
+		why = fmt.Sprintf("the server is busy (%d %s)", e.Status, http.StatusText(e.Status))
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if why != "" && time.Since(t.told) >= tellEvery {
-		t.told = time.Now()
-		t.notice(why + "; trying again")
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if time.Since(n.told) >= tellEvery {
+		n.told = time.Now()
+		n.notice(why + "; trying again")
 	}
-	return res, err
 }
 
 func (s *serverSink) close() error { return nil }

@@ -143,7 +143,11 @@ func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int
 	if err != nil {
 		return 0, err
 	}
-	t, err := createSnapshot(ctx, c)
+	first, err := client.New(server, client.Options{Key: key, Retries: 3}) // nothing is lost yet
+	if err != nil {
+		return 0, err
+	}
+	t, err := createSnapshot(ctx, first)
 	if err != nil {
 		return 0, err
 	}

@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"searchd/access"
 	"searchd/api"
@@ -199,5 +202,20 @@ func TestBackupWithoutIndexes(t *testing.T) {
 	root.SetArgs([]string{"restore", file, "--data", filepath.Join(t.TempDir(), "new")})
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestBackupOfNoServer: whoever names a wrong port learns it at once.
+func TestBackupOfNoServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	began := time.Now()
+	if _, err := downloadBackup(ctx, "http://"+l.Addr().String(), "", io.Discard); err == nil || !strings.Contains(err.Error(), "no server listens") || time.Since(began) > 5*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }

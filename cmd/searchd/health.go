@@ -29,14 +29,16 @@ func newHealthCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "health", Short: "Ask the server on this machine whether it takes requests",
 		Long: `Asks /readyz of a server on this machine and ends with 0 if it takes requests, else with 1 and the reason. It needs no API key.
---addr and --tls-cert mean what they mean to serve, and come from the same settings.`,
+--addr and --tls-cert mean what they mean to serve, and come from the same settings. A certificate file that cannot be read, or is not what the server
+shows, is no reason to end with 1, since serve goes on with the certificate of before; a line on standard error says so.`,
 		Example: "  searchd health --addr 127.0.0.1:8080",
 		Args:    cobra.NoArgs, PreRunE: fillSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if h.timeout <= 0 {
 				return fmt.Errorf("--timeout: got %v, allowed: more than 0s", h.timeout)
 			}
-			if err := h.ask(cmd.Context()); err != nil {
+			note := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "searchd:", text) }
+			if err := h.ask(cmd.Context(), note); err != nil {
 				fmt.Fprintln(cmd.ErrOrStderr(), "searchd: not ready:", err)
 				return errSome
 			}
@@ -45,13 +47,13 @@ func newHealthCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&h.addr, "addr", "127.0.0.1:8080", "address that serve listens on")
-	cmd.Flags().StringVar(&h.cert, "tls-cert", "", "certificate that serve shows; the server is asked over HTTPS and has to show the same")
+	cmd.Flags().StringVar(&h.cert, "tls-cert", "", "certificate that serve shows; the server is asked over HTTPS")
 	cmd.Flags().DurationVar(&h.timeout, "timeout", 3*time.Second, "longest wait for the answer")
 	return cmd
 }
 
-// ask returns nil if the server answers that it is ready.
-func (h health) ask(ctx context.Context) error {
+// ask returns nil if the server answers that it is ready. note is told what else is wrong.
+func (h health) ask(ctx context.Context, note func(string)) error {
 	host, port, err := net.SplitHostPort(h.addr)
 	if err != nil {
 		return fmt.Errorf("--addr: %w", err)
@@ -62,9 +64,7 @@ func (h health) ask(ctx context.Context) error {
 	scheme, transport := "http", &http.Transport{Proxy: nil, DisableKeepAlives: true}
 	if h.cert != "" {
 		scheme = "https"
-		if transport.TLSClientConfig, err = pinned(h.cert); err != nil {
-			return err
-		}
+		transport.TLSClientConfig = expecting(h.cert, note)
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
@@ -87,24 +87,31 @@ func (h health) ask(ctx context.Context) error {
 	return fmt.Errorf("the server answers %s", res.Status)
 }
 
-// pinned trusts the first certificate of a file, under whatever name the server is asked: on loopback it is not the certificate's.
-func pinned(path string) (*tls.Config, error) {
-	b, err := os.ReadFile(path)
+// expecting takes whatever certificate the server shows, and notes where it is not the first of a file: while the file cannot be used, or has
+// just changed, the server goes on with the one of before. Nothing secret is sent.
+func expecting(path string, note func(string)) *tls.Config {
+	block, err := func() (*pem.Block, error) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		block, _ := pem.Decode(b)
+		if block == nil || block.Type != "CERTIFICATE" {
+			return nil, fmt.Errorf("no certificate in %s", path)
+		}
+		return block, nil
+	}()
 	if err != nil {
-		return nil, fmt.Errorf("--tls-cert: %w", err)
-	}
-	block, _ := pem.Decode(b)
-	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, fmt.Errorf("--tls-cert: no certificate in %s", path)
+		note(fmt.Sprintf("--tls-cert: %v", err))
 	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		InsecureSkipVerify: true, //nolint:gosec // names do not match on loopback; the certificate itself is compared
+		InsecureSkipVerify: true, //nolint:gosec // names do not match on loopback
 		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
-			if len(raw) == 0 || !bytes.Equal(raw[0], block.Bytes) {
-				return errors.New("the server shows another certificate than that of --tls-cert")
+			if block != nil && (len(raw) == 0 || !bytes.Equal(raw[0], block.Bytes)) {
+				note("the server shows another certificate than that of --tls-cert")
 			}
 			return nil
 		},
-	}, nil
+	}
 }

@@ -1,30 +1,56 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"searchd/models"
 	"searchd/search"
 )
 
 func newReembedCommand() *cobra.Command {
 	var f engineFlags
-	var collection string
+	var collection, file string
 	var keep bool
 	cmd := &cobra.Command{
-		Use: "reembed --data DIR --model NAME|DIR", Short: "Give a collection the vectors of another checkpoint",
+		Use: "reembed --data DIR --model NAME|DIR | --settings FILE", Short: "Give a collection the vectors of another checkpoint, or other settings",
 		Long: `Encodes every document of a collection with the checkpoint of --model, and puts the new vectors in the place of the old in one
-transaction. Interrupted, it leaves the collection as it was, and goes on where it stopped when it is run again. For a folder that a server
+transaction. With --settings the collection is built anew with other settings, which are all that it then has, and with the checkpoint that it has,
+unless --model names another. Interrupted, it leaves the collection as it was, and goes on where it stopped when it is run again. For a folder that a server
 has open: POST /v1/collections/COLLECTION/reembed, which goes on answering searches meanwhile.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&collection, "collection", "", "which one (default: docs, or the one there is)")
+	cmd.Flags().StringVar(&file, "settings", "", "file with a JSON object, all settings that the collection is to have; - for standard input (default: those that it has)")
 	cmd.Flags().BoolVar(&keep, "keep-old", false, "keep the collection as it was, as COLLECTION-old")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		o := search.ReembedOptions{KeepOld: keep}
+		if file != "" {
+			var err error
+			if o.Settings, err = readSettings(cmd, file); err != nil {
+				return fmt.Errorf("--settings: %w", err)
+			}
+			if cmd.Flags().Changed("model") || cmd.Flags().Changed("pooling") {
+				o.Model = cmp.Or(f.model, models.Embedded)
+				if _, err := models.ParseRepo(o.Model); err != nil && o.Model != models.Embedded {
+					if o.Model, err = filepath.Abs(o.Model); err != nil { // as the engine knows its own
+						return fmt.Errorf("--model: %w", err)
+					}
+				}
+			}
+			if cmd.Flags().Changed("precision") {
+				o.Precision = f.precision
+			}
+		}
 		e, err := f.open(true, tell)
 		if err != nil {
 			return err
@@ -34,8 +60,9 @@ has open: POST /v1/collections/COLLECTION/reembed, which goes on answering searc
 		if err != nil {
 			return err
 		}
-		t, err := e.Reembed(cmd.Context(), name, search.ReembedOptions{KeepOld: keep})
+		t, err := e.Reembed(cmd.Context(), name, o)
 		if errors.Is(err, search.ErrTaskRunning) { // of an earlier run, which goes on
+			tell("an earlier run goes on, with what it was asked for")
 			t, err = unfinishedTask(cmd, e, name)
 		}
 		if err != nil {
@@ -44,6 +71,29 @@ has open: POST /v1/collections/COLLECTION/reembed, which goes on answering searc
 		return watchTask(cmd, e, t)
 	}
 	return cmd
+}
+
+// readSettings reads the settings of a collection, and nothing else, from a file or standard input.
+func readSettings(cmd *cobra.Command, path string) (*search.Settings, error) {
+	in := cmd.InOrStdin()
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	var s *search.Settings
+	dec := json.NewDecoder(in)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&s); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := dec.Token(); s == nil || err != io.EOF {
+		return nil, fmt.Errorf("%s: allowed: one JSON object", path)
+	}
+	return s, nil
 }
 
 func unfinishedTask(cmd *cobra.Command, e *search.Engine, collection string) (search.Task, error) {

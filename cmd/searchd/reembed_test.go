@@ -2,12 +2,50 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"searchd/search"
 )
+
+func TestReembedSettings(t *testing.T) {
+	dir, small := filledFolder(t), filepath.Join("..", "..", "encoder", "testdata", "bert-mean")
+	file := func(content string) string {
+		path := filepath.Join(t.TempDir(), "settings.json")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	german := file(`{"language":"de","fields":{"note":{"type":"text"}}}`)
+	for content, want := range map[string]string{
+		`{"langauge":"de"}`: "langauge", `{"language":"xx"}`: "language", `{"language":"de"} {}`: "one JSON object", `null`: "one JSON object", `{"language":`: "unexpected EOF", `[]`: "array",
+	} {
+		if _, err := command(t, "reembed", "--data", dir, "--settings", file(content)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %s", content, err, want)
+		}
+	}
+	if _, err := command(t, "reembed", "--data", dir, "--settings", german+"-none"); err == nil || !strings.Contains(err.Error(), "--settings") {
+		t.Errorf("no such file: %v", err)
+	}
+	before := collectionsOf(t, dir)["docs"]
+	mustCommand(t, "reembed", "--data", dir, "--model", small) // not the default one
+	other := collectionsOf(t, dir)["docs"].Model.SHA256
+	mustCommand(t, "reembed", "--data", dir, "--settings", german)
+	if got := collectionsOf(t, dir)["docs"]; got.Settings.Language != "de" || got.Settings.Fields["note"].Type != "text" || got.Model.SHA256 != other || got.Documents != 2 {
+		t.Errorf("with other settings: %+v", got)
+	}
+	mustCommand(t, "reembed", "--data", dir, "--model", "embedded", "--settings", file(`{}`))
+	if got := collectionsOf(t, dir)["docs"]; got.Settings.Language == "de" || len(got.Settings.Fields) != 0 || got.Model.SHA256 != before.Model.SHA256 {
+		t.Errorf("with both: %+v", got)
+	}
+	mustCommand(t, "reembed", "--data", dir, "--model", small, "--settings", german)
+	if got := collectionsOf(t, dir)["docs"]; got.Settings.Language != "de" || got.Model.SHA256 != other {
+		t.Errorf("with both, from a folder: %+v", got)
+	}
+}
 
 // filledFolder is a data folder with a collection named docs of two documents, made with the embedded checkpoint.
 func filledFolder(t *testing.T) string {

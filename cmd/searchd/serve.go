@@ -46,7 +46,7 @@ probes, the page and /openapi.yaml do without.`,
 	cmd.Flags().StringSliceVar(&hosts, "allowed-hosts", nil, "names under which the server may be asked, besides those of loopback; with names given, others are refused")
 	guard.add(cmd)
 	cmd.Flags().StringVar(&debugAddr, "debug-addr", "", "second address, for /debug/pprof/ alone; without keys, so loopback's unless --insecure (default none)")
-	cmd.Flags().IntVar(&maxConns, "max-conns", 512, "connections that may be open at once; beyond them idle ones give way")
+	cmd.Flags().IntVar(&maxConns, "max-conns", 512, "connections that may be open at once; beyond them silent and idle ones give way")
 	cmd.Flags().DurationVar(&grace, "drain-grace", 0, "how long requests are answered, with 503 on /readyz, before the server stops taking them (default 5s, on loopback 0s)")
 	cmd.Flags().StringVar(&logFormat, "log-format", "text", "log lines on standard error: text or json")
 	settings.Choices(cmd, "log-format", "text", "json")

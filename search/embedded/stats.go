@@ -43,6 +43,9 @@ func (b *Backend) StoreSize() (int64, error) {
 	return n, translate(err)
 }
 
+// ReadOnly returns nil while writes are taken, and ErrReadOnly with its cause after a failed commit.
+func (b *Backend) ReadOnly() error { return translate(b.store.ReadOnly()) }
+
 // IndexStats returns the gauges of a collection. It may take as long as some searches.
 func (b *Backend) IndexStats(ctx context.Context, name string) (IndexStats, error) {
 	c, release, err := b.collection(ctx, name)
