@@ -65,6 +65,7 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 		return false, err
 	}
 	_, replaced := c.target(alias)
+	replaced = replaced || c.lostAlias(alias)
 	if _, err := e.Collection(ctx, alias); (err == nil || errors.Is(err, ErrDamaged)) && !replaced {
 		return false, fmt.Errorf("%w: %s is a collection; an alias needs a name of its own", ErrCollectionExists, alias)
 	}
@@ -76,6 +77,7 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 	}
 	c.mu.Lock()
 	c.mu.aliases[alias] = collection
+	delete(c.mu.lost, alias)
 	c.mu.Unlock()
 	return !replaced, nil
 }
@@ -85,7 +87,7 @@ func (e *Engine) DeleteAlias(ctx context.Context, alias string) error {
 	c := e.catalog
 	c.change.Lock()
 	defer c.change.Unlock()
-	if _, err := e.Alias(ctx, alias); err != nil {
+	if _, err := e.Alias(ctx, alias); err != nil && !c.lostAlias(alias) {
 		return err
 	}
 	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
@@ -93,6 +95,7 @@ func (e *Engine) DeleteAlias(ctx context.Context, alias string) error {
 	}
 	c.mu.Lock()
 	delete(c.mu.aliases, alias)
+	delete(c.mu.lost, alias)
 	c.mu.Unlock()
 	return nil
 }

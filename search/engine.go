@@ -39,6 +39,7 @@ type Engine struct {
 	encodings *encodings
 	tasks     *taskList
 	notice    func(text string)
+	alarm     func(text string)
 	snapshots string // folder
 	courtesy  courtesy
 	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
@@ -69,6 +70,9 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*semaphore.Weighted{}
 	if e.notice = o.Notice; e.notice == nil {
 		e.notice = func(string) {}
+	}
+	if e.alarm = o.Alarm; e.alarm == nil {
+		e.alarm = e.notice
 	}
 	e.snapshots = filepath.Join(dir, snapshotFolder)
 	load := o.Load
@@ -102,14 +106,18 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 
 // openNames reads names and tasks, loads the checkpoints of the collections and goes on with what was not finished.
 func (e *Engine) openNames(ctx context.Context) (err error) {
-	if e.catalog, err = openCatalog(e.backend); err != nil {
+	stored, err := e.backend.Collections(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	if e.catalog, err = openCatalog(e.backend, stored, e.alarm); err != nil {
 		return err
 	}
 	if err := e.openEncodings(ctx); err != nil {
 		return err
 	}
 	var open []taskRecord
-	if e.tasks, open, err = openTasks(e.backend); err != nil {
+	if e.tasks, open, err = openTasks(e.backend, e.alarm); err != nil {
 		return err
 	}
 	e.removeParts()

@@ -476,6 +476,9 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 		building[q.Next] = true
 		e.notice(fmt.Sprintf("collection %s: re-embedding goes on where it was", t.Collection))
 	}
+	if e.catalog.doubt() != "" {
+		return nil // it may be of what is not in use
+	}
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
 		return translate(err)

@@ -15,6 +15,7 @@ import (
 // apart is a collection that cannot be opened because a stored value is damaged, or could not be when its settings changed. It is listed
 // and can be dropped.
 type apart struct {
+	id     uint32
 	name   string
 	config backend.Config
 	damage string // which value, and what is wrong
@@ -23,8 +24,8 @@ type apart struct {
 
 // setApart notes why a collection cannot be opened.
 func (b *Backend) setApart(sc store.Collection, err error) *apart {
-	a := &apart{name: sc.Name, damage: b.damage(sc.ID, err)}
-	if err := json.Unmarshal(sc.Settings, &a.config); err != nil {
+	a := &apart{id: sc.ID, name: sc.Name, damage: b.damage(sc.ID, err)}
+	if err := json.Unmarshal(sc.Settings, &a.config); sc.Settings != nil && err != nil {
 		a.damage += fmt.Sprintf("; settings: %v", err)
 	}
 	b.notice(fmt.Sprintf("collection %s cannot be opened, the others can: %s", sc.Name, a.damage))
@@ -34,11 +35,20 @@ func (b *Backend) setApart(sc store.Collection, err error) *apart {
 
 // setApartUnopened is setApart of a collection of which nothing is damaged: its indexes could not be opened.
 func (b *Backend) setApartUnopened(sc store.Collection, err error) *apart {
-	a := &apart{name: sc.Name, damage: "nothing is lost, but its indexes could not be opened again after a change of settings; a restart tries again"}
+	a := &apart{id: sc.ID, name: sc.Name, damage: "nothing is lost, but its indexes could not be opened again after a change of settings; a restart tries again"}
 	_ = json.Unmarshal(sc.Settings, &a.config)
 	a.err = &backend.DamagedError{Collection: sc.Name, Damage: a.damage}
 	b.alarm(fmt.Sprintf("collection %s cannot be opened again: %v", sc.Name, err))
 	return a
+}
+
+// setApartUnread is setApart of a collection of which the record itself is damaged. One whose name cannot be read either gets one.
+func (b *Backend) setApartUnread(d store.DamagedCollection) {
+	name := d.Name
+	for n := ""; name == "" || b.mu.byName[name] != nil || b.mu.apart[name] != nil; n += "x" {
+		name = fmt.Sprintf("damaged-%d%s", d.ID, n)
+	}
+	b.mu.apart[name] = b.setApart(store.Collection{ID: d.ID, Name: name}, d.Err)
 }
 
 // damage says which document a corrupt record belongs to.

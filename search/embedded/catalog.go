@@ -132,13 +132,17 @@ func (b *Backend) named(name string) (*collection, error) {
 	return c, nil
 }
 
-// recorded returns the store's record of a collection, which it has of one that could not be opened, too.
-func (b *Backend) recorded(name string) (store.Collection, error) {
-	sc, err := b.store.Collection(name)
-	if errors.Is(err, store.ErrNoCollection) {
-		return sc, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
+// number returns the number of a collection, one that could not be opened too.
+func (b *Backend) number(name string) (uint32, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if a := b.mu.apart[name]; a != nil {
+		return a.id, nil
 	}
-	return sc, translate(err)
+	if c := b.mu.byName[name]; c != nil {
+		return c.id, nil
+	}
+	return 0, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
 }
 
 // folder returns where the indexes of a collection are.
@@ -200,11 +204,12 @@ func (b *Backend) Update(ctx context.Context, name string, config backend.Config
 		return err
 	}
 	defer done()
-	sc, err := b.recorded(name)
+	id, err := b.number(name)
 	if err != nil {
 		return err
 	}
-	if sc, err = b.store.UpdateCollection(ctx, sc.ID, settings); err != nil {
+	sc, err := b.store.UpdateCollection(ctx, id, settings)
+	if err != nil {
 		return translate(err)
 	}
 	return b.reopen(context.WithoutCancel(ctx), sc)
@@ -255,11 +260,11 @@ func (b *Backend) Drop(ctx context.Context, name string) error {
 		return err
 	}
 	defer done()
-	sc, err := b.recorded(name)
+	id, err := b.number(name)
 	if err != nil {
 		return err
 	}
-	if err := b.store.DropCollection(ctx, sc.ID); err != nil {
+	if err := b.store.DropCollection(ctx, id); err != nil {
 		return translate(err)
 	}
 	b.mu.Lock()
@@ -270,7 +275,7 @@ func (b *Backend) Drop(ctx context.Context, name string) error {
 	if c != nil {
 		c.discard()
 	}
-	return os.RemoveAll(b.folder(sc.ID))
+	return os.RemoveAll(b.folder(id))
 }
 
 // Collections describes all collections, by name; those that cannot be opened come last.

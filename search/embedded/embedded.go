@@ -9,7 +9,7 @@
 //  4. What a derived index finds is fetched from bbolt before it is shown: a stale index shows no deleted text.
 //     What it lacks while it is rebuilt, or cannot write, is found in bbolt, or, for words, missed with a notice.
 //  5. A document with a damaged value is told and left out until it is written again. A collection that needs a damaged value of bbolt to
-//     open is set apart: the others serve, and it can be listed and dropped.
+//     open, its record in the catalog for one, is set apart: the others serve, and it can be listed and dropped.
 //  6. The change log is trimmed only below what every derived index has made durable.
 package embedded
 
@@ -103,7 +103,8 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 
 func (b *Backend) openAll(ctx context.Context) error {
 	list, err := b.store.Collections()
-	if err != nil {
+	var damaged *store.CollectionsError
+	if err != nil && !errors.As(err, &damaged) {
 		return err
 	}
 	known := map[string]bool{}
@@ -118,6 +119,12 @@ func (b *Backend) openAll(ctx context.Context) error {
 			return fmt.Errorf("collection %s: %w", sc.Name, err)
 		}
 		b.mu.byName[sc.Name] = c
+	}
+	if damaged != nil {
+		for _, d := range damaged.Damaged {
+			known[filepath.Base(b.folder(d.ID))] = true
+			b.setApartUnread(d)
+		}
 	}
 	b.removeOrphans(known)
 	return nil
