@@ -14,3 +14,6 @@ func SetReembedGrace(t *testing.T, d time.Duration) {
 	reembedGrace = d
 	t.Cleanup(func() { reembedGrace = before })
 }
+
+// Normalize gives v unit length, as documents are stored.
+func Normalize(v []float32) { normalize(v) }

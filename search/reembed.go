@@ -320,26 +320,8 @@ func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 		return nil
 	}
 	in := &ingest{engine: r.engine, collection: r.next, record: r.record, encoding: r.enc, background: true, seen: map[string]bool{}}
-	batch := make([]Document, len(docs))
-	for i, d := range docs {
-		batch[i] = Document{ID: d.ID, Fields: d.Fields}
-	}
-	for len(batch) > 0 {
-		n := in.take(batch)
-		results := make([]ItemResult, n)
-		items, err := in.prepare(ctx, batch[:n], results)
-		if err == nil {
-			err = in.apply(ctx, items, results)
-		}
-		if err != nil {
-			return translate(err)
-		}
-		for _, res := range results {
-			if res.Err != nil {
-				return fmt.Errorf("document %s cannot be re-embedded: %w", quoteShort(res.ID), res.Err)
-			}
-		}
-		batch = batch[n:]
+	if err := in.putStored(ctx, docs); err != nil {
+		return fmt.Errorf("re-embedding: %w", err)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type Problem struct {
 	Document   string // its id, as far as it can be read
 	Part       string // what of it the record is
 	Detail     string // what is wrong
+	Vector     bool   // the record is a vector of a document: it can be made again from the text
 	Harmless   bool   // no record is affected; Compact or the next commits remove it
 }
 
@@ -127,6 +128,7 @@ func (c *checker) found(collection string, err error) error {
 	p := Problem{Bucket: ce.Bucket, Key: ce.Key, Detail: ce.Detail}
 	if c.room != nil {
 		p.No, p.Document, p.Part = c.room.owner(ce)
+		p.Vector = p.No != 0 && ce.kind == kindVectors
 	}
 	c.add(collection, p)
 	if len(c.problems) >= maxProblems {

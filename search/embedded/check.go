@@ -51,6 +51,24 @@ func (b *Backend) Check(ctx context.Context, deep bool) ([]backend.Problem, erro
 	return out, nil
 }
 
+// DamagedVectors returns the ids of the documents with a damaged vector, by collection, and takes note of them: written again they are whole.
+func (b *Backend) DamagedVectors(ctx context.Context) (map[string][]string, error) {
+	found, err := b.store.Check(ctx, true)
+	if err != nil {
+		return nil, translate(err)
+	}
+	out := map[string][]string{}
+	for _, p := range found {
+		if c, err := b.named(p.Collection); p.Vector && p.Document != "" && err == nil {
+			c.damage.note(p.No, p.String())
+			if !slices.Contains(out[p.Collection], p.Document) {
+				out[p.Collection] = append(out[p.Collection], p.Document)
+			}
+		}
+	}
+	return out, nil
+}
+
 // report collects the problems of one collection.
 type report struct {
 	where    string
