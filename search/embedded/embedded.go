@@ -49,6 +49,10 @@ type Backend struct {
 	names   nameLocks    // one change of what a name leads to at a time
 	changes sync.RWMutex // held for reading by what makes, changes or drops a collection, so that Close waits for it
 
+	closing context.Context // ends with Close
+	stop    context.CancelFunc
+	again   sync.WaitGroup // for openAgain
+
 	mu struct { // held for moments only
 		sync.RWMutex
 		byName map[string]*collection
@@ -82,6 +86,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{dir: dir, store: st, notice: o.Notice, rebuildFrom: o.RebuildFrom}
+	b.closing, b.stop = context.WithCancel(context.Background())
 	if b.rebuildFrom <= 0 {
 		b.rebuildFrom = rebuildFrom
 	}
@@ -111,14 +116,22 @@ func (b *Backend) openAll(ctx context.Context) error {
 	for _, sc := range list {
 		known[filepath.Base(b.folder(sc.ID))] = true
 		c, err := b.openCollection(ctx, sc, b.rebuildFrom)
-		if errors.Is(err, store.ErrCorrupt) {
-			b.mu.apart[sc.Name] = b.setApart(sc, err)
-			continue
-		}
-		if err != nil {
+		var a *apart
+		switch {
+		case errors.Is(err, store.ErrCorrupt):
+			a = b.setApart(sc, err)
+		case noRoom(err):
+			a = b.setApartUnopened(sc, err)
+		case err != nil:
 			return fmt.Errorf("collection %s: %w", sc.Name, err)
 		}
-		b.mu.byName[sc.Name] = c
+		b.mu.Lock() // openAgain looks
+		if a != nil {
+			b.mu.apart[sc.Name] = a
+		} else {
+			b.mu.byName[sc.Name] = c
+		}
+		b.mu.Unlock()
 	}
 	if damaged != nil {
 		for _, d := range damaged.Damaged {
@@ -146,15 +159,17 @@ func (b *Backend) removeOrphans(known map[string]bool) {
 
 // Close saves the graphs, so that the next opening need not replay, and releases the folder.
 func (b *Backend) Close() error {
+	b.stop()
 	b.changes.Lock()
-	defer b.changes.Unlock()
 	b.mu.Lock()
 	closed := b.mu.closed
 	b.mu.closed = true
 	b.mu.Unlock()
+	b.changes.Unlock()
 	if closed {
 		return nil
 	}
+	b.again.Wait()
 	var errs []error
 	for _, c := range b.mu.byName { // nobody changes it any more
 		errs = append(errs, c.close())

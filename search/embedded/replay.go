@@ -142,10 +142,7 @@ func (c *collection) openWords(ctx context.Context) error {
 	} else if !errors.Is(err, keyword.ErrDamaged) && !errors.Is(err, keyword.ErrMismatch) && !errors.Is(err, syscall.ENOTDIR) {
 		return err
 	}
-	if err := c.setAside(wordsFolder, err); err != nil {
-		return err
-	}
-	if c.words, err = keyword.Open(dir, c.wordOptions()); err != nil {
+	if c.words, err = c.emptyWords(err); err != nil {
 		return err
 	}
 	if err := c.unlessBroken(c.rebuildWords(ctx)); err != nil {
