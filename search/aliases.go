@@ -55,8 +55,11 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 	if c.values == nil {
 		return false, fmt.Errorf("%w: the backend keeps no aliases", ErrUnsupported)
 	}
-	c.change.Lock()
-	defer c.change.Unlock()
+	done, err := c.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer done()
 	to, isAlias := c.target(collection)
 	if isAlias {
 		return false, &FieldError{"collection", collection, fmt.Sprintf("a collection; this is an alias of %s", to)}
@@ -85,8 +88,11 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 // DeleteAlias removes an alias; the collection stays. It returns [ErrAliasNotFound] if there is none of this name.
 func (e *Engine) DeleteAlias(ctx context.Context, alias string) error {
 	c := e.catalog
-	c.change.Lock()
-	defer c.change.Unlock()
+	done, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if _, err := e.Alias(ctx, alias); err != nil && !c.lostAlias(alias) {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"searchd/search/backend"
 )
 
@@ -26,7 +28,7 @@ import (
 type catalog struct {
 	values backend.Values // nil: the backend keeps none; there are no aliases and no generations
 
-	change sync.Mutex // held by whoever changes names
+	change *semaphore.Weighted // held by whoever changes names
 
 	mu struct {
 		sync.RWMutex
@@ -44,7 +46,7 @@ const (
 )
 
 func openCatalog(b backend.Backend, stored []backend.Collection, alarm func(text string)) (*catalog, error) {
-	c := &catalog{}
+	c := &catalog{change: semaphore.NewWeighted(1)}
 	c.mu.lost = map[string]string{}
 	c.mu.current, c.mu.owner, c.mu.aliases = map[string]string{}, map[string]string{}, map[string]string{}
 	var ok bool
@@ -88,6 +90,14 @@ func (c *catalog) sound(prefix string, alarm func(text string)) (map[string][]by
 	}
 	alarm(fmt.Sprintf("what some names lead to is damaged, and they lead nowhere; restore a backup, or set an alias again: %v", err))
 	return values, nil
+}
+
+// begin waits for the right to change names, or for the end of ctx.
+func (c *catalog) begin(ctx context.Context) (done func(), err error) {
+	if err := c.change.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	return func() { c.change.Release(1) }, nil
 }
 
 // doubt returns the key of a damaged value that says what a name leads to; empty where there is none.

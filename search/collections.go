@@ -36,8 +36,11 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 // create makes the collection, under another stored name where its own is that of a generation which has been kept.
 func (e *Engine) create(ctx context.Context, name string, config backend.Config) error {
 	c := e.catalog
-	c.change.Lock()
-	defer c.change.Unlock()
+	done, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if to, ok := c.target(name); ok {
 		return fmt.Errorf("%w: %s is an alias of %s", ErrCollectionExists, name, to)
 	}
@@ -46,6 +49,9 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 		return err
 	}
 	if free {
+		if _, err := e.backend.Collection(ctx, stored); err == nil { // Create would wait for a change of its settings
+			return fmt.Errorf("%w: %q", backend.ErrCollectionExists, name)
+		}
 		return e.backend.Create(ctx, stored, config)
 	}
 	for n := 2; ; n++ {
@@ -151,8 +157,11 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 			}
 		}
 	}
-	c.change.Lock()
-	defer c.change.Unlock()
+	done, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if stored, ok = c.stored(own); !ok {
 		return c.none(name)
 	}

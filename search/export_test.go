@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -17,3 +18,9 @@ func SetReembedGrace(t *testing.T, d time.Duration) {
 
 // Normalize gives v unit length, as documents are stored.
 func Normalize(v []float32) { normalize(v) }
+
+// HoldNames keeps everybody else from changing names.
+func (e *Engine) HoldNames() (release func()) {
+	done, _ := e.catalog.begin(context.Background())
+	return done
+}

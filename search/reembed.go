@@ -345,8 +345,11 @@ func (r *reembedding) change(ctx context.Context, seq uint64) error {
 		seq = next
 	}
 	c := e.catalog
-	c.change.Lock()
-	defer c.change.Unlock()
+	done, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	current := map[string]string{r.name: r.q.Next}
 	if r.record.Kept != "" {
 		taken, err := e.taken(ctx, r.record.Kept)
@@ -422,8 +425,11 @@ func (e *Engine) dropLater(stored string) {
 
 // dropReplaced drops a generation unless a name leads to it, or it is gone.
 func (e *Engine) dropReplaced(stored string) error {
-	e.catalog.change.Lock()
-	defer e.catalog.change.Unlock()
+	done, err := e.catalog.begin(context.Background())
+	if err != nil {
+		return err
+	}
+	defer done()
 	if _, visible := e.catalog.nameOf(stored); visible {
 		return nil
 	}

@@ -253,7 +253,7 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 	return err
 }
 
-// Drop removes a collection: first from the store, then its indexes, when the calls that use them have ended.
+// Drop removes a collection: first from the store, then its indexes, when the calls that use them have ended. It does not wait for these.
 func (b *Backend) Drop(ctx context.Context, name string) error {
 	done, err := b.begin(ctx, name)
 	if err != nil {
@@ -272,10 +272,21 @@ func (b *Backend) Drop(ctx context.Context, name string) error {
 	delete(b.mu.byName, name)
 	delete(b.mu.apart, name)
 	b.mu.Unlock()
-	if c != nil {
-		c.discard()
+	if c == nil {
+		return os.RemoveAll(b.folder(id))
 	}
-	return os.RemoveAll(b.folder(id))
+	if c.use.TryLock() { // no call begins any more
+		c.use.Unlock()
+		c.discard()
+		return os.RemoveAll(c.dir)
+	}
+	b.again.Go(func() {
+		c.discard()
+		if err := os.RemoveAll(c.dir); err != nil {
+			c.tell("removing the indexes of a dropped collection, the next opening tries again: %v", err)
+		}
+	})
+	return nil
 }
 
 // Collections describes all collections, by name; those that cannot be opened come last.

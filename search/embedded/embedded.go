@@ -51,7 +51,7 @@ type Backend struct {
 
 	closing context.Context // ends with Close
 	stop    context.CancelFunc
-	again   sync.WaitGroup // for openAgain
+	again   sync.WaitGroup // for openAgain, and what a drop leaves to do
 
 	mu struct { // held for moments only
 		sync.RWMutex
