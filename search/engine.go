@@ -23,6 +23,7 @@ type Options struct {
 	Reranker Reranker                                         // default: none, and queries that ask for re-ranking are refused
 	Sparse   SparseEncoder                                    // default: the checkpoint, where it gives sparse vectors
 	Load     func(source, precision string) (Embedder, error) // opens further checkpoints; default: as Model is opened; with Embedder: none
+	NoTasks  bool                                             // what an earlier run did not finish stays as it is, for who only reads
 	Notice   func(text string)                                // told of repairs and rebuilds, from any goroutine; default: nobody
 	Alarm    func(text string)                                // told of what an operator must look at; default: Notice
 }
@@ -98,14 +99,14 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 		}
 		e.backend = b
 	}
-	if err := e.openNames(context.Background()); err != nil {
+	if err := e.openNames(context.Background(), o.NoTasks); err != nil {
 		return nil, errors.Join(err, e.backend.Close())
 	}
 	return e, nil
 }
 
-// openNames reads names and tasks, loads the checkpoints of the collections and goes on with what was not finished.
-func (e *Engine) openNames(ctx context.Context) (err error) {
+// openNames reads names and tasks, loads the checkpoints of the collections and goes on with what was not finished, unless noTasks.
+func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	stored, err := e.backend.Collections(ctx)
 	if err != nil {
 		return translate(err)
@@ -119,6 +120,9 @@ func (e *Engine) openNames(ctx context.Context) (err error) {
 	var open []taskRecord
 	if e.tasks, open, err = openTasks(e.backend, e.alarm); err != nil {
 		return err
+	}
+	if noTasks {
+		return nil
 	}
 	e.removeParts()
 	if err := e.resume(ctx, open); err != nil {

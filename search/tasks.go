@@ -360,6 +360,9 @@ func (e *Engine) CancelTask(ctx context.Context, id string) (Task, error) {
 
 // end cancels the job and waits for it.
 func (j *job) end(ctx context.Context) error {
+	if j.cancel == nil { // nobody works on it
+		return nil
+	}
 	j.cancel(errTaskCanceled)
 	select {
 	case <-j.ended:

@@ -67,7 +67,7 @@ else is damaged is deleted. Each is named. Ingest what was deleted again afterwa
 // checkOnce opens the data folder, encodes documents with damaged vectors again if it is to, prints the differences and returns their number,
 // and how many of them are damage of the store.
 func checkOnce(cmd *cobra.Command, f engineFlags, deep, encode bool) (n, stored int, err error) {
-	e, err := f.open(true, tell)
+	e, err := f.openToRead(cmd.Context())
 	if err != nil {
 		return 0, 0, err
 	}

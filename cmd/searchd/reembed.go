@@ -25,7 +25,7 @@ has open: POST /v1/collections/COLLECTION/reembed, which goes on answering searc
 	cmd.Flags().StringVar(&collection, "collection", "", "which one (default: docs, or the one there is)")
 	cmd.Flags().BoolVar(&keep, "keep-old", false, "keep the collection as it was, as COLLECTION-old")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		e, err := f.open(true, tell)
+		e, err := f.openWith(cmd.Context(), true, search.Options{Notice: tell})
 		if err != nil {
 			return err
 		}
