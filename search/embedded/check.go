@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"searchd/search/backend"
 	"searchd/store"
@@ -101,12 +102,12 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 		if err != nil {
 			return err
 		}
-		r.add("keyword index is being rebuilt in the background: it holds %d documents of %d", n, documents)
+		r.add("keyword index %s: it holds %d documents of %d", rebuilding(&c.rebuild.wordsFailed), n, documents)
 	} else if err := c.checkCounts(documents, r); err != nil {
 		return err
 	}
 	if c.rebuild.graph.Load() != nil {
-		r.add("vector index is being rebuilt in the background: it holds %d passages of %d, the others are found by a scan", c.graph.Len(), live)
+		r.add("vector index %s: it holds %d passages of %d, the others are found by a scan", rebuilding(&c.rebuild.graphFailed), c.graph.Len(), live)
 	} else if n := c.graph.Len(); n != live {
 		r.add("vector index holds %d passages, the store %d", n, live)
 	}
@@ -123,6 +124,14 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 		}
 	}
 	return c.checkVectors(ctx, r)
+}
+
+// rebuilding says how filling an index stands.
+func rebuilding(failed *atomic.Pointer[string]) string {
+	if why := failed.Load(); why != nil {
+		return "could not be rebuilt, which the next opening tries again (" + *why + ")"
+	}
+	return "is being rebuilt in the background"
 }
 
 // checkVectors compares the vectors of the graph, or, where it has codes only, which slots it holds, with the stored ones.

@@ -200,3 +200,38 @@ func TestServesWithoutRoomForAnIndex(t *testing.T) {
 		t.Errorf("red is %q by value, %q by word, partial %t", byValue, byWord, partial)
 	}
 }
+
+// TestClosesWithoutRoom closes a collection on a full disk: that is no failure, and the next opening has everything.
+func TestClosesWithoutRoom(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	var told notices
+	b, err := Open(t.TempDir(), Options{Notice: told.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.Close() }()
+	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"text":"red paint","colour":"red"}`
+	write := backend.Write{ID: "first", Fields: json.RawMessage(text), Passages: []backend.Passage{{Field: "text", End: 9}}, Vectors: [][]float32{{1, 0}}}
+	if _, err := b.Apply(t.Context(), "docs", []backend.Write{write}); err != nil {
+		t.Fatal(err)
+	}
+	c := b.mu.byName["docs"]
+	withoutRoom(t, func() { err = c.close() })
+	if err != nil {
+		t.Errorf("close = %v", err)
+	}
+	told.has(t, "no room to save the indexes")
+	delete(b.mu.byName, "docs")
+	if err := b.openAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, byWord, partial := coloured(t, b, "red"); byWord != "first" || partial {
+		t.Errorf("red is %q, partial %t", byWord, partial)
+	}
+	sound(t, b)
+}
