@@ -37,6 +37,9 @@ func TestDamagedDocument(t *testing.T) {
 			t.Errorf("%s finds %q", mode, got)
 		}
 	}
+	if r, err := e.Search(t.Context(), "docs", search.Query{Q: "sleeps", Mode: search.Semantic}); err != nil || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], "hits: 1 of total could not be read") {
+		t.Errorf("Search = %+v, %v; want a warning", r, err)
+	}
 	if info, err := e.Collection(t.Context(), "docs"); err != nil || info.DamagedDocuments != 1 || info.Documents != 2 {
 		t.Errorf("Collection = %+v, %v", info, err)
 	}
