@@ -49,17 +49,26 @@ func (b *Backend) setApartUnopened(sc store.Collection, err error) *apart {
 
 // openAgain opens a collection that was set apart, less and less often until it can be, another change comes first, or the backend closes.
 func (b *Backend) openAgain(a *apart) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	b.again.Go(func() {
+		select {
+		case <-b.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
 	for wait := reopenFirst; ; wait = min(2*wait, reopenMost) {
 		select {
-		case <-b.closing.Done():
+		case <-ctx.Done():
 			return
 		case <-time.After(wait):
 		}
-		done, err := b.begin(b.closing, a.name)
+		done, err := b.begin(ctx, a.name)
 		if err != nil {
 			return
 		}
-		again := b.openOnce(a)
+		again := b.openOnce(ctx, a)
 		done()
 		if !again {
 			return
@@ -68,7 +77,7 @@ func (b *Backend) openAgain(a *apart) {
 }
 
 // openOnce is one attempt of openAgain and reports whether there is to be another. The caller has begun a change of the name.
-func (b *Backend) openOnce(a *apart) (again bool) {
+func (b *Backend) openOnce(ctx context.Context, a *apart) (again bool) {
 	b.mu.RLock()
 	still := b.mu.apart[a.name] == a
 	b.mu.RUnlock()
@@ -78,7 +87,10 @@ func (b *Backend) openOnce(a *apart) (again bool) {
 	sc, err := b.store.CollectionByID(a.id)
 	var c *collection
 	if err == nil {
-		c, err = b.openCollection(b.closing, sc, min(b.rebuildFrom, changeFrom))
+		c, err = b.openCollection(ctx, sc, min(b.rebuildFrom, changeFrom))
+	}
+	if err != nil && ctx.Err() != nil {
+		return false
 	}
 	if err != nil {
 		b.notice(fmt.Sprintf("collection %s cannot be opened yet: %v", a.name, err))

@@ -49,8 +49,8 @@ type Backend struct {
 	names   nameLocks    // one change of what a name leads to at a time
 	changes sync.RWMutex // held for reading by what makes, changes or drops a collection, so that Close waits for it
 
-	closing context.Context // ends with Close
-	stop    context.CancelFunc
+	closing chan struct{}  // closed by Close
+	stop    func()         // closes it
 	again   sync.WaitGroup // for openAgain, and what a drop leaves to do
 
 	mu struct { // held for moments only
@@ -86,7 +86,8 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{dir: dir, store: st, notice: o.Notice, rebuildFrom: o.RebuildFrom}
-	b.closing, b.stop = context.WithCancel(context.Background())
+	b.closing = make(chan struct{})
+	b.stop = sync.OnceFunc(func() { close(b.closing) })
 	if b.rebuildFrom <= 0 {
 		b.rebuildFrom = rebuildFrom
 	}
