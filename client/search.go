@@ -45,7 +45,7 @@ type Response struct {
 	TimingsMS map[string]float64     `json:"timings_ms"`
 	Degraded  bool                   `json:"degraded"` // a leg could not run, and the answer is the other's
 	Reason    string                 `json:"degraded_reason"`
-	Warnings  []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has
+	Warnings  []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has; hits that are damaged
 	Query     *QueryText             `json:"query,omitempty"`    // how Q was read; nil where it is words alone
 	RequestID string                 `json:"request_id"`
 }

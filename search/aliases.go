@@ -55,8 +55,11 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 	if c.values == nil {
 		return false, fmt.Errorf("%w: the backend keeps no aliases", ErrUnsupported)
 	}
-	c.change.Lock()
-	defer c.change.Unlock()
+	done, err := c.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer done()
 	to, isAlias := c.target(collection)
 	if isAlias {
 		return false, &FieldError{"collection", collection, fmt.Sprintf("a collection; this is an alias of %s", to)}
@@ -65,6 +68,7 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 		return false, err
 	}
 	_, replaced := c.target(alias)
+	replaced = replaced || c.lostAlias(alias)
 	if _, err := e.Collection(ctx, alias); (err == nil || errors.Is(err, ErrDamaged)) && !replaced {
 		return false, fmt.Errorf("%w: %s is a collection; an alias needs a name of its own", ErrCollectionExists, alias)
 	}
@@ -76,6 +80,7 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 	}
 	c.mu.Lock()
 	c.mu.aliases[alias] = collection
+	delete(c.mu.lost, alias)
 	c.mu.Unlock()
 	return !replaced, nil
 }
@@ -83,9 +88,12 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 // DeleteAlias removes an alias; the collection stays. It returns [ErrAliasNotFound] if there is none of this name.
 func (e *Engine) DeleteAlias(ctx context.Context, alias string) error {
 	c := e.catalog
-	c.change.Lock()
-	defer c.change.Unlock()
-	if _, err := e.Alias(ctx, alias); err != nil {
+	done, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := e.Alias(ctx, alias); err != nil && !c.lostAlias(alias) {
 		return err
 	}
 	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
@@ -93,6 +101,7 @@ func (e *Engine) DeleteAlias(ctx context.Context, alias string) error {
 	}
 	c.mu.Lock()
 	delete(c.mu.aliases, alias)
+	delete(c.mu.lost, alias)
 	c.mu.Unlock()
 	return nil
 }

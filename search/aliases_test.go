@@ -1,8 +1,10 @@
 package search_test
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"searchd/search"
 )
@@ -107,4 +109,26 @@ func TestAliasRefusals(t *testing.T) {
 func setAlias(t *testing.T, e *search.Engine, alias, to string) error {
 	_, err := e.SetAlias(t.Context(), alias, to)
 	return err
+}
+
+// TestNamesWaitWithTheirContext changes names while another change takes long.
+func TestNamesWaitWithTheirContext(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	release := e.HoldNames()
+	defer release()
+	for what, change := range map[string]func(ctx context.Context) error{
+		"create": func(ctx context.Context) error {
+			_, err := e.CreateCollection(ctx, "other", search.Settings{})
+			return err
+		},
+		"drop":   func(ctx context.Context) error { return e.DropCollection(ctx, "docs") },
+		"alias":  func(ctx context.Context) error { _, err := e.SetAlias(ctx, "live", "docs"); return err },
+		"delete": func(ctx context.Context) error { return e.DeleteAlias(ctx, "live") },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if err := change(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", what, err)
+		}
+		cancel()
+	}
 }

@@ -44,7 +44,7 @@ func VerifyBackup(ctx context.Context, path string) (damage []string, err error)
 }
 
 // DropDamaged removes each document with a damaged value from a data folder that is not open, calls dropped for it, and sets the indexes
-// aside. It returns where they went.
+// aside. It returns where they went. Documents of which nothing but vectors is damaged stay, for [Engine.EncodeDamaged].
 func DropDamaged(ctx context.Context, dir string, dropped func(text string)) (to string, err error) {
 	return embedded.DropDamaged(ctx, dir, dropped)
 }

@@ -2,11 +2,14 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"searchd/search/backend"
 )
@@ -20,16 +23,19 @@ import (
 //     it began with.
 //  3. A stored collection that no name leads to is hidden: a generation that is being built, or one that has been replaced.
 //  4. An alias leads to the name of a collection, not to another alias, and no name is both.
+//  5. A name whose value is damaged leads nowhere and is not given to another. Where that may be the value of a generation, every name that
+//     it may be of leads nowhere, and nothing hidden is dropped.
 type catalog struct {
 	values backend.Values // nil: the backend keeps none; there are no aliases and no generations
 
-	change sync.Mutex // held by whoever changes names
+	change *semaphore.Weighted // held by whoever changes names
 
 	mu struct {
 		sync.RWMutex
 		current map[string]string // name -> stored name, where it is another
 		owner   map[string]string // the reverse
 		aliases map[string]string // alias -> name
+		lost    map[string]string // name that leads nowhere -> key of the damaged value
 	}
 }
 
@@ -39,18 +45,19 @@ const (
 	aliasKey   = "alias/"
 )
 
-func openCatalog(b backend.Backend) (*catalog, error) {
-	c := &catalog{}
+func openCatalog(b backend.Backend, stored []backend.Collection, alarm func(text string)) (*catalog, error) {
+	c := &catalog{change: semaphore.NewWeighted(1)}
+	c.mu.lost = map[string]string{}
 	c.mu.current, c.mu.owner, c.mu.aliases = map[string]string{}, map[string]string{}, map[string]string{}
 	var ok bool
 	if c.values, ok = b.(backend.Values); !ok {
 		return c, nil
 	}
-	current, err := c.values.Values(currentKey)
+	current, err := c.sound(currentKey, alarm)
 	if err != nil {
 		return nil, fmt.Errorf("names of collections: %w", err)
 	}
-	aliases, err := c.values.Values(aliasKey)
+	aliases, err := c.sound(aliasKey, alarm)
 	if err != nil {
 		return nil, fmt.Errorf("aliases: %w", err)
 	}
@@ -60,7 +67,82 @@ func openCatalog(b backend.Backend) (*catalog, error) {
 	for k, v := range aliases {
 		c.mu.aliases[strings.TrimPrefix(k, aliasKey)] = string(v)
 	}
+	if key := c.doubt(); key != "" { // the key may be what is damaged
+		for _, s := range stored {
+			base, _, ok := strings.Cut(s.Name, "~")
+			if c.mu.owner[s.Name] == "" && c.mu.current[base] == "" && ok {
+				c.mu.lost[base] = key
+			}
+		}
+	}
 	return c, nil
+}
+
+// sound returns the values under a prefix that can be read, and notes the names whose values cannot.
+func (c *catalog) sound(prefix string, alarm func(text string)) (map[string][]byte, error) {
+	values, err := c.values.Values(prefix)
+	var damaged *backend.ValuesError
+	if !errors.As(err, &damaged) {
+		return values, err
+	}
+	for _, key := range damaged.Keys {
+		c.mu.lost[strings.TrimPrefix(key, prefix)] = key
+	}
+	alarm(fmt.Sprintf("what some names lead to is damaged, and they lead nowhere; restore a backup, or set an alias again: %v", err))
+	return values, nil
+}
+
+// begin waits for the right to change names, or for the end of ctx.
+func (c *catalog) begin(ctx context.Context) (done func(), err error) {
+	if err := c.change.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	return func() { c.change.Release(1) }, nil
+}
+
+// doubt returns the key of a damaged value that says what a name leads to; empty where there is none.
+func (c *catalog) doubt() string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, key := range c.mu.lost {
+		if strings.HasPrefix(key, currentKey) {
+			return key
+		}
+	}
+	return ""
+}
+
+// lostNames returns the names that lead nowhere, without those of aliases.
+func (c *catalog) lostNames() (names []string) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for name, key := range c.mu.lost {
+		if strings.HasPrefix(key, currentKey) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// lostAlias reports whether a name is that of an alias whose value is damaged.
+func (c *catalog) lostAlias(name string) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.mu.lost[name] == aliasKey+name
+}
+
+// none returns why a name leads nowhere.
+func (c *catalog) none(name string) error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	key, lost := c.mu.lost[name]
+	if to, ok := c.mu.aliases[name]; ok && !lost {
+		key, lost = c.mu.lost[to]
+	}
+	if lost {
+		return &DamagedError{Collection: name, Damage: fmt.Sprintf("what it leads to cannot be read: value %q", key)}
+	}
+	return fmt.Errorf("%w: %s", ErrCollectionNotFound, quoteShort(name))
 }
 
 // put notes that stored is the current generation of name; "" forgets name.
@@ -79,6 +161,9 @@ func (c *catalog) stored(name string) (string, bool) {
 	if to, ok := c.mu.aliases[name]; ok {
 		name = to
 	}
+	if _, lost := c.mu.lost[name]; lost {
+		return name, false
+	}
 	if s, ok := c.mu.current[name]; ok {
 		return s, true
 	}
@@ -94,7 +179,8 @@ func (c *catalog) nameOf(stored string) (string, bool) {
 		return name, true
 	}
 	_, elsewhere := c.mu.current[stored]
-	return stored, !elsewhere && collectionName.MatchString(stored)
+	_, lost := c.mu.lost[stored]
+	return stored, !elsewhere && !lost && collectionName.MatchString(stored)
 }
 
 // target returns what an alias leads to.

@@ -37,13 +37,22 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 // create makes the collection, under another stored name where its own is that of a generation which has been kept.
 func (e *Engine) create(ctx context.Context, name string, config backend.Config) error {
 	c := e.catalog
-	c.change.Lock()
-	defer c.change.Unlock()
+	done, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if to, ok := c.target(name); ok {
 		return fmt.Errorf("%w: %s is an alias of %s", ErrCollectionExists, name, to)
 	}
 	stored, free := c.stored(name)
+	if err := c.none(name); errors.Is(err, ErrDamaged) {
+		return err
+	}
 	if free {
+		if _, err := e.backend.Collection(ctx, stored); err == nil { // Create would wait for a change of its settings
+			return fmt.Errorf("%w: %q", backend.ErrCollectionExists, name)
+		}
 		return e.backend.Create(ctx, stored, config)
 	}
 	for n := 2; ; n++ {
@@ -126,6 +135,11 @@ func (e *Engine) Collections(ctx context.Context) ([]CollectionInfo, error) {
 		}
 		out = append(out, info)
 	}
+	for _, name := range e.catalog.lostNames() {
+		var damaged *DamagedError
+		errors.As(e.catalog.none(name), &damaged)
+		out = append(out, CollectionInfo{Name: name, Damaged: damaged.Damage})
+	}
 	slices.SortFunc(out, func(a, b CollectionInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
@@ -135,7 +149,7 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 	c := e.catalog
 	stored, ok := c.stored(name)
 	if !ok {
-		return fmt.Errorf("%w: %s", ErrCollectionNotFound, quoteShort(name))
+		return c.none(name)
 	}
 	own, _ := c.nameOf(stored)
 	if len(c.aliasesOf(own)) == 0 {
@@ -145,10 +159,13 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 			}
 		}
 	}
-	c.change.Lock()
-	defer c.change.Unlock()
+	done, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if stored, ok = c.stored(own); !ok {
-		return fmt.Errorf("%w: %s", ErrCollectionNotFound, quoteShort(name))
+		return c.none(name)
 	}
 	if aliases := c.aliasesOf(own); len(aliases) > 0 {
 		return fmt.Errorf("%w: %s has the alias %s; delete it, or let it lead elsewhere, first", ErrAliased, own, strings.Join(aliases, ", "))
@@ -176,6 +193,9 @@ func (e *Engine) dropHidden(ctx context.Context, name, current string) error {
 		base, _, _ := strings.Cut(c.Name, "~")
 		if _, visible := e.catalog.nameOf(c.Name); base != name || c.Name == current || visible {
 			continue
+		}
+		if key := e.catalog.doubt(); key != "" {
+			return &DamagedError{Collection: name, Damage: fmt.Sprintf("it has a generation that value %q, which cannot be read, may be of", key)}
 		}
 		if err := e.backend.Drop(ctx, c.Name); err != nil && !errors.Is(err, backend.ErrCollectionNotFound) {
 			return translate(err)
@@ -212,6 +232,9 @@ func (e *Engine) record(c backend.Collection) (record, error) {
 	if ok && cached.payload == payload {
 		return cached.record, nil
 	}
+	if c.Damaged != "" && payload == "" {
+		return record{}, nil // it went with the value that is damaged
+	}
 	r, err := readRecord(c.Config)
 	if err != nil {
 		return r, fmt.Errorf("collection %s: %w", c.Name, err)
@@ -229,7 +252,7 @@ func (e *Engine) open(ctx context.Context, name string) (backend.Collection, rec
 	}
 	stored, ok := e.catalog.stored(name)
 	if !ok {
-		return backend.Collection{}, record{}, fmt.Errorf("%w: %s", ErrCollectionNotFound, quoteShort(name))
+		return backend.Collection{}, record{}, e.catalog.none(name)
 	}
 	c, err := e.backend.Collection(ctx, stored)
 	if errors.Is(err, backend.ErrCollectionNotFound) {

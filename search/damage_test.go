@@ -2,9 +2,12 @@ package search_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +37,9 @@ func TestDamagedDocument(t *testing.T) {
 			t.Errorf("%s finds %q", mode, got)
 		}
 	}
+	if r, err := e.Search(t.Context(), "docs", search.Query{Q: "sleeps", Mode: search.Semantic}); err != nil || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], "hits: 1 of total could not be read") {
+		t.Errorf("Search = %+v, %v; want a warning", r, err)
+	}
 	if info, err := e.Collection(t.Context(), "docs"); err != nil || info.DamagedDocuments != 1 || info.Documents != 2 {
 		t.Errorf("Collection = %+v, %v", info, err)
 	}
@@ -49,6 +55,48 @@ func TestDamagedDocument(t *testing.T) {
 		t.Errorf("Collection = %+v, %v", info, err)
 	}
 	if got := find(t, e, search.Query{Q: "kitten"}); !strings.HasPrefix(got, "cat") {
+		t.Errorf("kitten finds %q", got)
+	}
+	noProblems(t, e)
+}
+
+// TestEncodeDamaged encodes documents with a damaged vector again: they are what they were.
+func TestEncodeDamaged(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, dir, &fakeEmbedder{})
+	put(t, e, search.Created, doc("cat", `{"text":"a kitten sleeps"}`), doc("dog", `{"text":"a puppy barks"}`))
+	r, err := new(fakeEmbedder).Embed(t.Context(), []string{"a kitten sleeps"}, search.EmbedOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	search.Normalize(r.Vectors[0])
+	var vector []byte
+	for _, x := range r.Vectors[0] {
+		vector = binary.LittleEndian.AppendUint32(vector, math.Float32bits(x))
+	}
+	path := filepath.Join(dir, "searchd.db")
+	file := mustRead(t, path)
+	if !bytes.Contains(file, vector) {
+		t.Fatal("the store does not hold the vector")
+	}
+	if err := os.WriteFile(path, bytes.ReplaceAll(file, vector, bytes.Repeat([]byte("#"), len(vector))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	tell := func(text string) { told = append(told, text) }
+	if _, err := search.DropDamaged(t.Context(), dir, tell); err != nil || len(told) > 0 {
+		t.Fatalf("DropDamaged = %v, dropped %q", err, told)
+	}
+	e = open(t, dir, &fakeEmbedder{})
+	for range 2 {
+		if err := e.EncodeDamaged(t.Context(), tell); err != nil || !slices.Equal(told, []string{`encoded again: collection "docs": document "cat"`}) {
+			t.Errorf("EncodeDamaged = %v, told %q", err, told)
+		}
+	}
+	if got := find(t, e, search.Query{Q: "kitten", Mode: search.Semantic}); !strings.HasPrefix(got, "cat") {
 		t.Errorf("kitten finds %q", got)
 	}
 	noProblems(t, e)

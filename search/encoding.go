@@ -201,7 +201,7 @@ func (e *Engine) openEncodings(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !visible {
+		if !visible || len(c.Config.Payload) == 0 {
 			continue
 		}
 		if err := e.encodings.require(name, r); err != nil {

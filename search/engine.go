@@ -23,6 +23,7 @@ type Options struct {
 	Reranker Reranker                                         // default: none, and queries that ask for re-ranking are refused
 	Sparse   SparseEncoder                                    // default: the checkpoint, where it gives sparse vectors
 	Load     func(source, precision string) (Embedder, error) // opens further checkpoints; default: as Model is opened; with Embedder: none
+	NoTasks  bool                                             // what an earlier run did not finish stays as it is, for who only reads
 	Notice   func(text string)                                // told of repairs and rebuilds, from any goroutine; default: nobody
 	Alarm    func(text string)                                // told of what an operator must look at; default: Notice
 }
@@ -39,6 +40,7 @@ type Engine struct {
 	encodings *encodings
 	tasks     *taskList
 	notice    func(text string)
+	alarm     func(text string)
 	snapshots string // folder
 	courtesy  courtesy
 	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
@@ -70,6 +72,9 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	if e.notice = o.Notice; e.notice == nil {
 		e.notice = func(string) {}
 	}
+	if e.alarm = o.Alarm; e.alarm == nil {
+		e.alarm = e.notice
+	}
 	e.snapshots = filepath.Join(dir, snapshotFolder)
 	load := o.Load
 	if e.embedder == nil {
@@ -94,23 +99,30 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 		}
 		e.backend = b
 	}
-	if err := e.openNames(context.Background()); err != nil {
+	if err := e.openNames(context.Background(), o.NoTasks); err != nil {
 		return nil, errors.Join(err, e.backend.Close())
 	}
 	return e, nil
 }
 
-// openNames reads names and tasks, loads the checkpoints of the collections and goes on with what was not finished.
-func (e *Engine) openNames(ctx context.Context) (err error) {
-	if e.catalog, err = openCatalog(e.backend); err != nil {
+// openNames reads names and tasks, loads the checkpoints of the collections and goes on with what was not finished, unless noTasks.
+func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
+	stored, err := e.backend.Collections(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	if e.catalog, err = openCatalog(e.backend, stored, e.alarm); err != nil {
 		return err
 	}
 	if err := e.openEncodings(ctx); err != nil {
 		return err
 	}
 	var open []taskRecord
-	if e.tasks, open, err = openTasks(e.backend); err != nil {
+	if e.tasks, open, err = openTasks(e.backend, e.alarm); err != nil {
 		return err
+	}
+	if noTasks {
+		return nil
 	}
 	e.removeParts()
 	if err := e.resume(ctx, open); err != nil {

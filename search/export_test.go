@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -13,4 +14,13 @@ func SetReembedGrace(t *testing.T, d time.Duration) {
 	before := reembedGrace
 	reembedGrace = d
 	t.Cleanup(func() { reembedGrace = before })
+}
+
+// Normalize gives v unit length, as documents are stored.
+func Normalize(v []float32) { normalize(v) }
+
+// HoldNames keeps everybody else from changing names.
+func (e *Engine) HoldNames() (release func()) {
+	done, _ := e.catalog.begin(context.Background())
+	return done
 }

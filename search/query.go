@@ -78,7 +78,7 @@ type Response struct {
 	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, match where the checkpoint compares token by token, facets, sort, group, rerank and diversify where asked, fetch, sentences where asked
 	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
 	Reason    string                 `json:"degraded_reason,omitempty"`
-	Warnings  []string               `json:"warnings,omitempty"`   // fields of the query that neither the settings nor a document has
+	Warnings  []string               `json:"warnings,omitempty"`   // fields of the query that neither the settings nor a document has; hits that are damaged
 	Query     *QueryText             `json:"query,omitempty"`      // how Q was read; absent where it is words alone
 	RequestID string                 `json:"request_id,omitempty"` // set by the server
 }

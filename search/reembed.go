@@ -324,26 +324,8 @@ func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 		return nil
 	}
 	in := &ingest{engine: r.engine, collection: r.next, record: r.record, encoding: r.enc, background: true, seen: map[string]bool{}}
-	batch := make([]Document, len(docs))
-	for i, d := range docs {
-		batch[i] = Document{ID: d.ID, Fields: d.Fields}
-	}
-	for len(batch) > 0 {
-		n := in.take(batch)
-		results := make([]ItemResult, n)
-		items, err := in.prepare(ctx, batch[:n], results)
-		if err == nil {
-			err = in.apply(ctx, items, results)
-		}
-		if err != nil {
-			return translate(err)
-		}
-		for _, res := range results {
-			if res.Err != nil {
-				return fmt.Errorf("document %s cannot be re-embedded: %w", quoteShort(res.ID), res.Err)
-			}
-		}
-		batch = batch[n:]
+	if err := in.putStored(ctx, docs); err != nil {
+		return fmt.Errorf("re-embedding: %w", err)
 	}
 	return nil
 }
@@ -367,8 +349,11 @@ func (r *reembedding) change(ctx context.Context, seq uint64) error {
 		seq = next
 	}
 	c := e.catalog
-	c.change.Lock()
-	defer c.change.Unlock()
+	done, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	current := map[string]string{r.name: r.q.Next}
 	if r.record.Kept != "" {
 		taken, err := e.taken(ctx, r.record.Kept)
@@ -444,8 +429,11 @@ func (e *Engine) dropLater(stored string) {
 
 // dropReplaced drops a generation unless a name leads to it, or it is gone.
 func (e *Engine) dropReplaced(stored string) error {
-	e.catalog.change.Lock()
-	defer e.catalog.change.Unlock()
+	done, err := e.catalog.begin(context.Background())
+	if err != nil {
+		return err
+	}
+	defer done()
 	if _, visible := e.catalog.nameOf(stored); visible {
 		return nil
 	}
@@ -479,6 +467,9 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 		}
 		building[q.Next] = true
 		e.notice(fmt.Sprintf("collection %s: re-embedding goes on where it was", t.Collection))
+	}
+	if e.catalog.doubt() != "" {
+		return nil // it may be of what is not in use
 	}
 	list, err := e.backend.Collections(ctx)
 	if err != nil {

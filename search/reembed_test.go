@@ -536,3 +536,39 @@ func TestReembedKilled(t *testing.T) {
 	noProblems(t, e)
 	t.Logf("generations found: %v", seen)
 }
+
+// TestNoTasks opens a folder with an unfinished re-embedding to read: it stays as it is, and the next opening goes on with it.
+func TestNoTasks(t *testing.T) {
+	dir := t.TempDir()
+	w := &wideEmbedder{gate: make(chan struct{})}
+	e := mustOpenWide(t, dir, w)
+	put(t, e, search.Created, numbered(5)...)
+	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for w.texts.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = search.Open(dir, search.Options{Embedder: &fakeEmbedder{}, NoTasks: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := e.Task(t.Context(), task.ID); err != nil || got.Ended() {
+		t.Errorf("Task = %+v, %v", got, err)
+	}
+	if got := find(t, e, search.Query{Q: "common"}); got == "" {
+		t.Error("nothing is found")
+	}
+	noProblems(t, e)
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	close(w.gate)
+	e = mustOpenWide(t, dir, w)
+	if got := ended(t, e, task.ID); got.State != search.TaskSucceeded {
+		t.Errorf("Task = %+v", got)
+	}
+}

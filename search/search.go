@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -112,6 +113,11 @@ func (s *search) answer(ctx context.Context, start time.Time) (*Response, error)
 	s.page = s.candidates[from:min(from+s.plan.limit, len(s.candidates))]
 	if err := s.run(ctx, s.showing()); err != nil {
 		return nil, err
+	}
+	if len(s.hits) < len(s.page) { // deleted meanwhile, or damaged
+		if c, err := s.engine.backend.Collection(ctx, s.collection); err == nil && c.DamagedDocuments > 0 {
+			warnings = append(warnings, fmt.Sprintf("hits: %d of total could not be read and are left out; damaged_documents of the collection is %d", len(s.page)-len(s.hits), c.DamagedDocuments))
+		}
 	}
 	r := &Response{
 		Hits: s.hits, Total: s.total, Facets: s.facets, TookMS: milliseconds(start), TimingsMS: s.timings,

@@ -95,7 +95,7 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	}
 	n := len(list)
 	list = slices.DeleteFunc(list, func(c backend.Collection) bool { return c.Damaged != "" })
-	s.Damaged = n - len(list)
+	s.Damaged = n - len(list) + len(e.catalog.lostNames())
 	slices.SortFunc(list, func(a, b backend.Collection) int {
 		return cmp.Or(cmp.Compare(b.Passages, a.Passages), cmp.Compare(a.Name, b.Name))
 	})

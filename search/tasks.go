@@ -100,8 +100,8 @@ type job struct {
 	saved  time.Time
 }
 
-// openTasks reads the tasks of the store. Those that were not finished are returned, to be resumed or given up.
-func openTasks(b backend.Backend) (*taskList, []taskRecord, error) {
+// openTasks reads the tasks of the store; one that cannot be read is told and passed over. Those that were not finished are returned, to be resumed or given up.
+func openTasks(b backend.Backend, alarm func(text string)) (*taskList, []taskRecord, error) {
 	l := &taskList{turns: map[TaskKind]chan struct{}{TaskReembed: make(chan struct{}, 1), TaskSnapshot: make(chan struct{}, 1)}}
 	l.ctx, l.stop = context.WithCancelCause(context.Background())
 	l.mu.jobs = map[string]*job{}
@@ -110,7 +110,11 @@ func openTasks(b backend.Backend) (*taskList, []taskRecord, error) {
 		return l, nil, nil
 	}
 	values, err := l.values.Values(taskKey)
-	if err != nil {
+	var damaged *backend.ValuesError
+	switch {
+	case errors.As(err, &damaged):
+		alarm(fmt.Sprintf("tasks that cannot be read are passed over, and do not go on: %v", err))
+	case err != nil:
 		return nil, nil, fmt.Errorf("tasks: %w", err)
 	}
 	var open []taskRecord
@@ -356,6 +360,9 @@ func (e *Engine) CancelTask(ctx context.Context, id string) (Task, error) {
 
 // end cancels the job and waits for it.
 func (j *job) end(ctx context.Context) error {
+	if j.cancel == nil { // nobody works on it
+		return nil
+	}
 	j.cancel(errTaskCanceled)
 	select {
 	case <-j.ended:

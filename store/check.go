@@ -23,6 +23,7 @@ type Problem struct {
 	Document   string // its id, as far as it can be read
 	Part       string // what of it the record is
 	Detail     string // what is wrong
+	Vector     bool   // the record is a vector of a document: it can be made again from the text
 	Harmless   bool   // no record is affected; Compact or the next commits remove it
 }
 
@@ -127,6 +128,7 @@ func (c *checker) found(collection string, err error) error {
 	p := Problem{Bucket: ce.Bucket, Key: ce.Key, Detail: ce.Detail}
 	if c.room != nil {
 		p.No, p.Document, p.Part = c.room.owner(ce)
+		p.Vector = p.No != 0 && ce.kind == kindVectors
 	}
 	c.add(collection, p)
 	if len(c.problems) >= maxProblems {
@@ -187,7 +189,6 @@ func (c *checker) records(tx *bbolt.Tx) error {
 	if err != nil {
 		return c.found("", err)
 	}
-	ids := map[uint32]bool{}
 	next, err := cat.meta.get(nextCollectionKey)
 	if err := c.found("", err); err != nil {
 		return err
@@ -198,7 +199,6 @@ func (c *checker) records(tx *bbolt.Tx) error {
 		if !ok || col.ID >= nextID {
 			return cat.collections.corrupt(k, "not a collection, or its number is not below %d", nextID)
 		}
-		ids[col.ID] = true
 		if named, err := cat.byName(col.Name); err != nil || named.ID != col.ID {
 			return cat.collections.corrupt(k, "its name %q does not lead to it: %v", col.Name, err)
 		}
@@ -211,12 +211,12 @@ func (c *checker) records(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	names := 0
-	if err := c.scan("", cat.names, true, func(_, _ []byte) error { names++; return nil }); err != nil {
+	collections := c.scanned
+	if err := c.scan("", cat.names, true, func(_, _ []byte) error { return nil }); err != nil {
 		return err
 	}
-	if names != len(ids) {
-		c.add("", Problem{Bucket: cat.names.name(), Detail: fmt.Sprintf("%d names for %d collections", names, len(ids))})
+	if c.scanned != collections {
+		c.add("", Problem{Bucket: cat.names.name(), Detail: fmt.Sprintf("%d names for %d collections", c.scanned, collections)})
 	}
 	values, err := openTop(tx, kindValues)
 	if err != nil {
@@ -226,7 +226,7 @@ func (c *checker) records(tx *bbolt.Tx) error {
 		return err
 	}
 	return tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
-		if len(name) == 5 && name[0] == 'c' && !ids[binary.BigEndian.Uint32(name[1:])] {
+		if len(name) == 5 && name[0] == 'c' && cat.collections.Get(name[1:]) == nil {
 			c.add("", Problem{Detail: fmt.Sprintf("bucket of collection %d, which does not exist", binary.BigEndian.Uint32(name[1:]))})
 		}
 		return nil

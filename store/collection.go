@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -336,21 +337,44 @@ func (s *Store) RenameCollection(ctx context.Context, id uint32, name string) (C
 	return col, err
 }
 
-// DropCollection removes a collection with everything in it, in one transaction.
+// DropCollection removes a collection with everything in it, in one transaction. Its record may be damaged, and so may its name.
 func (s *Store) DropCollection(ctx context.Context, id uint32) error {
 	return s.updateCatalog(ctx, func(tx *bbolt.Tx, c catalog) error {
 		col, err := c.byID(id)
-		if err != nil {
-			return err
+		switch {
+		case errors.Is(err, ErrCorrupt):
+			err = c.names.remove(c.leadsTo(id))
+		case err == nil:
+			err = c.names.Delete([]byte(col.Name))
 		}
-		if err := c.names.Delete([]byte(col.Name)); err != nil {
+		if err != nil {
 			return err
 		}
 		if err := c.collections.Delete(key32(id)); err != nil {
 			return err
 		}
+		if tx.Bucket(collectionBucket(id)) == nil {
+			return nil
+		}
 		return tx.DeleteBucket(collectionBucket(id))
 	})
+}
+
+// leadsTo chooses the names of a collection whose record is damaged: those that lead to it, and those that cannot be read and are of no
+// collection that can.
+func (c catalog) leadsTo(id uint32) func(k, v []byte) bool {
+	known := map[string]bool{}
+	cur := c.collections.Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		if payload, err := c.collections.open(k, v); err == nil {
+			col, _ := decodeCollection(0, payload)
+			known[col.Name] = true
+		}
+	}
+	return func(k, v []byte) bool {
+		payload, err := c.names.open(k, v)
+		return !known[string(k)] && (err != nil || bytes.Equal(payload, binary.LittleEndian.AppendUint32(nil, id)))
+	}
 }
 
 // updateCatalog runs fn in a write transaction of its own.
@@ -390,8 +414,10 @@ func (s *Store) CollectionByID(id uint32) (col Collection, err error) {
 	return col, err
 }
 
-// Collections returns all collections in the order of their numbers.
+// Collections returns all collections in the order of their numbers. Where the records of some are damaged it returns the others, with a
+// *CollectionsError.
 func (s *Store) Collections() (cols []Collection, err error) {
+	var damaged CollectionsError
 	err = s.view(func(tx *bbolt.Tx) error {
 		c, err := openCatalog(tx)
 		if err != nil {
@@ -399,17 +425,57 @@ func (s *Store) Collections() (cols []Collection, err error) {
 		}
 		cur := c.collections.Cursor()
 		for k, v := cur.First(); k != nil; k, v = cur.Next() {
-			payload, err := c.collections.open(k, v)
-			if err != nil {
-				return err
+			if len(k) != 4 {
+				continue // Check tells
 			}
-			col, ok := decodeCollection(binary.BigEndian.Uint32(k), payload)
-			if !ok {
-				return c.collections.corrupt(k, "payload of %d bytes is not a collection", len(payload))
+			id := binary.BigEndian.Uint32(k)
+			payload, err := c.collections.open(k, v)
+			col, ok := decodeCollection(id, payload)
+			if err == nil && !ok {
+				err = c.collections.corrupt(k, "payload of %d bytes is not a collection", len(payload))
+			}
+			if err != nil {
+				damaged.Damaged = append(damaged.Damaged, DamagedCollection{id, c.nameOf(id), err})
+				continue
 			}
 			cols = append(cols, col)
 		}
 		return nil
 	})
+	if err == nil && len(damaged.Damaged) > 0 {
+		err = &damaged
+	}
 	return cols, err
+}
+
+// CollectionsError says which collections have a damaged record. It matches ErrCorrupt.
+type CollectionsError struct{ Damaged []DamagedCollection }
+
+// DamagedCollection is a collection of which no more can be read than its number.
+type DamagedCollection struct {
+	ID   uint32
+	Name string // empty where that cannot be read either
+	Err  error
+}
+
+func (e *CollectionsError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the errors of all of them.
+func (e *CollectionsError) Unwrap() error {
+	var errs []error
+	for _, d := range e.Damaged {
+		errs = append(errs, d.Err)
+	}
+	return errors.Join(errs...)
+}
+
+// nameOf returns the name that leads to a collection; empty where none can be read.
+func (c catalog) nameOf(id uint32) string {
+	cur := c.names.Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		if payload, err := c.names.open(k, v); err == nil && len(payload) == 4 && binary.LittleEndian.Uint32(payload) == id {
+			return string(k)
+		}
+	}
+	return ""
 }

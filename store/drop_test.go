@@ -86,7 +86,7 @@ func TestDropDamaged(t *testing.T) {
 			t.Fatalf("Check = %v, %v; want %s", problems, err, damages[i].says)
 		}
 		var dropped []string
-		if err := s.DropDamaged(t.Context(), func(d Dropped) { dropped = append(dropped, d.String()) }); err != nil {
+		if err := s.DropDamaged(t.Context(), true, func(d Dropped) { dropped = append(dropped, d.String()) }); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{`collection "collection 0": document "path/4/0.md"`}
@@ -127,7 +127,7 @@ func TestVerifyBackup(t *testing.T) {
 		}
 		r := open(t, to)
 		defer r.Close()
-		if err := r.DropDamaged(t.Context(), func(Dropped) {}); err != nil {
+		if err := r.DropDamaged(t.Context(), true, func(Dropped) {}); err != nil {
 			t.Fatal(err)
 		}
 		if problems, err := r.Check(t.Context(), true); err != nil || len(problems) > 0 {

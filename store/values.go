@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"go.etcd.io/bbolt"
@@ -66,9 +67,10 @@ func (s *Store) Value(key string) (value []byte, err error) {
 	return value, err
 }
 
-// Values returns all values whose keys begin with prefix.
+// Values returns all values whose keys begin with prefix. Where some are damaged it returns the others, with a *ValuesError.
 func (s *Store) Values(prefix string) (map[string][]byte, error) {
 	values := map[string][]byte{}
+	var damaged ValuesError
 	err := s.view(func(tx *bbolt.Tx) error {
 		b, err := openTop(tx, kindValues)
 		if err != nil {
@@ -78,7 +80,8 @@ func (s *Store) Values(prefix string) (map[string][]byte, error) {
 		for k, v := cur.Seek([]byte(prefix)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = cur.Next() {
 			payload, err := b.open(k, v)
 			if err != nil {
-				return err
+				damaged.Keys, damaged.Err = append(damaged.Keys, string(k)), errors.Join(damaged.Err, err)
+				continue
 			}
 			values[string(k)] = bytes.Clone(payload)
 		}
@@ -87,5 +90,18 @@ func (s *Store) Values(prefix string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(damaged.Keys) > 0 {
+		return values, &damaged
+	}
 	return values, nil
 }
+
+// ValuesError says which values are damaged. It matches ErrCorrupt.
+type ValuesError struct {
+	Keys []string
+	Err  error
+}
+
+func (e *ValuesError) Error() string { return e.Err.Error() }
+
+func (e *ValuesError) Unwrap() error { return e.Err }

@@ -250,7 +250,7 @@ func newRestoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "restore FILE --data DIR", Short: "Make a data folder from a backup",
 		Long: `Makes a data folder from FILE, which is read and verified first; one with damaged values is refused. With --damaged it is taken as it is,
-each such value is printed, and the exit code is 1: "searchd check --repair --drop-damaged" then deletes the documents that they belong to.`,
+each such value is printed, and the exit code is 1: "searchd check --repair --drop-damaged" then encodes or deletes the documents that they belong to.`,
 		Args: cobra.ExactArgs(1), PreRunE: fillSettings,
 	}
 	cmd.Flags().StringVar(&data, "data", "", "new data folder")
@@ -275,7 +275,7 @@ each such value is printed, and the exit code is 1: "searchd check --repair --dr
 		if err != nil || n == 0 {
 			return err
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "searchd: restored with %d damaged values; `searchd check --data %s --repair --drop-damaged` deletes the documents that they belong to\n", n, data)
+		fmt.Fprintf(cmd.ErrOrStderr(), "searchd: restored with %d damaged values; `searchd check --data %s --repair --drop-damaged` encodes or deletes the documents that they belong to\n", n, data)
 		return errSome
 	}
 	return cmd

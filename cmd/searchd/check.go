@@ -19,20 +19,21 @@ them with the store. With --deep every stored byte is checked against its checks
 analysed again and compared with the keyword index.
 Prints each difference on a line; exit code 1 if there is one, also after a repair that leaves some.
 
---repair makes the indexes anew. A damaged value of the store cannot be made anew, and while there is one --repair leaves everything as it is:
-with --drop-damaged the document that the value belongs to is deleted, and named. Ingest it again afterwards.`,
+--repair makes the indexes anew. A damaged value of the store is not in them, and while there is one --repair leaves everything as it is:
+with --drop-damaged a document with a damaged vector is encoded again from its text, by the checkpoint of its collection, and one of which anything
+else is damaged is deleted. Each is named. Ingest what was deleted again afterwards.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&repair, "repair", false, "where there are differences, set the indexes aside and build them anew from the store; implies --deep")
 	cmd.Flags().BoolVar(&deep, "deep", false, "check every stored byte")
-	cmd.Flags().BoolVar(&drop, "drop-damaged", false, "with --repair: delete each document of which a stored value is damaged")
+	cmd.Flags().BoolVar(&drop, "drop-damaged", false, "with --repair: encode each document with a damaged vector again, and delete those of which another value is damaged")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if drop && !repair {
 			return errors.New("--drop-damaged: deletes documents; give it together with --repair")
 		}
 		deep = deep || repair // an index may be all that is left of a damaged value
-		n, stored, err := checkOnce(cmd, f, deep)
+		n, stored, err := checkOnce(cmd, f, deep, false)
 		if err != nil || n == 0 {
 			return err
 		}
@@ -41,7 +42,7 @@ with --drop-damaged the document that the value belongs to is deleted, and named
 		}
 		if stored > 0 && !drop {
 			fmt.Fprintln(cmd.ErrOrStderr(), "searchd: nothing was repaired: the store is damaged, and the indexes are made from it; "+
-				"restore a backup, or delete the documents named above with --repair --drop-damaged")
+				"restore a backup, or give --repair --drop-damaged: it encodes documents with a damaged vector again, and deletes the others named above")
 			return errSome
 		}
 		setAside := search.SetAsideIndexes
@@ -55,7 +56,7 @@ with --drop-damaged the document that the value belongs to is deleted, and named
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "the indexes are kept as %s and built anew\n", to)
-		if n, _, err = checkOnce(cmd, f, deep); err == nil && n > 0 {
+		if n, _, err = checkOnce(cmd, f, deep, drop); err == nil && n > 0 {
 			return errSome
 		}
 		return err
@@ -63,13 +64,19 @@ with --drop-damaged the document that the value belongs to is deleted, and named
 	return cmd
 }
 
-// checkOnce opens the data folder, prints the differences and returns their number, and how many of them are damage of the store.
-func checkOnce(cmd *cobra.Command, f engineFlags, deep bool) (n, stored int, err error) {
-	e, err := f.open(true, tell)
+// checkOnce opens the data folder, encodes documents with damaged vectors again if it is to, prints the differences and returns their number,
+// and how many of them are damage of the store.
+func checkOnce(cmd *cobra.Command, f engineFlags, deep, encode bool) (n, stored int, err error) {
+	e, err := f.openToRead(cmd.Context())
 	if err != nil {
 		return 0, 0, err
 	}
 	defer e.Close()
+	if encode {
+		if err := e.EncodeDamaged(cmd.Context(), func(text string) { fmt.Fprintln(cmd.OutOrStdout(), text) }); err != nil {
+			return 0, 0, err
+		}
+	}
 	problems, err := e.Check(cmd.Context(), deep)
 	if err != nil {
 		return 0, 0, err

@@ -106,7 +106,7 @@ func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, queries
 	}
 	defer os.RemoveAll(tmp)
 	ef := engineFlags{modelFlags: f, data: filepath.Join(tmp, "data")}
-	e, err := ef.open(false, nil)
+	e, err := ef.openWith(cmd.Context(), false, search.Options{})
 	if err != nil {
 		return err
 	}

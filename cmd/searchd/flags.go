@@ -69,12 +69,12 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 	f.modelFlags.add(cmd)
 }
 
-// open opens the engine; mustExist refuses to make a new data folder.
-func (f *engineFlags) open(mustExist bool, notice func(string)) (*search.Engine, error) {
-	return f.openWith(context.Background(), mustExist, search.Options{Notice: notice})
+// openToRead opens the engine over a data folder that is there, for a command that changes nothing of what is stored.
+func (f *engineFlags) openToRead(ctx context.Context) (*search.Engine, error) {
+	return f.openWith(ctx, true, search.Options{Notice: tell, NoTasks: true})
 }
 
-// openWith is open with further options of the engine.
+// openWith opens the engine, until ctx ends; mustExist refuses to make a new data folder.
 func (f *engineFlags) openWith(ctx context.Context, mustExist bool, so search.Options) (*search.Engine, error) {
 	if f.data == "" {
 		return nil, errNoData

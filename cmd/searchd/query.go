@@ -103,7 +103,7 @@ func list(value string) []string {
 }
 
 func queryFolder(cmd *cobra.Command, f *engineFlags, collection string, q search.Query) (*search.Response, error) {
-	e, err := f.open(true, tell)
+	e, err := f.openToRead(cmd.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ has open: POST /v1/collections/COLLECTION/reembed, which goes on answering searc
 				o.Precision = f.precision
 			}
 		}
-		e, err := f.open(true, tell)
+		e, err := f.openWith(cmd.Context(), true, search.Options{Notice: tell})
 		if err != nil {
 			return err
 		}

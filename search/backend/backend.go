@@ -42,6 +42,17 @@ func (e *DamagedError) Error() string {
 // Is makes errors.Is(err, ErrDamaged) true.
 func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }
 
+// ValuesError says which of the values under a prefix are damaged. It matches [ErrDamaged].
+type ValuesError struct {
+	Keys []string
+	Err  error
+}
+
+func (e *ValuesError) Error() string { return fmt.Sprintf("%v: %v", ErrDamaged, e.Err) }
+
+// Is makes errors.Is(err, ErrDamaged) true.
+func (e *ValuesError) Is(target error) bool { return target == ErrDamaged }
+
 // Config is what a backend must know of a collection. It is kept with the collection.
 type Config struct {
 	Dimension      int             `json:"dimension"`
@@ -293,7 +304,7 @@ type Documents interface {
 // Values keeps small values of the whole backend, for the engine's own use. A backend may do without: then there are neither aliases,
 // generations nor tasks.
 type Values interface {
-	Values(prefix string) (map[string][]byte, error)
+	Values(prefix string) (map[string][]byte, error)               // where some are damaged, the others with a *ValuesError
 	SetValues(ctx context.Context, values map[string][]byte) error // in one transaction; nil removes a key
 }
 

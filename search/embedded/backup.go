@@ -47,14 +47,14 @@ func VerifyBackup(ctx context.Context, path string) (damage []string, err error)
 	return damage, translate(err)
 }
 
-// DropDamaged removes each document with a damaged value from a data folder that no process uses, calls dropped for it, and sets the
-// indexes aside, which cannot follow. It returns where they went.
+// DropDamaged removes each document with a damaged value other than a vector from a data folder that no process uses, calls dropped for it, and
+// sets the indexes aside, which cannot follow. It returns where they went.
 func DropDamaged(ctx context.Context, dir string, dropped func(text string)) (to string, err error) {
 	s, err := store.Open(dir, store.Options{MustExist: true})
 	if err != nil {
 		return "", translate(err)
 	}
-	err = s.DropDamaged(ctx, func(d store.Dropped) { dropped(d.String()) })
+	err = s.DropDamaged(ctx, false, func(d store.Dropped) { dropped(d.String()) })
 	if err = errors.Join(translate(err), s.Close()); err != nil {
 		return "", err
 	}

@@ -132,13 +132,17 @@ func (b *Backend) named(name string) (*collection, error) {
 	return c, nil
 }
 
-// recorded returns the store's record of a collection, which it has of one that could not be opened, too.
-func (b *Backend) recorded(name string) (store.Collection, error) {
-	sc, err := b.store.Collection(name)
-	if errors.Is(err, store.ErrNoCollection) {
-		return sc, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
+// number returns the number of a collection, one that could not be opened too.
+func (b *Backend) number(name string) (uint32, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if a := b.mu.apart[name]; a != nil {
+		return a.id, nil
 	}
-	return sc, translate(err)
+	if c := b.mu.byName[name]; c != nil {
+		return c.id, nil
+	}
+	return 0, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
 }
 
 // folder returns where the indexes of a collection are.
@@ -200,11 +204,12 @@ func (b *Backend) Update(ctx context.Context, name string, config backend.Config
 		return err
 	}
 	defer done()
-	sc, err := b.recorded(name)
+	id, err := b.number(name)
 	if err != nil {
 		return err
 	}
-	if sc, err = b.store.UpdateCollection(ctx, sc.ID, settings); err != nil {
+	sc, err := b.store.UpdateCollection(ctx, id, settings)
+	if err != nil {
 		return translate(err)
 	}
 	return b.reopen(context.WithoutCancel(ctx), sc)
@@ -248,18 +253,18 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 	return err
 }
 
-// Drop removes a collection: first from the store, then its indexes, when the calls that use them have ended.
+// Drop removes a collection: first from the store, then its indexes, when the calls that use them have ended. It does not wait for these.
 func (b *Backend) Drop(ctx context.Context, name string) error {
 	done, err := b.begin(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer done()
-	sc, err := b.recorded(name)
+	id, err := b.number(name)
 	if err != nil {
 		return err
 	}
-	if err := b.store.DropCollection(ctx, sc.ID); err != nil {
+	if err := b.store.DropCollection(ctx, id); err != nil {
 		return translate(err)
 	}
 	b.mu.Lock()
@@ -267,10 +272,21 @@ func (b *Backend) Drop(ctx context.Context, name string) error {
 	delete(b.mu.byName, name)
 	delete(b.mu.apart, name)
 	b.mu.Unlock()
-	if c != nil {
-		c.discard()
+	if c == nil {
+		return os.RemoveAll(b.folder(id))
 	}
-	return os.RemoveAll(b.folder(sc.ID))
+	if c.use.TryLock() { // no call begins any more
+		c.use.Unlock()
+		c.discard()
+		return os.RemoveAll(c.dir)
+	}
+	b.again.Go(func() {
+		c.discard()
+		if err := os.RemoveAll(c.dir); err != nil {
+			c.tell("removing the indexes of a dropped collection, the next opening tries again: %v", err)
+		}
+	})
+	return nil
 }
 
 // Collections describes all collections, by name; those that cannot be opened come last.

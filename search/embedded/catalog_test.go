@@ -142,6 +142,12 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 			}()
 			changed := make(chan error, 1)
 			go func() { changed <- tc.change(b) }()
+			if tc.name == "drop" {
+				if err := <-changed; err != nil {
+					t.Fatal(err)
+				}
+				changed <- nil
+			}
 			for c.use.TryRLock() { // until the change waits for the call
 				c.use.RUnlock()
 				time.Sleep(time.Millisecond)
@@ -165,8 +171,9 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 				if want := map[string]error{"update": context.DeadlineExceeded, "drop": backend.ErrCollectionNotFound}[tc.name]; !errors.Is(err, want) {
 					t.Errorf("Nearest: %v, want %v", err, want)
 				}
-				if err := b.Create(short, "docs", settings("")); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("Create of the same name: %v", err)
+				err = b.Create(short, "docs", settings(""))
+				if want := map[string]error{"update": context.DeadlineExceeded}[tc.name]; !errors.Is(err, want) {
+					t.Errorf("Create of the same name: %v, want %v", err, want)
 				}
 			})
 			release()
@@ -175,8 +182,12 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tc.name == "drop" {
-				if err := b.Create(t.Context(), "docs", settings("")); err != nil {
-					t.Error(err)
+				if c, err := b.Collection(t.Context(), "docs"); err != nil || c.Documents != 0 {
+					t.Errorf("Collection = %+v, %v", c, err)
+				}
+				b.again.Wait()
+				if _, err := os.Stat(c.dir); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("the indexes of the dropped one: %v", err)
 				}
 				return
 			}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"searchd/search/backend"
 	"searchd/store"
@@ -51,6 +52,24 @@ func (b *Backend) Check(ctx context.Context, deep bool) ([]backend.Problem, erro
 	return out, nil
 }
 
+// DamagedVectors returns the ids of the documents with a damaged vector, by collection, and takes note of them: written again they are whole.
+func (b *Backend) DamagedVectors(ctx context.Context) (map[string][]string, error) {
+	found, err := b.store.Check(ctx, true)
+	if err != nil {
+		return nil, translate(err)
+	}
+	out := map[string][]string{}
+	for _, p := range found {
+		if c, err := b.named(p.Collection); p.Vector && p.Document != "" && err == nil {
+			c.damage.note(p.No, p.String())
+			if !slices.Contains(out[p.Collection], p.Document) {
+				out[p.Collection] = append(out[p.Collection], p.Document)
+			}
+		}
+	}
+	return out, nil
+}
+
 // report collects the problems of one collection.
 type report struct {
 	where    string
@@ -83,12 +102,12 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 		if err != nil {
 			return err
 		}
-		r.add("keyword index is being rebuilt in the background: it holds %d documents of %d", n, documents)
+		r.add("keyword index %s: it holds %d documents of %d", rebuilding(&c.rebuild.wordsFailed), n, documents)
 	} else if err := c.checkCounts(documents, r); err != nil {
 		return err
 	}
 	if c.rebuild.graph.Load() != nil {
-		r.add("vector index is being rebuilt in the background: it holds %d passages of %d, the others are found by a scan", c.graph.Len(), live)
+		r.add("vector index %s: it holds %d passages of %d, the others are found by a scan", rebuilding(&c.rebuild.graphFailed), c.graph.Len(), live)
 	} else if n := c.graph.Len(); n != live {
 		r.add("vector index holds %d passages, the store %d", n, live)
 	}
@@ -105,6 +124,14 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 		}
 	}
 	return c.checkVectors(ctx, r)
+}
+
+// rebuilding says how filling an index stands.
+func rebuilding(failed *atomic.Pointer[string]) string {
+	if why := failed.Load(); why != nil {
+		return "could not be rebuilt, which the next opening tries again (" + *why + ")"
+	}
+	return "is being rebuilt in the background"
 }
 
 // checkVectors compares the vectors of the graph, or, where it has codes only, which slots it holds, with the stored ones.

@@ -189,7 +189,12 @@ func (c *collection) close() error {
 	if c.savable() {
 		errs = append(errs, c.saveGraph(context.Background()))
 	}
-	return errors.Join(append(errs, c.words.Close())...)
+	err := errors.Join(append(errs, c.words.Close())...)
+	if noRoom(err) { // nothing is lost: the next opening replays the log
+		c.tell("no room to save the indexes: the next opening takes longer: %v", err)
+		return nil
+	}
+	return err
 }
 
 // savable reports whether the graph has something to save and no index lacks a change. The caller holds c.write.

@@ -9,7 +9,7 @@
 //  4. What a derived index finds is fetched from bbolt before it is shown: a stale index shows no deleted text.
 //     What it lacks while it is rebuilt, or cannot write, is found in bbolt, or, for words, missed with a notice.
 //  5. A document with a damaged value is told and left out until it is written again. A collection that needs a damaged value of bbolt to
-//     open is set apart: the others serve, and it can be listed and dropped.
+//     open, its record in the catalog for one, is set apart: the others serve, and it can be listed and dropped.
 //  6. The change log is trimmed only below what every derived index has made durable.
 package embedded
 
@@ -49,6 +49,10 @@ type Backend struct {
 	names   nameLocks    // one change of what a name leads to at a time
 	changes sync.RWMutex // held for reading by what makes, changes or drops a collection, so that Close waits for it
 
+	closing chan struct{}  // closed by Close
+	stop    func()         // closes it
+	again   sync.WaitGroup // for openAgain, and what a drop leaves to do
+
 	mu struct { // held for moments only
 		sync.RWMutex
 		byName map[string]*collection
@@ -82,6 +86,8 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{dir: dir, store: st, notice: o.Notice, rebuildFrom: o.RebuildFrom}
+	b.closing = make(chan struct{})
+	b.stop = sync.OnceFunc(func() { close(b.closing) })
 	if b.rebuildFrom <= 0 {
 		b.rebuildFrom = rebuildFrom
 	}
@@ -103,21 +109,36 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 
 func (b *Backend) openAll(ctx context.Context) error {
 	list, err := b.store.Collections()
-	if err != nil {
+	var damaged *store.CollectionsError
+	if err != nil && !errors.As(err, &damaged) {
 		return err
 	}
 	known := map[string]bool{}
 	for _, sc := range list {
 		known[filepath.Base(b.folder(sc.ID))] = true
 		c, err := b.openCollection(ctx, sc, b.rebuildFrom)
-		if errors.Is(err, store.ErrCorrupt) {
-			b.mu.apart[sc.Name] = b.setApart(sc, err)
-			continue
-		}
-		if err != nil {
+		var a *apart
+		switch {
+		case errors.Is(err, store.ErrCorrupt):
+			a = b.setApart(sc, err)
+		case noRoom(err):
+			a = b.setApartUnopened(sc, err)
+		case err != nil:
 			return fmt.Errorf("collection %s: %w", sc.Name, err)
 		}
-		b.mu.byName[sc.Name] = c
+		b.mu.Lock() // openAgain looks
+		if a != nil {
+			b.mu.apart[sc.Name] = a
+		} else {
+			b.mu.byName[sc.Name] = c
+		}
+		b.mu.Unlock()
+	}
+	if damaged != nil {
+		for _, d := range damaged.Damaged {
+			known[filepath.Base(b.folder(d.ID))] = true
+			b.setApartUnread(d)
+		}
 	}
 	b.removeOrphans(known)
 	return nil
@@ -139,15 +160,17 @@ func (b *Backend) removeOrphans(known map[string]bool) {
 
 // Close saves the graphs, so that the next opening need not replay, and releases the folder.
 func (b *Backend) Close() error {
+	b.stop()
 	b.changes.Lock()
-	defer b.changes.Unlock()
 	b.mu.Lock()
 	closed := b.mu.closed
 	b.mu.closed = true
 	b.mu.Unlock()
+	b.changes.Unlock()
 	if closed {
 		return nil
 	}
+	b.again.Wait()
 	var errs []error
 	for _, c := range b.mu.byName { // nobody changes it any more
 		errs = append(errs, c.close())

@@ -156,3 +156,82 @@ func TestUpdateKeepsTheName(t *testing.T) {
 		t.Errorf("grey is %q, partial %t", byWord, partial)
 	}
 }
+
+// TestServesWithoutRoomForAnIndex opens a folder of which one collection has no keyword index, on a full disk: the other serves, and that one when there is room.
+func TestServesWithoutRoomForAnIndex(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	var told notices
+	b, err := Open(t.TempDir(), Options{Notice: told.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.Close() }()
+	for _, name := range []string{"other", "docs"} {
+		if err := b.Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	colour(t, b, "first", "red")
+	for name, c := range b.mu.byName {
+		if err := c.close(); err != nil {
+			t.Fatal(err)
+		}
+		delete(b.mu.byName, name)
+		if name == "docs" {
+			if err := os.RemoveAll(filepath.Join(c.dir, wordsFolder)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	withoutRoom(t, func() { err = b.openAll(t.Context()) })
+	if err != nil {
+		t.Fatalf("openAll = %v", err)
+	}
+	if _, err := b.Words(t.Context(), "other", backend.Words{Text: "red"}, 10, nil); err != nil {
+		t.Errorf("the other: %v", err)
+	}
+	if _, err := b.Collection(t.Context(), "docs"); !errors.Is(err, backend.ErrDamaged) || !strings.Contains(err.Error(), "nothing is lost") {
+		t.Errorf("docs: %v", err)
+	}
+	told.wait(t, "collection docs: it is opened")
+	if byValue, byWord, partial := coloured(t, b, "red"); byValue != "first" || byWord != "first" || partial {
+		t.Errorf("red is %q by value, %q by word, partial %t", byValue, byWord, partial)
+	}
+}
+
+// TestClosesWithoutRoom closes a collection on a full disk: that is no failure, and the next opening has everything.
+func TestClosesWithoutRoom(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	var told notices
+	b, err := Open(t.TempDir(), Options{Notice: told.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.Close() }()
+	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"text":"red paint","colour":"red"}`
+	write := backend.Write{ID: "first", Fields: json.RawMessage(text), Passages: []backend.Passage{{Field: "text", End: 9}}, Vectors: [][]float32{{1, 0}}}
+	if _, err := b.Apply(t.Context(), "docs", []backend.Write{write}); err != nil {
+		t.Fatal(err)
+	}
+	c := b.mu.byName["docs"]
+	withoutRoom(t, func() { err = c.close() })
+	if err != nil {
+		t.Errorf("close = %v", err)
+	}
+	told.has(t, "no room to save the indexes")
+	delete(b.mu.byName, "docs")
+	if err := b.openAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, byWord, partial := coloured(t, b, "red"); byWord != "first" || partial {
+		t.Errorf("red is %q, partial %t", byWord, partial)
+	}
+	sound(t, b)
+}

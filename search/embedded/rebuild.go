@@ -29,6 +29,8 @@ type rebuild struct {
 	added atomic.Int64 // documents added to the keyword index
 	words atomic.Bool  // the keyword index lacks documents; its sequence number stays 0 until it does not
 
+	graphFailed, wordsFailed atomic.Pointer[string] // why filling has ended before its time; nil: it has not
+
 	keeper sync.WaitGroup // of keepWords, which runs until stop
 }
 
@@ -82,7 +84,9 @@ func (c *collection) fillGraph(ctx context.Context, s *span) {
 	case err == nil:
 		c.tell("the vector index is built: %d passages", c.graph.Len())
 	case ctx.Err() == nil:
-		c.tell("building the vector index has failed, the next opening tries again: %v", err)
+		why := err.Error()
+		c.rebuild.graphFailed.Store(&why)
+		c.alarm("building the vector index has failed, the next opening tries again: %v", err)
 	}
 }
 
@@ -145,10 +149,13 @@ func (c *collection) fillWords(ctx context.Context) {
 	err := c.addDocuments(ctx)
 	switch {
 	case err == nil:
+		c.rebuild.wordsFailed.Store(nil)
 		c.tell("the keyword index is built")
 	case errors.Is(err, keyword.ErrBroken): // keepWords tells
 	case ctx.Err() == nil:
-		c.tell("building the keyword index has failed, the next opening tries again: %v", err)
+		why := err.Error()
+		c.rebuild.wordsFailed.Store(&why)
+		c.alarm("building the keyword index has failed, the next opening tries again: %v", err)
 	}
 }
 

@@ -393,3 +393,33 @@ func TestOpeningGivenUp(t *testing.T) {
 		t.Errorf("Check: %v, %v", problems, err)
 	}
 }
+
+// TestCheckTellsOfAFailedRebuild fills a keyword index that cannot be filled: nothing says that it still is.
+func TestCheckTellsOfAFailedRebuild(t *testing.T) {
+	l := newLibrary(t, "", 20)
+	var told notices
+	b, err := Open(l.dir, Options{Alarm: told.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	c := b.mu.byName["docs"]
+	behind := func(is bool) {
+		c.write.Lock()
+		defer c.write.Unlock()
+		c.write.behind = is
+	}
+	c.rebuild.words.Store(true)
+	for _, tc := range []struct {
+		behind bool
+		says   string
+	}{{true, "could not be rebuilt, which the next opening tries again (an index failed"}, {false, "[]"}} {
+		behind(tc.behind)
+		c.fillWords(t.Context())
+		behind(false)
+		if problems, err := b.Check(t.Context(), false); err != nil || !strings.Contains(fmt.Sprint(problems), tc.says) {
+			t.Errorf("Check = %v, %v; want %s", problems, err, tc.says)
+		}
+	}
+	told.has(t, "building the keyword index has failed")
+}

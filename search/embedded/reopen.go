@@ -147,10 +147,12 @@ func unusable(err error) bool {
 	return false
 }
 
-// emptyWords opens an empty keyword index in the place of one that cannot be used. One that was being filled is not worth keeping.
+// emptyWords opens an empty keyword index in the place of one that cannot be used. One that was being filled, or was made by another version or
+// with other settings, is not worth keeping.
 func (c *collection) emptyWords(why error) (*keyword.Index, error) {
 	dir := filepath.Join(c.dir, wordsFolder)
-	if c.rebuild.words.Load() {
+	if c.rebuild.words.Load() || errors.Is(why, keyword.ErrMismatch) {
+		c.tell("%s is removed and made anew from the store: %v", dir, why)
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}

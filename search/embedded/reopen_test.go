@@ -348,3 +348,27 @@ func TestReplacedKeepsNobodyElse(t *testing.T) {
 	told.wait(t, "works again")
 	sound(t, b)
 }
+
+// TestOtherSettingsLeaveNoCopy opens a keyword index that was made with other settings: it is made anew, and takes no room twice.
+func TestOtherSettingsLeaveNoCopy(t *testing.T) {
+	b, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	config := backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}
+	if err := b.Create(t.Context(), "docs", config); err != nil {
+		t.Fatal(err)
+	}
+	colour(t, b, "first", "red")
+	config.Language = "de"
+	if err := b.Update(t.Context(), "docs", config); err != nil {
+		t.Fatal(err)
+	}
+	if copies, _ := filepath.Glob(filepath.Join(b.mu.byName["docs"].dir, wordsFolder+setAsideMark+"*")); len(copies) > 0 {
+		t.Errorf("kept %q", copies)
+	}
+	if byValue, byWord, partial := coloured(t, b, "red"); byValue != "first" || byWord != "first" || partial {
+		t.Errorf("red is %q by value, %q by word, partial %t", byValue, byWord, partial)
+	}
+}

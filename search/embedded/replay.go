@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"searchd/index/hnsw"
 	"searchd/index/keyword"
@@ -136,16 +135,11 @@ func (c *collection) openWords(ctx context.Context) error {
 		if closeErr := x.Close(); closeErr != nil {
 			c.tell("closing a keyword index that cannot be used: %v", closeErr)
 		}
-		if !errors.Is(err, store.ErrTrimmed) && !errors.Is(err, store.ErrAhead) && !logDamaged(err) {
-			return err
-		}
-	} else if !errors.Is(err, keyword.ErrDamaged) && !errors.Is(err, keyword.ErrMismatch) && !errors.Is(err, syscall.ENOTDIR) {
+	}
+	if !unusable(err) {
 		return err
 	}
-	if err := c.setAside(wordsFolder, err); err != nil {
-		return err
-	}
-	if c.words, err = keyword.Open(dir, c.wordOptions()); err != nil {
+	if c.words, err = c.emptyWords(err); err != nil {
 		return err
 	}
 	if err := c.unlessBroken(c.rebuildWords(ctx)); err != nil {

@@ -1,10 +1,24 @@
 package embedded
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"searchd/search/backend"
+	"searchd/store"
+)
 
 // Values implements backend.Values.
 func (b *Backend) Values(prefix string) (map[string][]byte, error) {
-	values, err := b.store.Values(prefix)
+	return readValues(b.store, prefix)
+}
+
+func readValues(s *store.Store, prefix string) (map[string][]byte, error) {
+	values, err := s.Values(prefix)
+	var damaged *store.ValuesError
+	if errors.As(err, &damaged) {
+		return values, &backend.ValuesError{Keys: damaged.Keys, Err: err}
+	}
 	return values, translate(err)
 }
 

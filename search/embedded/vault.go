@@ -20,8 +20,7 @@ func OpenVault(dir string, mustExist bool) (Vault, error) {
 
 // Values implements backend.Values.
 func (v Vault) Values(prefix string) (map[string][]byte, error) {
-	values, err := v.store.Values(prefix)
-	return values, translate(err)
+	return readValues(v.store, prefix)
 }
 
 // SetValues implements backend.Values.

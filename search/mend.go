@@ -1,0 +1,101 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"searchd/search/backend"
+)
+
+// vectorChecker is a backend that knows damaged vectors.
+type vectorChecker interface {
+	DamagedVectors(ctx context.Context) (ids map[string][]string, err error) // by stored collection
+}
+
+// EncodeDamaged reads every stored byte, encodes each document with a damaged vector again, and calls told for it, or for a collection of
+// which the checkpoint is missing. A document of which the fields are damaged, too, is left as it is.
+func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) error {
+	b, ok := e.backend.(vectorChecker)
+	if !ok {
+		return nil
+	}
+	for encoded := 1; encoded > 0; { // a check lists so many faults and no more
+		found, err := b.DamagedVectors(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		encoded = 0
+		for _, stored := range slices.Sorted(maps.Keys(found)) {
+			name, visible := e.catalog.nameOf(stored)
+			if !visible {
+				continue
+			}
+			n, err := e.encodeAgain(ctx, name, found[stored], told)
+			if errors.Is(err, ErrModelMismatch) {
+				told(fmt.Sprintf("not encoded again: %v", err))
+			} else if err != nil {
+				return err
+			}
+			encoded += n
+		}
+	}
+	return nil
+}
+
+// encodeAgain encodes stored documents again and returns how many it could read.
+func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, told func(text string)) (n int, err error) {
+	c, r, release, err := e.openToWrite(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	enc, err := e.encodings.of(name, r)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		docs, err := e.backend.Lookup(ctx, c.Name, []string{id})
+		if errors.Is(err, backend.ErrDamaged) || err == nil && docs[0] == nil {
+			continue
+		}
+		if err == nil {
+			in := &ingest{engine: e, collection: c, record: r, encoding: enc, background: true, seen: map[string]bool{}}
+			err = in.putStored(ctx, docs)
+		}
+		if err != nil {
+			return n, translate(err)
+		}
+		n++
+		told(fmt.Sprintf("encoded again: collection %q: document %q", name, id))
+	}
+	return n, nil
+}
+
+// putStored writes documents as they are stored, encoded again. What is there with the same content is passed over.
+func (in *ingest) putStored(ctx context.Context, docs []*backend.Document) error {
+	batch := make([]Document, len(docs))
+	for i, d := range docs {
+		batch[i] = Document{ID: d.ID, Fields: d.Fields}
+	}
+	for len(batch) > 0 {
+		n := in.take(batch)
+		results := make([]ItemResult, n)
+		items, err := in.prepare(ctx, batch[:n], results)
+		if err == nil {
+			err = in.apply(ctx, items, results)
+		}
+		if err != nil {
+			return translate(err)
+		}
+		for _, res := range results {
+			if res.Err != nil {
+				return fmt.Errorf("document %s: %w", quoteShort(res.ID), res.Err)
+			}
+		}
+		batch = batch[n:]
+	}
+	return nil
+}
