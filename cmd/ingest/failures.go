@@ -15,6 +15,7 @@ import (
 type failures struct {
 	count, warnings int
 	path            string   // of the file; empty: none
+	shared          bool     // other runs may write to the file at the same time
 	file            *os.File // opened at the first failure
 	stderr          io.Writer
 	shown           int
@@ -31,7 +32,7 @@ const (
 )
 
 // newFailures returns failures that go into the file at path, or, without one, into errors.jsonl in dir. What an earlier run left there
-// is removed.
+// is removed; where that run goes on, as a watch does, both write to the same file.
 func newFailures(path, dir string, stderr io.Writer) (*failures, error) {
 	f := &failures{path: path, stderr: stderr}
 	if path != "" {
@@ -40,20 +41,52 @@ func newFailures(path, dir string, stderr io.Writer) (*failures, error) {
 	if dir == "" {
 		return f, nil
 	}
-	f.path = filepath.Join(dir, errorsName)
-	if err := os.Remove(f.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	f.path, f.shared = filepath.Join(dir, errorsName), true
+	if err := removeLeft(f.path); err != nil {
 		return nil, fmt.Errorf("%s of the last run: %w", errorsName, err)
 	}
 	return f, nil
 }
 
-func (f *failures) open() error {
-	file, err := os.Create(f.path)
-	if err != nil {
-		return fmt.Errorf("--errors: %w", err)
+// removeLeft removes a file that no other run has open.
+func removeLeft(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
-	f.file = file
-	return nil
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if !lockAlone(file) {
+		return nil
+	}
+	return os.Remove(path)
+}
+
+func (f *failures) open() error {
+	mode := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if !f.shared {
+		mode |= os.O_TRUNC
+	}
+	for {
+		file, err := os.OpenFile(f.path, mode, 0o666)
+		if err != nil {
+			return fmt.Errorf("--errors: %w", err)
+		}
+		if f.file = file; !f.shared {
+			return nil
+		}
+		lockShared(file)
+		info, err := file.Stat()
+		if err != nil {
+			return errors.Join(fmt.Errorf("--errors: %w", err), file.Close())
+		}
+		if now, err := os.Stat(f.path); err == nil && os.SameFile(now, info) {
+			return nil
+		}
+		file.Close() // another run, which begins, has removed it before it was locked
+	}
 }
 
 // repeat makes add pass over what it has been told before.
