@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,9 @@ import (
 // (the last one, after a crash) is passed over. A line is written once the documents of its file are committed; what is lost of the journal
 // costs reading files again and nothing else. Ids stay on disk and are read when they are needed. A journal is safe for concurrent use.
 //
+// Of a file that takes longer a line is written with each batch, a part: ids that are committed, while the file is not. So they are known if
+// the run ends there. The line of a file with very many ids is preceded by such parts and says how many of them are its own.
+//
 // Several runs may write to the same file at once, one that watches and others: each appends whole lines, and takes over what the others
 // have appended whenever it writes.
 type journal struct {
@@ -33,6 +37,7 @@ type journal struct {
 	pending []byte
 	lines   int
 	entries map[key]*known
+	moved   bool // the lines in pending are not to stand where it was thought
 	state   collectionState
 	turns   int // how many files have been put in by this run
 }
@@ -43,13 +48,17 @@ type key struct{ root, path string }
 // known is what is kept in memory of an entry: all but its ids.
 type known struct {
 	entry
-	at, n int64  // where its line is in the file; n is 0 where mem holds it
+	span         // of its line in the file; its n is 0 where mem holds it, or where there are only parts
+	parts []span // lines of further ids: the first Parts of them belong to the line, the others came after it
 	mem   *entry // with its ids, where the journal is not written
 	plain bool   // it has no ids but its path
 	seen  bool   // met on disk by this run
 	turn  int    // 1 and more: the order in which this run has put files in, of those that [journal.overlaps] has not looked at
 	as    string // with a turn: the path as it was reached
 }
+
+// span is where a line is.
+type span struct{ at, n int64 }
 
 // entry is a line of the journal about one file.
 type entry struct {
@@ -66,7 +75,8 @@ type entry struct {
 	Failures []failure `json:"failures,omitempty"`
 	Left     int       `json:"left,omitempty"` // how many of the last ids are of documents that the file holds no more
 	Gone     bool      `json:"gone,omitempty"`
-	IDs      []string  `json:"ids,omitempty"` // of its documents; absent where Path is the only one
+	Parts    int       `json:"parts,omitempty"` // how many of the lines of parts before this one hold ids of its documents
+	IDs      []string  `json:"ids,omitempty"`   // of its documents; absent where Path is the only one
 }
 
 // failure is what was wrong in a file; its path is the file's.
@@ -94,16 +104,23 @@ func (s collectionState) follows(before collectionState) bool {
 type journalLine struct {
 	entry
 	State  *collectionState `json:"state,omitempty"`
+	Part   bool             `json:"part,omitempty"`   // only ids, which add to what is known of the file
 	Forget bool             `json:"forget,omitempty"` // what stands above is no longer to be trusted, but for the ids
 }
 
 const (
 	journalName = "journal.jsonl"
 	lockName    = "journal.lock"
-	// maxIDs is the number of ids that are kept of one file.
-	maxIDs = 1 << 20
 	// maxFailures is the number of failures that are kept of one file. One with more is read again.
 	maxFailures = 1000
+)
+
+// Variables so that tests can lower them.
+var (
+	// maxIDs is the number of ids that are kept of one file. While it is read they are in memory, about 1 GB of them.
+	maxIDs = 1 << 24
+	// maxLineIDs is the number of ids in one line.
+	maxLineIDs = 1 << 16
 )
 
 // openJournal opens the journal in dir, which it makes. An empty dir gives one that keeps nothing; readOnly one that writes nothing.
@@ -151,11 +168,11 @@ func (j *journal) openReadOnly() error {
 	}
 	j.pending = nil
 	for _, k := range j.entries {
-		e, err := j.readLine(file, k)
+		e, err := j.assemble(file, k)
 		if err != nil {
 			return err
 		}
-		k.mem, k.n = e, 0
+		k.mem, k.span, k.parts = e, span{}, nil
 	}
 	return nil
 }
@@ -193,15 +210,32 @@ func (j *journal) apply(l journalLine, at, n int64) {
 		j.distrust()
 	case l.Gone:
 		delete(j.entries, k)
+	case l.Part:
+		j.applyPart(k, l, span{at, n})
 	case l.Path != "":
-		e := &known{at: at, n: n, plain: len(l.IDs) == 0}
+		e := &known{span: span{at, n}, plain: len(l.IDs)+l.Parts == 0}
 		if before := j.entries[k]; before != nil {
 			e.seen, e.turn, e.as = before.seen, before.turn, before.as
+			e.parts = slices.Clone(before.parts[max(0, len(before.parts)-l.Parts):])
 		}
 		l.IDs = nil
-		e.entry = l.entry
+		if e.entry = l.entry; len(e.parts) < e.Parts {
+			e.Size, e.Sum = -1, "" // a line was lost
+		}
 		j.entries[k] = e
 	}
+}
+
+// applyPart takes over ids of a file that was not read to its end when the line was written: until it is, it looks changed.
+func (j *journal) applyPart(k key, l journalLine, at span) {
+	e := j.entries[k]
+	if e == nil {
+		e = &known{entry: entry{Root: l.Root, Path: l.Path}}
+		j.entries[k] = e
+	}
+	e.parts = append(e.parts, at)
+	e.Size, e.Sum, e.How, e.Left, e.Failures, e.plain = -1, "", l.How, 0, nil, false
+	e.Docs += len(l.IDs)
 }
 
 // distrust makes every file look changed.
@@ -236,7 +270,48 @@ func (j *journal) write(l journalLine) error {
 func (j *journal) put(e entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.write(journalLine{entry: e})
+	for l := range j.split(e) {
+		if err := j.write(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// split returns the lines of an entry: its parts, then itself.
+func (j *journal) split(e entry) iter.Seq[journalLine] {
+	return func(yield func(journalLine) bool) {
+		e := e
+		e.Parts = 0
+		now, left := e.split()
+		if len(now) > maxLineIDs && j.keeps() {
+			for ids := range slices.Chunk(now, maxLineIDs) {
+				if !yield(partOf(key{e.Root, e.Path}, e.How, ids)) {
+					return
+				}
+				e.Parts++
+			}
+			e.IDs = left
+		}
+		yield(journalLine{entry: e})
+	}
+}
+
+// keeps reports whether lines are written to the file.
+func (j *journal) keeps() bool { return j.file != nil }
+
+func partOf(k key, how string, ids []string) journalLine {
+	return journalLine{Part: true, entry: entry{Root: k.root, Path: k.path, How: how, IDs: ids}}
+}
+
+// part notes ids of documents that are committed, of a file that has more.
+func (j *journal) part(k key, how string, ids []string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.keeps() || len(ids) == 0 {
+		return nil
+	}
+	return j.write(partOf(k, how, ids))
 }
 
 func (j *journal) drop(k key) error {
@@ -259,7 +334,8 @@ func (j *journal) flushLocked() error {
 	own := int64(len(j.pending))
 	if own > 0 {
 		if _, err := j.file.Write(j.pending); err != nil {
-			j.pending = append([]byte{'\n'}, j.pending...) // a part of it may have been written
+			j.pending = append([]byte{'\n'}, j.pending...) // some of it may have been written
+			j.moved = true
 			return fmt.Errorf("journal: %w", err)
 		}
 		j.pending = j.pending[:0]
@@ -268,11 +344,15 @@ func (j *journal) flushLocked() error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("journal: %w", err)
-	case info.Size() == j.size+own:
+	case info.Size() == j.size+own && !j.moved:
 		j.size += own
 		return nil
 	}
-	// Lines of another run stand before ours, or behind them.
+	// Lines of another run stand before ours, or behind them: all of them are read, ours again.
+	j.moved = false
+	for _, e := range j.entries {
+		e.parts = slices.DeleteFunc(e.parts, func(s span) bool { return s.at >= j.size })
+	}
 	if err := j.load(io.NewSectionReader(j.file, j.size, info.Size()-j.size)); err != nil {
 		return fmt.Errorf("journal: %s: %w", j.path, err)
 	}
@@ -376,18 +456,50 @@ func (j *journal) full(k *known) (*entry, error) {
 	if now == nil {           // another run has dropped it
 		return &entry{Root: k.Root, Path: k.Path}, nil
 	}
-	return j.readLine(j.file, now)
+	return j.assemble(j.file, now)
 }
 
-// readLine reads the line of an entry from the file.
-func (j *journal) readLine(file *os.File, k *known) (*entry, error) {
-	b := make([]byte, k.n)
-	if _, err := file.ReadAt(b, k.at); err != nil && err != io.EOF {
+// assemble reads an entry with its ids from the lines of the file.
+func (j *journal) assemble(file *os.File, k *known) (*entry, error) {
+	e := &entry{Root: k.Root, Path: k.Path}
+	if k.n > 0 {
+		var err error
+		if e, err = j.readLine(file, k.Path, k.span); err != nil {
+			return nil, err
+		}
+	}
+	if len(k.parts) == 0 {
+		return e, nil
+	}
+	now, left := e.split()
+	now = slices.Clone(now)
+	for _, at := range k.parts {
+		part, err := j.readLine(file, k.Path, at)
+		if err != nil {
+			return nil, err
+		}
+		now = append(now, part.IDs...)
+	}
+	if len(k.parts) > e.Parts { // it was being read again
+		now = append(now, left...)
+		slices.Sort(now)
+		now, left = slices.Compact(now), nil
+		*e = k.entry
+	}
+	e.Parts, e.Docs = 0, len(now)
+	e.join(now, left)
+	return e, nil
+}
+
+// readLine reads a line about a file.
+func (j *journal) readLine(file *os.File, path string, at span) (*entry, error) {
+	b := make([]byte, at.n)
+	if _, err := file.ReadAt(b, at.at); err != nil && err != io.EOF {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	var l journalLine
-	if err := json.Unmarshal(b, &l); err != nil || l.Path != k.Path {
-		return nil, fmt.Errorf("journal: %s: the line at byte %d has changed", j.path, k.at)
+	if err := json.Unmarshal(b, &l); err != nil || l.Path != path {
+		return nil, fmt.Errorf("journal: %s: the line at byte %d has changed", j.path, at.at)
 	}
 	return &l.entry, nil
 }
@@ -479,9 +591,11 @@ func (j *journal) compact() error {
 			return err
 		}
 		e.Size, e.Sum = k.Size, k.Sum // as distrust has left them
-		if err := enc.Encode(journalLine{entry: *e}); err != nil {
-			tmp.Close()
-			return fmt.Errorf("journal: %w", err)
+		for l := range j.split(*e) {
+			if err := enc.Encode(l); err != nil {
+				tmp.Close()
+				return fmt.Errorf("journal: %w", err)
+			}
 		}
 	}
 	if err := errors.Join(enc.Encode(journalLine{State: &j.state}), w.Flush(), tmp.Sync(), tmp.Close(), os.Rename(tmp.Name(), j.path)); err != nil {

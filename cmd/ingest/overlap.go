@@ -179,7 +179,12 @@ func (j *journal) doubt(k key) error {
 		return err
 	}
 	e.Size, e.Sum = -1, ""
-	return j.write(journalLine{entry: *e})
+	for l := range j.split(*e) {
+		if err := j.write(l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // key returns the file's.
