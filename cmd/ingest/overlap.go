@@ -111,7 +111,7 @@ func (j *journal) overlaps() ([]*overlap, error) {
 	}
 	return slices.DeleteFunc(out, func(s *overlap) bool {
 		other := s.other.key().file()
-		return other == s.file.key().file() || absent(other) // a file may be known below two folders
+		return other == s.file.key().file() || noFile(other) // a file may be known below two folders
 	}), nil
 }
 

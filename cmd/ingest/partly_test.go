@@ -214,3 +214,21 @@ func TestPartsOfTwoRuns(t *testing.T) {
 	check("read again", a, -1, "1", "2", "3", "4", "5", "6")
 	do(a.close(), b.close())
 }
+
+// A file in whose place there is a folder is gone, and its documents are.
+func TestFolderInPlaceOfFile(t *testing.T) {
+	for _, name := range []string{"a.md", "a.jsonl"} {
+		dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+		write(t, dir+"/stays.txt", "stays")
+		write(t, dir+"/"+name, `{"id":"1","text":"x"}`)
+		ingested(t, f, to, dir)
+		if err := os.Remove(dir + "/" + name); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir+"/"+name+"/b.md", "words of b")
+		ingested(t, f, to, dir)
+		if got, want := strings.Join(slices.Sorted(maps.Keys(to)), " "), name+"/b.md stays.txt"; got != want {
+			t.Errorf("the collection has %s, want %s", got, want)
+		}
+	}
+}
