@@ -148,12 +148,12 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 		p.failures.repeat()
 	}
 	err = p.once(ctx, paths, o)
+	p.progress.finish()
 	if f.watch && err == nil {
 		p.counts.print(stderr, p.failures, true)
 		err = p.watch(ctx, f, paths, o)
 	}
 	err = errors.Join(err, p.journal.close(), p.failures.close())
-	p.progress.finish()
 	p.counts.print(stderr, p.failures, err == nil)
 	switch {
 	case errors.Is(err, context.Canceled) && slices.Contains(paths, "-"):
@@ -193,7 +193,7 @@ func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) 
 		sink: to, journal: journal, failures: failures, progress: newProgress(stderr), workers: f.workers,
 		how:    fmt.Sprintf("%d %s %s", extraction, f.format, f.idField),
 		verify: f.verify, stop: f.onError == "stop", deleteMissing: f.deleteMissing, dryRun: f.dryRun,
-		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", text) }, counts: newCounts(),
+		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", printable(text)) }, counts: newCounts(),
 	}, nil
 }
 

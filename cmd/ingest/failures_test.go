@@ -63,3 +63,32 @@ func TestFailuresOfTwoRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Names of files do not command the terminal.
+func TestPrintable(t *testing.T) {
+	var b strings.Builder
+	f, err := newFailures("", "", &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.add(extract.ItemError{Path: "a\x1b[2Jb\rc\u009bd\u202ee é 文.md", Reason: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := b.String(), `a\x1b[2Jb\rc\u009bd\u202ee é 文.md: no`+"\n"; got != want {
+		t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+// Once a watch goes on, no line of progress comes between its notices.
+func TestProgressEnds(t *testing.T) {
+	var b strings.Builder
+	p := newProgress(&b)
+	p.told = p.told.Add(-2 * tellEvery)
+	p.add(1)
+	p.finish()
+	p.told = p.told.Add(-2 * tellEvery)
+	p.add(1)
+	if got := b.String(); strings.Count(got, "\n") != 1 {
+		t.Errorf("told %q, want one line", got)
+	}
+}

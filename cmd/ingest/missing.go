@@ -176,7 +176,7 @@ func (p *pipeline) remove(ctx context.Context, set map[string]bool) error {
 		status, n := "would be deleted", len(batch)
 		if p.dryRun {
 			for _, id := range batch {
-				fmt.Fprintln(p.stdout, "would delete", id)
+				fmt.Fprintln(p.stdout, "would delete", printable(id))
 			}
 		} else {
 			var err error
