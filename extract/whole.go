@@ -86,6 +86,10 @@ func (x *source) whole(c content, size int) error {
 	}
 	note := x.format == Markdown && c.fields != nil // one of front matter alone is found by its name and what it says there
 	if !valueHasText(c.text) && !valueHasText(c.title) && !note {
+		if x.format == HTML && x.blanks { // a page that leads elsewhere, or a frame
+			x.stats.Empty++
+			return nil
+		}
 		return x.errorf(0, "no text in %s of %s", formatNouns[x.format], plural(size, "byte"))
 	}
 	id := x.id
