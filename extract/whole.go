@@ -51,13 +51,15 @@ func (x *source) readWhole(br *bufio.Reader) error {
 	if bytes.HasPrefix(b, []byte("%PDF-")) && x.format != PDF {
 		return x.errorf(0, "a PDF under the name of %s; call it .pdf, or say --format pdf", formatNouns[x.format])
 	}
-	if i := bytes.IndexByte(b, 0); i >= 0 && x.format != PDF {
+	if i := bytes.IndexByte(b, 0); i >= 0 && x.format != PDF && x.format != DOCX {
 		return x.errorf(1+bytes.Count(b[:i], []byte("\n")), "%v, not %s", errNUL, formatNouns[x.format])
 	}
 	var c content
 	switch x.format {
 	case PDF:
 		c, err = x.pdf(b)
+	case DOCX:
+		c, err = x.docx(b)
 	case Markdown:
 		c, err = x.markdown(b)
 	case HTML:
