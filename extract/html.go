@@ -20,7 +20,24 @@ func (x *source) html(b []byte) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	xml := extension(x.name) == ".xhtml" || strings.HasPrefix(strings.TrimSpace(s[:min(len(s), 64)]), "<?xml")
+	w, err := x.readHTML(s, extension(x.name) == ".xhtml" || strings.HasPrefix(strings.TrimSpace(s[:min(len(s), 64)]), "<?xml"))
+	if err != nil {
+		return content{}, err
+	}
+	c := content{title: w.title.String(), text: w.out.String(), fields: map[string]any{}}
+	if c.title == "" {
+		c.title = w.heading
+	}
+	for name, v := range map[string]string{"lang": w.lang, "description": w.description} {
+		if v != "" {
+			c.fields[name] = v
+		}
+	}
+	return c, nil
+}
+
+// readHTML reads the text of s.
+func (x *source) readHTML(s string, xml bool) (*htmlWriter, error) {
 	start := time.Now()
 	read := func(all bool) (*htmlWriter, error) {
 		w := &htmlWriter{out: new(textBuilder), xml: xml, all: all}
@@ -35,24 +52,10 @@ func (x *source) html(b []byte) (content, error) {
 	if err == nil && w.left && !valueHasText(w.out.String()) {
 		w, err = read(true) // what seemed to stand beside the text is all there is
 	}
-	switch {
-	case errors.Is(err, errBudget):
-		if err := x.warnf(0, "HTML takes too long to parse (%v); the rest is left out", err); err != nil {
-			return content{}, err
-		}
-	case err != nil:
-		return content{}, err
+	if errors.Is(err, errBudget) {
+		err = x.warnf(0, "HTML takes too long to parse (%v); the rest is left out", err)
 	}
-	c := content{title: w.title.String(), text: w.out.String(), fields: map[string]any{}}
-	if c.title == "" {
-		c.title = w.heading
-	}
-	for name, v := range map[string]string{"lang": w.lang, "description": w.description} {
-		if v != "" {
-			c.fields[name] = v
-		}
-	}
-	return c, nil
+	return w, err
 }
 
 // decodeHTML returns b as UTF-8: decoded by its byte order mark, else by its meta element, else as other text is.

@@ -60,6 +60,8 @@ func (x *source) readWhole(br *bufio.Reader) error {
 		c, err = x.pdf(b)
 	case DOCX:
 		c, err = x.docx(b)
+	case EML:
+		c, err = x.eml(b)
 	case Markdown:
 		c, err = x.markdown(b)
 	case HTML:
