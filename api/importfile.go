@@ -37,6 +37,7 @@ var importMedia = []struct {
 	{"text/markdown", bodyFile{format: extract.Markdown}},
 	{"text/html", bodyFile{format: extract.HTML}},
 	{"application/vnd.openxmlformats-officedocument.wordprocessingml.document", bodyFile{format: extract.DOCX}},
+	{"message/rfc822", bodyFile{format: extract.EML}},
 	{"application/pdf", bodyFile{format: extract.PDF}}, // with Options.PDF only
 }
 
@@ -44,7 +45,7 @@ var importMedia = []struct {
 const maxPDF = 64 << 20
 
 // importedFile reads the media type and the parameters format and name. The body is NDJSON or a JSON array, CSV or tab-separated values with
-// a header line, or one document as Markdown, HTML, PDF, Word (docx) or, with format=txt, plain text.
+// a header line, or one document as Markdown, HTML, PDF, Word (docx), mail or, with format=txt, plain text.
 func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	p := queryParams(r)
 	format, _ := p.text("format")
