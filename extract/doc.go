@@ -11,7 +11,7 @@
 // # Formats
 //
 // Record formats give one document per record and are streamed: JSON lines, a JSON array or a run of JSON objects, CSV and TSV.
-// Whole-file formats give one document per file: Markdown, HTML, plain text, documents of Word (docx), messages (eml) and, with [Options].PDF, PDF. Each may be gzip-compressed.
+// Whole-file formats give one document per file: Markdown, HTML, plain text, documents of Word (docx), messages (eml), Jupyter notebooks (ipynb) and, with [Options].PDF, PDF. Each may be gzip-compressed.
 //
 // # Fields
 //

@@ -76,7 +76,7 @@ func TestWalk(t *testing.T) {
 		{"one format", []string{""}, Options{Format: CSV}, "9", "ROOT/README: row", 9},
 		{"by name", []string{"b.md", ".hidden.md", "a"}, Options{}, "b.md .hidden.md deep/c.txt", "", 0},
 		{"unknown by name", []string{"prog.go", "core"}, Options{},
-			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx or eml|ROOT/core: binary data of unknown format`, 0},
+			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml or ipynb|ROOT/core: binary data of unknown format`, 0},
 		{"format by name", []string{"prog.go"}, Options{Format: Text}, "prog.go", "", 0},
 		{"no such file", []string{"nowhere", ""}, Options{Format: HTML}, "", "ROOT/nowhere: no such file or directory", 0},
 		{"same id twice", []string{"a/deep", "a/deep/c.txt"}, Options{},
@@ -207,7 +207,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestFormats(t *testing.T) {
-	for f := Auto; f <= EML; f++ {
+	for f := Auto; f <= IPYNB; f++ {
 		if got, err := ParseFormat(f.String()); err != nil || got != f {
 			t.Errorf("ParseFormat(%q) = %v, %v", f.String(), got, err)
 		}

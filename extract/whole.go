@@ -62,6 +62,8 @@ func (x *source) readWhole(br *bufio.Reader) error {
 		c, err = x.docx(b)
 	case EML:
 		c, err = x.eml(b)
+	case IPYNB:
+		c, err = x.ipynb(b)
 	case Markdown:
 		c, err = x.markdown(b)
 	case HTML:

@@ -37,7 +37,7 @@ func newCommand() *cobra.Command {
 		Use:   "ingest [--data DIR | --server URL] PATH...|-",
 		Short: "Bring documents into a search engine",
 		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text, PDF, Word
-(docx) and mail (eml), also gzipped, and puts what it finds into a data folder or a running server.
+(docx), mail (eml) and Jupyter notebooks (ipynb), also gzipped, and puts what it finds into a data folder or a running server.
 
 A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it
 stopped. What cannot be read is told, listed in errors.jsonl beside the journal (or in --errors FILE), and passed over.
@@ -70,7 +70,7 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.StringVar(&f.key, "key", "", "API key of the server")
 	fs.StringVar(&f.collection, "collection", "docs", "collection, made if it is missing")
 	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, or \"embedded\" (default)")
-	fs.StringVar(&f.format, "format", "auto", "auto, jsonl, csv, md, html, txt, pdf, docx or eml")
+	fs.StringVar(&f.format, "format", "auto", "auto, jsonl, csv, md, html, txt, pdf, docx, eml or ipynb")
 	fs.StringVar(&f.idField, "id-field", "", "field of a record that holds its id (default: _id, id, or a hash of the content)")
 	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
 	fs.StringVar(&f.onError, "on-error", "skip", "skip what fails and go on, or stop at the first failure")
@@ -84,7 +84,7 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.DurationVar(&f.poll, "poll", 0, "with --watch: look at all files every so often, instead of being told by the system")
 	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files that are read at the same time, 1 to 64")
 	fs.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
-	settings.Choices(cmd, "format", "auto", "jsonl", "csv", "md", "html", "txt", "pdf", "docx", "eml")
+	settings.Choices(cmd, "format", "auto", "jsonl", "csv", "md", "html", "txt", "pdf", "docx", "eml", "ipynb")
 	settings.Choices(cmd, "on-error", "skip", "stop")
 	settings.Folders(cmd, "data", "state")
 	fs.BoolVar(&f.man, "man", false, "write the manual page to standard output")
