@@ -36,6 +36,8 @@ var importMedia = []struct {
 	{"text/tab-separated-values", bodyFile{format: extract.CSV}},
 	{"text/markdown", bodyFile{format: extract.Markdown}},
 	{"text/html", bodyFile{format: extract.HTML}},
+	{"application/vnd.openxmlformats-officedocument.wordprocessingml.document", bodyFile{format: extract.DOCX}},
+	{"message/rfc822", bodyFile{format: extract.EML}},
 	{"application/pdf", bodyFile{format: extract.PDF}}, // with Options.PDF only
 }
 
@@ -43,7 +45,7 @@ var importMedia = []struct {
 const maxPDF = 64 << 20
 
 // importedFile reads the media type and the parameters format and name. The body is NDJSON or a JSON array, CSV or tab-separated values with
-// a header line, or one document as Markdown, HTML, PDF or, with format=txt, plain text.
+// a header line, or one document as Markdown, HTML, PDF, Word (docx), mail or, with format=txt, plain text.
 func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	p := queryParams(r)
 	format, _ := p.text("format")
@@ -110,7 +112,7 @@ func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) err
 			return nil // which is said at the end
 		}
 		if e.Warning {
-			if f.format == extract.PDF { // what is missing; other formats warn of what the reader has mended
+			if f.format == extract.PDF || f.format == extract.DOCX { // what is missing; other formats warn of what the reader has mended
 				im.warning = e.Reason
 			}
 			return nil

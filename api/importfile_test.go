@@ -1,12 +1,14 @@
 package api
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,6 +40,14 @@ func TestImportFiles(t *testing.T) {
 	z := gzip.NewWriter(&zipped)
 	z.Write([]byte("# Zipped\n\nA text."))
 	z.Close()
+	var word bytes.Buffer
+	a := zip.NewWriter(&word)
+	w, err := a.Create("word/document.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(w, `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>A letter</w:t></w:r></w:p><w:p><w:r><w:t>Dear all.</w:t></w:r></w:p></w:body></w:document>`)
+	a.Close()
 	for _, tt := range []struct {
 		name, query, media, body string
 		ids, title               string
@@ -48,6 +58,8 @@ func TestImportFiles(t *testing.T) {
 		{"CSV", "", "text/csv", "id,title,year\nc1,One,1999\nc2,Two,2000\n", "c1 c2", "One"},
 		{"tabs", "", "text/tab-separated-values", "id\ttitle\nt1\tThree\n", "t1", "Three"},
 		{"gzip inside", "?name=z.md", "text/markdown", zipped.String(), "z.md", "Zipped"},
+		{"Word", "?name=a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", word.String(), "a.docx", "A letter"},
+		{"mail", "?name=a.eml", "message/rfc822", "From: a@example.org\nSubject: Lunch\n\nAt noon?", "a.eml", "Lunch"},
 		{"NDJSON as text/plain", "", "text/plain", `{"id":"n1","title":"Lines"}`, "n1", "Lines"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,12 +19,15 @@ const (
 	HTML                   // any age of HTML
 	Text                   // plain text
 	PDF                    // portable documents with a text layer; needs Options.PDF
+	DOCX                   // documents of Word and other writers (Office Open XML)
+	EML                    // a message of mail
+	IPYNB                  // a Jupyter notebook
 )
 
-var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf"}
+var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb"}
 
 // formatNouns are the formats' names for the eyes of people.
-var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF"}
+var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook"}
 
 // String returns the name that ParseFormat takes.
 func (f Format) String() string {
@@ -34,7 +37,7 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// ParseFormat returns the format of that name: auto, jsonl, csv, md, html, txt or pdf, or one of their usual synonyms.
+// ParseFormat returns the format of that name: auto, jsonl, csv, md, html, txt, pdf, docx, eml or ipynb, or one of their usual synonyms.
 func ParseFormat(s string) (Format, error) {
 	switch strings.ToLower(s) {
 	case "", "auto":
@@ -51,6 +54,12 @@ func ParseFormat(s string) (Format, error) {
 		return Text, nil
 	case "pdf":
 		return PDF, nil
+	case "docx":
+		return DOCX, nil
+	case "eml":
+		return EML, nil
+	case "ipynb":
+		return IPYNB, nil
 	}
 	return Auto, fmt.Errorf("extract: unknown format %q; allowed are %s", s, strings.Join(formatNames[:], ", "))
 }
@@ -61,7 +70,7 @@ var formatByExt = map[string]Format{
 	".md": Markdown, ".markdown": Markdown, ".mdown": Markdown, ".mkd": Markdown,
 	".html": HTML, ".htm": HTML, ".xhtml": HTML,
 	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".org": Text,
-	".pdf": PDF,
+	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".ipynb": IPYNB,
 }
 
 // Detect recognises a format by the extension of name, without a trailing .gz, and, where name has no extension, by head, the first bytes

@@ -2,7 +2,11 @@ package extract
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // maxFrontMatter is the size in bytes beyond which a text that begins with a rule has no front matter.
@@ -14,21 +18,42 @@ type badLine struct {
 	reason string
 }
 
-// frontMatter takes the lines between two lines of "---" off the front of s. Line ends are LF.
+// frontMatter takes the lines between two lines of "---" (YAML) or "+++" (TOML) off the front of s. Line ends are LF.
 //
-// It reads the part of YAML that people write there: "key: value" with plain, quoted and [a, b] values, lists of "- item" lines, and text
-// blocks after | and >. Comments are dropped. Nested maps and all else come back in bad. If there is no front matter, as where no line
-// between the rules has a key, body is s.
+// What is no YAML is read line by line, as people write it: "key: value" with plain, quoted and [a, b] values, lists of "- item" lines, and
+// text blocks after | and >. What cannot be read comes back in bad. If there is no front matter, as where no line between the rules has a
+// key, body is s.
 func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
+	if rest, ok := strings.CutPrefix(s, "+++\n"); ok {
+		head, body, ok := cutRule(rest, "+++", "+++")
+		if !ok {
+			return nil, s, nil
+		}
+		if fields, bad = toml(head); len(fields) == 0 && len(bad) > 0 {
+			return nil, s, nil
+		}
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			if reserved[key] {
+				bad = append(bad, badLine{1, reservedKey(key)})
+			}
+			if reserved[key] || fields[key] == "" {
+				delete(fields, key)
+			}
+		}
+		return fields, body, bad
+	}
 	rest, ok := strings.CutPrefix(s, "---\n")
 	if !ok {
 		return nil, s, nil
 	}
-	head, body, ok := cutRule(rest)
+	head, body, ok := cutRule(rest, "---", "...")
 	if !ok {
 		return nil, s, nil
 	}
-	fields = make(map[string]any)
+	if fields, bad, ok = yamlFields(head); ok {
+		return fields, body, bad
+	}
+	fields, bad = make(map[string]any), nil
 	lines := strings.Split(head, "\n")
 	keys := 0
 	for i := 0; i < len(lines); i++ {
@@ -44,7 +69,7 @@ func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 		}
 		keys++
 		if reserved[key] {
-			bad = append(bad, badLine{line, fmt.Sprintf("key %q is reserved for what the file itself says", key)})
+			bad = append(bad, badLine{line, reservedKey(key)})
 			continue
 		}
 		if _, twice := fields[key]; twice {
@@ -77,8 +102,110 @@ func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 	return fields, body, bad
 }
 
-// cutRule cuts s at the first line that is "---" or "...".
-func cutRule(s string) (head, body string, ok bool) {
+func reservedKey(key string) string {
+	return fmt.Sprintf("key %q is reserved for what the file itself says", key)
+}
+
+// yamlFields reads head as YAML, and reports false where it is none, or no map.
+func yamlFields(head string) (fields map[string]any, bad []badLine, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	var doc yaml.Node
+	if yaml.Unmarshal([]byte(head), &doc) != nil || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, nil, false
+	}
+	fields = map[string]any{}
+	pairs := doc.Content[0].Content
+	for i := 0; i+1 < len(pairs); i += 2 {
+		k, v := pairs[i], pairs[i+1]
+		_, twice := fields[k.Value]
+		line := k.Line + 1 // the first line of the file is the rule
+		switch {
+		case k.Kind != yaml.ScalarNode:
+			return nil, nil, false
+		case reserved[k.Value]:
+			bad = append(bad, badLine{line, reservedKey(k.Value)})
+		case twice:
+			bad = append(bad, badLine{line, fmt.Sprintf("key %q stands twice; the first one counts", k.Value)})
+		case k.Value == "title" && v.Kind == yaml.ScalarNode && v.Tag != "!!null":
+			fields[k.Value] = strings.TrimSpace(v.Value)
+		default:
+			value, reason := yamlValue(v, 0)
+			if reason == noKey {
+				return nil, nil, false
+			}
+			if reason != "" {
+				bad = append(bad, badLine{line, fmt.Sprintf("key %q: %s", k.Value, reason)})
+			}
+			if value != nil && value != "" {
+				fields[k.Value] = value
+			}
+		}
+	}
+	return fields, bad, true
+}
+
+// noKey is the reason of a map with a key such as {a}, as in {{title}} of templates.
+const noKey = "a key is no text"
+
+// yamlValue returns the value of a node without what is empty in it; lists in a list are part of it.
+func yamlValue(n *yaml.Node, depth int) (v any, reason string) {
+	if depth > maxNesting {
+		return nil, "nested too deeply"
+	}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		switch {
+		case n.Tag == "!!null":
+			return nil, ""
+		case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+			return n.Value, ""
+		case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+			return strings.TrimSpace(n.Value), ""
+		}
+		return typed(n.Value), ""
+	case yaml.SequenceNode:
+		list := []any{}
+		for _, item := range n.Content {
+			v, why := yamlValue(item, depth+1)
+			if why != "" {
+				reason = why
+			}
+			if inner, ok := v.([]any); ok {
+				list = append(list, inner...)
+			} else if v != nil && v != "" {
+				list = append(list, v)
+			}
+		}
+		return list, reason
+	case yaml.MappingNode:
+		fields := map[string]any{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			v, why := yamlValue(n.Content[i+1], depth+1)
+			if why != "" {
+				reason = why
+			}
+			k := n.Content[i]
+			if k.Kind != yaml.ScalarNode {
+				return nil, noKey
+			}
+			if k.Value != "" && v != nil && v != "" {
+				fields[k.Value] = v
+			}
+		}
+		if len(fields) == 0 {
+			return nil, reason
+		}
+		return fields, reason
+	}
+	return nil, "aliases are not read"
+}
+
+// cutRule cuts s at the first line that is one of the two rules.
+func cutRule(s, rule, other string) (head, body string, ok bool) {
 	for pos := 0; pos < min(len(s), maxFrontMatter); {
 		end := strings.IndexByte(s[pos:], '\n')
 		l := s[pos:]
@@ -86,7 +213,7 @@ func cutRule(s string) (head, body string, ok bool) {
 		if end >= 0 {
 			l, next = s[pos:pos+end], pos+end+1
 		}
-		if l = strings.TrimRight(l, " \t"); l == "---" || l == "..." {
+		if l = strings.TrimRight(l, " \t"); l == rule || l == other {
 			return s[:pos], s[next:], true
 		}
 		pos = next

@@ -23,7 +23,16 @@ func TestFrontMatter(t *testing.T) {
 		{"blocks", "---\na: |\n  one\n  two\nb: >-\n  three\n  four\n---\n", `{"a":"one\ntwo","b":"three four"}`, "", 0},
 		{"title is text", "---\ntitle: 1984\n---\n", `{"title":"1984"}`, "", 0},
 		{"bad lines", "---\nno colon\n\"q\": x\na:b\n- item\na: b\na: c\ntext: t\n---\n", `{"a":"b"}`, "", 6},
-		{"nested", "---\nm:\n  k: v\na: b\n---\n", `{"a":"b"}`, "", 1},
+		{"nested", "---\nm:\n  k: v\na: b\n---\n", `{"a":"b","m":{"k":"v"}}`, "", 0},
+		{"nested, no YAML", "---\nm:\n  k: v\na: b: c\n---\n", `{"a":"b: c"}`, "", 1},
+		{"long values", "---\ntitle: \"A long\n  title\"\nd: one\n  two\ntags: [a,\n  b]\naliases:\n  [c]\n---\n", `{"aliases":["c"],"d":"one two","tags":["a","b"],"title":"A long title"}`, "", 0},
+		{"maps in lists", "---\nauthors:\n- name: A\n  url: u\n- name: B\n---\n", `{"authors":[{"name":"A","url":"u"},{"name":"B"}]}`, "", 0},
+		{"aliases", "---\na: &x [b]\nc: *x\n---\n", `{"a":["b"]}`, "", 1},
+		{"templates", "---\ntitle: {{title}}\nup: [[Note]]\nlink: \"[[Note]]\"\n---\n", `{"link":"[[Note]]","title":"{{title}}","up":["Note"]}`, "", 0},
+		{"TOML", "+++\ntitle = \"A \\\"b\\\" # c\" # rest\ndate = 2024-05-01T10:00:00Z\nweight = 1_000\ndraft = false\ntags = ['a',\n \"b\", # c\n]\n\n[params.x]\n k = '''one\ntwo'''\n[[menu]]\nname = 'm'\nurl.path = {a = 1.5}\n+++\nbody",
+			`{"date":"2024-05-01T10:00:00Z","draft":false,"menu":[{"name":"m","url":{"path":{"a":1.5}}}],"params":{"x":{"k":"one\ntwo"}},"tags":["a","b"],"title":"A \"b\" # c","weight":1000}`, "body", 0},
+		{"bad TOML", "+++\na = \"x\nb = \"y\"\nb = 2\nc\nd = [1\ntext = 'x'\n+++\nbody", `{"b":"y"}`, "body", 5},
+		{"plus signs", "+++\nno key\n+++\nbody", "null", "+++\nno key\n+++\nbody", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			fields, body, bad := frontMatter(tt.in)

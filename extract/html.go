@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,24 +20,11 @@ func (x *source) html(b []byte) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	var out textBuilder
-	w := htmlWriter{out: &out, xml: extension(x.name) == ".xhtml" || strings.HasPrefix(strings.TrimSpace(s[:min(len(s), 64)]), "<?xml")}
-	start := time.Now()
-	err = w.run(strings.NewReader(s), func() error {
-		if err := x.ended(); err != nil {
-			return err
-		}
-		return budgetSpent(start)
-	})
-	switch {
-	case errors.Is(err, errBudget):
-		if err := x.warnf(0, "HTML takes too long to parse (%v); the rest is left out", err); err != nil {
-			return content{}, err
-		}
-	case err != nil:
+	w, err := x.readHTML(s, extension(x.name) == ".xhtml" || strings.HasPrefix(strings.TrimSpace(s[:min(len(s), 64)]), "<?xml"))
+	if err != nil {
 		return content{}, err
 	}
-	c := content{title: w.title.String(), text: out.String(), fields: map[string]any{}}
+	c := content{title: w.title.String(), text: w.out.String(), fields: map[string]any{}}
 	if c.title == "" {
 		c.title = w.heading
 	}
@@ -46,6 +34,28 @@ func (x *source) html(b []byte) (content, error) {
 		}
 	}
 	return c, nil
+}
+
+// readHTML reads the text of s.
+func (x *source) readHTML(s string, xml bool) (*htmlWriter, error) {
+	start := time.Now()
+	read := func(all bool) (*htmlWriter, error) {
+		w := &htmlWriter{out: new(textBuilder), xml: xml, all: all}
+		return w, w.run(strings.NewReader(s), func() error {
+			if err := x.ended(); err != nil {
+				return err
+			}
+			return budgetSpent(start)
+		})
+	}
+	w, err := read(false)
+	if err == nil && w.left && !valueHasText(w.out.String()) {
+		w, err = read(true) // what seemed to stand beside the text is all there is
+	}
+	if errors.Is(err, errBudget) {
+		err = x.warnf(0, "HTML takes too long to parse (%v); the rest is left out", err)
+	}
+	return w, err
 }
 
 // decodeHTML returns b as UTF-8: decoded by its byte order mark, else by its meta element, else as other text is.
@@ -96,18 +106,115 @@ type htmlWriter struct {
 	lang        string
 	description string
 	xml         bool // a slash at the end of a tag closes its element: <title/>
+	all         bool // what stands beside the text of a page is read, too: there is no page around
+	left        bool // such was left out
 
 	inTitle bool
-	pre     int // depth of pre elements
-	h1      int // 1 + where the text of the first h1 begins in out; 0 before it and after it
+	inHead  bool // inside h1 to h6 or summary
+	content int  // depth of article, main and blockquote elements
+	pre     int  // depth of pre elements
+	h1      int  // 1 + where the text of the first h1 begins in out; 0 before it and after it
 	skip    atom.Atom
-	depth   int // of elements of the kind of skip
+	loose   bool // skip is of an element beside the text: it ends where the content must begin
+	depth   int  // of elements of the kind of skip
 }
 
-// skipped elements hold nothing to read. All but nav are closed in practice; an unclosed nav ends where the content must begin.
+// skipped elements hold nothing to read. All but nav and dialog are closed in practice.
 var skipped = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Nav: true, atom.Svg: true, atom.Iframe: true,
 	atom.Canvas: true, atom.Select: true, atom.Datalist: true, atom.Textarea: true, atom.Noembed: true, atom.Noframes: true, atom.Object: true,
+	atom.Dialog: true, atom.Annotation: true,
+}
+
+// closed elements need an end tag, so that one can tell where they end. Others are never left out for their attributes.
+var closed = map[atom.Atom]bool{
+	atom.Div: true, atom.Span: true, atom.Section: true, atom.Aside: true, atom.Header: true, atom.Footer: true, atom.Ul: true, atom.Ol: true,
+	atom.A: true, atom.Button: true, atom.Form: true, atom.Table: true, atom.Figure: true, atom.Details: true, atom.Menu: true, atom.Pre: true,
+	atom.I: true, atom.B: true, atom.Em: true, atom.Strong: true, atom.Sup: true, atom.Sub: true, atom.Small: true, atom.Label: true,
+}
+
+// besideRoles are ARIA roles of what stands beside the text of a page.
+var besideRoles = map[string]bool{
+	"navigation": true, "search": true, "dialog": true, "alertdialog": true, "menu": true, "menubar": true, "toolbar": true, "contentinfo": true,
+}
+
+// besideClasses are those of links to headings and for editing them, and to the text, as generators of pages write them.
+var besideClasses = map[string]bool{
+	"headerlink": true, "header-anchor": true, "hash-link": true, "heading-anchor": true, "anchor-link": true, "anchorjs-link": true,
+	"mw-editsection": true, "mw-jump-link": true, "skip-link": true, "skip-to-content": true,
+}
+
+// banners about cookies have one of these in a class or id of theirs, beside the word cookie.
+var banners = []string{"banner", "consent", "notice", "dialog", "popup", "modal", "overlay", "-bar", "law"}
+
+// tagAttrs are the attributes that matter.
+type tagAttrs struct {
+	lang, name, content, alt, role, class, id string
+	hidden, unseen                            bool // unseen: aria-hidden
+}
+
+func readAttrs(z *html.Tokenizer) (a tagAttrs) {
+	for more := true; more; {
+		var k, v []byte
+		k, v, more = z.TagAttr()
+		switch string(k) {
+		case "lang", "xml:lang":
+			if a.lang == "" {
+				a.lang = strings.TrimSpace(string(v))
+			}
+		case "name", "property":
+			a.name = strings.ToLower(string(v))
+		case "content":
+			a.content = string(v)
+		case "alt":
+			a.alt = string(v)
+		case "role":
+			a.role = strings.ToLower(strings.TrimSpace(string(v)))
+		case "class":
+			a.class = string(v)
+		case "id":
+			a.id = string(v)
+		case "hidden":
+			a.hidden = string(bytes.ToLower(v)) != "until-found"
+		case "aria-hidden":
+			a.unseen = string(v) == "true"
+		}
+	}
+	return a
+}
+
+// beside reports whether an element is no part of the text of its page: controls, navigation, what is hidden but for the panels of tabs, the
+// footer of the page, and banners about cookies.
+func (w *htmlWriter) beside(tag atom.Atom, a *tagAttrs) bool {
+	switch {
+	case !closed[tag]:
+		return false
+	case tag == atom.Button:
+		return !w.inHead
+	case tag == atom.Footer && w.content == 0, a.hidden && a.role != "tabpanel", a.unseen, besideRoles[a.role]:
+		return true
+	}
+	classes := strings.Fields(strings.ToLower(a.class))
+	for _, c := range classes {
+		switch {
+		case besideClasses[c]:
+			return true
+		case c == "section": // its id is the heading's, as Sphinx has it
+			return false
+		}
+	}
+	if w.content > 0 || tag != atom.Div && tag != atom.Aside {
+		return false
+	}
+	for _, c := range append(classes, strings.ToLower(a.id)) {
+		if strings.HasPrefix(c, "onetrust-") || strings.HasPrefix(c, "cybotcookiebot") {
+			return true
+		}
+		if strings.Contains(c, "cookie") && slices.ContainsFunc(banners, func(s string) bool { return strings.Contains(c, s) }) {
+			return true
+		}
+	}
+	return false
 }
 
 var blocks = map[atom.Atom]bool{
@@ -142,11 +249,13 @@ func (w *htmlWriter) run(r io.Reader, check func() error) error {
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, attrs := z.TagName()
 			tag := atom.Lookup(name)
-			closed := w.xml && kind == html.SelfClosingTagToken
-			if w.opens(tag, kind == html.SelfClosingTagToken && !closed) && attrs {
-				w.attributes(tag, z)
+			ended := w.xml && kind == html.SelfClosingTagToken
+			var a tagAttrs
+			if attrs && w.skip == 0 {
+				a = readAttrs(z)
 			}
-			if closed {
+			w.opens(tag, kind == html.SelfClosingTagToken && !ended, &a)
+			if ended {
 				z.NextIsNotRawText()
 				w.closes(tag)
 			}
@@ -183,27 +292,30 @@ func (w *htmlWriter) preformatted(s string) {
 	}
 }
 
-// opens takes a start tag and reports whether its attributes matter.
-func (w *htmlWriter) opens(tag atom.Atom, selfClosing bool) bool {
+// opens takes a start tag.
+func (w *htmlWriter) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 	switch {
 	case w.skip != 0:
 		if tag == w.skip && !selfClosing {
 			w.depth++
 		}
-		if w.skip != atom.Nav || tag != atom.Main && tag != atom.Article && tag != atom.H1 {
-			return false
+		if !w.loose || tag != atom.Main && tag != atom.Article && tag != atom.H1 {
+			return
 		}
 		w.skip = 0
 	case skipped[tag]:
 		if !selfClosing || tag != atom.Svg { // in HTML a slash means nothing, in SVG it closes
-			w.skip, w.depth = tag, 1
+			w.skip, w.depth, w.loose = tag, 1, tag == atom.Nav || tag == atom.Dialog
 		}
-		return false
+		return
+	case !w.all && w.beside(tag, a):
+		w.skip, w.depth, w.loose, w.left = tag, 1, true, true
+		return
 	}
 	switch tag {
 	case atom.Title:
 		w.inTitle = w.title.b.Len() == 0
-		return false
+		return
 	case atom.Li:
 		w.out.item("- ")
 	case atom.Td, atom.Th:
@@ -215,10 +327,17 @@ func (w *htmlWriter) opens(tag atom.Atom, selfClosing bool) bool {
 			w.h1 = w.out.b.Len() + 1
 		}
 	case atom.Html, atom.Meta, atom.Img:
-		return true
+		w.attributes(tag, a)
+		return
+	case atom.Article, atom.Main, atom.Blockquote:
+		w.content++
 	}
+	w.inHead = w.inHead || isHeading[tag]
 	w.breaks(tag)
-	return false
+}
+
+var isHeading = map[atom.Atom]bool{
+	atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true, atom.H6: true, atom.Summary: true,
 }
 
 func (w *htmlWriter) closes(tag atom.Atom) {
@@ -243,7 +362,10 @@ func (w *htmlWriter) closes(tag atom.Atom) {
 		}
 	case atom.Li:
 		w.out.line()
+	case atom.Article, atom.Main, atom.Blockquote:
+		w.content = max(0, w.content-1)
 	}
+	w.inHead = w.inHead && !isHeading[tag]
 	w.breaks(tag)
 }
 
@@ -257,23 +379,13 @@ func (w *htmlWriter) breaks(tag atom.Atom) {
 }
 
 // attributes takes what html, meta and img elements say.
-func (w *htmlWriter) attributes(tag atom.Atom, z *html.Tokenizer) {
-	var name, value string
-	for more := true; more; {
-		var k, v []byte
-		k, v, more = z.TagAttr()
-		switch {
-		case tag == atom.Html && (string(k) == "lang" || string(k) == "xml:lang") && w.lang == "":
-			w.lang = strings.TrimSpace(string(v))
-		case tag == atom.Meta && (string(k) == "name" || string(k) == "property"):
-			name = string(bytes.ToLower(v))
-		case tag == atom.Meta && string(k) == "content":
-			value = string(v)
-		case tag == atom.Img && string(k) == "alt" && len(bytes.TrimSpace(v)) > 0:
-			w.out.inline(" " + string(v) + " ")
-		}
-	}
-	if tag == atom.Meta && (name == "description" || name == "og:description") && w.description == "" {
-		w.description = strings.Join(strings.Fields(value), " ")
+func (w *htmlWriter) attributes(tag atom.Atom, a *tagAttrs) {
+	switch {
+	case tag == atom.Html && w.lang == "":
+		w.lang = a.lang
+	case tag == atom.Meta && (a.name == "description" || a.name == "og:description") && w.description == "":
+		w.description = strings.Join(strings.Fields(a.content), " ")
+	case tag == atom.Img && strings.TrimSpace(a.alt) != "" && !a.unseen:
+		w.out.inline(" " + a.alt + " ")
 	}
 }

@@ -189,7 +189,7 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 				raw = append(bytes.Clone(raw), n.ClosureLine.Value(w.source)...)
 			}
 			w.out.block()
-			h := htmlWriter{out: &w.out}
+			h := htmlWriter{out: &w.out, all: true}
 			_ = h.run(bytes.NewReader(raw), nil) // without a check it cannot fail
 			w.out.block()
 		}

@@ -86,7 +86,7 @@ func (o Options) withDefaults() (Options, error) {
 	case o.MaxRatio < 0:
 		return o, fmt.Errorf("extract: MaxRatio is %d; allowed are positive numbers, or 0 for the default of %d", o.MaxRatio, defaultMaxRatio)
 	}
-	if o.Format > PDF {
+	if o.Format > IPYNB {
 		return o, fmt.Errorf("extract: unknown format %v", o.Format)
 	}
 	if d := o.Delimiter; d >= 0x80 || d == '"' || d == '\n' || d == '\r' {

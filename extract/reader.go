@@ -163,7 +163,7 @@ func (x *source) read(r io.Reader) error {
 		return x.readJSON(br)
 	case CSV:
 		return x.readCSV(br)
-	case Markdown, HTML, Text, PDF:
+	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB:
 		return x.readWhole(br)
 	}
 	return fmt.Errorf("extract: no reader for format %v", x.format)
@@ -213,7 +213,7 @@ func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 	case len(strings.TrimSpace(string(head))) == 0:
 		return true, x.errorf(0, "no text: the input is empty")
 	case extension(x.name) != "":
-		return true, x.errorf(0, "unknown file type %q; say which format it is: jsonl, csv, md, html, txt or pdf", extension(x.name))
+		return true, x.errorf(0, "unknown file type %q; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml or ipynb", extension(x.name))
 	}
 	return true, x.errorf(0, "binary data of unknown format")
 }

@@ -208,7 +208,8 @@ func (w *walker) folder(path, rel string, depth int) error {
 // Ignores reports whether files and folders of that name, without a path, are passed over in folders: hidden ones, backups of editors, other
 // programs' litter.
 func (o Options) Ignores(name string) bool {
-	return strings.HasPrefix(name, ".") && !o.Hidden || name == ".git" || junk[strings.ToLower(name)] || strings.HasSuffix(name, "~")
+	return strings.HasPrefix(name, ".") && !o.Hidden || name == ".git" || junk[strings.ToLower(name)] || strings.HasSuffix(name, "~") ||
+		strings.HasPrefix(name, "~$") // Word's, beside an open document
 }
 
 // entry reads one entry of a folder.

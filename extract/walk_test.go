@@ -76,7 +76,7 @@ func TestWalk(t *testing.T) {
 		{"one format", []string{""}, Options{Format: CSV}, "9", "ROOT/README: row", 9},
 		{"by name", []string{"b.md", ".hidden.md", "a"}, Options{}, "b.md .hidden.md deep/c.txt", "", 0},
 		{"unknown by name", []string{"prog.go", "core"}, Options{},
-			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt or pdf|ROOT/core: binary data of unknown format`, 0},
+			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml or ipynb|ROOT/core: binary data of unknown format`, 0},
 		{"format by name", []string{"prog.go"}, Options{Format: Text}, "prog.go", "", 0},
 		{"no such file", []string{"nowhere", ""}, Options{Format: HTML}, "", "ROOT/nowhere: no such file or directory", 0},
 		{"same id twice", []string{"a/deep", "a/deep/c.txt"}, Options{},
@@ -207,13 +207,13 @@ func TestOptions(t *testing.T) {
 }
 
 func TestFormats(t *testing.T) {
-	for f := Auto; f <= PDF; f++ {
+	for f := Auto; f <= IPYNB; f++ {
 		if got, err := ParseFormat(f.String()); err != nil || got != f {
 			t.Errorf("ParseFormat(%q) = %v, %v", f.String(), got, err)
 		}
 	}
-	if _, err := ParseFormat("docx"); err == nil || !strings.Contains(err.Error(), "jsonl") {
-		t.Errorf("ParseFormat(docx): %v", err)
+	if _, err := ParseFormat("odt"); err == nil || !strings.Contains(err.Error(), "jsonl") {
+		t.Errorf("ParseFormat(odt): %v", err)
 	}
 	for _, tt := range []struct {
 		name, head string
@@ -221,7 +221,7 @@ func TestFormats(t *testing.T) {
 		ok         bool
 	}{
 		{"a.JSONL", "", JSONL, true}, {"a.csv.gz", "", CSV, true}, {"dir.md/a.txt", "# x", Text, true}, {"a.htm", "", HTML, true},
-		{"a.exe", "text", Auto, false}, {"a.docx", "PK\x03\x04", Auto, false}, {"a.bin", "%PDF-1.4", PDF, true},
+		{"a.exe", "text", Auto, false}, {"a.odt", "PK\x03\x04", Auto, false}, {"a.docx", "PK\x03\x04", DOCX, true}, {"a.bin", "%PDF-1.4", PDF, true},
 		{"-", "{\"a\":1}", JSONL, true}, {"-", " [ {", JSONL, true}, {"-", "[1] Footnote", Text, true}, {"-", "{braces} in prose", Text, true},
 		{"-", "<!DOCTYPE HTML>", HTML, true}, {"-", "<?xml version='1.0'?><html>", HTML, true}, {"-", "<!-- c --><html>", HTML, true},
 		{"-", "<?xml version='1.0'?><rss>", Text, true}, {"-", "---\na: b\n---\n", Markdown, true}, {"-", "# Title\n", Markdown, true},

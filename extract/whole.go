@@ -51,13 +51,19 @@ func (x *source) readWhole(br *bufio.Reader) error {
 	if bytes.HasPrefix(b, []byte("%PDF-")) && x.format != PDF {
 		return x.errorf(0, "a PDF under the name of %s; call it .pdf, or say --format pdf", formatNouns[x.format])
 	}
-	if i := bytes.IndexByte(b, 0); i >= 0 && x.format != PDF {
+	if i := bytes.IndexByte(b, 0); i >= 0 && x.format != PDF && x.format != DOCX {
 		return x.errorf(1+bytes.Count(b[:i], []byte("\n")), "%v, not %s", errNUL, formatNouns[x.format])
 	}
 	var c content
 	switch x.format {
 	case PDF:
 		c, err = x.pdf(b)
+	case DOCX:
+		c, err = x.docx(b)
+	case EML:
+		c, err = x.eml(b)
+	case IPYNB:
+		c, err = x.ipynb(b)
 	case Markdown:
 		c, err = x.markdown(b)
 	case HTML:
@@ -86,6 +92,10 @@ func (x *source) whole(c content, size int) error {
 	}
 	note := x.format == Markdown && c.fields != nil // one of front matter alone is found by its name and what it says there
 	if !valueHasText(c.text) && !valueHasText(c.title) && !note {
+		if x.format == HTML && x.blanks { // a page that leads elsewhere, or a frame
+			x.stats.Empty++
+			return nil
+		}
 		return x.errorf(0, "no text in %s of %s", formatNouns[x.format], plural(size, "byte"))
 	}
 	id := x.id

@@ -37,8 +37,8 @@ func newCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ingest [--data DIR | --server URL] PATH...|-",
 		Short: "Bring documents into a search engine",
-		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text and PDF, also gzipped, and puts
-what it finds into a data folder or a running server.
+		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text, PDF, Word
+(docx), mail (eml) and Jupyter notebooks (ipynb), also gzipped, and puts what it finds into a data folder or a running server.
 
 A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it
 stopped. What cannot be read is told, listed in errors.jsonl beside the journal (or in --errors FILE), and passed over.
@@ -72,7 +72,7 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.StringVar(&f.collection, "collection", "docs", "collection, made if it is missing")
 	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, or \"embedded\" (default)")
 	fs.StringVar(&f.language, "language", autoLanguage, "language in which a new collection is searched by words, such as de; auto: the one of its texts, English where they do not tell")
-	fs.StringVar(&f.format, "format", "auto", "auto, jsonl, csv, md, html, txt or pdf")
+	fs.StringVar(&f.format, "format", "auto", "auto, jsonl, csv, md, html, txt, pdf, docx, eml or ipynb")
 	fs.StringVar(&f.idField, "id-field", "", "field of a record that holds its id (default: _id, id, or a hash of the content)")
 	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
 	fs.StringVar(&f.onError, "on-error", "skip", "skip what fails and go on, or stop at the first failure")
@@ -86,7 +86,7 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.DurationVar(&f.poll, "poll", 0, "with --watch: look at all files every so often, instead of being told by the system")
 	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files that are read at the same time, 1 to 64")
 	fs.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
-	settings.Choices(cmd, "format", "auto", "jsonl", "csv", "md", "html", "txt", "pdf")
+	settings.Choices(cmd, "format", "auto", "jsonl", "csv", "md", "html", "txt", "pdf", "docx", "eml", "ipynb")
 	settings.Choices(cmd, "on-error", "skip", "stop")
 	settings.Folders(cmd, "data", "state")
 	fs.BoolVar(&f.man, "man", false, "write the manual page to standard output")
@@ -151,12 +151,12 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 		p.failures.repeat()
 	}
 	err = p.once(ctx, paths, o)
+	p.progress.finish()
 	if f.watch && err == nil {
 		p.counts.print(stderr, p.failures, true)
 		err = p.watch(ctx, f, paths, o)
 	}
 	err = errors.Join(err, p.journal.close(), p.failures.close())
-	p.progress.finish()
 	p.counts.print(stderr, p.failures, err == nil)
 	switch {
 	case errors.Is(err, context.Canceled) && slices.Contains(paths, "-"):
@@ -174,7 +174,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 var errPiped = errors.New("interrupted; what standard input gave until then is in")
 
 // extraction is raised when files give other documents than before.
-const extraction = 3
+const extraction = 4
 
 func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) {
 	dir, err := stateFolder(f)
@@ -196,7 +196,7 @@ func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) 
 		sink: to, journal: journal, failures: failures, progress: newProgress(stderr), workers: f.workers,
 		how:    fmt.Sprintf("%d %s %s", extraction, f.format, f.idField),
 		verify: f.verify, stop: f.onError == "stop", deleteMissing: f.deleteMissing, dryRun: f.dryRun,
-		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", text) }, counts: newCounts(),
+		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", printable(text)) }, counts: newCounts(),
 	}, nil
 }
 

@@ -7,6 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"searchd/extract"
 )
@@ -15,6 +18,7 @@ import (
 type failures struct {
 	count, warnings int
 	path            string   // of the file; empty: none
+	shared          bool     // other runs may write to the file at the same time
 	file            *os.File // opened at the first failure
 	stderr          io.Writer
 	shown           int
@@ -31,7 +35,7 @@ const (
 )
 
 // newFailures returns failures that go into the file at path, or, without one, into errors.jsonl in dir. What an earlier run left there
-// is removed.
+// is removed; where that run goes on, as a watch does, both write to the same file.
 func newFailures(path, dir string, stderr io.Writer) (*failures, error) {
 	f := &failures{path: path, stderr: stderr}
 	if path != "" {
@@ -40,20 +44,52 @@ func newFailures(path, dir string, stderr io.Writer) (*failures, error) {
 	if dir == "" {
 		return f, nil
 	}
-	f.path = filepath.Join(dir, errorsName)
-	if err := os.Remove(f.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	f.path, f.shared = filepath.Join(dir, errorsName), true
+	if err := removeLeft(f.path); err != nil {
 		return nil, fmt.Errorf("%s of the last run: %w", errorsName, err)
 	}
 	return f, nil
 }
 
-func (f *failures) open() error {
-	file, err := os.Create(f.path)
-	if err != nil {
-		return fmt.Errorf("--errors: %w", err)
+// removeLeft removes a file that no other run has open.
+func removeLeft(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
-	f.file = file
-	return nil
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if !lockAlone(file) {
+		return nil
+	}
+	return os.Remove(path)
+}
+
+func (f *failures) open() error {
+	mode := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if !f.shared {
+		mode |= os.O_TRUNC
+	}
+	for {
+		file, err := os.OpenFile(f.path, mode, 0o666)
+		if err != nil {
+			return fmt.Errorf("--errors: %w", err)
+		}
+		if f.file = file; !f.shared {
+			return nil
+		}
+		lockShared(file)
+		info, err := file.Stat()
+		if err != nil {
+			return errors.Join(fmt.Errorf("--errors: %w", err), file.Close())
+		}
+		if now, err := os.Stat(f.path); err == nil && os.SameFile(now, info) {
+			return nil
+		}
+		file.Close() // another run, which begins, has removed it before it was locked
+	}
 }
 
 // repeat makes add pass over what it has been told before.
@@ -76,7 +112,7 @@ func (f *failures) add(e extract.ItemError) error {
 		f.count++
 	}
 	if f.shown++; f.shown <= shownFailures || f.all {
-		fmt.Fprintln(f.stderr, e.Error())
+		fmt.Fprintln(f.stderr, printable(e.Error()))
 	} else if f.shown == shownFailures+1 {
 		if f.path == "" {
 			fmt.Fprintln(f.stderr, "more failures are counted, not shown; --errors FILE keeps them all")
@@ -96,6 +132,28 @@ func (f *failures) add(e extract.ItemError) error {
 		Path string `json:"path"`
 		failure
 	}{e.Path, failure{e.Line, e.Reason, e.Warning}})
+}
+
+// printable writes control characters of s, which a terminal would obey, as Go does in quotes. Line ends between lines of errors stay.
+func printable(s string) string {
+	if strings.IndexFunc(s, isControl) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if isControl(r) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// isControl is for control characters but the line end, and for those that turn the direction of a text around.
+func isControl(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r)
 }
 
 func (f *failures) close() error {

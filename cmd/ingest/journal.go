@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -21,6 +19,9 @@ import (
 // It is a file of JSON lines that only grows during a run: a later line about a file replaces an earlier one, a line that cannot be read
 // (the last one, after a crash) is passed over. A line is written once the documents of its file are committed; what is lost of the journal
 // costs reading files again and nothing else. Ids stay on disk and are read when they are needed. A journal is safe for concurrent use.
+//
+// Of a file that takes longer a line is written with each batch, a part: ids that are committed, while the file is not. So they are known if
+// the run ends there. The line of a file with very many ids is preceded by such parts and says how many of them are its own.
 //
 // Several runs may write to the same file at once, one that watches and others: each appends whole lines, and takes over what the others
 // have appended whenever it writes.
@@ -33,47 +34,9 @@ type journal struct {
 	pending []byte
 	lines   int
 	entries map[key]*known
+	moved   bool // the lines in pending are not to stand where it was thought
 	state   collectionState
 	turns   int // how many files have been put in by this run
-}
-
-// key names a file: the folder that was given, absolute, and the path below it with forward slashes.
-type key struct{ root, path string }
-
-// known is what is kept in memory of an entry: all but its ids.
-type known struct {
-	entry
-	at, n int64  // where its line is in the file; n is 0 where mem holds it
-	mem   *entry // with its ids, where the journal is not written
-	plain bool   // it has no ids but its path
-	seen  bool   // met on disk by this run
-	turn  int    // 1 and more: the order in which this run has put files in, of those that [journal.overlaps] has not looked at
-	as    string // with a turn: the path as it was reached
-}
-
-// entry is a line of the journal about one file.
-type entry struct {
-	Root     string    `json:"root,omitempty"`
-	Path     string    `json:"path,omitempty"`
-	Size     int64     `json:"size,omitempty"`
-	Time     int64     `json:"mtime,omitempty"` // nanoseconds since 1970
-	Read     int64     `json:"read,omitempty"`  // when it was read, likewise
-	Sum      string    `json:"sha256,omitempty"`
-	How      string    `json:"how,omitempty"` // the settings under which it was read
-	Format   string    `json:"format,omitempty"`
-	Docs     int       `json:"documents,omitempty"`
-	Empty    bool      `json:"empty,omitempty"` // nothing but white space
-	Failures []failure `json:"failures,omitempty"`
-	Left     int       `json:"left,omitempty"` // how many of the last ids are of documents that the file holds no more
-	Gone     bool      `json:"gone,omitempty"`
-	IDs      []string  `json:"ids,omitempty"` // of its documents; absent where Path is the only one
-}
-
-// failure is what was wrong in a file; its path is the file's.
-type failure struct {
-	Line    int    `json:"line,omitempty"`
-	Reason  string `json:"reason"`
-	Warning bool   `json:"warning,omitempty"`
 }
 
 // collectionState tells whether a collection is still the one that the journal speaks of.
@@ -90,20 +53,19 @@ func (s collectionState) follows(before collectionState) bool {
 	return s.Incarnation == before.Incarnation && s.Created.Equal(before.Created) && s.Sequence >= before.Sequence
 }
 
-// line is one line of the file.
-type journalLine struct {
-	entry
-	State  *collectionState `json:"state,omitempty"`
-	Forget bool             `json:"forget,omitempty"` // what stands above is no longer to be trusted, but for the ids
-}
-
 const (
 	journalName = "journal.jsonl"
 	lockName    = "journal.lock"
-	// maxIDs is the number of ids that are kept of one file.
-	maxIDs = 1 << 20
 	// maxFailures is the number of failures that are kept of one file. One with more is read again.
 	maxFailures = 1000
+)
+
+// Variables so that tests can lower them.
+var (
+	// maxIDs is the number of ids that are kept of one file. While it is read they are in memory, about 1 GB of them.
+	maxIDs = 1 << 24
+	// maxLineIDs is the number of ids in one line.
+	maxLineIDs = 1 << 16
 )
 
 // openJournal opens the journal in dir, which it makes. An empty dir gives one that keeps nothing; readOnly one that writes nothing.
@@ -151,11 +113,11 @@ func (j *journal) openReadOnly() error {
 	}
 	j.pending = nil
 	for _, k := range j.entries {
-		e, err := j.readLine(file, k)
+		e, err := j.assemble(file, k)
 		if err != nil {
 			return err
 		}
-		k.mem, k.n = e, 0
+		k.mem, k.span, k.parts = e, span{}, nil
 	}
 	return nil
 }
@@ -193,15 +155,32 @@ func (j *journal) apply(l journalLine, at, n int64) {
 		j.distrust()
 	case l.Gone:
 		delete(j.entries, k)
+	case l.Part:
+		j.applyPart(k, l, span{at, n})
 	case l.Path != "":
-		e := &known{at: at, n: n, plain: len(l.IDs) == 0}
+		e := &known{span: span{at, n}, plain: len(l.IDs)+l.Parts == 0}
 		if before := j.entries[k]; before != nil {
 			e.seen, e.turn, e.as = before.seen, before.turn, before.as
+			e.parts = slices.Clone(before.parts[max(0, len(before.parts)-l.Parts):])
 		}
 		l.IDs = nil
-		e.entry = l.entry
+		if e.entry = l.entry; len(e.parts) < e.Parts {
+			e.Size, e.Sum = -1, "" // a line was lost
+		}
 		j.entries[k] = e
 	}
+}
+
+// applyPart takes over ids of a file that was not read to its end when the line was written: until it is, it looks changed.
+func (j *journal) applyPart(k key, l journalLine, at span) {
+	e := j.entries[k]
+	if e == nil {
+		e = &known{entry: entry{Root: l.Root, Path: l.Path}}
+		j.entries[k] = e
+	}
+	e.parts = append(e.parts, at)
+	e.Size, e.Sum, e.How, e.Left, e.Failures, e.plain = -1, "", l.How, 0, nil, false
+	e.Docs += len(l.IDs)
 }
 
 // distrust makes every file look changed.
@@ -236,7 +215,22 @@ func (j *journal) write(l journalLine) error {
 func (j *journal) put(e entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.write(journalLine{entry: e})
+	for l := range j.split(e) {
+		if err := j.write(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part notes ids of documents that are committed, of a file that has more.
+func (j *journal) part(k key, how string, ids []string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.keeps() || len(ids) == 0 {
+		return nil
+	}
+	return j.write(partOf(k, how, ids))
 }
 
 func (j *journal) drop(k key) error {
@@ -259,7 +253,8 @@ func (j *journal) flushLocked() error {
 	own := int64(len(j.pending))
 	if own > 0 {
 		if _, err := j.file.Write(j.pending); err != nil {
-			j.pending = append([]byte{'\n'}, j.pending...) // a part of it may have been written
+			j.pending = append([]byte{'\n'}, j.pending...) // some of it may have been written
+			j.moved = true
 			return fmt.Errorf("journal: %w", err)
 		}
 		j.pending = j.pending[:0]
@@ -268,11 +263,15 @@ func (j *journal) flushLocked() error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("journal: %w", err)
-	case info.Size() == j.size+own:
+	case info.Size() == j.size+own && !j.moved:
 		j.size += own
 		return nil
 	}
-	// Lines of another run stand before ours, or behind them.
+	// Lines of another run stand before ours, or behind them: all of them are read, ours again.
+	j.moved = false
+	for _, e := range j.entries {
+		e.parts = slices.DeleteFunc(e.parts, func(s span) bool { return s.at >= j.size })
+	}
 	if err := j.load(io.NewSectionReader(j.file, j.size, info.Size()-j.size)); err != nil {
 		return fmt.Errorf("journal: %s: %w", j.path, err)
 	}
@@ -301,14 +300,6 @@ func (j *journal) peek(k key) (entry, bool) {
 	}
 	return e.entry, true
 }
-
-// compare orders keys by root and path.
-func (k key) compare(other key) int {
-	return cmp.Or(strings.Compare(k.root, other.root), strings.Compare(k.path, other.path))
-}
-
-// file returns the path of the file.
-func (k key) file() string { return filepath.Join(k.root, filepath.FromSlash(k.path)) }
 
 // mark says that a file has been met on disk.
 func (j *journal) mark(k key) {
@@ -345,24 +336,6 @@ func (j *journal) ids(k key) (now, left []string, err error) {
 	return now, left, nil
 }
 
-// split returns the ids of a full entry.
-func (e *entry) split() (now, left []string) {
-	n := max(0, len(e.IDs)-e.Left)
-	now, left = e.IDs[:n], e.IDs[n:]
-	if n == 0 && e.Docs == 1 {
-		now = []string{e.Path}
-	}
-	return now, left
-}
-
-// join is the opposite of split.
-func (e *entry) join(now, left []string) {
-	if len(now) == 1 && now[0] == e.Path {
-		now = nil
-	}
-	e.IDs, e.Left = slices.Concat(now, left), len(left)
-}
-
 // full returns an entry with its ids. The caller holds mu.
 func (j *journal) full(k *known) (*entry, error) {
 	if k.mem != nil {
@@ -376,20 +349,7 @@ func (j *journal) full(k *known) (*entry, error) {
 	if now == nil {           // another run has dropped it
 		return &entry{Root: k.Root, Path: k.Path}, nil
 	}
-	return j.readLine(j.file, now)
-}
-
-// readLine reads the line of an entry from the file.
-func (j *journal) readLine(file *os.File, k *known) (*entry, error) {
-	b := make([]byte, k.n)
-	if _, err := file.ReadAt(b, k.at); err != nil && err != io.EOF {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	var l journalLine
-	if err := json.Unmarshal(b, &l); err != nil || l.Path != k.Path {
-		return nil, fmt.Errorf("journal: %s: the line at byte %d has changed", j.path, k.at)
-	}
-	return &l.entry, nil
+	return j.assemble(j.file, now)
 }
 
 // under returns the files of a root for which ok is true.
@@ -479,9 +439,11 @@ func (j *journal) compact() error {
 			return err
 		}
 		e.Size, e.Sum = k.Size, k.Sum // as distrust has left them
-		if err := enc.Encode(journalLine{entry: *e}); err != nil {
-			tmp.Close()
-			return fmt.Errorf("journal: %w", err)
+		for l := range j.split(*e) {
+			if err := enc.Encode(l); err != nil {
+				tmp.Close()
+				return fmt.Errorf("journal: %w", err)
+			}
 		}
 	}
 	if err := errors.Join(enc.Encode(journalLine{State: &j.state}), w.Flush(), tmp.Sync(), tmp.Close(), os.Rename(tmp.Name(), j.path)); err != nil {

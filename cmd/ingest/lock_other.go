@@ -7,5 +7,5 @@ import "os"
 // lockShared does nothing where flock is missing.
 func lockShared(*os.File) {}
 
-// lockAlone is never sure of it there: the journal keeps its history.
+// lockAlone is never sure of it there: the journal and errors.jsonl keep their history.
 func lockAlone(*os.File) bool { return false }

@@ -41,7 +41,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "ingest: interrupted; the next run goes on from here")
 		os.Exit(exitFailed)
 	default:
-		fmt.Fprintln(os.Stderr, "ingest:", err)
+		fmt.Fprintln(os.Stderr, "ingest:", printable(err.Error()))
 		os.Exit(exitFailed)
 	}
 }

@@ -67,6 +67,15 @@ func absent(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
+// noFile reports whether there is certainly no file at path: nothing, or a folder.
+func noFile(path string) bool {
+	if absent(path) {
+		return true
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // missing deletes the documents that an earlier run has brought from these scopes and that are gone now: of files that are not there any
 // more, and records that a file does not hold any more. A document that another file brings, too, stays, as that file has it, and so does
 // everything that did not come through the journal. With onlySeen it looks at files that this run has met, and an emptied folder is believed.
@@ -79,7 +88,7 @@ func (p *pipeline) missing(ctx context.Context, in []scope, onlySeen bool) error
 		for _, k := range keys {
 			switch e, ok := p.journal.peek(k); {
 			case !ok:
-			case absent(k.file()):
+			case noFile(k.file()):
 				gone[k] = true
 				n++
 			case e.Left > 0 && !slices.ContainsFunc(e.Failures, func(f failure) bool { return !f.Warning }):
@@ -142,7 +151,7 @@ func (p *pipeline) missing(ctx context.Context, in []scope, onlySeen bool) error
 func (p *pipeline) restore(ctx context.Context, files []key) error {
 	paths := map[string][]string{} // by root
 	for _, k := range files {
-		if e, ok := p.journal.peek(k); ok && e.How == p.how && !absent(k.file()) {
+		if e, ok := p.journal.peek(k); ok && e.How == p.how && !noFile(k.file()) {
 			paths[k.root] = append(paths[k.root], k.file())
 		}
 	}
@@ -167,7 +176,7 @@ func (p *pipeline) remove(ctx context.Context, set map[string]bool) error {
 		status, n := "would be deleted", len(batch)
 		if p.dryRun {
 			for _, id := range batch {
-				fmt.Fprintln(p.stdout, "would delete", id)
+				fmt.Fprintln(p.stdout, "would delete", printable(id))
 			}
 		} else {
 			var err error

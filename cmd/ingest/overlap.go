@@ -111,7 +111,7 @@ func (j *journal) overlaps() ([]*overlap, error) {
 	}
 	return slices.DeleteFunc(out, func(s *overlap) bool {
 		other := s.other.key().file()
-		return other == s.file.key().file() || absent(other) // a file may be known below two folders
+		return other == s.file.key().file() || noFile(other) // a file may be known below two folders
 	}), nil
 }
 
@@ -179,7 +179,12 @@ func (j *journal) doubt(k key) error {
 		return err
 	}
 	e.Size, e.Sum = -1, ""
-	return j.write(journalLine{entry: *e})
+	for l := range j.split(*e) {
+		if err := j.write(l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // key returns the file's.

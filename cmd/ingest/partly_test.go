@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"searchd/extract"
 )
 
 // A file of which not all can be read, with more failures than are kept, is read again each time, and its documents go when it does.
@@ -44,5 +48,187 @@ func TestPartlyRead(t *testing.T) {
 	}
 	if ingested(t, f, to, dir); len(to) != 2 {
 		t.Errorf("gone: the collection has %v", slices.Sorted(maps.Keys(to)))
+	}
+}
+
+// dying is a shelf that takes so many batches.
+type dying struct {
+	shelf
+	batches int
+}
+
+func (d *dying) put(ctx context.Context, docs []document) ([]result, error) {
+	if d.batches--; d.batches < 0 {
+		return nil, errors.New("dead")
+	}
+	return d.shelf.put(ctx, docs)
+}
+
+// What was put in of a file before the run came to its end in the middle of it is known to the next one.
+func TestKilledInTheMiddle(t *testing.T) {
+	const n = 5 * batchDocuments
+	records := func(prefix string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `{"id":"%s%d","text":"x"}`+"\n", prefix, i)
+		}
+		return b.String()
+	}
+	for _, tt := range []struct {
+		name   string
+		before func(dir string)
+	}{
+		{"a new file", func(string) {}},
+		{"one that was read before", func(dir string) { write(t, dir+"/a.jsonl", `{"id":"before","text":"x"}`) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+			write(t, dir+"/b.txt", "stays")
+			tt.before(dir)
+			ingested(t, f, to, dir)
+			write(t, dir+"/a.jsonl", records("a"))
+			p := pipelineOf(t, f, &dying{to, 3})
+			if err := p.once(t.Context(), []string{dir}, extract.Options{}); err == nil {
+				t.Fatal("the run ended well")
+			}
+			// A killed run does not close its journal, and one that begins now may not write it anew.
+			if len(to) < 3*batchDocuments {
+				t.Fatalf("%d documents are in", len(to))
+			}
+			again, stay := t.TempDir(), shelf(maps.Clone(to))
+			if err := os.CopyFS(again, os.DirFS(f.state)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(dir + "/a.jsonl"); err != nil {
+				t.Fatal(err)
+			}
+			if ingested(t, f, to, dir); len(to) != 1 {
+				t.Errorf("gone: %d documents are left, want one", len(to))
+			}
+			write(t, dir+"/a.jsonl", records("a"))
+			_, p = ingested(t, flags{state: again, deleteMissing: true}, stay, dir)
+			if len(stay) != n+1 || p.counts.byStatus["created"] != 2*batchDocuments {
+				t.Errorf("again: %d documents, %v, want %d with %d created", len(stay), p.counts.byStatus, n+1, 2*batchDocuments)
+			}
+			_, p = ingested(t, flags{state: again, deleteMissing: true}, stay, dir)
+			if p.counts.byFormat["jsonl"].unchanged != 1 {
+				t.Errorf("a third time: %+v, want it unchanged", p.counts.byFormat["jsonl"])
+			}
+		})
+	}
+}
+
+// With --on-error stop, what is committed behind the document that failed is known.
+func TestStoppedKnows(t *testing.T) {
+	dir, f := t.TempDir(), flags{state: t.TempDir(), onError: "stop"}
+	write(t, dir+"/a.jsonl", `{"id":"1","text":"x"}`+"\n"+`{"id":"2","text":"x"}`+"\n"+`{"id":"3","text":"x"}`+"\n")
+	m := &memory{refuse: "2"}
+	p := pipelineOf(t, f, m)
+	if err := p.once(t.Context(), []string{dir}, extract.Options{}); !errors.Is(err, errStop) {
+		t.Fatalf("once = %v", err)
+	}
+	if now, _, err := p.journal.ids(key{dir, "a.jsonl"}); err != nil || !slices.Equal(now, []string{"1", "3"}) {
+		t.Errorf("the journal knows %v, %v, want 1 and 3", now, err)
+	}
+}
+
+// A file of many ids is known by all of them; one of more than are kept loses nothing.
+func TestManyIDs(t *testing.T) {
+	defer func(line, all int) { maxLineIDs, maxIDs = line, all }(maxLineIDs, maxIDs)
+	maxLineIDs, maxIDs = 3, 20
+	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+	write(t, dir+"/stays.txt", "stays")
+	step := func(name string, from, upTo, want int, warnings int) {
+		t.Helper()
+		if from >= 0 {
+			var b strings.Builder
+			for i := from; i < upTo; i++ {
+				fmt.Fprintf(&b, `{"id":"%d","text":"x"}`+"\n", i)
+			}
+			write(t, dir+"/a.jsonl", b.String())
+		}
+		told, p := ingested(t, f, to, dir)
+		if len(to) != want+1 || len(told) != warnings {
+			t.Errorf("%s: %d documents, %q, want %d and %d warnings", name, len(to), told, want+1, warnings)
+		}
+		if from < 0 && p.counts.byFormat["jsonl"].unchanged == 0 {
+			t.Errorf("%s: it was read again", name)
+		}
+		state := t.TempDir() // a copy, that no run has open
+		if err := os.CopyFS(state, os.DirFS(f.state)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // also when it has been written anew
+			j := reopen(t, nil, state)
+			if now, left, err := j.ids(key{dir, "a.jsonl"}); err != nil || want <= maxIDs && len(now) != want || len(left) > 0 {
+				t.Errorf("%s: the journal has %v and %v, %v", name, now, left, err)
+			}
+			j.lines += 10000
+			if err := j.close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	step("in many lines", 0, 11, 11, 0)
+	step("unchanged", -1, 0, 11, 0)
+	step("some others", 2, 14, 12, 0)
+	step("in one line", 2, 4, 2, 0)
+	step("again in many", 2, 20, 18, 0)
+	step("too many", 2, 30, 28, 1)
+	step("fewer again", 2, 5, 28, 0) // which were its own is not known
+}
+
+// Parts of one run and lines of another stand as they come.
+func TestPartsOfTwoRuns(t *testing.T) {
+	defer func(line int) { maxLineIDs = line }(maxLineIDs)
+	maxLineIDs = 2
+	dir := t.TempDir()
+	a, b := reopen(t, nil, dir), reopen(t, nil, dir)
+	k := key{"r", "a.jsonl"}
+	check := func(when string, j *journal, size int64, want ...string) {
+		t.Helper()
+		if err := j.flush(); err != nil {
+			t.Fatal(err)
+		}
+		now, left, err := j.ids(k)
+		if e, _ := j.peek(k); err != nil || !slices.Equal(now, want) || len(left) > 0 || e.Size != size {
+			t.Errorf("%s: %v and %v, size %d, %v, want %v and size %d", when, now, left, e.Size, err, want, size)
+		}
+	}
+	do := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(a.part(k, "h", []string{"3", "1"}), b.put(plainEntry("b.md")), b.flush(), a.flush())
+	check("one part", a, -1, "1", "3")
+	check("one part", b, -1, "1", "3")
+	do(a.part(k, "h", []string{"2"}), b.put(plainEntry("c.md")), b.flush())
+	check("two parts", a, -1, "1", "2", "3")
+	do(a.put(recordEntry("a.jsonl", []string{"1", "2", "3", "4", "5"}, nil)), b.put(plainEntry("b.md")), b.flush(), a.flush())
+	check("whole", a, 1, "1", "2", "3", "4", "5")
+	check("whole", b, 1, "1", "2", "3", "4", "5")
+	do(b.part(k, "h", []string{"6"}), a.put(plainEntry("d.md")), a.flush())
+	check("read again", b, -1, "1", "2", "3", "4", "5", "6")
+	check("read again", a, -1, "1", "2", "3", "4", "5", "6")
+	do(a.close(), b.close())
+}
+
+// A file in whose place there is a folder is gone, and its documents are.
+func TestFolderInPlaceOfFile(t *testing.T) {
+	for _, name := range []string{"a.md", "a.jsonl"} {
+		dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+		write(t, dir+"/stays.txt", "stays")
+		write(t, dir+"/"+name, `{"id":"1","text":"x"}`)
+		ingested(t, f, to, dir)
+		if err := os.Remove(dir + "/" + name); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir+"/"+name+"/b.md", "words of b")
+		ingested(t, f, to, dir)
+		if got, want := strings.Join(slices.Sorted(maps.Keys(to)), " "), name+"/b.md stays.txt"; got != want {
+			t.Errorf("the collection has %s, want %s", got, want)
+		}
 	}
 }

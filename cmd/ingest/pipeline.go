@@ -32,7 +32,7 @@ var errStop = errors.New("stopped at the first failure")
 
 // pipeline takes files to documents in three stages, each on goroutines of its own: one lists files, some read them, one puts batches in.
 // Between reading and putting in, the order of the list is restored, so that the same files give the same result whatever the number of
-// readers. A file is entered in the journal when its last document is committed.
+// readers. A file is entered in the journal when its last document is committed, and until then what is committed of it.
 type pipeline struct {
 	sink          sink
 	journal       *journal
@@ -59,7 +59,9 @@ type task struct {
 	key      key
 	out      chan event // what reading gives, in order; closed at the end
 	failures []failure  // of reading
-	ids      []string   // of the documents that are committed
+	ids      []string   // of the documents that are committed, up to maxIDs and one more
+	noted    int        // how many of them the journal knows
+	docs     int        // that are committed
 	refused  bool       // the sink refused one of them
 }
 
@@ -322,9 +324,12 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 			return err
 		}
 	}
+	var stopped error
 	for _, it := range batch {
 		if it.end != nil {
-			if err := p.finish(it.task, it.end); err != nil {
+			if err := p.finish(it.task, it.end); errors.Is(err, errStop) {
+				stopped = err // all that is committed is to be known
+			} else if err != nil {
 				return err
 			}
 			continue
@@ -333,14 +338,18 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 		results = results[1:]
 		if r.status == failed {
 			it.task.refused = true
-			if err := p.fail(extract.ItemError{Path: it.doc.source, Line: it.doc.line, Reason: r.why}); err != nil {
+			if err := p.fail(extract.ItemError{Path: it.doc.source, Line: it.doc.line, Reason: r.why}); errors.Is(err, errStop) {
+				stopped = err
+			} else if err != nil {
 				return err
 			}
 			continue
 		}
-		it.task.ids = append(it.task.ids, it.doc.id)
+		if it.task.docs++; len(it.task.ids) <= maxIDs {
+			it.task.ids = append(it.task.ids, it.doc.id)
+		}
 		p.mu.Lock()
-		if len(it.task.ids) == 1 {
+		if it.task.docs == 1 {
 			p.counts.open++
 		}
 		if !p.watching || r.status != "unchanged" {
@@ -349,7 +358,13 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 		p.progress.add(1)
 		p.mu.Unlock()
 	}
-	return p.journal.flush()
+	if t := batch[len(batch)-1].task; t.file.Info != nil && !t.file.Taken() {
+		if err := p.journal.part(t.key, p.how, t.ids[t.noted:]); err != nil { // none if it has ended
+			return err
+		}
+		t.noted = len(t.ids)
+	}
+	return errors.Join(stopped, p.journal.flush())
 }
 
 // finish ends a file: counts it and enters it in the journal.
@@ -359,22 +374,24 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	}
 	res := end.result
 	p.mu.Lock()
-	if len(t.ids) > 0 {
+	if t.docs > 0 {
 		p.counts.open--
 	}
 	if res.Empty == 0 && res.Skipped == 0 {
 		f := p.counts.format(res.Format.String())
 		f.read += res.Files
 		f.bytes += res.Bytes
-		f.documents += len(t.ids)
+		f.documents += t.docs
 		if slices.ContainsFunc(t.failures, func(f failure) bool { return !f.Warning }) || t.refused {
 			f.failed++
 		}
 	}
 	p.counts.empty += res.Empty
 	p.mu.Unlock()
+	tooMany := len(t.ids) > maxIDs
 	slices.Sort(t.ids)
-	t.ids = slices.Compact(t.ids)
+	t.ids, t.noted = slices.Compact(t.ids), 0
+	defer func() { t.ids = nil }()
 	switch {
 	case res.Info == nil || t.file.Taken() || res.Skipped > 0:
 		p.journal.mark(t.key)
@@ -385,13 +402,18 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	e := entry{Root: t.key.root, Path: t.key.path, Size: res.Info.Size(), Time: res.Info.ModTime().UnixNano(), Read: end.read.UnixNano(),
 		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: t.failures,
 		Empty: res.Empty > 0}
-	if len(t.ids) > maxIDs {
-		t.ids = nil
+	if tooMany {
+		e.Docs = t.docs
 		err := p.fail(extract.ItemError{Path: t.file.Path, Warning: true,
 			Reason: fmt.Sprintf("more than %d documents: --delete-missing will not see which of them are gone", maxIDs)})
+		if err == nil {
+			err = p.journal.put(e)
+		}
 		if err != nil {
 			return err
 		}
+		p.journal.brought(t.key, t.file.Path)
+		return nil
 	}
 	before, left, err := p.journal.ids(t.key)
 	if err != nil {

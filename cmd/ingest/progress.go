@@ -17,6 +17,7 @@ type progress struct {
 	n     int
 	began time.Time
 	told  time.Time
+	ended bool
 }
 
 const tellEvery = 10 * time.Second
@@ -33,6 +34,9 @@ func newProgress(w io.Writer) *progress {
 
 func (p *progress) add(n int) {
 	p.n += n
+	if p.ended {
+		return
+	}
 	if p.bar != nil {
 		p.bar.Add(n)
 	} else if time.Since(p.told) >= tellEvery {
@@ -43,12 +47,17 @@ func (p *progress) add(n int) {
 
 // clear makes room for a line of another kind.
 func (p *progress) clear() {
-	if p.bar != nil {
+	if p.bar != nil && !p.ended {
 		p.bar.Clear()
 	}
 }
 
+// finish ends the showing for good: what a watch brings is told by notices.
 func (p *progress) finish() {
+	if p.ended {
+		return
+	}
+	p.ended = true
 	if p.bar != nil {
 		p.bar.Finish()
 		p.bar.Clear()

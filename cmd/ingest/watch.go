@@ -151,7 +151,7 @@ func (p *pipeline) again(ctx context.Context, dirty []watched, o extract.Options
 		if err != nil {
 			return err
 		}
-		if d.file && absent(path) {
+		if d.file && noFile(path) {
 			in = []scope{{root: d.root, sub: filepath.Base(path), file: true}}
 		} else if err := p.run(ctx, []string{path}, o); err != nil {
 			return err

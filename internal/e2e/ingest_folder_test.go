@@ -114,7 +114,7 @@ func (f *folder) spoil(i int) {
 		{".json", "[1, 2, 3]", "want a JSON object"},
 		{".csv", "id,text\n1,a,b,c\n", "row has 4 fields"},
 		{".txt", "MZ\x00\x01\x02", "binary data"},
-		{".html", "<script>nothing else</script>", "no text"},
+		{".html", "<p>words\x00words", "not HTML"},
 		{".md", "<!-- nothing else -->\n", "no text"},
 		{".pdf", string(pdfPage("x")[:200]), "its end is missing"},
 		{".pdf", string(pdfPage("")), "no text layer"},

@@ -1,0 +1,336 @@
+package extract
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html/charset"
+)
+
+// maxMembers is the number of members from which a ZIP archive is no document.
+const maxMembers = 10000
+
+// docx reads the text of an Office Open XML document, as Word and others write it: a ZIP archive of XML.
+func (x *source) docx(b []byte) (content, error) {
+	if bytes.HasPrefix(b, []byte("\xd0\xcf\x11\xe0")) {
+		return content{}, x.reject("an encrypted document, or one of an old Word under the name of .docx; save it as .docx without a password")
+	}
+	if bytes.Count(b, []byte("PK\x01\x02")) > maxMembers { // each costs memory when the archive is opened
+		return content{}, x.reject("a ZIP archive of more than %d members, not a Word document", maxMembers)
+	}
+	archive, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return content{}, x.reject("not a Word document: %v", err)
+	}
+	r := docxReader{x: x, members: map[string]*zip.File{}, left: x.o.MaxFile, start: time.Now()}
+	for _, f := range archive.File {
+		if name := strings.ToLower(f.Name); r.members[name] == nil {
+			r.members[name] = f
+		}
+	}
+	main := r.mainPart()
+	if r.members[main] == nil {
+		return content{}, x.reject("a ZIP archive without the text of a Word document")
+	}
+	w := docxWriter{styles: r.styles(path.Dir(main))}
+	err = r.each(main, w.token)
+	for _, notes := range []string{"footnotes.xml", "endnotes.xml"} {
+		if err == nil {
+			w.out.block()
+			err = r.each(path.Join(path.Dir(main), notes), w.token)
+		}
+	}
+	if err != nil {
+		if ended := x.ended(); ended != nil {
+			return content{}, ended
+		}
+		if !valueHasText(w.out.String()) {
+			return content{}, x.reject("not a Word document that can be read: %v", err)
+		}
+		if err := x.warnf(0, "the document is damaged or too large (%v); the rest is left out", err); err != nil {
+			return content{}, err
+		}
+	}
+	c := content{title: w.title.String(), text: w.out.String()}
+	for _, other := range []string{r.coreTitle(), w.heading.String(), titleLine(c.text)} {
+		if c.title == "" {
+			c.title = other
+		}
+	}
+	return c, nil
+}
+
+// docxReader reads the members of one archive.
+type docxReader struct {
+	x       *source
+	members map[string]*zip.File // by name in lower case
+	left    int64                // bytes that may still be unpacked
+	start   time.Time
+}
+
+var errUnpacked = errors.New("it unpacks to more than the limit for one file")
+
+// each hands the tokens of a member to visit; one that is not there has none. Tokens are raw, so that depth costs nothing; entities of a
+// document's own are errors of the decoder.
+func (r *docxReader) each(name string, visit func(xml.Token)) error {
+	f := r.members[name]
+	if f == nil {
+		return nil
+	}
+	in, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	limited := &io.LimitedReader{R: in, N: r.left}
+	defer func() { r.left = limited.N }()
+	d := xml.NewDecoder(&tagLimit{r: limited})
+	d.CharsetReader = charset.NewReaderLabel
+	for n := 1; ; n++ {
+		t, err := d.RawToken()
+		switch {
+		case limited.N == 0:
+			return errUnpacked
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		visit(t)
+		if n%1024 == 0 {
+			if err := r.x.ended(); err != nil {
+				return err
+			}
+			if err := budgetSpent(r.start); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// maxTag is the length in bytes of one tag of XML.
+const maxTag = 1 << 20
+
+var errTag = fmt.Errorf("a tag is longer than %d bytes", maxTag)
+
+// tagLimit refuses tags of more than maxTag bytes, whose attributes would take many times their length.
+type tagLimit struct {
+	r     io.Reader
+	in    bool // a tag
+	quote byte // inside a value of it; else 0
+	n     int  // bytes of the tag so far
+}
+
+func (l *tagLimit) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	for _, c := range p[:n] {
+		switch {
+		case !l.in:
+			l.in, l.n = c == '<', 0
+			continue
+		case l.quote != 0:
+			if c == l.quote {
+				l.quote = 0
+			}
+		case c == '"', c == '\'':
+			l.quote = c
+		case c == '>':
+			l.in = false
+		}
+		if l.n++; l.n > maxTag {
+			return 0, errTag
+		}
+	}
+	return n, err
+}
+
+// attr returns the value of an attribute, whatever its prefix.
+func attr(t xml.StartElement, name string) string {
+	for _, a := range t.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// mainPart returns the name of the member that holds the text.
+func (r *docxReader) mainPart() string {
+	name := "word/document.xml"
+	_ = r.each("_rels/.rels", func(t xml.Token) { // what cannot be read says nothing
+		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "Relationship" && strings.HasSuffix(attr(e, "Type"), "/officeDocument") {
+			name = strings.ToLower(strings.TrimPrefix(path.Clean(attr(e, "Target")), "/"))
+		}
+	})
+	return name
+}
+
+// styles returns the names of the styles that matter, by their ids: ids are in the language of the program, names of built-in styles are not.
+func (r *docxReader) styles(dir string) map[string]string {
+	styles, id := map[string]string{}, ""
+	_ = r.each(path.Join(dir, "styles.xml"), func(t xml.Token) {
+		e, ok := t.(xml.StartElement)
+		switch {
+		case ok && e.Name.Local == "style":
+			id = attr(e, "styleId")
+		case ok && e.Name.Local == "name" && id != "":
+			switch name := strings.ToLower(attr(e, "val")); {
+			case name == "title", name == "heading 1", strings.HasPrefix(name, "toc "), strings.HasPrefix(name, "list bullet"), strings.HasPrefix(name, "list number"):
+				styles[id] = name
+			}
+		}
+	})
+	return styles
+}
+
+// coreTitle returns the title that the properties of the document give.
+func (r *docxReader) coreTitle() string {
+	var title textBuilder
+	inside := false
+	_ = r.each("docprops/core.xml", func(t xml.Token) {
+		switch t := t.(type) {
+		case xml.StartElement:
+			inside = t.Name.Local == "title"
+		case xml.EndElement:
+			inside = false
+		case xml.CharData:
+			if inside {
+				title.inline(string(t))
+			}
+		}
+	})
+	return title.String()
+}
+
+// docxWriter writes the text of WordprocessingML: paragraphs, headings, lists, tables and notes; not what was deleted, moved away or hidden.
+type docxWriter struct {
+	styles         map[string]string
+	out            textBuilder
+	title, heading textBuilder // the paragraphs of style Title, and the first heading
+	style          string      // of the paragraph
+	item           bool        // the paragraph is one of a list
+	begun          bool        // the paragraph has text
+	rows           int         // depth of tables
+	skip           string      // the element whose end is awaited
+	depth          int         // of elements of that name
+	text, hidden   bool        // inside an element of text; of a run that is not shown
+	titled, headed bool        // title and heading are complete
+}
+
+// docxSkipped elements hold what is not to be read: older renderings of what stands beside them, what was moved away, and ruby.
+var docxSkipped = map[string]bool{"Fallback": true, "moveFrom": true, "rt": true}
+
+func (w *docxWriter) token(t xml.Token) {
+	switch t := t.(type) {
+	case xml.StartElement:
+		if w.skip == "" && docxSkipped[t.Name.Local] {
+			w.skip, w.depth = t.Name.Local, 0
+		}
+		if w.skip == t.Name.Local {
+			w.depth++
+		}
+		if w.skip == "" {
+			w.start(t)
+		}
+	case xml.EndElement:
+		if w.skip == t.Name.Local {
+			if w.depth--; w.depth == 0 {
+				w.skip = ""
+			}
+		} else if w.skip == "" {
+			w.end(t.Name.Local)
+		}
+	case xml.CharData:
+		if w.text && w.skip == "" && !w.hidden {
+			w.write(string(t))
+		}
+	}
+}
+
+func (w *docxWriter) start(t xml.StartElement) {
+	switch t.Name.Local {
+	case "p":
+		w.style, w.item, w.begun, w.hidden = "", false, false, false
+	case "pStyle":
+		w.style = w.styles[attr(t, "val")]
+		w.item = w.item || strings.HasPrefix(w.style, "list ")
+	case "numId":
+		w.item = attr(t, "val") != "0"
+	case "r":
+		w.hidden = false
+	case "vanish":
+		v := attr(t, "val")
+		w.hidden = v != "0" && v != "false" && v != "off"
+	case "t":
+		w.text = true
+	case "tab":
+		w.write(" ")
+	case "br", "cr":
+		if w.begun && w.rows == 0 {
+			w.out.line()
+		} else {
+			w.write(" ")
+		}
+	case "noBreakHyphen":
+		w.write("-")
+	case "tbl":
+		w.out.block()
+		w.rows++
+	case "tr":
+		w.out.line()
+	case "tc":
+		w.out.cell()
+	}
+}
+
+func (w *docxWriter) end(name string) {
+	switch name {
+	case "t":
+		w.text = false
+	case "p":
+		switch {
+		case w.rows > 0:
+			w.out.inline(" ")
+		case w.item:
+			w.out.line()
+		default:
+			w.out.block()
+		}
+		w.titled, w.headed = w.title.b.Len() > 0, w.heading.b.Len() > 0
+		w.style, w.item, w.begun = "", false, false
+	case "tbl":
+		w.rows = max(0, w.rows-1)
+		w.out.block()
+	}
+}
+
+// write writes text of the paragraph.
+func (w *docxWriter) write(s string) {
+	if strings.HasPrefix(w.style, "toc ") {
+		return // it repeats the headings
+	}
+	if !w.begun && strings.TrimSpace(s) != "" {
+		w.begun = true
+		switch {
+		case w.rows > 0:
+		case w.item:
+			w.out.item("- ")
+		default:
+			w.out.block()
+		}
+	}
+	w.out.inline(s)
+	switch {
+	case w.style == "title" && !w.titled:
+		w.title.inline(s)
+	case w.style == "heading 1" && !w.headed:
+		w.heading.inline(s)
+	}
+}

@@ -1,0 +1,156 @@
+package extract
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/mail"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html/charset"
+)
+
+// maxParts is the number of parts of a message that are looked at.
+const maxParts = 1000
+
+// mailHeaders are the headers that become fields, by their names in lower case.
+var mailHeaders = []string{"From", "To", "Cc"}
+
+// eml reads a message as mail programs save it: subject, sender, receivers, date, and the text of its parts. Of alternatives the plain text
+// is read; attachments are not, but for messages.
+func (x *source) eml(b []byte) (content, error) {
+	if bytes.HasPrefix(b, []byte("From ")) { // of a mailbox
+		_, b, _ = bytes.Cut(b, []byte("\n"))
+	}
+	m, err := mail.ReadMessage(bytes.NewReader(b))
+	if err != nil {
+		return content{}, x.reject("not a message: %v", err)
+	}
+	header := mail.Header(m.Header)
+	if header.Get("From") == "" && header.Get("Subject") == "" && header.Get("Date") == "" {
+		return content{}, x.reject("not a message: it has neither From nor Subject nor Date")
+	}
+	r := mailReader{x: x, start: time.Now()}
+	text, err := r.part(header, m.Body, 0)
+	if err != nil {
+		return content{}, err
+	}
+	c := content{title: r.header(header, "Subject"), text: strings.TrimSpace(text), fields: map[string]any{}}
+	for _, name := range mailHeaders {
+		if v := r.header(header, name); v != "" {
+			c.fields[strings.ToLower(name)] = v
+		}
+	}
+	if t, err := header.Date(); err == nil && t.Year() > 0 && t.Year() < 10000 {
+		c.fields["date"] = t.UTC().Format(time.RFC3339)
+	}
+	return c, nil
+}
+
+type mailReader struct {
+	x     *source
+	start time.Time
+	parts int
+}
+
+// header returns a header as text on one line.
+func (r *mailReader) header(h mail.Header, name string) string {
+	words := mime.WordDecoder{CharsetReader: charset.NewReaderLabel}
+	v := h.Get(name)
+	if s, err := words.DecodeHeader(v); err == nil {
+		v = s
+	}
+	return strings.Join(strings.Fields(strings.ToValidUTF8(v, "\ufffd")), " ")
+}
+
+// part returns the text of a message or of a part of it.
+func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, error) {
+	if err := r.x.ended(); err != nil {
+		return "", err
+	}
+	if r.parts++; r.parts > maxParts || depth > maxNesting || budgetSpent(r.start) != nil {
+		return "", nil
+	}
+	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil && kind == "" {
+		kind = "text/plain"
+	}
+	if name, _, _ := mime.ParseMediaType(h.Get("Content-Disposition")); name == "attachment" && kind != "message/rfc822" {
+		return "", nil
+	}
+	if strings.HasPrefix(kind, "multipart/") {
+		return r.multi(kind, params["boundary"], body, depth)
+	}
+	switch strings.ToLower(strings.TrimSpace(h.Get("Content-Transfer-Encoding"))) {
+	case "quoted-printable":
+		body = quotedprintable.NewReader(body)
+	case "base64":
+		body = base64.NewDecoder(base64.StdEncoding, body)
+	}
+	switch kind {
+	case "message/rfc822":
+		m, err := mail.ReadMessage(body)
+		if err != nil {
+			return "", nil
+		}
+		text, err := r.part(mail.Header(m.Header), m.Body, depth+1)
+		return strings.TrimSpace(r.header(mail.Header(m.Header), "Subject") + "\n\n" + text), err
+	case "text/plain", "text/html":
+	default:
+		return "", nil
+	}
+	b, err := io.ReadAll(body) // no longer than the file
+	if err != nil && len(b) == 0 {
+		return "", nil
+	}
+	s := ""
+	if enc, _ := charset.Lookup(params["charset"]); enc != nil {
+		s, err = decodeAll(b, enc)
+	}
+	if s == "" || err != nil {
+		if s, err = r.x.text(0, b); err != nil {
+			return "", err
+		}
+	}
+	s = strings.ReplaceAll(s, "\x00", "\ufffd")
+	if kind == "text/plain" {
+		return strings.TrimSpace(newlines(s)), nil
+	}
+	w, err := r.x.readHTML(s, false)
+	if err != nil {
+		return "", err
+	}
+	return w.out.String(), nil
+}
+
+// multi returns the text of the parts of a multipart: of alternatives the first that has any, where the plain one comes first; else of all.
+func (r *mailReader) multi(kind, boundary string, body io.Reader, depth int) (string, error) {
+	if boundary == "" {
+		return "", nil
+	}
+	var texts []string
+	for parts := multipart.NewReader(body, boundary); ; {
+		p, err := parts.NextRawPart()
+		if err != nil { // also where the last boundary is missing
+			break
+		}
+		text, err := r.part(mail.Header(p.Header), p, depth+1)
+		if err != nil {
+			return "", err
+		}
+		if r.parts > maxParts {
+			break
+		}
+		if valueHasText(text) {
+			texts = append(texts, text)
+		}
+		if kind == "multipart/alternative" && len(texts) > 0 {
+			break
+		}
+	}
+	return strings.Join(texts, "\n\n"), nil
+}

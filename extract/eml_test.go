@@ -1,0 +1,53 @@
+package extract
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestEML(t *testing.T) {
+	const head = "From: =?utf-8?q?J=C3=BCrgen?= <j@example.org>\r\nTo: a@example.org,\r\n b@example.org\r\nSubject: =?iso-8859-1?Q?Gr=FC=DFe?=\r\nDate: Mon, 2 Jan 2023 10:00:00 +0100\r\n"
+	nested := ""
+	for range 200 {
+		nested = "Content-Type: message/rfc822\r\n\r\n" + nested
+	}
+	for _, tt := range []struct{ name, message, text string }{
+		{"plain", head + "\r\nHello,\r\n\r\nall is well.\r\n", "Hello,\n\nall is well."},
+		{"quoted-printable", head + "Content-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nSch=F6n =\r\nhier.\r\n", "Schön hier."},
+		{"base64, of a mailbox", "From j@example.org Mon\n" + head + "Content-Type: text/plain; charset=UTF-8\r\nContent-Transfer-Encoding: base64\r\n\r\nU2Now7ZuIGhp\r\nZXIu\r\n", "Schön hier."},
+		{"alternatives", head + "Content-Type: multipart/mixed; boundary=A\r\n\r\n--A\r\nContent-Type: multipart/alternative; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\nthe text\r\n" +
+			"--B\r\nContent-Type: text/html\r\n\r\n<p>the text</p>\r\n--B--\r\n--A\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename=x.txt\r\n\r\nattached\r\n" +
+			"--A\r\nContent-Type: message/rfc822\r\n\r\nSubject: Inner\r\n\r\ninner text\r\n--A--\r\n", "the text\n\nInner\n\ninner text"},
+		{"HTML only, cut off", head + "Content-Type: multipart/alternative; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\n \r\n--B\r\nContent-Type: text/html\r\n\r\n<style>x</style><p>One<p>two", "One\n\ntwo"},
+		{"picture", head + "Content-Type: image/png\r\n\r\nxxxx\r\n", ""},
+		{"deep", head + nested, ""},
+		{"bad base64", head + "Content-Transfer-Encoding: base64\r\n\r\n!!!\r\n", ""},
+		{"bad type", head + "Content-Type: ;;;\r\n\r\ntext\r\n", "text"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out := readBytes(t, []byte(tt.message), "a.eml", Options{})
+			if len(out.docs) != 1 || len(out.errors) > 0 {
+				t.Fatal(out)
+			}
+			got, err := json.Marshal(out.docs[0].Fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := json.Marshal(tt.text)
+			if want := `{"date":"2023-01-02T09:00:00Z","from":"Jürgen \u003cj@example.org\u003e","path":"a.eml","text":` + string(text) + `,"title":"Grüße","to":"a@example.org, b@example.org"}`; string(got) != want {
+				t.Errorf("got %s\nwant %s", got, want)
+			}
+		})
+	}
+	for _, bad := range []string{"only words", "Key: value\n\ntext", strings.Repeat("x", 100) + "\n\n"} {
+		if out := readBytes(t, []byte(bad), "a.eml", Options{}); len(out.docs) > 0 || len(out.errors) != 1 {
+			t.Errorf("%q: %v", bad, out)
+		}
+	}
+}
+
+func FuzzEML(f *testing.F) {
+	f.Add([]byte("Subject: =?utf-8?q?x?=\nContent-Type: multipart/mixed; boundary=A\n\n--A\nContent-Type: text/html; charset=big5\nContent-Transfer-Encoding: quoted-printable\n\n<p>x=\n--A--\n"))
+	fuzzReader(f, "in.eml")
+}
