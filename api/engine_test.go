@@ -24,7 +24,7 @@ func TestOverTheEngine(t *testing.T) {
 	f.do("PUT", "/v1/collections/other", `{"settings":{"language":"xx"}}`).problem(400, "invalid_request", "/settings/language")
 	lines := `{"id":"a/1","title":"Pancakes","text":"How to flip pancakes in a pan. Use <butter> & love.","lang":"en"}
 {"id":"b","title":"Automobiles","text":"The engine of a car needs oil.","lang":"it's"}
-{"id":"c","title":5}
+{"id":"c","title":" "}
 `
 	got := summary(importLines(t, f.do("POST", importPath, lines, "Content-Type", "application/x-ndjson")))
 	if want := "1:a/1:created 2:b:created 3:c:error:invalid_request"; got != want {

@@ -15,6 +15,7 @@ const (
 	ReasonText       = "phrase"         // it lacks a phrase of the query, or has what the query excludes
 	ReasonWords      = "no_words"       // keyword mode: it has none of the query's words, or with the operator and not all
 	ReasonSimilarity = "min_similarity" // semantic mode: its cosine is smaller
+	ReasonPassages   = "no_passages"    // it has no text, so it is found by words alone, and has none of the query's
 	ReasonWindow     = "window"         // more documents than the window holds are better in each leg
 	ReasonGroup      = "group"          // a better document has the same value of the field to group by
 	ReasonRerank     = "rerank_window"  // it was not among the first that are re-ranked
@@ -23,7 +24,7 @@ const (
 // Explanation says why a document ranks where it does for a query.
 type Explanation struct {
 	Rank      int                `json:"rank"`             // from 1; 0 where it is not among the results
-	Reason    string             `json:"reason,omitempty"` // then: filter, phrase, no_words, min_similarity, window, group, rerank_window
+	Reason    string             `json:"reason,omitempty"` // then: filter, phrase, no_words, no_passages, min_similarity, window, group, rerank_window
 	Ranked    int                `json:"ranked"`           // documents that were ranked
 	Total     Total              `json:"total"`
 	Hit       Hit                `json:"hit"` // as a search would show it; its score is what it would have, had it been ranked
@@ -145,6 +146,8 @@ func (s *search) reason(c candidate, d *backend.Document) string {
 		return ReasonText
 	case s.plan.Mode == Keyword && c.words.score == 0:
 		return ReasonWords
+	case len(d.Passages) == 0 && c.words.score == 0:
+		return ReasonPassages
 	case s.plan.Mode == Semantic && c.vector.score < s.plan.MinSimilarity:
 		return ReasonSimilarity
 	case s.collapsed[d.Ref]:

@@ -128,6 +128,14 @@ func (l *leaf) text() (text string, ok bool) {
 	return b.String(), true
 }
 
+// blank reports whether a leaf has only strings of white space.
+func (l *leaf) blank() bool {
+	return !slices.ContainsFunc(l.values, func(v any) bool {
+		s, ok := v.(string)
+		return !ok || strings.TrimSpace(s) != ""
+	})
+}
+
 // words returns the strings of a leaf that have words, one per line, and "" where there is none. Dates alone, which are found as values, and
 // long runs of ASCII do not.
 func (l *leaf) words() string {
