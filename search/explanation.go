@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"searchd/index/filter"
 	"searchd/search/backend"
 )
 
@@ -137,8 +138,10 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 // reason says why a document is no candidate.
 func (s *search) reason(c candidate, d *backend.Document) string {
 	if s.plan.filter != nil {
-		if parts, err := s.record.Settings.Fields.SplitStored(d.Fields); err == nil && !s.plan.filter.Match(parts.Values) {
-			return ReasonFilter
+		if parts, err := s.record.Settings.Fields.SplitStored(d.Fields); err == nil {
+			if parts.Values[filter.DocumentID] = d.ID; !s.plan.filter.Match(parts.Values) {
+				return ReasonFilter
+			}
 		}
 	}
 	switch {
