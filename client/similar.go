@@ -50,8 +50,8 @@ func (c *Client) SearchBatch(ctx context.Context, collection string, queries []Q
 	return out.Results, err
 }
 
-// Explanation says why a document ranks where it does: Rank from 1, or 0 with a Reason (filter, phrase, no_words, min_similarity, window,
-// group, rerank_window). Hit is as a search would show it.
+// Explanation says why a document ranks where it does: Rank from 1, or 0 with a Reason (filter, phrase, no_words, no_passages,
+// min_similarity, window, group, rerank_window). Hit is as a search would show it.
 type Explanation struct {
 	Rank     int      `json:"rank"`
 	Reason   string   `json:"reason"`

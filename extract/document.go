@@ -1,7 +1,9 @@
 package extract
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -61,16 +63,26 @@ const (
 	SkippedOwn                     // named in Options.Exclude
 )
 
-// hasText reports whether one of the named fields, or any field if none is named, holds a letter, a digit or a symbol.
-func hasText(fields map[string]any, names []string) bool {
-	if len(names) == 0 {
-		for _, v := range fields {
-			if valueHasText(v) {
+// hasValue reports whether any field holds a number, a boolean, or a letter, a digit or a symbol.
+func hasValue(v any) bool {
+	switch v := v.(type) {
+	case bool, float64, json.Number:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, hasValue)
+	case map[string]any:
+		for _, e := range v {
+			if hasValue(e) {
 				return true
 			}
 		}
 		return false
 	}
+	return valueHasText(v)
+}
+
+// hasText reports whether one of the named fields holds a letter, a digit or a symbol.
+func hasText(fields map[string]any, names []string) bool {
 	for _, name := range names {
 		if valueHasText(fields[name]) {
 			return true

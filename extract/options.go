@@ -21,7 +21,7 @@ type Options struct {
 	// IDField is the field of a record that holds its id. Default: _id, else id, else a hash of the content.
 	IDField string
 	// TextFields are the fields that hold text: at least one of them must not be empty, and CSV keeps them as strings. Default: any
-	// field that is a string counts.
+	// field that is a string, a number or a boolean counts.
 	TextFields []string
 	// Delimiter separates CSV fields, an ASCII character. Default: sniffed from the first lines; tab for .tsv and .tab.
 	Delimiter byte

@@ -20,11 +20,11 @@ func (x *source) record(line int, fields map[string]any) error {
 	if err != nil {
 		return x.errorf(line, "%v", err)
 	}
-	if !hasText(fields, x.o.TextFields) {
-		if len(x.o.TextFields) > 0 {
-			return x.errorf(line, "no text in the fields %s", strings.Join(x.o.TextFields, ", "))
-		}
-		return x.errorf(line, "no text: no field holds a word")
+	switch {
+	case len(x.o.TextFields) == 0 && !hasValue(fields):
+		return x.errorf(line, "no text, number or boolean in any field")
+	case len(x.o.TextFields) > 0 && !hasText(fields, x.o.TextFields):
+		return x.errorf(line, "no text in the fields %s", strings.Join(x.o.TextFields, ", "))
 	}
 	if id == "" {
 		id = contentID(fields)

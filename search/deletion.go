@@ -37,6 +37,7 @@ func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dr
 	if err != nil {
 		return out, &FieldError{"filter", text, err.Error()}
 	}
+	expr = filter.WithID(expr)
 	if err := e.checkDeletion(ctx, c, rec, expr); err != nil {
 		return out, err
 	}
@@ -164,7 +165,7 @@ func (d *deletion) page(ctx context.Context, docs []*backend.Document) error {
 			if err != nil {
 				return err
 			}
-			if d.expr.Match(parts.Values) {
+			if parts.Values[filter.DocumentID] = doc.ID; d.expr.Match(parts.Values) {
 				writes = append(writes, backend.Write{ID: doc.ID, Delete: true, IfRevision: &doc.Revision})
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"searchd/index/filter"
 	"searchd/search/backend"
 )
 
@@ -15,6 +16,7 @@ const (
 	ReasonText       = "phrase"         // it lacks a phrase of the query, or has what the query excludes
 	ReasonWords      = "no_words"       // keyword mode: it has none of the query's words, or with the operator and not all
 	ReasonSimilarity = "min_similarity" // semantic mode: its cosine is smaller
+	ReasonPassages   = "no_passages"    // it has no text, so it is found by words alone, and has none of the query's
 	ReasonWindow     = "window"         // more documents than the window holds are better in each leg
 	ReasonGroup      = "group"          // a better document has the same value of the field to group by
 	ReasonRerank     = "rerank_window"  // it was not among the first that are re-ranked
@@ -23,7 +25,7 @@ const (
 // Explanation says why a document ranks where it does for a query.
 type Explanation struct {
 	Rank      int                `json:"rank"`             // from 1; 0 where it is not among the results
-	Reason    string             `json:"reason,omitempty"` // then: filter, phrase, no_words, min_similarity, window, group, rerank_window
+	Reason    string             `json:"reason,omitempty"` // then: filter, phrase, no_words, no_passages, min_similarity, window, group, rerank_window
 	Ranked    int                `json:"ranked"`           // documents that were ranked
 	Total     Total              `json:"total"`
 	Hit       Hit                `json:"hit"` // as a search would show it; its score is what it would have, had it been ranked
@@ -136,8 +138,10 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 // reason says why a document is no candidate.
 func (s *search) reason(c candidate, d *backend.Document) string {
 	if s.plan.filter != nil {
-		if parts, err := s.record.Settings.Fields.SplitStored(d.Fields); err == nil && !s.plan.filter.Match(parts.Values) {
-			return ReasonFilter
+		if parts, err := s.record.Settings.Fields.SplitStored(d.Fields); err == nil {
+			if parts.Values[filter.DocumentID] = d.ID; !s.plan.filter.Match(parts.Values) {
+				return ReasonFilter
+			}
 		}
 	}
 	switch {
@@ -145,6 +149,8 @@ func (s *search) reason(c candidate, d *backend.Document) string {
 		return ReasonText
 	case s.plan.Mode == Keyword && c.words.score == 0:
 		return ReasonWords
+	case len(d.Passages) == 0 && c.words.score == 0:
+		return ReasonPassages
 	case s.plan.Mode == Semantic && c.vector.score < s.plan.MinSimilarity:
 		return ReasonSimilarity
 	case s.collapsed[d.Ref]:

@@ -88,7 +88,7 @@ func aboutID(name string) string {
 	if name != "id" && name != "_id" {
 		return ""
 	}
-	return "; the id of a document is none of its fields"
+	return "; the id of a document is none of its fields, and a filter knows it by =, != and IN alone"
 }
 
 // warnings says which fields of the query no document has, unless the index is being filled.

@@ -21,7 +21,7 @@ type leg struct {
 	rank  int     // from 1 among the leg's own hits; 0 where the score was filled in afterwards
 	score float64 // BM25, or the cosine of the best passage
 	norm  float64 // score in [0,1]
-	known bool    // false: the leg did not run, or the document is gone
+	known bool    // false: the leg did not run, or the document is gone or, of the vector leg, has no passage
 
 	match *float64 // of the vector leg: the comparison token by token; nil where there was none
 }

@@ -78,7 +78,7 @@ type ingest struct {
 type item struct {
 	write backend.Write
 	parts mapping.Parts
-	texts []string // to be encoded, one per passage
+	texts []string // to be encoded, one per passage; a document without text has none
 	done  bool     // nothing left to do: failed or unchanged
 }
 
@@ -132,11 +132,7 @@ func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemRe
 		}
 		in.cut(&items[i])
 		most := min(backend.MaxPassages, maxDocumentVectors/in.vectorBytes())
-		switch n := len(items[i].texts); {
-		case n == 0:
-			items[i].done = true
-			results[i].Status, results[i].Err = Failed, &FieldError{"document", items[i].write.ID, "at least one text field that is not empty"}
-		case n > most:
+		if n := len(items[i].texts); n > most {
 			items[i].done = true
 			results[i].Status, results[i].Err = Failed, &FieldError{"document", items[i].write.ID, fmt.Sprintf("at most %d passages of %d tokens, not %d", most, in.budget(), n)}
 		}
@@ -157,6 +153,9 @@ func (in *ingest) check(it *item, d Document) error {
 	}
 	if err != nil {
 		return &FieldError{"document", d.ID, strings.TrimPrefix(err.Error(), mapping.ErrDocument.Error()+": ")}
+	}
+	if parts.Blank && !in.background {
+		return &FieldError{"document", d.ID, "at least one field with a text that is not blank, a number or a boolean"}
 	}
 	canonical, err := canonicalJSON(d.Fields)
 	if err != nil {

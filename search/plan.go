@@ -92,7 +92,7 @@ func newPlan(q Query, m mapping.Mapping, defaultAlpha float64, canRerank bool) (
 		if err != nil {
 			wrong.add("filter", q.Filter, err.Error())
 		}
-		p.filter = e
+		p.filter = filter.WithID(e)
 	}
 	checkStored(m, p.uses(), &wrong)
 	return p, wrong.err()

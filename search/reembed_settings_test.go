@@ -118,22 +118,23 @@ func TestReembedSettings(t *testing.T) {
 // TestReembedSettingsRefused asks for settings that are none, and for some that documents cannot have.
 func TestReembedSettingsRefused(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
-	put(t, e, search.Created, noted(1, 0), doc("bare", `{"title":"only a title"}`))
+	put(t, e, search.Created, noted(1, 0), doc("long", `{"text":"`+strings.Repeat("a ", 870_000)+`"}`))
 	_, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Settings: &search.Settings{Language: "xx"}})
 	if list := fieldErrorsOf(err); len(list) != 1 || list[0].Field != "language" {
 		t.Errorf("Reembed = %v, want a FieldError for language", err)
 	}
-	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Settings: &search.Settings{Fields: fieldTypes{"title": {Type: "filter"}}}})
+	short := search.Settings{Passages: search.PassageSettings{MaxTokens: 16}} // more passages than a document may have
+	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Settings: &short})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if task = ended(t, e, task.ID); task.State != search.TaskFailed || !strings.Contains(task.Error, "bare") {
+	if task = ended(t, e, task.ID); task.State != search.TaskFailed || !strings.Contains(task.Error, "long") {
 		t.Errorf("task = %+v, want the document that was refused", task)
 	}
-	if info, err := e.Collection(t.Context(), "docs"); err != nil || len(info.Settings.Fields) != 0 || info.Documents != 2 {
+	if info, err := e.Collection(t.Context(), "docs"); err != nil || info.Settings.Passages.MaxTokens != 0 || info.Documents != 2 {
 		t.Errorf("the collection is %+v, want it as it was: %v", info, err)
 	}
-	if _, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Fields: fieldTypes{"title": {Type: "filter"}}}); !errors.Is(err, search.ErrInvalid) {
+	if _, _, err := e.EnsureCollection(t.Context(), "docs", short); !errors.Is(err, search.ErrInvalid) {
 		t.Errorf("in place: %v, want ErrInvalid", err)
 	}
 	noProblems(t, e)

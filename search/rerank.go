@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"searchd/models"
@@ -121,7 +122,8 @@ func (e *Engine) score(ctx context.Context, pairs [][2]string) ([]float32, error
 // rerankShare is the part of the time that is left which re-ranking may take; the rest is for fetching and encoding the answer.
 const rerankShare = 0.8
 
-// rerank puts the first candidates into the order of the cross-encoder, which reads the query with the best passage of each. Only these
+// rerank puts the first candidates into the order of the cross-encoder, which reads the query with the best passage of each, or with the
+// strings of a document that has none. Only these
 // can be on a page. Where it fails or takes too long the fused order stays, and the answer says so.
 func (s *search) rerank(ctx context.Context) error {
 	limited := ctx
@@ -159,7 +161,7 @@ func (s *search) rerank(ctx context.Context) error {
 	return nil
 }
 
-// pairs returns the query with the best passage of each candidate that is still there; pairs[i] belongs to s.candidates[at[i]].
+// pairs returns the query with what stands for each candidate that is still there; pairs[i] belongs to s.candidates[at[i]].
 func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err error) {
 	refs := make([]backend.Ref, len(s.candidates))
 	for i, c := range s.candidates {
@@ -198,11 +200,30 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 				return nil, nil, err
 			}
 		}
-		if len(best) > 0 {
+		switch {
+		case len(best) > 0:
 			pairs, at = append(pairs, [2]string{s.plan.text.Text, s.titled(parts, texts[best[0]])}), append(at, i)
+		case len(parts.Words) > 0:
+			pairs, at = append(pairs, [2]string{s.plan.text.Text, aside(parts)}), append(at, i)
 		}
 	}
 	return pairs, at, nil
+}
+
+// asideBytes is how much a cross-encoder is given of the strings of a document without passages.
+const asideBytes = 4 << 10
+
+// aside returns the strings by which a document without passages is found, one per line.
+func aside(parts mapping.Parts) string {
+	var b strings.Builder
+	for _, f := range parts.Words {
+		if b.Len() > asideBytes {
+			break
+		}
+		b.WriteString(f.Text[:runeEnd(f.Text, min(len(f.Text), asideBytes))])
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // titled returns a passage behind its document's title, as it was encoded.

@@ -74,7 +74,8 @@ func (q Similar) check() error {
 	return wrong.err()
 }
 
-// Similar finds documents that are like others. It returns [ErrDocumentNotFound] where one that it is given is not there.
+// Similar finds documents that are like others. It returns [ErrDocumentNotFound] where one that it is given is not there, and a
+// [FieldError] where one has no passage.
 func (e *Engine) Similar(ctx context.Context, collection string, q Similar) (*Response, error) {
 	start := time.Now()
 	defer e.courtesy.begin()()
@@ -95,7 +96,7 @@ func (e *Engine) Similar(ctx context.Context, collection string, q Similar) (*Re
 // liken sets the vector to search for and the documents that are not looked for.
 func (s *search) liken(ctx context.Context, q Similar) error {
 	s.except = map[backend.Ref]bool{}
-	like, err := s.meanOf(ctx, q.IDs)
+	like, err := s.meanOf(ctx, "ids", q.IDs)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (s *search) liken(ctx context.Context, q Similar) error {
 		add(&like, v, 1/(n+1), n/(n+1))
 	}
 	if len(q.NegativeIDs) > 0 {
-		unlike, err := s.meanOf(ctx, q.NegativeIDs)
+		unlike, err := s.meanOf(ctx, "negative_ids", q.NegativeIDs)
 		if err != nil {
 			return err
 		}
@@ -131,8 +132,9 @@ func add(sum *[]float32, v []float32, w, keep float32) {
 	}
 }
 
-// meanOf returns the mean of the vectors of documents, nil for none, and takes them out of what is looked for.
-func (s *search) meanOf(ctx context.Context, ids []string) ([]float32, error) {
+// meanOf returns the mean of the vectors of the documents that a field of the query names, nil for none, and takes them out of what is
+// looked for.
+func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]float32, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -144,6 +146,9 @@ func (s *search) meanOf(ctx context.Context, ids []string) ([]float32, error) {
 	for i, d := range docs {
 		if d == nil {
 			return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, ids[i], s.engine.named(s.collection))
+		}
+		if len(d.Passages) == 0 {
+			return nil, &FieldError{fmt.Sprintf("%s[%d]", field, i), ids[i], "documents with text: this one has none that could be compared"}
 		}
 		s.except[d.Ref] = true
 		passages := make([]backend.PassageRef, len(d.Passages))

@@ -2,10 +2,13 @@
 
 export const rrfK = 60;
 
+/** What the vector leg says of a hit; of a document without text, where both legs were asked, nothing at all. */
+const vectorOf = (x) => x.vector ?? (x.keyword && x.fusion ? { rank: 0, norm: 0 } : undefined);
+
 /** The parts of the two legs in a hit's score, as the server computes them. alpha overrides the one of the answer. */
 export function shares(hit, alpha) {
   const x = hit.explain || {};
-  const k = x.keyword, v = x.vector, f = x.fusion;
+  const k = x.keyword, v = vectorOf(x), f = x.fusion;
   if (k && v && f?.method === 'rrf') {
     const a = alpha ?? f.alpha;
     const part = (rank, weight) => (rank > 0 ? (2 * weight) / (rrfK + rank) : 0);
@@ -18,7 +21,7 @@ export function shares(hit, alpha) {
 /** The hit's score under another alpha; null where the hit does not tell enough. */
 export function refused(hit, alpha) {
   const x = hit.explain;
-  if (!x?.keyword || !x?.vector || x.rerank) return null;
+  if (!x?.keyword || !vectorOf(x) || x.rerank) return null;
   const s = shares(hit, alpha);
   return s.words + s.meaning;
 }

@@ -24,7 +24,7 @@ export function explanation(hit, alpha) {
     el('dd', null, mixBar(cls === 'words' ? part / s.top : 0, cls === 'meaning' ? part / s.top : 0), el('span', { class: 'sum' }, sum), el('span', { class: 'facts' }, facts)));
   const place = (rank) => (rank > 0 ? `rank ${rank}` : `not among its first ${f?.window ?? ''}`);
   const sum = (leg, weight, value, alone) => {
-    if (!(k && v)) return number(alone);
+    if (!(k && (v || f))) return number(alone);
     if (s.method === 'rrf') return leg.rank > 0 ? `2 × ${share(weight)} / (${rrfK} + ${leg.rank}) = ${number(value)}` : '0';
     return `${share(weight)} × ${share(leg.norm)} = ${share(value)}`;
   };
@@ -35,9 +35,11 @@ export function explanation(hit, alpha) {
   if (v) {
     const match = v.match === undefined ? '' : `, words alike ${number(v.match)}`;
     row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.similarity ?? v.cosine), `cosine ${number(v.cosine)}${match}, ${place(v.rank)}`);
+  } else if (k && f) {
+    row('Meaning', 'meaning', 0, '0', 'the document has no text to compare');
   }
   out.push(rows);
-  if (k && v) out.push(el('p', { class: 'facts' }, s.method === 'rrf' ? 'Fused by the ranks in both searches (reciprocal rank fusion).' : `Score = ${share(1 - s.alpha)} × words + ${share(s.alpha)} × meaning.`));
+  if (k && (v || f)) out.push(el('p', { class: 'facts' }, s.method === 'rrf' ? 'Fused by the ranks in both searches (reciprocal rank fusion).' : `Score = ${share(1 - s.alpha)} × words + ${share(s.alpha)} × meaning.`));
   if (k?.terms?.length) out.push(termsTable(k.terms));
   else if (k) out.push(el('p', { class: 'facts' }, 'None of the query’s words occurs here; the meaning alone found it.'));
   return out;

@@ -178,6 +178,13 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 			}
 		}
 		printFields(w, h, bold, plain)
+		if len(h.Passages)+len(h.Highlights) == 0 && len(h.Document) > len("{}") {
+			text := printable(string(h.Document[:min(len(h.Document), shownFields)]))
+			if len(h.Document) > shownFields {
+				text = strings.ToValidUTF8(text, "") + " …"
+			}
+			fmt.Fprintf(w, "    %s\n", text)
+		}
 		if h.Explain != nil {
 			printExplain(w, h.Explain)
 		}
@@ -237,6 +244,9 @@ func printFacet(w io.Writer, name string, f search.FacetCounts) {
 
 // shownWords is how many words of a passage are shown, from a little before its first mark.
 const shownWords = 50
+
+// shownFields is how many bytes of the fields of a hit are shown that has neither a passage nor a mark.
+const shownFields = 200
 
 // shorten returns the words of a passage around its first mark.
 func shorten(text, bold, plain string) string {

@@ -35,4 +35,5 @@
 //     filter names a date, dates are compared; otherwise strings are, byte by byte.
 //   - Strings longer than [MaxString] bytes are compared by their first MaxString bytes and a hash of the whole.
 //   - EXISTS holds if the field has a value; null, an empty list and an object are no values.
+//   - After [WithID] the conditions =, !=, IN and NOT IN of id and _id hold for the id of a document that has no value of that field.
 package filter

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Expr is a parsed filter: And, Or, Not, Compare, In or Exists. It is immutable and safe for concurrent use.
+// Expr is a parsed filter: And, Or, Not, Compare, In or Exists, and after [WithID] OfID. It is immutable and safe for concurrent use.
 type Expr interface {
 	// Match says whether a document with these values passes. values maps a field's whole name, dots
 	// included, to what Values takes; Flatten makes such a map from nested objects.
@@ -233,7 +233,7 @@ func keyword(word string) string {
 	return ""
 }
 
-// Fields returns the names of the fields that e asks for, each once, in the order of their first use.
+// Fields returns the names of the fields that e asks for, each once, in the order of their first use; those of an OfID are none.
 func Fields(e Expr) []string {
 	var names []string
 	seen := map[string]bool{}

@@ -11,8 +11,14 @@ import (
 	"searchd/index/filter"
 )
 
+// Among is a [filter.OfID] with the numbers of the documents that have one of its ids.
+type Among struct {
+	filter.OfID
+	Numbers *roaring.Bitmap
+}
+
 // Filter returns the numbers of the documents whose Values match e: those for which e.Match is true.
-// A nil e matches every document.
+// A nil e matches every document. A filter.OfID must be made an Among.
 func (x *Index) Filter(ctx context.Context, e filter.Expr) (*roaring.Bitmap, error) {
 	result := roaring.New()
 	err := x.read(func(v *view) error {
@@ -63,9 +69,32 @@ func (s *segmentView) filter(ctx context.Context, e filter.Expr) (*roaring.Bitma
 			return bm, err
 		}
 		return s.complement(bm), nil
+	case Among:
+		return s.among(ctx, e)
 	default:
 		return nil, fmt.Errorf("keyword: cannot filter by a %T", e)
 	}
+}
+
+// among returns the documents that have the field and one of its values, and those of e.Numbers that do not have it.
+func (s *segmentView) among(ctx context.Context, e Among) (*roaring.Bitmap, error) {
+	result := roaring.New()
+	for it := e.Numbers.Iterator(); it.HasNext(); {
+		if local, ok := s.local(it.Next()); ok {
+			result.Add(local)
+		}
+	}
+	have, err := s.filter(ctx, filter.Exists{Field: e.Own.Field})
+	if err != nil {
+		return nil, err
+	}
+	own, err := s.filter(ctx, e.Own)
+	if err != nil {
+		return nil, err
+	}
+	result.AndNot(have)
+	result.Or(own)
+	return result, nil
 }
 
 func (s *segmentView) complement(bm *roaring.Bitmap) *roaring.Bitmap {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,12 +106,12 @@ func TestManyFields(t *testing.T) {
 func TestSlotTable(t *testing.T) {
 	var s slotTable
 	s.load(3, 10, 2)
-	s.apply([]move{{no: 4, now: []uint32{12}}})
+	s.apply([]move{{no: 4, now: []uint32{12}, there: true}})
 	before := s.version()
 	if no, ord, ok := s.document(11); !ok || no != 3 || ord != 1 {
 		t.Errorf("document(11) = %d, %d, %t", no, ord, ok)
 	}
-	s.apply([]move{{3, []uint32{10, 11, 15}, []uint32{20, 21, 22}}}) // 15: written and replaced in one call
+	s.apply([]move{{3, []uint32{10, 11, 15}, []uint32{20, 21, 22}, true, true}}) // 15: written and replaced in one call
 	if s.version() == before {
 		t.Error("slots were freed, and the version is the same")
 	}
@@ -120,11 +121,23 @@ func TestSlotTable(t *testing.T) {
 	if docs, slots := s.counts(); docs != 2 || slots != 4 {
 		t.Errorf("counts = %d, %d, want 2, 4", docs, slots)
 	}
-	s.apply([]move{{no: 4, old: []uint32{12}}})
+	s.apply([]move{{no: 4, old: []uint32{12}, was: true}})
 	if docs, slots := s.counts(); docs != 1 || slots != 3 {
 		t.Errorf("counts = %d, %d, want 1, 3", docs, slots)
 	}
 	if r := s.slots(4); r.n != 0 {
 		t.Errorf("slots of a deleted document: %+v", r)
+	}
+	s.load(5, 0, 0) // without slots
+	s.apply([]move{{no: 6, there: true}, {no: 3, old: []uint32{20, 21, 22}, was: true, there: true}})
+	if docs, slots := s.counts(); docs != 3 || slots != 0 || !slices.Equal(s.documents().ToArray(), []uint32{3, 5, 6}) {
+		t.Errorf("documents without slots: %d with %d slots, %v", docs, slots, s.documents())
+	}
+	if _, _, ok := s.document(0); ok {
+		t.Error("a document without slots has slot 0")
+	}
+	s.apply([]move{{no: 3, now: []uint32{23}, was: true, there: true}, {no: 5, was: true}, {no: 6, was: true, there: true}, {no: 7, old: []uint32{24}}})
+	if docs, slots := s.counts(); docs != 2 || slots != 1 || !slices.Equal(s.documents().ToArray(), []uint32{3, 6}) || s.slots(3) != (slotRange{23, 1}) {
+		t.Errorf("%d documents with %d slots, %v", docs, slots, s.documents())
 	}
 }

@@ -26,7 +26,7 @@ const (
 	setAsideMark = ".set-aside-"
 )
 
-// snapshotEvery is how many slots may be written before the graph is saved again: the most that an opening after a kill has to replay.
+// snapshotEvery is how many slots, and documents without any, may be written before the graph is saved again: the most that an opening after a kill has to replay.
 const snapshotEvery = 20000
 
 // collection is one collection with its derived indexes.
@@ -57,7 +57,7 @@ type collection struct {
 	// write orders writers: it is held from the commit until the derived indexes have applied it, so that they apply in the order of the log.
 	write struct {
 		sync.Mutex
-		unsaved int     // slots written since the graph was saved
+		unsaved int     // slots, and documents without any, written since the graph was saved
 		held    *uint64 // changes after it stay in the log; nil: those that the indexes have may go
 		behind  bool    // a derived index failed to apply a commit; it catches up at the next opening
 	}
@@ -107,9 +107,11 @@ func (c *collection) loadSlots(ctx context.Context) error {
 		c.seq.Store(tx.Seq())
 		c.fresh = tx.Counts().NextNo == 1
 		load := func(d store.Document) error {
-			if n := len(d.Passages); n > 0 {
-				c.slots.load(d.No, d.Passages[0].Slot, uint32(n))
+			first := uint32(0)
+			if len(d.Passages) > 0 {
+				first = d.Passages[0].Slot
 			}
+			c.slots.load(d.No, first, uint32(len(d.Passages)))
 			return nil
 		}
 		return c.documents(tx, 0, tx.Documents, load, func(no uint32) error {

@@ -68,11 +68,16 @@ func storeWrites(writes []backend.Write) []store.Write {
 //  4. The keyword index.
 func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes []store.Outcome, before, seq uint64) error {
 	moves := movesOf(outcomes)
-	replaced := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return len(m.old) == 0 || len(m.now) == 0 })
-	others := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return len(m.old) > 0 && len(m.now) > 0 })
+	replaced := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return !m.was || !m.there })
+	others := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return m.was && m.there })
 	c.move(others)
 	slots, vectors := newVectors(writes, outcomes, moves)
 	c.write.unsaved += len(slots)
+	for _, m := range moves {
+		if m.there && len(m.now) == 0 {
+			c.write.unsaved++
+		}
+	}
 	err := c.graph.AddBatch(ctx, slots, vectors, 0)
 	c.move(replaced)
 	if have := c.words.Seq(); have != before {

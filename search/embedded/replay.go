@@ -54,17 +54,20 @@ func (c *collection) openGraph(ctx context.Context) error {
 // replayGraph applies the changes after seq.
 func (c *collection) replayGraph(ctx context.Context, seq uint64) error {
 	var added []uint32
+	bare := 0
 	err := c.store.Changes(ctx, c.id, seq, func(ch store.Change) error {
 		for _, s := range ch.OldSlots {
 			c.graph.Delete(s)
 		}
-		added = append(added, ch.NewSlots...)
+		if added = append(added, ch.NewSlots...); ch.Op == store.OpPut && len(ch.NewSlots) == 0 {
+			bare++
+		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	c.write.unsaved = len(added)
+	c.write.unsaved = len(added) + bare
 	if len(added) == 0 {
 		return nil
 	}

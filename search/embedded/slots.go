@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"math"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -10,24 +11,31 @@ import (
 )
 
 // slotTable says which document each slot belongs to and which slots a document has. The store gives the passages of a document
-// consecutive slots, so a first slot and a count are enough: 4 bytes per slot and 8 per document.
+// consecutive slots, so a first slot and a count are enough: 4 bytes per slot and 8 per document. It has documents without passages, too.
 type slotTable struct {
 	mu struct {
 		sync.RWMutex
 		owner   []uint32    // by slot: document number + 1; 0: free
-		ranges  []slotRange // by document number; n == 0: no such document
+		ranges  []slotRange // by document number
 		live    int         // slots in use
 		docs    int
 		version uint64 // one more with each change that frees slots
 	}
 }
 
+// slotRange is the slots of a document; the zero value: there is no such document.
 type slotRange struct{ first, n uint32 }
+
+// noSlots is the range of a document without passages.
+var noSlots = slotRange{first: math.MaxUint32}
+
+func (r slotRange) there() bool { return r != slotRange{} }
 
 // move is what a commit does to the slots of a document.
 type move struct {
-	no       uint32
-	old, now []uint32 // now is consecutive
+	no         uint32
+	old, now   []uint32 // now is consecutive
+	was, there bool     // the document was there before the commit, and is after it
 }
 
 // movesOf returns what outcomes do to the slots of each document, all in all: a call may write an id more than once.
@@ -35,15 +43,15 @@ func movesOf(outcomes []store.Outcome) []move {
 	var moves []move
 	at := map[uint32]int{}
 	for _, o := range outcomes {
-		if len(o.OldSlots)+len(o.NewSlots) == 0 {
+		if o.Status > store.Deleted { // nothing was written
 			continue
 		}
 		i, ok := at[o.No]
 		if !ok {
 			i = len(moves)
-			moves, at[o.No] = append(moves, move{no: o.No}), i
+			moves, at[o.No] = append(moves, move{no: o.No, was: o.Status != store.Created}), i
 		}
-		moves[i].old, moves[i].now = append(moves[i].old, o.OldSlots...), o.NewSlots
+		moves[i].old, moves[i].now, moves[i].there = append(moves[i].old, o.OldSlots...), o.NewSlots, o.Status != store.Deleted
 	}
 	return moves
 }
@@ -56,8 +64,11 @@ func (t *slotTable) apply(moves []move) {
 	for _, m := range moves {
 		t.free(m.no, m.old)
 		freed = freed || len(m.old) > 0
-		if len(m.now) > 0 {
+		switch {
+		case len(m.now) > 0:
 			t.put(m.no, m.now[0], uint32(len(m.now)))
+		case m.there:
+			t.put(m.no, 0, 0)
 		}
 	}
 	if freed {
@@ -79,20 +90,20 @@ func (t *slotTable) version() uint64 {
 	return t.mu.version
 }
 
-// put records the slots of a document; first to first+n. The caller holds mu.
+// put records the slots of a document that is not in the table; first to first+n, or none. The caller holds mu.
 func (t *slotTable) put(no, first, n uint32) {
 	t.grow(no, first+n)
-	if t.mu.ranges[no].n == 0 && n > 0 {
-		t.mu.docs++
+	t.mu.docs++
+	if t.mu.ranges[no] = noSlots; n > 0 {
+		t.mu.ranges[no] = slotRange{first, n}
 	}
-	t.mu.ranges[no] = slotRange{first, n}
 	for s := first; s < first+n; s++ {
 		t.mu.owner[s] = no + 1
 	}
 	t.mu.live += int(n)
 }
 
-// free forgets slots. The document is forgotten with the last of its present range. The caller holds mu.
+// free forgets a document and its slots. The caller holds mu.
 func (t *slotTable) free(no uint32, slots []uint32) {
 	for _, s := range slots {
 		if int(s) < len(t.mu.owner) && t.mu.owner[s] != 0 {
@@ -100,11 +111,9 @@ func (t *slotTable) free(no uint32, slots []uint32) {
 			t.mu.live--
 		}
 	}
-	if int(no) < len(t.mu.ranges) {
-		if r := t.mu.ranges[no]; r.n > 0 && t.mu.owner[r.first] == 0 {
-			t.mu.ranges[no] = slotRange{}
-			t.mu.docs--
-		}
+	if int(no) < len(t.mu.ranges) && t.mu.ranges[no].there() {
+		t.mu.ranges[no] = slotRange{}
+		t.mu.docs--
 	}
 }
 
@@ -135,7 +144,7 @@ func (t *slotTable) documents() *roaring.Bitmap {
 	out := roaring.New()
 	for no := 0; no < len(t.mu.ranges); no++ {
 		from := no
-		for no < len(t.mu.ranges) && t.mu.ranges[no].n > 0 {
+		for no < len(t.mu.ranges) && t.mu.ranges[no].there() {
 			no++
 		}
 		out.AddRange(uint64(from), uint64(no))

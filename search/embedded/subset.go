@@ -11,6 +11,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"searchd/index/filter"
 	"searchd/index/keyword"
 	"searchd/search/backend"
 	"searchd/search/mapping"
@@ -58,7 +59,11 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 		return &selection{documents: c.slots.documents()}, nil
 	}
 	partial := c.lacking()
-	docs, err := c.words.Filter(ctx, s.Filter)
+	wanted, err := c.numbered(ctx, s.Filter)
+	if err != nil {
+		return nil, c.translate(err)
+	}
+	docs, err := c.words.Filter(ctx, wanted)
 	if err == nil {
 		docs, err = c.known(ctx, docs)
 	}
@@ -112,6 +117,53 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 		sel.slots, sel.version = c.slots.of(docs)
 	}
 	return sel, nil
+}
+
+// numbered returns a filter in which the ids of documents are numbers, as the keyword index takes it.
+func (c *collection) numbered(ctx context.Context, e filter.Expr) (out filter.Expr, err error) {
+	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
+		out, err = withNumbers(tx, e)
+		return err
+	})
+	return out, err
+}
+
+func withNumbers(tx *store.Tx, e filter.Expr) (filter.Expr, error) {
+	switch e := e.(type) {
+	case filter.And:
+		list, err := allWithNumbers(tx, e)
+		return filter.And(list), err
+	case filter.Or:
+		list, err := allWithNumbers(tx, e)
+		return filter.Or(list), err
+	case filter.Not:
+		inner, err := withNumbers(tx, e.Expr)
+		return filter.Not{Expr: inner}, err
+	case filter.OfID:
+		numbers := roaring.New()
+		for _, id := range e.IDs {
+			d, err := tx.Head(id)
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				return nil, err
+			}
+			if err == nil {
+				numbers.Add(d.No)
+			}
+		}
+		return keyword.Among{OfID: e, Numbers: numbers}, nil
+	}
+	return e, nil
+}
+
+func allWithNumbers(tx *store.Tx, list []filter.Expr) (out []filter.Expr, err error) {
+	for _, e := range list {
+		one, err := withNumbers(tx, e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
 }
 
 // phraseCheck reads texts for phrases of several words.

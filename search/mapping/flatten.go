@@ -125,6 +125,14 @@ func (l *leaf) text() (text string, starts []int, ok bool) {
 	return b.text.String(), b.starts, true
 }
 
+// blank reports whether a leaf has only strings of white space.
+func (l *leaf) blank() bool {
+	return !slices.ContainsFunc(l.values, func(v any) bool {
+		s, ok := v.(string)
+		return !ok || strings.TrimSpace(s) != ""
+	})
+}
+
 // words returns the strings of a leaf that have words, one per line, and "" where there is none, and where each begins but the first. Dates
 // alone, which are found as values, and long runs of ASCII do not.
 func (l *leaf) words() (text string, starts []int) {

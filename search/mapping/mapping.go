@@ -74,6 +74,7 @@ type Parts struct {
 	// filterable: string, float64, json.Number where that is not exact, bool, filter.Present for a string that is too long to be compared,
 	// []any of these; nested names joined with dots
 	Values map[string]any
+	Blank  bool // no field of any type holds more than white space
 }
 
 // ErrDocument is what every refused document matches. What follows it in the text of an error, a [Refusal] apart, says what is allowed.
@@ -133,8 +134,10 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 	})
 	known := m.anyKnown(names, flat.leaves)
 	p.Values = make(map[string]any, len(names))
+	p.Blank = true
 	for _, name := range names {
 		l := flat.leaves[name]
+		p.Blank = p.Blank && l.blank()
 		f, set := m[name]
 		if f.Type == Stored {
 			continue
