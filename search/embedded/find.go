@@ -131,7 +131,7 @@ func (b *Backend) Lacking(ctx context.Context, name string, f backend.FieldNames
 		return backend.FieldNames{}, false, err
 	}
 	defer release()
-	partial := c.lacking() // before the look: it may end meanwhile
+	partial := c.lacking() || c.words.Seq() < c.seq.Load() // before the look: it may end meanwhile
 	lacking, err := c.words.Lacking(ctx, keyword.Fields{Values: f.Values, Texts: indexed(f.Texts)})
 	return backend.FieldNames{Values: lacking.Values, Texts: unnamed(f.Texts, lacking.Texts)}, partial, err
 }
