@@ -87,12 +87,15 @@ func (b *buckets) take(who string, perSecond float64, burst int, now time.Time) 
 	return b.takeAll([]access.Rate{{Key: who, PerSecond: perSecond, Burst: burst}}, now)
 }
 
-// takeAll takes a token from each of several buckets; where one is empty, it takes none and returns the longest wait.
+// takeAll takes a token from each of several buckets; where one is empty, it takes none, asks none behind it, and returns the wait.
 func (b *buckets) takeAll(rates []access.Rate, now time.Time) (wait time.Duration) {
-	taken := make([]*rate.Reservation, len(rates))
-	for i, r := range rates {
-		taken[i] = b.bucket(r).ReserveN(now, 1)
-		wait = max(wait, taken[i].DelayFrom(now))
+	taken := make([]*rate.Reservation, 0, len(rates))
+	for _, r := range rates {
+		next := b.bucket(r).ReserveN(now, 1)
+		taken = append(taken, next)
+		if wait = next.DelayFrom(now); wait > 0 {
+			break
+		}
 	}
 	if wait > 0 {
 		for _, r := range taken {
