@@ -56,9 +56,9 @@ func TestHTMLPages(t *testing.T) {
 
 // A page without text that lies among others is passed over like an empty file; alone it is an error.
 func TestHTMLWithoutText(t *testing.T) {
-	stub := `<html><head><meta http-equiv="refresh" content="0; url=b.html"></head><body></body></html>`
+	redirect := `<html><head><meta http-equiv="refresh" content="0; url=b.html"></head><body></body></html>`
 	dir := t.TempDir()
-	if err := os.WriteFile(dir+"/a.html", []byte(stub), 0o600); err != nil {
+	if err := os.WriteFile(dir+"/a.html", []byte(redirect), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var told []ItemError
@@ -67,7 +67,7 @@ func TestHTMLWithoutText(t *testing.T) {
 	if err != nil || len(told) > 0 || stats.Empty != 1 || stats.Files != 0 {
 		t.Errorf("Walk = %+v, %v, told %v", stats, err, told)
 	}
-	if out := readBytes(t, []byte(stub), "a.html", Options{}); len(out.errors) != 1 {
+	if out := readBytes(t, []byte(redirect), "a.html", Options{}); len(out.errors) != 1 {
 		t.Errorf("Reader: %v, want an error", out)
 	}
 }

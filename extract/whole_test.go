@@ -49,11 +49,11 @@ func TestSelfClosing(t *testing.T) {
 // A note of front matter alone has its name and what it says there.
 func TestFrontMatterAlone(t *testing.T) {
 	for in, want := range map[string]string{
-		"---\ntags: [garden]\n---\n": "document n/My stub.md at n/My stub.md: \n{\n  \"path\": \"n/My stub.md\",\n  \"tags\": [\n    \"garden\"\n  ],\n  \"text\": \"\",\n  \"title\": \"My stub\"\n}\n",
-		"---\ntags:\n---\n\n":        "document n/My stub.md at n/My stub.md: \n{\n  \"path\": \"n/My stub.md\",\n  \"text\": \"\",\n  \"title\": \"My stub\"\n}\n",
-		"***\n":                      "fail n/My stub.md: no text in Markdown of 4 bytes\n",
+		"---\ntags: [garden]\n---\n": "document n/My note.md at n/My note.md: \n{\n  \"path\": \"n/My note.md\",\n  \"tags\": [\n    \"garden\"\n  ],\n  \"text\": \"\",\n  \"title\": \"My note\"\n}\n",
+		"---\ntags:\n---\n\n":        "document n/My note.md at n/My note.md: \n{\n  \"path\": \"n/My note.md\",\n  \"text\": \"\",\n  \"title\": \"My note\"\n}\n",
+		"***\n":                      "fail n/My note.md: no text in Markdown of 4 bytes\n",
 	} {
-		if got := readBytes(t, []byte(in), "n/My stub.md", Options{}).String(); got != want {
+		if got := readBytes(t, []byte(in), "n/My note.md", Options{}).String(); got != want {
 			t.Errorf("%q gives\n%s\nwant\n%s", in, got, want)
 		}
 	}

@@ -24,7 +24,7 @@ func alone(t *testing.T) bool {
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	cmd := exec.Command(exe, "-test.run", "^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), "SEARCHD_EMBEDDED_FULL=1")
@@ -40,12 +40,12 @@ func withoutRoom(t *testing.T, f func()) {
 	signal.Ignore(syscall.SIGXFSZ)
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	limit := before
 	limit.Cur = 1
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer func() {
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
@@ -55,6 +55,20 @@ func withoutRoom(t *testing.T, f func()) {
 	f()
 }
 
+// openDocs opens a backend with an empty collection docs.
+func openDocs(t *testing.T, told *notices) *Backend {
+	t.Helper()
+	b, err := Open(t.TempDir(), Options{Notice: told.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // TestOpensWithoutRoom opens a keyword index that lacks changes, for which the disk has no room: the collection opens without them, and the
 // index catches up when there is room.
 func TestOpensWithoutRoom(t *testing.T) {
@@ -62,14 +76,8 @@ func TestOpensWithoutRoom(t *testing.T) {
 		return
 	}
 	var told notices
-	b, err := Open(t.TempDir(), Options{Notice: told.tell})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { b.Close() }()
-	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-		t.Fatal(err)
-	}
+	b := openDocs(t, &told)
+	var err error
 	c := b.mu.byName["docs"]
 	colour(t, b, "first", "red")
 	if err := c.words.Sync(t.Context()); err != nil {
@@ -207,14 +215,8 @@ func TestClosesWithoutRoom(t *testing.T) {
 		return
 	}
 	var told notices
-	b, err := Open(t.TempDir(), Options{Notice: told.tell})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { b.Close() }()
-	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-		t.Fatal(err)
-	}
+	b := openDocs(t, &told)
+	var err error
 	text := `{"text":"red paint","colour":"red"}`
 	write := backend.Write{ID: "first", Fields: json.RawMessage(text), Passages: []backend.Passage{{Field: "text", End: 9}}, Vectors: [][]float32{{1, 0}}}
 	if _, err := b.Apply(t.Context(), "docs", []backend.Write{write}); err != nil {
