@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -62,10 +63,10 @@ func TestPanicInAStream(t *testing.T) {
 	for i := range 300 {
 		f.do("PUT", fmt.Sprintf("/v1/collections/docs/documents/n%d", i), `{"text":"x"}`).want(201, nil)
 	}
-	pages := 0
+	var pages atomic.Int32
 	f.engine.Hook = func(_ context.Context, method string) error {
 		if method == "Documents" {
-			if pages++; pages == 2 {
+			if pages.Add(1) == 2 {
 				panic("second page")
 			}
 		}
@@ -73,7 +74,7 @@ func TestPanicInAStream(t *testing.T) {
 	}
 	addr, _ := f.serve()
 	for _, coding := range []string{"gzip", "identity"} {
-		pages = 0
+		pages.Store(0)
 		r, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+addr+"/v1/collections/docs/documents/export", nil)
 		r.Header.Set("Accept-Encoding", coding)
 		res, err := http.DefaultClient.Do(r)

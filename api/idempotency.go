@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -155,7 +156,7 @@ func (s *Server) once(handle handler) handler {
 		if streamed != nil {
 			sent, whole = streamed.sum(), streamed.whole
 		}
-		if rec.status < 500 && !rec.failed && !rec.over && whole {
+		if rec.status < 500 && !rec.failed.Load() && !rec.over && whole {
 			status = rec.status // also for a client that has gone, which will send the request again
 		}
 		return nil
@@ -181,8 +182,8 @@ type recorder struct {
 	status int
 	kept   http.Header
 	body   bytes.Buffer
-	over   bool // longer than is kept
-	failed bool // it is not all that there was to answer
+	over   bool        // longer than is kept
+	failed atomic.Bool // it is not all that there was to answer; an import says so while its lines are sent
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -208,6 +209,8 @@ func (r *recorder) Write(b []byte) (int, error) {
 		r.body.Write(b)
 	}
 	n, err := r.ResponseWriter.Write(b)
-	r.failed = r.failed || err != nil // what comes behind it is not written
+	if err != nil {
+		r.failed.Store(true) // what comes behind it is not written
+	}
 	return n, err
 }

@@ -171,7 +171,7 @@ func (im *importer) flush(ctx context.Context) error {
 // abort ends the answer with a line that says why; an error before the first line is answered as a problem instead.
 func (im *importer) abort(err error) error {
 	if rec, ok := im.out.w.(*recorder); ok {
-		rec.failed = true // the rest is still to be sent: such an answer is not kept for Idempotency-Key
+		rec.failed.Store(true) // the rest is still to be sent: such an answer is not kept for Idempotency-Key
 	}
 	if !im.out.begun {
 		return err
