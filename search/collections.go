@@ -136,9 +136,9 @@ func (e *Engine) Collections(ctx context.Context) ([]CollectionInfo, error) {
 		out = append(out, info)
 	}
 	for _, name := range e.catalog.lostNames() {
-		var damaged *DamagedError
-		errors.As(e.catalog.none(name), &damaged)
-		out = append(out, CollectionInfo{Name: name, Damaged: damaged.Damage})
+		if damaged := (*DamagedError)(nil); errors.As(e.catalog.none(name), &damaged) { // else it leads somewhere again
+			out = append(out, CollectionInfo{Name: name, Damaged: damaged.Damage})
+		}
 	}
 	slices.SortFunc(out, func(a, b CollectionInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil

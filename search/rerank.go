@@ -123,8 +123,8 @@ func (e *Engine) score(ctx context.Context, pairs [][2]string) ([]float32, error
 const rerankShare = 0.8
 
 // rerank puts the first candidates into the order of the cross-encoder, which reads the query with the best passage of each, or with the
-// strings of a document that has none. Only these
-// can be on a page. Where it fails or takes too long the fused order stays, and the answer says so.
+// strings of a document that has none. Only these can be on a page. Where it fails or takes too long the fused order stays, and the answer
+// says so.
 func (s *search) rerank(ctx context.Context) error {
 	limited := ctx
 	if end, ok := ctx.Deadline(); ok {

@@ -12,17 +12,10 @@ import (
 	"searchd/search/backend"
 )
 
-// open returns a backend with three documents in a collection named docs.
+// openThree returns a backend with three documents in a collection named docs.
 func openThree(t *testing.T) (*Backend, *collection) {
 	t.Helper()
-	b, err := Open(t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { b.Close() })
-	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-		t.Fatal(err)
-	}
+	b := openDocs(t, Options{})
 	var writes []backend.Write
 	for i, text := range []string{"one", "two words", "three more words"} {
 		writes = append(writes, backend.Write{ID: text, Fields: json.RawMessage(`{"text":"` + text + `"}`), Hash: [32]byte{byte(i + 1)},

@@ -55,20 +55,6 @@ func withoutRoom(t *testing.T, f func()) {
 	f()
 }
 
-// openDocs opens a backend with an empty collection docs.
-func openDocs(t *testing.T, told *notices) *Backend {
-	t.Helper()
-	b, err := Open(t.TempDir(), Options{Notice: told.tell})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { b.Close() })
-	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // TestOpensWithoutRoom opens a keyword index that lacks changes, for which the disk has no room: the collection opens without them, and the
 // index catches up when there is room.
 func TestOpensWithoutRoom(t *testing.T) {
@@ -76,7 +62,7 @@ func TestOpensWithoutRoom(t *testing.T) {
 		return
 	}
 	var told notices
-	b := openDocs(t, &told)
+	b := openDocs(t, Options{Notice: told.tell})
 	var err error
 	c := b.mu.byName["docs"]
 	colour(t, b, "first", "red")
@@ -215,7 +201,7 @@ func TestClosesWithoutRoom(t *testing.T) {
 		return
 	}
 	var told notices
-	b := openDocs(t, &told)
+	b := openDocs(t, Options{Notice: told.tell})
 	var err error
 	text := `{"text":"red paint","colour":"red"}`
 	write := backend.Write{ID: "first", Fields: json.RawMessage(text), Passages: []backend.Passage{{Field: "text", End: 9}}, Vectors: [][]float32{{1, 0}}}

@@ -94,20 +94,29 @@ func coloured(t *testing.T, b *Backend, word string) (byValue, byWord string, pa
 	return ids(refs), ids(found), sel.Partial() || words.Partial
 }
 
+// openDocs opens a backend with an empty collection docs, until the test ends.
+func openDocs(t *testing.T, o Options) *Backend {
+	t.Helper()
+	b, err := Open(t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // TestKeywordIndexRecovers lets the disk refuse the keyword index, once while its folder is also held by somebody else, once with its files
 // gone, once with its log gone too: writes go on, what the index has missed is not found wrongly, and then everything is right.
 func TestKeywordIndexRecovers(t *testing.T) {
 	for _, name := range []string{"locked", "gone", "trimmed"} {
 		t.Run(name, func(t *testing.T) {
 			var told, alarms notices
-			b, err := Open(t.TempDir(), Options{Notice: told.tell, Alarm: alarms.tell})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { b.Close() }()
-			if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-				t.Fatal(err)
-			}
+			b := openDocs(t, Options{Notice: told.tell, Alarm: alarms.tell})
+			var err error
+			defer func() { b.Close() }() // it becomes another
 			c := b.mu.byName["docs"]
 			c.reopenFirst = 500 * time.Millisecond
 			for i := range 50 {
@@ -180,14 +189,9 @@ func TestKeywordIndexRecovers(t *testing.T) {
 // TestKeywordIndexBreaksTwice takes the folder away while what was broken is filled anew, and closes while it is broken.
 func TestKeywordIndexBreaksTwice(t *testing.T) {
 	var told, alarms notices
-	b, err := Open(t.TempDir(), Options{Notice: told.tell, Alarm: alarms.tell})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { b.Close() }()
-	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-		t.Fatal(err)
-	}
+	b := openDocs(t, Options{Notice: told.tell, Alarm: alarms.tell})
+	var err error
+	defer func() { b.Close() }() // it becomes another
 	c := b.mu.byName["docs"]
 	c.reopenFirst = 10 * time.Millisecond
 	for i := range 20 {
