@@ -102,10 +102,11 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 		if len(values) == 0 {
 			continue
 		}
-		f := field(valuePrefix + name)
-		f.set([]byte{termExists})
+		f, key := field(valueField), valueKey(name)
+		set := func(term []byte) { f.set(append(key, term...)) }
+		set([]byte{termExists})
 		for _, v := range values {
-			valueTerms(v, f.set)
+			valueTerms(v, set)
 		}
 	}
 	for _, f := range d.fields {

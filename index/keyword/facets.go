@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"searchd/index/filter"
 )
@@ -195,18 +194,18 @@ func tooManyValues(field string, most int) error {
 // eachValue calls f with every term of ranges that a value field has, in the order of the ranges, and its documents, deleted ones among
 // them; the bitmap is valid only during the call.
 func (s *segmentView) eachValue(ctx context.Context, field string, ranges []termRange, f func(term []byte, docs *roaring.Bitmap) error) error {
-	dict, err := s.segment.Dictionary(valuePrefix + field)
+	values, err := s.values(field)
 	if err != nil {
 		return err
 	}
-	var pl segment.PostingsList
 	docs, terms := roaring.New(), 0
 	for _, r := range ranges {
-		err := eachTerm(ctx, dict, r, func(term []byte) error {
+		err := values.each(ctx, r, func(term []byte) error {
 			if terms++; terms > maxFacetTerms {
 				return tooManyValues(field, maxFacetTerms)
 			}
-			if pl, err = dict.PostingsList(term, nil, pl); err != nil {
+			pl, err := values.postings(term, nil)
+			if err != nil {
 				return err
 			}
 			docs.Clear()

@@ -38,7 +38,7 @@ func (x *Index) Lacking(ctx context.Context, f Fields) (lacking Fields, err erro
 // haveValue says whether a document that is not deleted has a value in a field.
 func (v *view) haveValue(field string) (bool, error) {
 	for _, s := range v.segments {
-		dict, err := s.segment.Dictionary(valuePrefix + field)
+		values, err := s.values(field)
 		if err != nil {
 			return false, err
 		}
@@ -46,7 +46,7 @@ func (v *view) haveValue(field string) (bool, error) {
 		if deleted == nil {
 			deleted = roaring.New()
 		}
-		pl, err := dict.PostingsList([]byte{termExists}, deleted, nil)
+		pl, err := values.postings([]byte{termExists}, deleted)
 		if err != nil {
 			return false, err
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"searchd/index/filter"
 )
@@ -162,49 +161,21 @@ func orderedTerms(op filter.Op, term []byte) []termRange {
 // union returns the documents that have one of the terms in the value field of this name.
 func (s *segmentView) union(ctx context.Context, field string, ranges ...termRange) (*roaring.Bitmap, error) {
 	result := roaring.New()
-	dict, err := s.segment.Dictionary(valuePrefix + field)
+	values, err := s.values(field)
 	if err != nil {
 		return nil, err
 	}
-	var pl segment.PostingsList // used again for each term
-	add := func(term []byte) error {
-		if pl, err = dict.PostingsList(term, nil, pl); err != nil {
-			return err
-		}
-		return orInto(result, pl)
-	}
 	for _, r := range ranges {
-		if err := eachTerm(ctx, dict, r, add); err != nil {
+		err := values.each(ctx, r, func(term []byte) error {
+			pl, err := values.postings(term, nil)
+			if err != nil {
+				return err
+			}
+			return orInto(result, pl)
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
 	return result, nil
-}
-
-// eachTerm calls f with the terms of dict in r.
-func eachTerm(ctx context.Context, dict segment.TermDictionary, r termRange, f func(term []byte) error) error {
-	if r.end == nil {
-		return f(r.first)
-	}
-	var it segment.DictionaryIterator
-	if d, ok := dict.(interface {
-		AutomatonIteratorOmitCount(a segment.Automaton, first, end []byte) segment.DictionaryIterator
-	}); ok {
-		it = d.AutomatonIteratorOmitCount(nil, r.first, r.end)
-	} else {
-		it = dict.AutomatonIterator(nil, r.first, r.end)
-	}
-	for n := 1; ; n++ {
-		entry, err := it.Next()
-		// vellum checks the end only after its first term.
-		if err != nil || entry == nil || entry.Term >= string(r.end) {
-			return err
-		}
-		if err := f([]byte(entry.Term)); err != nil {
-			return err
-		}
-		if n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
 }

@@ -260,13 +260,13 @@ func (w *walk) wide(ctx context.Context, prefix uint64, docs []*roaring.Bitmap) 
 		if docs[i] == nil || docs[i].IsEmpty() {
 			continue
 		}
-		dict, err := s.segment.Dictionary(valuePrefix + w.field)
+		values, err := s.values(w.field)
 		if err != nil {
 			return err
 		}
 		for b := 0; b < 256; b++ { // from one that is there to the next
 			next := 256
-			err := eachTerm(ctx, dict, termRange{edge(b), edge(256)}, func(term []byte) error {
+			err := values.each(ctx, termRange{edge(b), edge(256)}, func(term []byte) error {
 				next = int(term[9])
 				there[next] = true
 				return errEnough

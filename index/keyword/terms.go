@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -9,15 +10,28 @@ import (
 	"searchd/index/filter"
 )
 
-// Names of bleve fields. The prefix keeps a caller's field "body" as text apart from "body" as a value, and both
-// from our own.
+// Names of bleve fields. The prefix keeps a caller's field "body" apart from our own.
 const (
 	textPrefix  = "t:"   // analysed text: term -> term frequency
-	valuePrefix = "v:"   // filterable values: the terms below
+	valueField  = "v"    // the filterable values of all fields, see valueKey
 	lengthField = "#len" // term: name of a text field; term frequency: its number of tokens in the document
 )
 
-// First bytes of the terms of a value field.
+// maxValueName is how many bytes of a name the terms of its values repeat.
+const maxValueName = 31
+
+// valueKey is what the terms of a value field begin with: a byte that says how long the rest is, and the name, or of a longer one than
+// maxValueName its SHA-256. A field of bleve's for each name would cost time and room in every segment, which takes no more than 65,535 of
+// them and, beyond, mixes them up.
+func valueKey(name string) []byte {
+	if len(name) > maxValueName {
+		sum := sha256.Sum256([]byte(name))
+		name = string(sum[:])
+	}
+	return append([]byte{byte(len(name))}, name...)
+}
+
+// First bytes of the terms of a value field, behind its key.
 const (
 	termExists byte = 'e' // alone: the field has a value
 	termString byte = 's' // then filter.Value.Key
