@@ -26,7 +26,7 @@ const (
 	setAsideMark = ".set-aside-"
 )
 
-// snapshotEvery is how many slots, and documents without any, may be written before the graph is saved again: the most that an opening after a kill has to replay.
+// snapshotEvery is how many slots, and changes without any, may be written before the graph is saved again: the most that an opening after a kill has to replay.
 const snapshotEvery = 20000
 
 // collection is one collection with its derived indexes.
@@ -57,7 +57,7 @@ type collection struct {
 	// write orders writers: it is held from the commit until the derived indexes have applied it, so that they apply in the order of the log.
 	write struct {
 		sync.Mutex
-		unsaved int     // slots, and documents without any, written since the graph was saved
+		unsaved int     // slots, and changes without any, as deletions are, written since the graph was saved
 		held    *uint64 // changes after it stay in the log; nil: those that the indexes have may go
 		behind  bool    // a derived index failed to apply a commit; it catches up at the next opening
 	}

@@ -74,7 +74,7 @@ func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes
 	slots, vectors := newVectors(writes, outcomes, moves)
 	c.write.unsaved += len(slots)
 	for _, m := range moves {
-		if m.there && len(m.now) == 0 {
+		if len(m.now) == 0 {
 			c.write.unsaved++
 		}
 	}

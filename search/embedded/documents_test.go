@@ -1,11 +1,13 @@
 package embedded
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"searchd/search/backend"
+	"searchd/store"
 )
 
 // TestFoundWhileReplaced replaces documents, some with other vectors and some with the same, while others search: what has the same
@@ -142,5 +144,42 @@ func TestReplaceFails(t *testing.T) {
 			l.exact(t, b, "opened again")
 			sound(t, b)
 		})
+	}
+}
+
+// TestDeletionsAreSaved deletes documents and writes none: closing saves the graph without them and cuts off the log, also where the
+// process that deleted them was killed.
+func TestDeletionsAreSaved(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		l := newLibrary(t, "", 20)
+		b, err := Open(l.dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.apply(t, b, []backend.Write{{ID: "d3", Delete: true}, {ID: "d4", Delete: true}})
+		if killed {
+			b.mu.byName["docs"].discard()
+			if err := b.store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if b, err = Open(l.dir, Options{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if b, err = Open(l.dir, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		err = b.store.View(t.Context(), b.mu.byName["docs"].id, func(tx *store.Tx) error {
+			if tx.Trimmed() != tx.Seq() {
+				t.Errorf("killed %t: the log is cut off up to %d of %d", killed, tx.Trimmed(), tx.Seq())
+			}
+			return nil
+		})
+		if err := errors.Join(err, b.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -59,7 +59,7 @@ func (c *collection) replayGraph(ctx context.Context, seq uint64) error {
 		for _, s := range ch.OldSlots {
 			c.graph.Delete(s)
 		}
-		if added = append(added, ch.NewSlots...); ch.Op == store.OpPut && len(ch.NewSlots) == 0 {
+		if added = append(added, ch.NewSlots...); len(ch.NewSlots) == 0 {
 			bare++
 		}
 		return nil
