@@ -243,16 +243,16 @@ func (rm *room) apply(w *Write) (Outcome, error) {
 	return rm.replace(w, &old, found)
 }
 
-// whole reports whether the fields and vectors of a document can be read: the same content mends what cannot.
+// whole reports whether the fields and vectors of a document are there and can be read: the same content mends what is not.
 func (rm *room) whole(h *head) bool {
-	if _, err := rm.fields.get(key32(h.No)); err != nil {
+	if fields, err := rm.fields.get(key32(h.No)); err != nil || fields == nil {
 		return false
 	}
 	for i, p := range h.Passages {
 		if !h.hasVector[i] {
 			continue
 		}
-		if _, err := rm.vectors.get(key32(p.Slot)); err != nil {
+		if v, err := rm.vectors.get(key32(p.Slot)); err != nil || v == nil {
 			return false
 		}
 	}

@@ -17,6 +17,17 @@ import (
 // spoil makes a value of the first collection in a store's file one that its checksum does not fit.
 func spoil(t *testing.T, path string, k kind, key []byte) {
 	t.Helper()
+	change(t, path, k, key, func(b *bbolt.Bucket, v []byte) error {
+		for i := range min(16, len(v)) {
+			v[i] ^= 0x5a
+		}
+		return b.Put(key, v)
+	})
+}
+
+// change changes a value of the first collection in a store's file.
+func change(t *testing.T, path string, k kind, key []byte, fn func(b *bbolt.Bucket, v []byte) error) {
+	t.Helper()
 	db, err := bbolt.Open(path, 0o644, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -28,10 +39,7 @@ func spoil(t *testing.T, path string, k kind, key []byte) {
 		if v == nil {
 			t.Fatalf("nothing at %s %x", bucketNames[k], key)
 		}
-		for i := range min(16, len(v)) {
-			v[i] ^= 0x5a
-		}
-		return b.Put(key, v)
+		return fn(b, v)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -169,8 +177,17 @@ func TestVerifySoundBackup(t *testing.T) {
 	}
 }
 
-// TestWriteMendsDamage writes a document with a bad value again, with the content that it has: it is whole, and then unchanged.
+// TestWriteMendsDamage writes a document of which a value is bad, or missing, again, with the content that it has: it is whole, and then
+// unchanged.
 func TestWriteMendsDamage(t *testing.T) {
+	lose := func(t *testing.T, path string, k kind, key []byte) {
+		change(t, path, k, key, func(b *bbolt.Bucket, _ []byte) error { return b.Delete(key) })
+	}
+	t.Run("bad", func(t *testing.T) { testWriteMends(t, spoil) })
+	t.Run("missing", func(t *testing.T) { testWriteMends(t, lose) })
+}
+
+func testWriteMends(t *testing.T, spoil func(t *testing.T, path string, k kind, key []byte)) {
 	for _, tt := range damages[:2] {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := memoryDir(t)
