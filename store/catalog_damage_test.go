@@ -125,3 +125,31 @@ func TestDamagedValues(t *testing.T) {
 		t.Errorf("Values = %v, %v", values, err)
 	}
 }
+
+// TestDropKeepsOtherNames drops a collection whose record is damaged beside one whose name is: that keeps it.
+func TestDropKeepsOtherNames(t *testing.T) {
+	ctx := context.Background()
+	s := open(t, t.TempDir())
+	var ids []uint32
+	for _, name := range []string{"bad", "zulu"} {
+		col, err := s.CreateCollection(ctx, name, []byte(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, col.ID)
+	}
+	spoilTop(t, s, kindCollections, key32(ids[0]))
+	spoilTop(t, s, kindNames, []byte("zulu"))
+	if err := s.DropCollection(ctx, ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateCollection(ctx, "zulu", []byte(`{}`)); err == nil {
+		t.Error("zulu has lost its name to another")
+	}
+	if err := s.DropCollection(ctx, ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	if problems, err := s.Check(ctx, true); err != nil || len(problems) > 0 {
+		t.Errorf("Check after the drops = %v, %v", problems, err)
+	}
+}

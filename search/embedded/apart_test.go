@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"searchd/search/backend"
+	"searchd/store"
 )
 
 // damagedFolder returns a data folder with the collections good and bad, of which bad has one value that is overwritten: that of the
@@ -190,5 +191,31 @@ func TestDropDamaged(t *testing.T) {
 			t.Errorf("%s: Collection = %+v, %v", name, c, err)
 		}
 		b.Close()
+	}
+}
+
+// TestNameOfUnread gives a collection whose name cannot be read one that nobody has.
+func TestNameOfUnread(t *testing.T) {
+	b := openDocs(t, Options{})
+	if err := b.Create(t.Context(), "damaged-7", settings("")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		b.setApartUnread(store.DamagedCollection{ID: 7, Err: errors.New("torn")})
+	}
+	if _, err := b.Collection(t.Context(), "damaged-7"); err != nil {
+		t.Error(err)
+	}
+	if list, err := b.Collections(t.Context()); err != nil || len(list) != 4 {
+		t.Errorf("Collections = %+v, %v, want 4", list, err)
+	}
+}
+
+// TestOpenedSince tries to open a collection that has been opened since it was set apart.
+func TestOpenedSince(t *testing.T) {
+	b := openDocs(t, Options{})
+	c := b.mu.byName["docs"]
+	if again := b.openOnce(t.Context(), &apart{id: c.id, name: "docs"}); again || b.mu.byName["docs"] != c {
+		t.Errorf("openOnce: again %t", again)
 	}
 }

@@ -376,3 +376,29 @@ func TestOtherSettingsLeaveNoCopy(t *testing.T) {
 		t.Errorf("red is %q by value, %q by word, partial %t", byValue, byWord, partial)
 	}
 }
+
+// TestFillingBreaks fills a keyword index that cannot write any more while a collection opens: it opens, and the index is filled later.
+func TestFillingBreaks(t *testing.T) {
+	var told notices
+	b := openDocs(t, Options{Notice: told.tell})
+	c := b.mu.byName["docs"]
+	c.reopenFirst = 100 * time.Millisecond
+	colour(t, b, "first", "red")
+	breakWords(t, b, c)
+	c.end()
+	c.missed.Store(nil)
+	if err := c.unlessBroken(c.rebuildWords(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, partial := coloured(t, b, "red"); !partial {
+		t.Error("nothing says that documents may be missing")
+	}
+	c.begin()
+	told.wait(t, "the keyword index is built")
+	for word, want := range map[string]string{"red": "first", "grey": "unseen"} {
+		if byValue, byWord, partial := coloured(t, b, word); byValue != want || byWord != want || partial {
+			t.Errorf("%s is %q by value, %q by word, partial %t, want %q", word, byValue, byWord, partial, want)
+		}
+	}
+	sound(t, b)
+}
