@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -290,21 +291,21 @@ func (b *Backend) Drop(ctx context.Context, name string) error {
 }
 
 // Collections describes all collections, by name; those that cannot be opened come last.
-func (b *Backend) Collections(ctx context.Context) ([]backend.Collection, error) {
-	names, apart := b.openNames(), b.setApartNow()
-	out := make([]backend.Collection, 0, len(names)+len(apart))
-	for _, name := range names {
-		c, err := b.Collection(ctx, name)
-		if errors.Is(err, backend.ErrCollectionNotFound) {
-			continue // dropped since
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c)
+func (b *Backend) Collections(context.Context) ([]backend.Collection, error) {
+	b.mu.RLock()
+	open, unopened, closed := slices.Collect(maps.Values(b.mu.byName)), slices.Collect(maps.Values(b.mu.apart)), b.mu.closed
+	b.mu.RUnlock()
+	if closed {
+		return nil, backend.ErrClosed
+	}
+	slices.SortFunc(open, func(a, b *collection) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(unopened, func(a, b *apart) int { return cmp.Compare(a.name, b.name) })
+	out := make([]backend.Collection, 0, len(open)+len(unopened))
+	for _, c := range open {
+		out = append(out, c.describe())
 	}
 	id := b.store.ID()
-	for _, a := range apart {
+	for _, a := range unopened {
 		out = append(out, backend.Collection{Name: a.name, Config: a.config, Damaged: a.damage, Origin: hex.EncodeToString(id[:])})
 	}
 	return out, nil
@@ -316,9 +317,13 @@ func (b *Backend) Collection(_ context.Context, name string) (backend.Collection
 	if err != nil {
 		return backend.Collection{}, err
 	}
+	return c.describe(), nil
+}
+
+func (c *collection) describe() backend.Collection {
 	documents, passages, seq := c.counts()
-	id := b.store.ID()
-	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: hex.EncodeToString(id[:])}, nil
+	id := c.store.ID()
+	return backend.Collection{Name: c.name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: hex.EncodeToString(id[:])}
 }
 
 // openNames returns the names of the open collections, in order.

@@ -314,3 +314,37 @@ func TestUpdateWaitsForLittle(t *testing.T) {
 	l.exact(t, b, "when the graph is built")
 	sound(t, b)
 }
+
+// TestListedOnce lists collections while one of them is set apart and opened again and again: it is in every list, once.
+func TestListedOnce(t *testing.T) {
+	b := openDocs(t, Options{})
+	c, a := b.mu.byName["docs"], &apart{name: "docs", err: errors.New("set apart")}
+	stop := make(chan struct{})
+	var changes sync.WaitGroup
+	defer func() { close(stop); changes.Wait() }()
+	changes.Go(func() {
+		for {
+			for _, isOpen := range []bool{false, true} {
+				b.mu.Lock()
+				delete(b.mu.byName, "docs")
+				delete(b.mu.apart, "docs")
+				if isOpen {
+					b.mu.byName["docs"] = c
+				} else {
+					b.mu.apart["docs"] = a
+				}
+				b.mu.Unlock()
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	for range 5000 {
+		if list, err := b.Collections(t.Context()); err != nil || len(list) != 1 {
+			t.Fatalf("Collections = %+v, %v, want one", list, err)
+		}
+	}
+}
