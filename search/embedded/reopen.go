@@ -178,7 +178,11 @@ func (c *collection) catchUp(ctx context.Context, x *keyword.Index) error {
 	if err != nil {
 		return err
 	}
-	return c.replaceWords(x, replay)
+	if err := c.replaceWords(x, replay); err != nil {
+		return err
+	}
+	c.rebuild.words.Store(false) // it had its last document when it could not write any more
+	return nil
 }
 
 // replaceWords puts x in the place of c.words once nobody uses that, after last has been done, and closes the old one.
