@@ -60,16 +60,11 @@ func TestDamagedDocument(t *testing.T) {
 	noProblems(t, e)
 }
 
-// TestEncodeDamaged encodes documents with a damaged vector again: they are what they were.
-func TestEncodeDamaged(t *testing.T) {
-	dir := t.TempDir()
-	e := open(t, dir, &fakeEmbedder{})
-	put(t, e, search.Created, doc("cat", `{"text":"a kitten sleeps"}`), doc("dog", `{"text":"a puppy barks"}`))
-	r, err := new(fakeEmbedder).Embed(t.Context(), []string{"a kitten sleeps"}, search.EmbedOptions{})
+// spoilVectors writes over the vectors of a text, which a data folder holds.
+func spoilVectors(t *testing.T, dir, text string) {
+	t.Helper()
+	r, err := new(fakeEmbedder).Embed(t.Context(), []string{text}, search.EmbedOptions{})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
 	search.Normalize(r.Vectors[0])
@@ -85,6 +80,17 @@ func TestEncodeDamaged(t *testing.T) {
 	if err := os.WriteFile(path, bytes.ReplaceAll(file, vector, bytes.Repeat([]byte("#"), len(vector))), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestEncodeDamaged encodes documents with a damaged vector again: they are what they were.
+func TestEncodeDamaged(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, dir, &fakeEmbedder{})
+	put(t, e, search.Created, doc("cat", `{"text":"a kitten sleeps"}`), doc("dog", `{"text":"a puppy barks"}`))
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	spoilVectors(t, dir, "a kitten sleeps")
 	var told []string
 	tell := func(text string) { told = append(told, text) }
 	if _, err := search.DropDamaged(t.Context(), dir, tell); err != nil || len(told) > 0 {
@@ -100,4 +106,29 @@ func TestEncodeDamaged(t *testing.T) {
 		t.Errorf("kitten finds %q", got)
 	}
 	noProblems(t, e)
+}
+
+// TestEncodeDamagedOfAnother encodes documents again beside those of a checkpoint that is missing, which is told once.
+func TestEncodeDamagedOfAnother(t *testing.T) {
+	dir := t.TempDir()
+	sums := map[string]string{"other": "missing"}
+	for _, name := range []string{"docs", "other"} {
+		e := open(t, dir, &fakeEmbedder{sha256: sums[name]})
+		if _, err := e.CreateCollection(t.Context(), name, search.Settings{}); err != nil && !errors.Is(err, search.ErrCollectionExists) {
+			t.Fatal(err)
+		}
+		if _, err := e.Ingest(t.Context(), name, []search.Document{doc("cat", `{"text":"a kitten sleeps"}`)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spoilVectors(t, dir, "a kitten sleeps")
+	e := open(t, dir, &fakeEmbedder{})
+	var told []string
+	err := e.EncodeDamaged(t.Context(), func(text string) { told = append(told, text) })
+	if err != nil || len(told) != 2 || !strings.HasPrefix(told[1], "not encoded again: ") {
+		t.Errorf("EncodeDamaged = %v, told %q", err, told)
+	}
 }

@@ -22,6 +22,7 @@ func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) erro
 	if !ok {
 		return nil
 	}
+	missing := map[string]bool{}     // collections whose checkpoint is
 	for encoded := 1; encoded > 0; { // a check lists so many faults and no more
 		found, err := b.DamagedVectors(ctx)
 		if err != nil {
@@ -30,11 +31,12 @@ func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) erro
 		encoded = 0
 		for _, stored := range slices.Sorted(maps.Keys(found)) {
 			name, visible := e.catalog.nameOf(stored)
-			if !visible {
+			if !visible || missing[stored] {
 				continue
 			}
 			n, err := e.encodeAgain(ctx, name, found[stored], told)
 			if errors.Is(err, ErrModelMismatch) {
+				missing[stored] = true
 				told(fmt.Sprintf("not encoded again: %v", err))
 			} else if err != nil {
 				return err
