@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,6 +175,35 @@ func TestLostAnswer(t *testing.T) {
 				t.Errorf("error %v, want one; of a write ErrOutcomeUnknown", err)
 			}
 		})
+	}
+}
+
+// TestRefusedByTheServer is about servers that want a certificate of the client, which TLS 1.3 says after the request was sent, or another
+// version of TLS.
+func TestRefusedByTheServer(t *testing.T) {
+	for name, wants := range map[string]*tls.Config{
+		"certificate, TLS 1.2": {ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12},
+		"certificate, TLS 1.3": {ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS13},
+		"version":              {MinVersion: tls.VersionTLS13},
+	} {
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(plain))
+		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+		srv.TLS = wants
+		srv.StartTLS()
+		defer srv.Close()
+		transport := srv.Client().Transport.(*http.Transport)
+		if name == "version" {
+			transport.TLSClientConfig.MaxVersion = tls.VersionTLS12
+		}
+		again := 0
+		o := client.Options{HTTP: srv.Client(), MinWait: time.Millisecond, Retries: 4, Again: func(error) { again++ }}
+		c := must[*client.Client](t)(client.New(srv.URL, o))
+		if _, err := c.Collections(t.Context()); err == nil || again > 0 {
+			t.Errorf("%s: %v after %d more attempts, want an error at once", name, err, again)
+		}
+		if err := c.DropCollection(t.Context(), "c"); err == nil || errors.Is(err, client.ErrOutcomeUnknown) {
+			t.Errorf("%s: a write: %v, want an error of a known outcome", name, err)
+		}
 	}
 }
 
