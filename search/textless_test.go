@@ -329,3 +329,47 @@ func TestTextDeclaredAway(t *testing.T) {
 	}
 	noProblems(t, e)
 }
+
+// TestWarningOfWhatIsNoText: a field that would be searched if it were text is told where it is not, and nothing else is.
+func TestWarningOfWhatIsNoText(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	if _, err := e.CreateCollection(t.Context(), "set", search.Settings{Fields: fieldTypes{"note": {Type: "text"}, "title": {Type: "filter"}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ collection, fields, want string }{
+		{"docs", `{"title":5}`, `"title"`},
+		{"docs", `{"title":5,"tags":["a"],"text":null}`, `"title"`},
+		{"docs", `{"title":5,"name":true,"body":1,"text":2,"answer":3}`, `"title", "name", "text" and 2 more`},
+		{"docs", `{"title":5,"text":"a cat"}`, ""},
+		{"docs", `{"title":["a"],"year":5}`, ""},
+		{"docs", `{"title":5,"town":"Rome"}`, ""},
+		{"set", `{"note":5,"text":"a cat"}`, `"note"`},
+		{"set", `{"note":["a",5]}`, `"note"`},
+		{"set", `{"note":["a","b"],"title":5}`, ""},
+		{"set", `{"title":5}`, ""},
+	} {
+		if tt.want != "" {
+			tt.want = "no text, so that filters find it, and words and meaning do not: " + tt.want
+		}
+		for _, status := range []search.Status{search.Created, search.Unchanged} {
+			results, err := e.Ingest(t.Context(), tt.collection, []search.Document{doc("", tt.fields)})
+			if err != nil || results[0].Status != status || results[0].Warning != tt.want {
+				t.Errorf("%s: %+v, %v, want %s and warning %q", tt.fields, results, err, status, tt.want)
+			}
+		}
+	}
+	absent := doc("none", `{"title":5}`)
+	absent.IfRevision = new(uint64)
+	*absent.IfRevision = 7
+	if results, err := e.Ingest(t.Context(), "docs", []search.Document{absent}); err != nil || results[0].Err == nil || results[0].Warning != "" {
+		t.Errorf("a document that is refused: %+v, %v", results, err)
+	}
+	// a type that changes nothing is still taken
+	if _, _, err := e.EnsureCollection(t.Context(), "set", search.Settings{Fields: fieldTypes{"note": {Type: "text"}, "title": {Type: "filter"}}}); err != nil {
+		t.Error(err)
+	}
+	put(t, e, search.Created, doc("year", `{"year":5,"text":"a dog"}`))
+	if _, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Fields: fieldTypes{"year": {Type: "text"}}}); err != nil {
+		t.Errorf("a type for a field of numbers: %v", err)
+	}
+}

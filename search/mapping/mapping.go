@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -75,6 +76,9 @@ type Parts struct {
 	// []any of these; nested names joined with dots
 	Values map[string]any
 	Blank  bool // no field of any type holds more than white space
+	// fields that are text by the mapping and hold something else, so that none of their words is searched; in a document without any text
+	// those of usual names, too
+	NotText []string
 }
 
 // ErrDocument is what every refused document matches. What follows it in the text of an error, a [Refusal] apart, says what is allowed.
@@ -142,7 +146,12 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 		if f.Type == Stored {
 			continue
 		}
-		if s, starts, ok := l.text(); ok && (set && f.Type == Text || !set && !l.list && (!known || rank(name) < len(wellKnown))) {
+		usual := !set && !l.list && rank(name) < len(wellKnown)
+		s, starts, ok := l.text()
+		if !ok && (f.Type == Text || usual) {
+			p.NotText = append(p.NotText, name)
+		}
+		if ok && (f.Type == Text || usual || !set && !l.list && !known) {
 			if strings.TrimSpace(s) != "" {
 				p.Text = append(p.Text, TextField{name, s})
 				p.startsOf(name, starts)
@@ -157,6 +166,9 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 			}
 		}
 		p.Values[name] = l.filterable(f.Type == Filter)
+	}
+	if len(p.Text) > 0 {
+		p.NotText = slices.DeleteFunc(p.NotText, func(name string) bool { return m[name].Type != Text })
 	}
 	return p, nil
 }
