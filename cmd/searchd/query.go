@@ -108,7 +108,7 @@ func queryFolder(cmd *cobra.Command, f *engineFlags, collection string, q search
 		return nil, err
 	}
 	defer e.Close()
-	if collection, err = onlyCollection(cmd, e, collection); err != nil {
+	if collection, err = folderCollection(cmd.Context(), e, collection); err != nil {
 		return nil, err
 	}
 	return e.Search(cmd.Context(), collection, q)
@@ -116,10 +116,18 @@ func queryFolder(cmd *cobra.Command, f *engineFlags, collection string, q search
 
 // queryServer asks a server. Queries and answers of the client have the JSON shape of the engine's.
 func queryServer(cmd *cobra.Command, server, key, collection string, q search.Query) (*search.Response, error) {
-	if collection == "" {
-		collection = defaultCollection
-	}
 	c, err := client.New(server, client.Options{Key: key, Retries: 2}) // somebody waits
+	if err != nil {
+		return nil, err
+	}
+	find := func(name string) error { _, err := c.Collection(cmd.Context(), name); return err }
+	collection, err = onlyCollection(collection, "the server", find, func() (names []string, err error) {
+		list, err := c.Collections(cmd.Context())
+		for _, x := range list {
+			names = append(names, x.Name)
+		}
+		return names, err
+	})
 	if err != nil {
 		return nil, err
 	}

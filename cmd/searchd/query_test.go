@@ -1,9 +1,14 @@
 package main
 
 import (
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"searchd/access"
+	"searchd/api"
 	"searchd/search"
 )
 
@@ -25,4 +30,62 @@ func TestPrintHits(t *testing.T) {
 	if got, _, _ := strings.Cut(b.String(), "\n\n"); got+"\n" != want {
 		t.Errorf("printHits:\n%q\nwant\n%q", got, want)
 	}
+}
+
+// TestQueryWithoutCollection asks what there is of a server, with a key for all of it and with one for a part, and of a folder.
+func TestQueryWithoutCollection(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	e, err := search.Open(dir, search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ring, _ := rootKey(t)
+	s, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler), Keys: ring})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	key := func(collection string) string {
+		_, token, err := ring.Create(t.Context(), access.Spec{Name: collection, Scopes: access.Search, Collections: []string{collection}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	all, one := key("*"), key("notes")
+	add := func(name string) {
+		if _, err := e.CreateCollection(t.Context(), name, search.Settings{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Ingest(t.Context(), name, []search.Document{{ID: "in-" + name, Fields: []byte(`{"text":"a kitten"}`)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asks := func(want string, args ...string) {
+		t.Helper()
+		got, err := command(t, append([]string{"query", "kitten"}, args...)...)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	asks("holds no collection yet", "--server", server.URL, "--key", all)
+	add("notes")
+	asks("in-notes", "--server", server.URL, "--key", all)
+	add("other")
+	asks("--collection: the server holds 2, name one", "--server", server.URL, "--key", all)
+	asks("in-notes", "--server", server.URL, "--key", one)
+	asks("invalid_api_key", "--server", server.URL, "--key", "sk-wrong")
+	if _, err := e.SetAlias(t.Context(), "docs", "other"); err != nil {
+		t.Fatal(err)
+	}
+	asks("in-other", "--server", server.URL, "--key", all)
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	asks("in-other", "--data", dir)
 }

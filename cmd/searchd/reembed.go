@@ -57,7 +57,7 @@ has open: POST /v1/collections/COLLECTION/reembed, which goes on answering searc
 			return err
 		}
 		defer e.Close()
-		name, err := onlyCollection(cmd, e, collection)
+		name, err := folderCollection(cmd.Context(), e, collection)
 		if err != nil {
 			return err
 		}
