@@ -356,7 +356,7 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 // warnedFields is how many fields a warning names.
 const warnedFields = 3
 
-// warning says which fields are not searched although they would be if they were text.
+// warning says which fields of a document without text are not searched although they would be if they were strings.
 func (it *item) warning() string {
 	var text strings.Builder
 	for i, name := range it.parts.NotText {
