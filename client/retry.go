@@ -103,6 +103,9 @@ func judge(err error) verdict {
 	case http.StatusTooManyRequests:
 		return refused
 	case http.StatusServiceUnavailable:
+		if e.Code == "collection_damaged" { // until somebody mends it
+			return final
+		}
 		// The server's own time may end behind a commit. Without Retry-After and a code it is a proxy's answer, which may have lost the server's.
 		if e.Code == "deadline_exceeded" || e.Code == "canceled" || e.Code == unknownCode && !e.named {
 			return unknown
