@@ -19,15 +19,16 @@ func TestPrintHits(t *testing.T) {
 		ID: "notes/garden.md", Score: 0.5,
 		Passages: []search.PassageHit{{Field: "text", Text: "x", Marked: "\x1b]0;title\x07a <mark>garden</mark> &lt;mark&gt; &amp;"}, {Field: "more", Text: "un\x1b[2Jmarked"}},
 		Highlights: map[string][]string{
-			"title": {"My <mark>garden</mark>", "again"}, "tags": {"<mark>garden</mark> &amp;"}, "text": {"a <mark>garden</mark>"}, "path": {"notes/<mark>garden</mark>.md"},
+			"title": {"My <mark>garden</mark>", "again"}, "ta\rgs": {"<mark>garden</mark> &amp;"}, "text": {"a <mark>garden</mark>"}, "path": {"notes/<mark>garden</mark>.md"},
 		},
-	}}}, true)
+	}}, Facets: map[string]search.FacetCounts{"tags": {Values: []search.FacetValue{{Value: "a\x1b[2J\r\nb", Count: 1}, {Value: 1.5e6, Count: 3}}}}}, true)
 	want := "\x1b[1m 1  notes/garden.md\x1b[0m  0.500\n" +
 		"    ]0;titlea \x1b[1mgarden\x1b[0m <mark> &\x1b[0m\n" +
 		"    un[2Jmarked\x1b[0m\n" +
-		"    tags: \x1b[1mgarden\x1b[0m &\x1b[0m\n" +
+		"    ta gs: \x1b[1mgarden\x1b[0m &\x1b[0m\n" +
 		"    title: My \x1b[1mgarden\x1b[0m\x1b[0m\n"
-	if got, _, _ := strings.Cut(b.String(), "\n\n"); got+"\n" != want {
+	want += "\ntags:  a[2J b (1)  1500000 (3); 0 without\n"
+	if got, _, _ := strings.Cut(b.String(), "\n\n0 of"); !strings.HasPrefix(b.String(), want) {
 		t.Errorf("printHits:\n%q\nwant\n%q", got, want)
 	}
 }
