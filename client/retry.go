@@ -79,7 +79,7 @@ const (
 	final   verdict = iota // it was answered
 	refused                // it was not carried out, and may be later
 	unknown                // it may have been carried out
-	gateway                // the same, and what stands before the server gave up waiting for it
+	gateway                // the same, and it is of no use to ask again soon: what stands before the server gave up waiting for it
 	unsent                 // it was not carried out, and cannot be
 )
 
@@ -103,8 +103,11 @@ func judge(err error) verdict {
 	case http.StatusTooManyRequests:
 		return refused
 	case http.StatusServiceUnavailable:
-		if e.Code == "collection_damaged" { // until somebody mends it
+		switch e.Code {
+		case "collection_damaged": // until somebody mends it
 			return final
+		case "outcome_unknown": // and until its next start the server takes no other write
+			return gateway
 		}
 		// The server's own time may end behind a commit. Without Retry-After and a code it is a proxy's answer, which may have lost the server's.
 		if e.Code == "deadline_exceeded" || e.Code == "canceled" || e.Code == unknownCode && !e.named {
