@@ -16,6 +16,19 @@ type collectionBody struct {
 	Settings search.Settings `json:"settings"`
 }
 
+// ParseSettings decodes the settings of a collection by the rules of a request's body.
+func ParseSettings(data []byte) (search.Settings, error) {
+	var s *search.Settings
+	err := decodeStrict(data, &s)
+	if err == nil && s == nil {
+		err = &requestError{kind: errMalformed, detail: "body: got null, allowed: an object"}
+	}
+	if err != nil {
+		return search.Settings{}, err
+	}
+	return *s, nil
+}
+
 type collectionList struct {
 	Collections []search.CollectionInfo `json:"collections"`
 }

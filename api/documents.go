@@ -24,7 +24,7 @@ type itemAnswer struct {
 	Revision uint64         `json:"revision,omitempty"`
 	Passages int            `json:"passages,omitempty"`
 	Error    *itemAnswerErr `json:"error,omitempty"`
-	Warning  string         `json:"warning,omitempty"` // of an import: what of the file could not be read
+	Warning  string         `json:"warning,omitempty"` // what of it is not searched, or of a file could not be read
 	Stopped  bool           `json:"stopped,omitempty"` // this line answers no document but ends an import early
 }
 
@@ -36,7 +36,7 @@ type itemAnswerErr struct {
 
 // answerItem puts one result of the engine into its answer.
 func (s *Server) answerItem(line int, res search.ItemResult) itemAnswer {
-	a := itemAnswer{Line: line, ID: res.ID, Status: res.Status, Revision: res.Revision, Passages: res.Passages}
+	a := itemAnswer{Line: line, ID: res.ID, Status: res.Status, Revision: res.Revision, Passages: res.Passages, Warning: res.Warning}
 	if res.Err != nil {
 		a.Status = search.Failed
 		a.Error = s.answerItemError(res.ID, res.Err)

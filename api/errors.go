@@ -68,6 +68,7 @@ var failures = []failure{
 	{search.ErrUnsupported, 422, "not_supported", "Not supported by the server's checkpoints", ""},
 	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
 	{search.ErrDamaged, 503, "collection_damaged", "Collection is damaged", ""},
+	{search.ErrOutcomeUnknown, 503, "outcome_unknown", "Write may have been carried out or not", ""},
 	{search.ErrReadOnly, 503, "read_only", "Data folder is read-only", ""},
 	{search.ErrNoSpace, 507, "no_space", "No space left", ""},
 	{search.ErrClosed, 503, "shutting_down", "Server is shutting down", "5"},

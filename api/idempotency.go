@@ -115,7 +115,7 @@ func (s *Server) once(handle handler) handler {
 			return err
 		}
 		h := sha256.New()
-		fmt.Fprintf(h, "%s %s\n%s\n%s\n%s\n%d\n", r.Method, r.URL.RequestURI(), r.Header.Get("Content-Type"), r.Header.Get("If-Match"), r.Header.Get("If-None-Match"), r.ContentLength)
+		fmt.Fprintf(h, "%s %s\n%s\n%s\n%s\n", r.Method, r.URL.RequestURI(), r.Header.Get("Content-Type"), r.Header.Get("If-Match"), r.Header.Get("If-None-Match"))
 		if b, ok := r.Body.(*wholeBody); ok {
 			h.Write(b.data)
 		}
@@ -125,14 +125,16 @@ func (s *Server) once(handle handler) handler {
 			return err
 		}
 		streamed, _ := r.Body.(*sentBody)
+		sent := sha256.Sum256(nil)
 		if kept != nil {
 			if streamed != nil {
 				if err := s.readAway(w, streamed); err != nil {
 					return err
 				}
-				if streamed.sum() != kept.sent {
-					return keyReused()
-				}
+				sent = streamed.sum()
+			}
+			if sent != kept.sent {
+				return keyReused()
 			}
 			for k, v := range kept.header {
 				w.Header()[k] = v
@@ -144,7 +146,6 @@ func (s *Server) once(handle handler) handler {
 		}
 		rec := &recorder{ResponseWriter: w}
 		status := 0
-		var sent [32]byte
 		defer func() { s.answers.end(name, sent, status, rec.kept, rec.body.Bytes()) }()
 		if streamed != nil {
 			streamed.digest = sha256.New()

@@ -111,6 +111,36 @@ func TestIdempotencyKeyOfStreams(t *testing.T) {
 	}
 }
 
+// TestIdempotencyKeyOfFraming sends the same bytes in chunks and with a length, and then others.
+func TestIdempotencyKeyOfFraming(t *testing.T) {
+	f := newFixture(t, Options{})
+	for _, c := range []struct{ path, media, body string }{
+		{importPath, "application/x-ndjson", ""},
+		{importPath, "application/x-ndjson", `{"id":"f1","text":"one"}`},
+		{"/v1/collections/docs/documents", "application/json", `{"id":"f2","text":"one"}`},
+	} {
+		send := func(body string, chunked bool) answer {
+			r := f.request("POST", c.path, strings.NewReader(body), "Content-Type", c.media, "Idempotency-Key", c.path+c.body)
+			switch {
+			case chunked:
+				r.ContentLength = -1
+			case body == "":
+				r.Body = http.NoBody // as net/http has it
+			}
+			return f.send(r)
+		}
+		first := send(c.body, true)
+		if again := send(c.body, false); again.Code != first.Code || again.Body.String() != first.Body.String() || again.Header().Get("Idempotent-Replayed") != "true" {
+			t.Errorf("%s: %q with a length: %d %s, want %s", c.path, c.body, again.Code, again.Body, first.Body)
+		}
+		for _, other := range []string{"", `{"id":"f3","text":"two"}`} {
+			if other != c.body {
+				send(other, false).problem(422, "idempotency_key_reused", "")
+			}
+		}
+	}
+}
+
 // TestIdempotencyKeyOfLostAnswers is about a client that has gone when its write is done.
 func TestIdempotencyKeyOfLostAnswers(t *testing.T) {
 	f := newFixture(t, Options{})

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,7 +153,11 @@ func (im *importer) flush(ctx context.Context) error {
 		}
 		for i, res := range results {
 			a := im.s.answerItem(im.answers[im.at[i]].Line, res)
-			a.Warning = im.answers[im.at[i]].Warning
+			if said := im.answers[im.at[i]].Warning; said != "" && a.Warning != "" {
+				a.Warning = said + "; " + a.Warning
+			} else {
+				a.Warning = cmp.Or(said, a.Warning)
+			}
 			im.answers[im.at[i]] = a
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -321,4 +322,33 @@ type drip struct {
 func (d *drip) Read(p []byte) (int, error) {
 	time.Sleep(d.every)
 	return d.Reader.Read(p[:min(len(p), d.size)])
+}
+
+// warningEngine warns of every document.
+type warningEngine struct{ Engine }
+
+func (e warningEngine) Ingest(ctx context.Context, collection string, docs []search.Document) ([]search.ItemResult, error) {
+	res, err := e.Engine.Ingest(ctx, collection, docs)
+	for i := range res {
+		res[i].Warning = "no text"
+	}
+	return res, err
+}
+
+// TestWarningsOfDocuments stand in the answer of every write.
+func TestWarningsOfDocuments(t *testing.T) {
+	f := newFixture(t, Options{})
+	var err error
+	if f.server, err = New(Options{Engine: warningEngine{f.engine}, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+		t.Fatal(err)
+	}
+	const docs = "/v1/collections/docs/documents"
+	for _, a := range []answer{
+		f.do("PUT", docs+"/w1", `{"title":5}`), f.do("PATCH", docs+"/w1", `{"title":6}`), f.do("POST", docs, `{"id":"w2","title":5}`),
+		f.do("POST", docs, `[{"id":"w3","title":5}]`), f.do("POST", importPath, `[{"id":"w4","title":5}]`),
+	} {
+		if a.Code/100 != 2 || strings.Count(a.Body.String(), `"warning":"no text"`) != 1 {
+			t.Errorf("%d %s, want the warning", a.Code, a.Body)
+		}
+	}
 }

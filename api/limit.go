@@ -70,6 +70,7 @@ type buckets struct {
 		sync.Mutex
 		order *list.List // of *bucket, most recent first
 		byWho map[string]*list.Element
+		now   time.Time // the latest
 	}
 }
 
@@ -89,26 +90,28 @@ func (b *buckets) take(who string, perSecond float64, burst int, now time.Time) 
 
 // takeAll takes a token from each of several buckets; where one is empty, it takes none, asks none behind it, and returns the wait.
 func (b *buckets) takeAll(rates []access.Rate, now time.Time) (wait time.Duration) {
-	taken := make([]*rate.Reservation, 0, len(rates))
-	for _, r := range rates {
-		next := b.bucket(r).ReserveN(now, 1)
-		taken = append(taken, next)
-		if wait = next.DelayFrom(now); wait > 0 {
-			break
+	b.mu.Lock() // for all of it: what is taken and given back again is missed by requests in between
+	defer b.mu.Unlock()
+	if now.Before(b.mu.now) {
+		now = b.mu.now // a limiter that is asked of an earlier time fills up for the time in between once more
+	}
+	b.mu.now = now
+	limiters := make([]*rate.Limiter, len(rates))
+	for i, r := range rates {
+		limiters[i] = b.bucket(r)
+		const longest = 1e9 // seconds, which a Duration holds
+		if wait = time.Duration(min((1-limiters[i].TokensAt(now))/r.PerSecond, longest) * float64(time.Second)); wait > 0 {
+			return wait
 		}
 	}
-	if wait > 0 {
-		for _, r := range taken {
-			r.CancelAt(now)
-		}
+	for _, l := range limiters {
+		l.ReserveN(now, 1)
 	}
-	return wait
+	return 0
 }
 
-// bucket returns the bucket of a caller, a full one where it has none.
+// bucket returns the bucket of a caller, a full one where it has none. The caller holds the lock.
 func (b *buckets) bucket(r access.Rate) *rate.Limiter {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	el := b.mu.byWho[r.Key]
 	if el == nil {
 		el = b.mu.order.PushFront(&bucket{r.Key, rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)})

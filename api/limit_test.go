@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,6 +58,39 @@ func TestRateLimits(t *testing.T) {
 				t.Errorf("another address waits %s", wait)
 			}
 		})
+	}
+}
+
+// TestRateOfManyAtOnce: requests that come side by side, or with their times out of order, get the rate together, no more and no less.
+func TestRateOfManyAtOnce(t *testing.T) {
+	maker := access.Rate{Key: "maker", PerSecond: 1e6, Burst: 1000}
+	own := access.Rate{Key: "own", PerSecond: 1000, Burst: 100}
+	l, began := newLimits(0, 0), time.Now()
+	var answered atomic.Int64
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for time.Since(began) < 300*time.Millisecond {
+				if l.keys.takeAll([]access.Rate{own, maker}, time.Now()) == 0 {
+					answered.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	most := own.PerSecond*time.Since(began).Seconds() + float64(own.Burst) + 1
+	if n := float64(answered.Load()); n > most || n < most/2 {
+		t.Errorf("%v requests are answered, want about %.0f", n, most)
+	}
+	now := began.Add(time.Hour)
+	for l.keys.takeAll([]access.Rate{own}, now) == 0 {
+	}
+	for range 5 {
+		for _, at := range []time.Time{now.Add(-time.Second), now} {
+			if wait := l.keys.takeAll([]access.Rate{own}, at); wait == 0 {
+				t.Error("an empty bucket fills up for the same second again")
+			}
+		}
 	}
 }
 

@@ -344,6 +344,7 @@ func TestEverySentinelHasItsStatus(t *testing.T) {
 		{search.ErrModelMismatch, 409, "model_mismatch", ""},
 		{search.ErrDamaged, 503, "collection_damaged", ""},
 		{search.ErrReadOnly, 503, "read_only", ""},
+		{search.ErrOutcomeUnknown, 503, "outcome_unknown", ""},
 		{search.ErrNoSpace, 507, "no_space", ""},
 		{search.ErrClosed, 503, "shutting_down", "5"},
 		{search.ErrInvalid, 400, "invalid_request", ""},

@@ -43,7 +43,8 @@ type Result struct {
 	Status   string       `json:"status"`
 	Revision uint64       `json:"revision"`
 	Passages int          `json:"passages"`
-	Error    *ResultError `json:"error"` // not nil exactly when Status is Failed
+	Error    *ResultError `json:"error"`             // not nil exactly when Status is Failed
+	Warning  string       `json:"warning,omitempty"` // what of it is not searched; it is stored
 }
 
 // ResultError is the reason of a failed item.

@@ -79,7 +79,7 @@ const (
 	final   verdict = iota // it was answered
 	refused                // it was not carried out, and may be later
 	unknown                // it may have been carried out
-	gateway                // the same, and what stands before the server gave up waiting for it
+	gateway                // the same, and it is of no use to ask again soon: what stands before the server gave up waiting for it
 	unsent                 // it was not carried out, and cannot be
 )
 
@@ -103,6 +103,12 @@ func judge(err error) verdict {
 	case http.StatusTooManyRequests:
 		return refused
 	case http.StatusServiceUnavailable:
+		switch e.Code {
+		case "collection_damaged": // until somebody mends it
+			return final
+		case "outcome_unknown": // and until its next start the server takes no other write
+			return gateway
+		}
 		// The server's own time may end behind a commit. Without Retry-After and a code it is a proxy's answer, which may have lost the server's.
 		if e.Code == "deadline_exceeded" || e.Code == "canceled" || e.Code == unknownCode && !e.named {
 			return unknown
@@ -118,13 +124,28 @@ func judge(err error) verdict {
 	return final
 }
 
-// neverAgreed reports whether the two sides speak different protocols, or the client does not trust the server's certificate; no request was
-// sent, and none will be.
+// neverAgreed reports whether the two sides speak different protocols, or one does not trust the other's certificate; no request was
+// carried out, and none will be.
 func neverAgreed(err error) bool {
 	var cert *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &cert) || errors.As(err, &record)
+	var op *net.OpError
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &cert) || errors.As(err, &record) ||
+		errors.As(err, &op) && op.Op == "remote error" && refusals[op.Err.Error()]
 }
+
+// refusals are the alerts of TLS with which a server ends a handshake that would end the same the next time. One about the client's
+// certificate may come after the request was sent, and before it was read.
+var refusals = func() map[string]bool {
+	texts := map[string]bool{}
+	for _, alert := range []tls.AlertError{
+		40, 42, 43, 44, 45, 46, 48, 49, // handshake_failure; certificates that are bad, unsupported, revoked, expired, unknown; unknown_ca, access_denied
+		70, 71, 112, 116, 120, // protocol_version, insufficient_security, unrecognized_name, certificate_required, no_application_protocol
+	} {
+		texts[alert.Error()] = true // package tls hides the type that it has in an OpError
+	}
+	return texts
+}()
 
 // waitAfter returns the wait before the attempt after number n, from 0: the server's wish, where it has one.
 func (c *Client) waitAfter(err error, n int) time.Duration {

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,6 +178,35 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
+// TestRefusedByTheServer is about servers that want a certificate of the client, which TLS 1.3 says after the request was sent, or another
+// version of TLS.
+func TestRefusedByTheServer(t *testing.T) {
+	for name, wants := range map[string]*tls.Config{
+		"certificate, TLS 1.2": {ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12},
+		"certificate, TLS 1.3": {ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS13},
+		"version":              {MinVersion: tls.VersionTLS13},
+	} {
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(plain))
+		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+		srv.TLS = wants
+		srv.StartTLS()
+		defer srv.Close()
+		transport := srv.Client().Transport.(*http.Transport)
+		if name == "version" {
+			transport.TLSClientConfig.MaxVersion = tls.VersionTLS12
+		}
+		again := 0
+		o := client.Options{HTTP: srv.Client(), MinWait: time.Millisecond, Retries: 4, Again: func(error) { again++ }}
+		c := must[*client.Client](t)(client.New(srv.URL, o))
+		if _, err := c.Collections(t.Context()); err == nil || again > 0 {
+			t.Errorf("%s: %v after %d more attempts, want an error at once", name, err, again)
+		}
+		if err := c.DropCollection(t.Context(), "c"); err == nil || errors.Is(err, client.ErrOutcomeUnknown) {
+			t.Errorf("%s: a write: %v, want an error of a known outcome", name, err)
+		}
+	}
+}
+
 // TestNoTrust: a server that the client cannot speak to is not asked again, and has carried nothing out.
 func TestNoTrust(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -253,6 +283,8 @@ func TestAnswersThatDoNotTell(t *testing.T) {
 		{"canceled", 503, `{"code":"canceled"}`, "0", 1, true, 5},
 		{"a proxy's 503", 503, "<html>", "", 1, true, 5},
 		{"a proxy's 503 that asks to wait", 503, "<html>", "0", 5, false, 5},
+		{"damaged", 503, `{"code":"collection_damaged"}`, "", 1, false, 1},
+		{"a commit that failed", 503, `{"code":"outcome_unknown"}`, "", 1, true, 1},
 		{"read-only", 503, `{"code":"read_only"}`, "", 5, false, 5},
 		{"bad gateway", 502, "<html>", "", 1, true, 1},
 		{"gateway timeout", 504, "", "", 1, true, 1},

@@ -23,7 +23,8 @@ const choiceBytes = 64 << 10
 //  3. By cosine.
 //  4. As they stand in the text.
 //
-// A keyword search has them by how well they cover the query's terms, see [weight]. The other mode has the order of [bestPassages].
+// A keyword search, and a hybrid one whose query was not encoded, has them by how well they cover the query's terms, see [weight]. The other
+// mode has the order of [bestPassages].
 type chooser struct {
 	*search
 	marks   *marker // nil where nothing is to be marked
@@ -34,13 +35,16 @@ type chooser struct {
 func (s *search) chooser(ctx context.Context) (*chooser, error) {
 	c := &chooser{search: s}
 	var err error
-	if c.marks, err = s.marker(ctx); err != nil || s.plan.Mode != Hybrid {
+	if c.marks, err = s.marker(ctx); err != nil || s.plan.Mode == Semantic {
 		return c, err
 	}
 	if c.words = c.marks; c.words == nil {
 		if c.words, err = s.newMarker(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if s.plan.Mode == Keyword {
+		return c, nil
 	}
 	for _, text := range s.plan.text.Phrases {
 		terms, err := s.engine.backend.Analyze(ctx, s.collection, text)
@@ -55,11 +59,11 @@ func (s *search) chooser(ctx context.Context) (*chooser, error) {
 // choose returns the positions of the n best of a document's passages, best first.
 func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Parts, texts []PassageHit, cosines []float64) ([]int, error) {
 	n := c.plan.passages
-	if len(cosines) != len(texts) && c.marks != nil && n > 0 && len(texts) > 1 {
-		return c.covering(ctx, c.marks, ref, parts, texts, n)
-	}
-	if c.words == nil || n == 0 || len(texts) < 2 || len(cosines) != len(texts) {
+	if c.words == nil || len(c.words.terms) == 0 || n == 0 || len(texts) < 2 {
 		return bestPassages(texts, cosines, n), nil
+	}
+	if len(cosines) != len(texts) {
+		return c.covering(ctx, c.words, ref, parts, texts, n)
 	}
 	terms, err := c.engine.backend.WordTerms(ctx, c.collection, c.plan.words, ref)
 	if err != nil {

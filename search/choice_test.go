@@ -55,6 +55,7 @@ func TestChoice(t *testing.T) {
 		{"phrase whatever the weights", search.Query{Q: `"red wool"`, Alpha: ptr(1.0)}, "Evening"},
 		{"semantic", search.Query{Q: "kitten", Mode: search.Semantic}, "Cats"},
 		{"keyword", search.Query{Q: "kitten", Mode: search.Keyword}, "Morning"},
+		{"keyword without marks", search.Query{Q: "kitten", Mode: search.Keyword, Highlight: ptr(false)}, "Morning"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := chosen(t, e, tt.q); got != tt.want {

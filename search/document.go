@@ -40,7 +40,8 @@ type ItemResult struct {
 	Status   Status
 	Revision uint64
 	Passages int
-	Err      error // not nil exactly when Status is Failed
+	Err      error  // not nil exactly when Status is Failed
+	Warning  string // of a document that is stored: what of it is not searched as its name says; empty: nothing
 }
 
 // Settings are a collection's. The zero value is the documented default; what a PUT leaves out keeps its default.

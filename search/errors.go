@@ -25,6 +25,7 @@ var (
 	ErrModelMismatch      = errors.New("model mismatch")        // the collection was built with another checkpoint
 	ErrDamaged            = backend.ErrDamaged                  // a stored value that is needed cannot be read
 	ErrReadOnly           = errors.New("data folder read-only") // after a failed commit; reopen to go on
+	ErrOutcomeUnknown     = backend.ErrOutcomeUnknown           // of the write whose commit failed: it may be there after reopening; matches ErrReadOnly
 	ErrNoSpace            = errors.New("no space left")         // the disk or the configured size is full; reads go on
 	ErrClosed             = errors.New("engine closed")         //
 	ErrBusy               = errors.New("too much is waiting to be encoded")

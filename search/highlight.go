@@ -69,7 +69,7 @@ func (m *marker) next() {
 // found returns the tokens of text that are among the query's terms, in order.
 func (m *marker) found(text string) []backend.Token {
 	out, ok := m.known[text]
-	if !ok {
+	if !ok && len(m.terms) > 0 {
 		for _, t := range m.analyze(text) {
 			if m.terms[t.Term] {
 				out = append(out, t)

@@ -217,7 +217,7 @@ func (in *ingest) skipUnchanged(ctx context.Context, items []item, results []Ite
 		i := at[j]
 		if w := &items[i].write; d != nil && d.Hash == w.Hash && (w.IfRevision == nil || *w.IfRevision == d.Revision) {
 			items[i].done = true
-			results[i] = ItemResult{ID: d.ID, Status: Unchanged, Revision: d.Revision, Passages: len(d.Passages)}
+			results[i] = ItemResult{ID: d.ID, Status: Unchanged, Revision: d.Revision, Passages: len(d.Passages), Warning: items[i].warning()}
 		}
 	}
 	return nil
@@ -344,9 +344,33 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 	took := time.Since(began)
 	defer in.engine.courtesy.pause(ctx, took) // what was committed is answered whether or not ctx ends
 	for j, o := range outcomes {
-		results[at[j]] = itemResult(writes[j], o)
+		r := itemResult(writes[j], o)
+		if r.Err == nil {
+			r.Warning = items[at[j]].warning()
+		}
+		results[at[j]] = r
 	}
 	return nil
+}
+
+// warnedFields is how many fields a warning names.
+const warnedFields = 3
+
+// warning says which fields of a document without text are not searched although they would be if they were strings.
+func (it *item) warning() string {
+	var text strings.Builder
+	for i, name := range it.parts.NotText {
+		switch {
+		case i == warnedFields:
+			fmt.Fprintf(&text, " and %d more", len(it.parts.NotText)-i)
+		case i > warnedFields:
+		case i > 0:
+			text.WriteString(", " + quoteShort(name))
+		default:
+			text.WriteString("no text, so that filters find it, and words and meaning do not: " + quoteShort(name))
+		}
+	}
+	return text.String()
 }
 
 func itemResult(w backend.Write, o backend.Outcome) ItemResult {

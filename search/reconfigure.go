@@ -128,6 +128,7 @@ func (r *reconfiguration) changed(fields []byte, names []string) (int, error) {
 	}
 	differs := func(names []string) (bool, error) {
 		after, err := r.with(names).SplitStored(fields)
+		before.NotText, after.NotText = nil, nil // is told where a document is written
 		return !reflect.DeepEqual(before, after), err
 	}
 	if all, err := differs(names); err != nil || !all {

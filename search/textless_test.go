@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -328,4 +329,79 @@ func TestTextDeclaredAway(t *testing.T) {
 		t.Errorf("similar: %v", err)
 	}
 	noProblems(t, e)
+}
+
+// TestWarningOfWhatIsNoText: a field that would be searched if it were text is told where it is not, and nothing else is.
+func TestWarningOfWhatIsNoText(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	for name, fields := range map[string]fieldTypes{"set": {"note": {Type: "text"}, "title": {Type: "filter"}}, "row": nil} {
+		if _, err := e.CreateCollection(t.Context(), name, search.Settings{Fields: fields}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct{ collection, fields, want string }{
+		{"docs", `{"title":5}`, `"title"`},
+		{"docs", `{"title":5,"tags":["a"],"text":null}`, `"title"`},
+		{"docs", `{"title":5,"name":true,"body":1,"text":2,"answer":3}`, `"title", "name", "text" and 2 more`},
+		{"docs", `{"title":5,"text":"a cat"}`, ""},
+		{"docs", `{"title":["a"],"year":5}`, ""},
+		{"docs", `{"title":5,"town":"Rome"}`, ""},
+		{"set", `{"note":5}`, ""},
+		{"set", `{"title":5}`, ""},
+		{"row", `{"title":5}`, `"title"`},
+	} {
+		if tt.want != "" {
+			tt.want = "no text, so that filters find it, and words and meaning do not: " + tt.want
+		}
+		for _, status := range []search.Status{search.Created, search.Unchanged} {
+			results, err := e.Ingest(t.Context(), tt.collection, []search.Document{doc("", tt.fields)})
+			if err != nil || results[0].Status != status || results[0].Warning != tt.want {
+				t.Errorf("%s: %+v, %v, want %s and warning %q", tt.fields, results, err, status, tt.want)
+			}
+		}
+	}
+	absent := doc("none", `{"title":5}`)
+	absent.IfRevision = new(uint64)
+	*absent.IfRevision = 7
+	if results, err := e.Ingest(t.Context(), "docs", []search.Document{absent}); err != nil || results[0].Err == nil || results[0].Warning != "" {
+		t.Errorf("a document that is refused: %+v, %v", results, err)
+	}
+	if _, _, err := e.EnsureCollection(t.Context(), "row", search.Settings{Fields: fieldTypes{"title": {Type: "filter"}}}); err != nil {
+		t.Errorf("a type that changes nothing but the warning: %v", err)
+	}
+}
+
+// TestNumbersAsText: what a field holds that the settings declare text is searched as it is written, and a value as before.
+func TestNumbersAsText(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	if _, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Fields: fieldTypes{"part": {Type: "text"}}}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, search.Created, doc("number", `{"part":4711}`), doc("list", `{"part":["steel",47.50,true],"town":"Rome"}`), doc("string", `{"part":"4711 b"}`), doc("value", `{"size":4711}`))
+	for _, tt := range []struct {
+		q    search.Query
+		want string
+	}{
+		{search.Query{Q: "4711", Mode: search.Keyword}, "number string"},
+		{search.Query{Q: "47.50", Mode: search.Keyword}, "list"},
+		{search.Query{Q: "steel true", Mode: search.Keyword, Operator: "and"}, "list"},
+		{search.Query{Q: `"steel 47.50"`}, ""},
+		{search.Query{Filter: "part = 4711"}, "number"},
+		{search.Query{Filter: "part > 47"}, "number list"},
+		{search.Query{Q: "x", Mode: search.Semantic, Sort: []search.SortKey{{Field: "_score"}}, Filter: "part EXISTS"}, "number list string"},
+	} {
+		got := strings.Fields(find(t, e, tt.q))
+		slices.Sort(got)
+		want := strings.Fields(tt.want)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v: %q, want %q", tt.q, got, want)
+		}
+	}
+	if d, err := e.Document(t.Context(), "docs", "number"); err != nil || len(d.Passages) != 1 || d.Passages[0].Text != "4711" || string(d.Fields) != `{"part":4711}` {
+		t.Errorf("Document = %+v, %v", d, err)
+	}
+	if problems, err := e.Check(t.Context(), true); err != nil || len(problems) > 0 {
+		t.Errorf("check: %v, %v", problems, err)
+	}
 }

@@ -99,7 +99,7 @@ func (s *Store) commitFailed(id uint64, err error) error {
 		}
 	}
 	s.fail(err)
-	return fmt.Errorf("%w: the outcome of this write is unknown: %w", ErrReadOnly, err)
+	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 }
 
 // fail makes the store read-only.

@@ -69,6 +69,9 @@ var (
 	// ErrReadOnly is returned by every write after a commit failed with an unknown outcome.
 	// Reads go on; close the store and open it again to write.
 	ErrReadOnly = errors.New("store: read-only after a failed commit")
+
+	// ErrOutcomeUnknown is returned by that commit itself: what it wrote may be there after the next opening. It matches ErrReadOnly.
+	ErrOutcomeUnknown = fmt.Errorf("%w: the outcome of this write is unknown", ErrReadOnly)
 )
 
 // ErrStop, returned by the function given to an iterator, ends the iteration without an error.

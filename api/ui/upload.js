@@ -75,6 +75,7 @@ export class Upload {
     this.file = file;
     this.path = path;
     this.counts = {};
+    this.warnings = 0;
     this.bar = el('progress', { max: '1', value: '0', 'aria-label': `Progress of ${file.name}` });
     this.state = el('span', { class: 'quiet' }, 'waiting');
     this.errors = el('ul', { class: 'wrongs' });
@@ -107,8 +108,8 @@ export class Upload {
 
   take(answer) {
     this.counts[answer.status] = (this.counts[answer.status] || 0) + 1;
-    if (answer.warning) this.errors.append(el('li', null, answer.warning));
-    if (answer.status === 'error' && this.errors.children.length < shownErrors) this.errors.append(el('li', null, `${this.many ? `line ${answer.line}${answer.id ? ` (${answer.id})` : ''}: ` : ''}${answer.error?.detail ?? answer.error?.code}`));
+    if (answer.warning && ++this.warnings <= shownErrors) this.errors.append(el('li', null, this.many ? `line ${answer.line}: ${answer.warning}` : answer.warning));
+    if (answer.status === 'error' && this.counts.error <= shownErrors) this.errors.append(el('li', null, `${this.many ? `line ${answer.line}${answer.id ? ` (${answer.id})` : ''}: ` : ''}${answer.error?.detail ?? answer.error?.code}`));
     this.state.textContent = `${this.told()} …`;
   }
 
@@ -120,6 +121,7 @@ export class Upload {
     this.state.textContent = this.told() || 'nothing in it';
     this.root.classList.add(this.counts.error ? 'failed' : 'done');
     if (this.counts.error > shownErrors) this.errors.append(el('li', null, `and ${this.counts.error - shownErrors} more`));
+    if (this.warnings > shownErrors) this.errors.append(el('li', null, `and ${this.warnings - shownErrors} more warnings`));
   }
 
   fail(message) {

@@ -345,6 +345,11 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 			}
 			continue
 		}
+		if r.warning != "" {
+			if err := p.fail(extract.ItemError{Path: it.doc.source, Line: it.doc.line, Warning: true, Reason: r.warning}); err != nil {
+				return err
+			}
+		}
 		if it.task.docs++; len(it.task.ids) <= maxIDs {
 			it.task.ids = append(it.task.ids, it.doc.id)
 		}

@@ -37,7 +37,7 @@ func (m *memory) put(_ context.Context, docs []document) ([]result, error) {
 	out := make([]result, len(docs))
 	for i, d := range docs {
 		if out[i].status = "created"; d.id == m.refuse {
-			out[i] = result{failed, "no"}
+			out[i] = result{status: failed, why: "no"}
 			continue
 		}
 		m.ids = append(m.ids, d.id)

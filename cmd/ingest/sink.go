@@ -29,10 +29,11 @@ type document struct {
 // failed is the status of a document that was not taken.
 const failed = "error"
 
-// result says what became of one document; why is empty unless status is failed.
+// result says what became of one document; why is empty unless status is failed, warning unless it is not.
 type result struct {
-	status string
-	why    string
+	status  string
+	why     string
+	warning string
 }
 
 // sink is where documents go.
@@ -66,7 +67,7 @@ func (drySink) put(_ context.Context, docs []document) ([]result, error) {
 	for i, d := range docs {
 		out[i].status = "read"
 		if _, err := mapping.Mapping(nil).Split(d.fields); err != nil {
-			out[i] = result{failed, err.Error()}
+			out[i] = result{status: failed, why: err.Error()}
 		}
 	}
 	return out, nil
@@ -114,7 +115,7 @@ func (s *folderSink) put(ctx context.Context, docs []document) ([]result, error)
 	}
 	out := make([]result, len(items))
 	for i, it := range items {
-		out[i].status = string(it.Status)
+		out[i].status, out[i].warning = string(it.Status), it.Warning
 		if it.Err != nil {
 			out[i].why = it.Err.Error()
 		}
@@ -181,7 +182,7 @@ func (s *serverSink) put(ctx context.Context, docs []document) ([]result, error)
 			}
 		}
 	}, func(n int, r client.Result) error {
-		out[n].status = r.Status
+		out[n].status, out[n].warning = r.Status, r.Warning
 		if r.Error != nil {
 			out[n].why = r.Error.Detail
 		}

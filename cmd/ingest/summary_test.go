@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"searchd/api"
 	"searchd/extract"
+	"searchd/search"
 )
 
 // The summary says what was skipped and why, also after a dry run.
@@ -75,6 +79,32 @@ func TestDryRunTooLarge(t *testing.T) {
 		err := run(t.Context(), f, []string{dir}, strings.NewReader(""), io.Discard, &stderr)
 		if !errors.Is(err, errSome) || strings.Count(stderr.String(), ": at most 8388608 bytes of JSON, not 12000") != 1 || !strings.Contains(stderr.String(), " 1 documents from 2 files") {
 			t.Errorf("dry run %v: %v\n%s", f.dryRun, err, &stderr)
+		}
+	}
+}
+
+// TestWarnings are those of documents that are stored, and no failures.
+func TestWarnings(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/shelf.jsonl", "{\"id\":\"a\",\"text\":\"a cat\"}\n{\"id\":\"b\",\"title\":5}\n")
+	e, err := search.Open(t.TempDir(), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	server, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts := httptest.NewServer(server.Handler())
+	defer ts.Close()
+	for _, f := range []flags{{data: t.TempDir()}, {server: ts.URL, state: t.TempDir()}} {
+		f.collection, f.format, f.workers, f.onError, f.pdfTime = "docs", "auto", 2, "stop", time.Second
+		var stderr bytes.Buffer
+		err := run(t.Context(), f, []string{dir}, strings.NewReader(""), io.Discard, &stderr)
+		if err != nil || !strings.Contains(stderr.String(), `shelf.jsonl:2: warning: no text, so that filters find it, and words and meaning do not: "title"`) ||
+			!strings.Contains(stderr.String(), "1 warnings") {
+			t.Errorf("%s: %v\n%s", f.server, err, &stderr)
 		}
 	}
 }

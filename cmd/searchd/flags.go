@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/client"
 	"searchd/encoder"
 	"searchd/internal/settings"
 	"searchd/search"
@@ -128,27 +129,37 @@ func logger(format string) (*slog.Logger, error) {
 	return nil, fmt.Errorf("--log-format: got %q, allowed: text, json", format)
 }
 
-// onlyCollection returns the named collection, or, without a name, the one there is.
-func onlyCollection(cmd *cobra.Command, e *search.Engine, name string) (string, error) {
+// onlyCollection returns the named collection of a data folder or a server; without a name the default one, or else the one there is.
+func onlyCollection(name, where string, find func(name string) error, list func() ([]string, error)) (string, error) {
 	if name != "" {
 		return name, nil
 	}
-	list, err := e.Collections(cmd.Context())
-	if err != nil {
+	err := find(defaultCollection)
+	if !errors.Is(err, search.ErrCollectionNotFound) && !errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrDenied) {
+		return defaultCollection, nil // with another error it will fail, too
+	}
+	names, err := list()
+	switch {
+	case err != nil:
 		return "", err
+	case len(names) == 0:
+		return "", fmt.Errorf("%s holds no collection yet; `ingest` makes one", where)
+	case len(names) > 1:
+		return "", fmt.Errorf("--collection: %s holds %d, name one", where, len(names))
 	}
-	switch len(list) {
-	case 0:
-		return "", errors.New("the data folder holds no collection yet; `ingest` makes one")
-	case 1:
-		return list[0].Name, nil
-	}
-	for _, c := range list {
-		if c.Name == defaultCollection {
-			return c.Name, nil
+	return names[0], nil
+}
+
+// folderCollection is onlyCollection of a data folder.
+func folderCollection(ctx context.Context, e *search.Engine, name string) (string, error) {
+	find := func(name string) error { _, err := e.Collection(ctx, name); return err }
+	return onlyCollection(name, "the data folder", find, func() (names []string, err error) {
+		list, err := e.Collections(ctx)
+		for _, c := range list {
+			names = append(names, c.Name)
 		}
-	}
-	return "", fmt.Errorf("--collection: the data folder holds %d, name one", len(list))
+		return names, err
+	})
 }
 
 // defaultCollection is where ingest puts documents unless told otherwise.

@@ -108,7 +108,7 @@ func queryFolder(cmd *cobra.Command, f *engineFlags, collection string, q search
 		return nil, err
 	}
 	defer e.Close()
-	if collection, err = onlyCollection(cmd, e, collection); err != nil {
+	if collection, err = folderCollection(cmd.Context(), e, collection); err != nil {
 		return nil, err
 	}
 	return e.Search(cmd.Context(), collection, q)
@@ -116,10 +116,18 @@ func queryFolder(cmd *cobra.Command, f *engineFlags, collection string, q search
 
 // queryServer asks a server. Queries and answers of the client have the JSON shape of the engine's.
 func queryServer(cmd *cobra.Command, server, key, collection string, q search.Query) (*search.Response, error) {
-	if collection == "" {
-		collection = defaultCollection
-	}
 	c, err := client.New(server, client.Options{Key: key, Retries: 2}) // somebody waits
+	if err != nil {
+		return nil, err
+	}
+	find := func(name string) error { _, err := c.Collection(cmd.Context(), name); return err }
+	collection, err = onlyCollection(collection, "the server", find, func() (names []string, err error) {
+		list, err := c.Collections(cmd.Context())
+		for _, x := range list {
+			names = append(names, x.Name)
+		}
+		return names, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +182,7 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 			}
 			fmt.Fprintf(w, "    %s\n", shorten(text, bold, plain))
 			if s := p.Sentence; s != nil {
-				fmt.Fprintf(w, "    > %s\n", strings.Join(strings.Fields(printable(p.Text[s.Start-p.Start:s.End-p.Start])), " "))
+				fmt.Fprintf(w, "    > %s\n", oneLine(p.Text[s.Start-p.Start:s.End-p.Start]))
 			}
 		}
 		printFields(w, h, bold, plain)
@@ -203,7 +211,7 @@ func printFields(w io.Writer, h search.Hit, bold, plain string) {
 		if len(snippets) == 0 || slices.ContainsFunc(h.Passages, shown) || marks(snippets[0], "", "") == h.ID {
 			continue
 		}
-		fmt.Fprintf(w, "    %s: %s\n", printable(name), shorten(marks(snippets[0], bold, plain), bold, plain))
+		fmt.Fprintf(w, "    %s: %s\n", oneLine(name), shorten(marks(snippets[0], bold, plain), bold, plain))
 	}
 }
 
@@ -227,6 +235,9 @@ func printable(text string) string {
 	}, text)
 }
 
+// oneLine is printable on one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
+
 // printFacet writes the values of a field with their counts.
 func printFacet(w io.Writer, name string, f search.FacetCounts) {
 	fmt.Fprintf(w, "\n%s:", name)
@@ -234,7 +245,12 @@ func printFacet(w io.Writer, name string, f search.FacetCounts) {
 		fmt.Fprint(w, "  no values")
 	}
 	for _, v := range f.Values {
-		fmt.Fprintf(w, "  %v (%d)", v.Value, v.Count)
+		text, isText := v.Value.(string)
+		if !isText {
+			b, _ := json.Marshal(v.Value) // 1500000, where fmt has 1.5e+06
+			text = string(b)
+		}
+		fmt.Fprintf(w, "  %s (%d)", oneLine(text), v.Count)
 	}
 	if more := f.Distinct - len(f.Values); more > 0 {
 		fmt.Fprintf(w, "  and %d more", more)

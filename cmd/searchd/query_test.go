@@ -1,9 +1,14 @@
 package main
 
 import (
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"searchd/access"
+	"searchd/api"
 	"searchd/search"
 )
 
@@ -14,15 +19,74 @@ func TestPrintHits(t *testing.T) {
 		ID: "notes/garden.md", Score: 0.5,
 		Passages: []search.PassageHit{{Field: "text", Text: "x", Marked: "\x1b]0;title\x07a <mark>garden</mark> &lt;mark&gt; &amp;"}, {Field: "more", Text: "un\x1b[2Jmarked"}},
 		Highlights: map[string][]string{
-			"title": {"My <mark>garden</mark>", "again"}, "tags": {"<mark>garden</mark> &amp;"}, "text": {"a <mark>garden</mark>"}, "path": {"notes/<mark>garden</mark>.md"},
+			"title": {"My <mark>garden</mark>", "again"}, "ta\rgs": {"<mark>garden</mark> &amp;"}, "text": {"a <mark>garden</mark>"}, "path": {"notes/<mark>garden</mark>.md"},
 		},
-	}}}, true)
+	}}, Facets: map[string]search.FacetCounts{"tags": {Values: []search.FacetValue{{Value: "a\x1b[2J\r\nb", Count: 1}, {Value: 1.5e6, Count: 3}}}}}, true)
 	want := "\x1b[1m 1  notes/garden.md\x1b[0m  0.500\n" +
 		"    ]0;titlea \x1b[1mgarden\x1b[0m <mark> &\x1b[0m\n" +
 		"    un[2Jmarked\x1b[0m\n" +
-		"    tags: \x1b[1mgarden\x1b[0m &\x1b[0m\n" +
+		"    ta gs: \x1b[1mgarden\x1b[0m &\x1b[0m\n" +
 		"    title: My \x1b[1mgarden\x1b[0m\x1b[0m\n"
-	if got, _, _ := strings.Cut(b.String(), "\n\n"); got+"\n" != want {
+	want += "\ntags:  a[2J b (1)  1500000 (3); 0 without\n"
+	if got, _, _ := strings.Cut(b.String(), "\n\n0 of"); !strings.HasPrefix(b.String(), want) {
 		t.Errorf("printHits:\n%q\nwant\n%q", got, want)
 	}
+}
+
+// TestQueryWithoutCollection asks what there is of a server, with a key for all of it and with one for a part, and of a folder.
+func TestQueryWithoutCollection(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	e, err := search.Open(dir, search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ring, _ := rootKey(t)
+	s, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler), Keys: ring})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	key := func(collection string) string {
+		_, token, err := ring.Create(t.Context(), access.Spec{Name: collection, Scopes: access.Search, Collections: []string{collection}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	all, one := key("*"), key("notes")
+	add := func(name string) {
+		if _, err := e.CreateCollection(t.Context(), name, search.Settings{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Ingest(t.Context(), name, []search.Document{{ID: "in-" + name, Fields: []byte(`{"text":"a kitten"}`)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asks := func(want string, args ...string) {
+		t.Helper()
+		got, err := command(t, append([]string{"query", "kitten"}, args...)...)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	asks("holds no collection yet", "--server", server.URL, "--key", all)
+	add("notes")
+	asks("in-notes", "--server", server.URL, "--key", all)
+	add("other")
+	asks("--collection: the server holds 2, name one", "--server", server.URL, "--key", all)
+	asks("in-notes", "--server", server.URL, "--key", one)
+	asks("invalid_api_key", "--server", server.URL, "--key", "sk-wrong")
+	if _, err := e.SetAlias(t.Context(), "docs", "other"); err != nil {
+		t.Fatal(err)
+	}
+	asks("in-other", "--server", server.URL, "--key", all)
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	asks("in-other", "--data", dir)
 }

@@ -2,16 +2,17 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"searchd/api"
 	"searchd/models"
 	"searchd/search"
 )
@@ -56,7 +57,7 @@ has open: POST /v1/collections/COLLECTION/reembed, which goes on answering searc
 			return err
 		}
 		defer e.Close()
-		name, err := onlyCollection(cmd, e, collection)
+		name, err := folderCollection(cmd.Context(), e, collection)
 		if err != nil {
 			return err
 		}
@@ -84,16 +85,19 @@ func readSettings(cmd *cobra.Command, path string) (*search.Settings, error) {
 		defer file.Close()
 		in = file
 	}
-	var s *search.Settings
-	dec := json.NewDecoder(in)
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	const most = 1 << 20 // as in a request
+	b, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err != nil {
+		return nil, err
 	}
-	if _, err := dec.Token(); s == nil || err != io.EOF {
-		return nil, fmt.Errorf("%s: allowed: one JSON object", path)
+	if len(b) > most {
+		return nil, fmt.Errorf("%s: longer than the %d bytes that are allowed", path, most)
 	}
-	return s, nil
+	s, err := api.ParseSettings(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "body: "))
+	}
+	return &s, nil
 }
 
 func unfinishedTask(cmd *cobra.Command, e *search.Engine, collection string) (search.Task, error) {

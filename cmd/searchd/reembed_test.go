@@ -21,10 +21,11 @@ func TestReembedSettings(t *testing.T) {
 	}
 	german := file(`{"language":"de","fields":{"note":{"type":"text"}}}`)
 	for content, want := range map[string]string{
-		`{"langauge":"de"}`: "langauge", `{"language":"xx"}`: "language", `{"language":"de"} {}`: "one JSON object", `null`: "one JSON object", `{"language":`: "unexpected EOF", `[]`: "array",
+		`{"langauge":"de"}`: "langauge", `{"Language":"de"}`: "Language", `{"language":"de","language":"en"}`: "more than once", `{"language":"xx"}`: "language",
+		`{"language":"de"} {}`: "follows", `null`: "an object", `{"language":`: "cut off", `[]`: "an object", ``: "cut off", "{" + strings.Repeat(" ", 1<<20) + "}": "longer",
 	} {
 		if _, err := command(t, "reembed", "--data", dir, "--settings", file(content)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want an error with %s", content, err, want)
+			t.Errorf("%.40s: %v, want an error with %s", content, err, want)
 		}
 	}
 	if _, err := command(t, "reembed", "--data", dir, "--settings", german+"-none"); err == nil || !strings.Contains(err.Error(), "--settings") {

@@ -20,6 +20,7 @@ var (
 	ErrCollectionExists   = errors.New("collection exists")
 	ErrDocumentNotFound   = errors.New("document not found")
 	ErrReadOnly           = errors.New("data folder read-only")
+	ErrOutcomeUnknown     = fmt.Errorf("%w: the outcome of this write is unknown", ErrReadOnly) // of the write that made it so
 	ErrClosed             = errors.New("backend closed")
 	ErrNoSpace            = errors.New("no space left")
 	ErrInvalid            = errors.New("invalid request")

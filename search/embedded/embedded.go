@@ -184,6 +184,7 @@ func translate(err error) error {
 		{store.ErrNoCollection, backend.ErrCollectionNotFound},
 		{store.ErrExists, backend.ErrCollectionExists},
 		{store.ErrCorrupt, backend.ErrDamaged},
+		{store.ErrOutcomeUnknown, backend.ErrOutcomeUnknown},
 		{store.ErrReadOnly, backend.ErrReadOnly},
 		{store.ErrClosed, backend.ErrClosed},
 		{store.ErrNoSpace, backend.ErrNoSpace},

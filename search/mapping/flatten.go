@@ -109,15 +109,19 @@ func (f *flattener) refuse(name string, value any, allowed string) error {
 	return &Refusal{name, value, allowed}
 }
 
-// text returns the strings of a leaf, one per line, and where each begins but the first; ok is false if it has other values.
-func (l *leaf) text() (text string, starts []int, ok bool) {
+// text returns the strings of a leaf, one per line, and where each begins but the first. With spell numbers and booleans are as they are
+// written; else ok is false if there are any.
+func (l *leaf) text(spell bool) (text string, starts []int, ok bool) {
 	if s, ok := l.values[0].(string); ok && len(l.values) == 1 {
 		return s, nil, true
 	}
 	var b lines
 	for _, v := range l.values {
 		s, ok := v.(string)
-		if !ok {
+		switch {
+		case !ok && spell:
+			s = fmt.Sprint(v)
+		case !ok:
 			return "", nil, false
 		}
 		b.add(s)

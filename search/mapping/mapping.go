@@ -26,7 +26,7 @@ type Type string
 
 // The types.
 const (
-	Text   Type = "text"   // searched by words and by meaning; strings of at most 256 bytes are values, too
+	Text   Type = "text"   // searched by words and by meaning, numbers and booleans as they are written; all but strings of more than 256 bytes are values, too
 	Filter Type = "filter" // exact values only, strings of any length
 	Stored Type = "stored" // neither
 )
@@ -59,7 +59,7 @@ const TitleWeight = 2
 const AsideWeight = 0.5
 
 // Version changes whenever [Mapping.Split] gives other Text or Words than before, so that what was indexed from them is built again.
-const Version = 2
+const Version = 3
 
 // TextField is one searched field of a document.
 type TextField struct{ Name, Text string }
@@ -73,8 +73,9 @@ type Parts struct {
 	Starts map[string][]int
 	// filterable: string, float64, json.Number where that is not exact, bool, filter.Present for a string that is too long to be compared,
 	// []any of these; nested names joined with dots
-	Values map[string]any
-	Blank  bool // no field of any type holds more than white space
+	Values  map[string]any
+	Blank   bool     // no field of any type holds more than white space
+	NotText []string // of a document without text: fields of usual names that would be it if they held strings
 }
 
 // ErrDocument is what every refused document matches. What follows it in the text of an error, a [Refusal] apart, says what is allowed.
@@ -142,7 +143,12 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 		if f.Type == Stored {
 			continue
 		}
-		if s, starts, ok := l.text(); ok && (set && f.Type == Text || !set && !l.list && (!known || rank(name) < len(wellKnown))) {
+		usual := !set && !l.list && rank(name) < len(wellKnown)
+		s, starts, ok := l.text(f.Type == Text)
+		if !ok && usual {
+			p.NotText = append(p.NotText, name)
+		}
+		if ok && (f.Type == Text || usual || !set && !l.list && !known) {
 			if strings.TrimSpace(s) != "" {
 				p.Text = append(p.Text, TextField{name, s})
 				p.startsOf(name, starts)
@@ -157,6 +163,9 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 			}
 		}
 		p.Values[name] = l.filterable(f.Type == Filter)
+	}
+	if len(p.Text) > 0 {
+		p.NotText = nil
 	}
 	return p, nil
 }
@@ -181,7 +190,7 @@ func (m Mapping) anyKnown(names []string, leaves map[string]*leaf) bool {
 			continue
 		}
 		if l := leaves[name]; !l.list && rank(name) < len(wellKnown) {
-			if s, _, ok := l.text(); ok && strings.TrimSpace(s) != "" {
+			if s, _, ok := l.text(false); ok && strings.TrimSpace(s) != "" {
 				return true
 			}
 		}
