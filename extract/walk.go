@@ -22,7 +22,7 @@ var junk = map[string]bool{
 // Walk reads files and folders in the order of paths, folders in the order of their names, and stdin for the path "-".
 //
 // The id of a whole-file document is its path below the folder that was given (or below o.Root), with forward slashes, or, of a file given by
-// name, its name.
+// name, its name; what an id cannot hold of it is written as in quotes of Go, as \xe9, and of one beyond 512 bytes the end stands behind a hash.
 // Two files of one run with the same id are an error, the second one.
 //
 // In folders, names that begin with a dot, other programs' litter such as node_modules, files of unknown type, and symbolic links are

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -131,8 +130,7 @@ func (j *journal) load(r io.Reader) error {
 			return err
 		}
 		n := int64(len(b))
-		var l journalLine
-		if json.Unmarshal(b, &l) == nil {
+		if l, err := decodeLine(b); err == nil {
 			j.apply(l, j.size, n)
 		}
 		if err == io.EOF {
@@ -202,11 +200,10 @@ func (j *journal) write(l journalLine) error {
 		}
 		return nil
 	}
-	b, err := json.Marshal(l)
+	b, err := l.encode()
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
-	b = append(b, '\n')
 	j.apply(l, j.size+int64(len(j.pending)), int64(len(b)))
 	j.pending = append(j.pending, b...)
 	return nil
@@ -431,7 +428,13 @@ func (j *journal) compact() error {
 	}
 	defer os.Remove(tmp.Name()) // fails after the rename, which is as it should be
 	w := bufio.NewWriter(tmp)
-	enc := json.NewEncoder(w)
+	write := func(l journalLine) error {
+		b, err := l.encode()
+		if err == nil {
+			_, err = w.Write(b)
+		}
+		return err
+	}
 	for _, k := range j.entries {
 		e, err := j.full(k)
 		if err != nil {
@@ -440,13 +443,13 @@ func (j *journal) compact() error {
 		}
 		e.Size, e.Sum = k.Size, k.Sum // as distrust has left them
 		for l := range j.split(*e) {
-			if err := enc.Encode(l); err != nil {
+			if err := write(l); err != nil {
 				tmp.Close()
 				return fmt.Errorf("journal: %w", err)
 			}
 		}
 	}
-	if err := errors.Join(enc.Encode(journalLine{State: &j.state}), w.Flush(), tmp.Sync(), tmp.Close(), os.Rename(tmp.Name(), j.path)); err != nil {
+	if err := errors.Join(write(journalLine{State: &j.state}), w.Flush(), tmp.Sync(), tmp.Close(), os.Rename(tmp.Name(), j.path)); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	return nil
