@@ -37,7 +37,10 @@ type known struct {
 }
 
 // span is where a line is.
-type span struct{ at, n int64 }
+type span struct {
+	at, n int64
+	tried bool // of a part: see [journal.try]
+}
 
 // entry is a line of the journal about one file.
 type entry struct {
@@ -70,6 +73,7 @@ type journalLine struct {
 	entry
 	State  *collectionState `json:"state,omitempty"`
 	Part   bool             `json:"part,omitempty"`   // only ids, which add to what is known of the file
+	Tried  bool             `json:"tried,omitempty"`  // with Part: ids of documents that may not have been committed
 	Forget bool             `json:"forget,omitempty"` // what stands above is no longer to be trusted, but for the ids
 	Names  *[2][]byte       `json:"names,omitempty"`  // root and path, where they are not UTF-8, as names of files may be: JSON has no such strings
 }

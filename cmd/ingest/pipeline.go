@@ -65,6 +65,9 @@ type task struct {
 	refused  bool       // the sink refused one of them
 }
 
+// journalled reports whether the file is known by its key: standard input is not, nor a file whose id another one has.
+func (t *task) journalled() bool { return t.file.Info != nil && !t.file.Taken() }
+
 // event is one of its fields.
 type event struct {
 	doc  *document
@@ -319,9 +322,15 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 	}
 	var results []result
 	if len(docs) > 0 {
-		var err error
+		tried, err := p.try(batch)
+		if err != nil {
+			return err
+		}
 		if results, err = p.sink.put(ctx, docs); err != nil {
 			return err
+		}
+		for _, k := range tried {
+			p.journal.tried(k)
 		}
 	}
 	var stopped error
@@ -358,13 +367,34 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 		p.progress.add(1)
 		p.mu.Unlock()
 	}
-	if t := batch[len(batch)-1].task; t.file.Info != nil && !t.file.Taken() {
+	if t := batch[len(batch)-1].task; t.journalled() {
 		if err := p.journal.part(t.key, p.how, t.ids[t.noted:]); err != nil { // none if it has ended
 			return err
 		}
 		t.noted = len(t.ids)
 	}
 	return errors.Join(stopped, p.journal.flush())
+}
+
+// try notes in the journal what is about to be put in, and returns the files that it is of.
+func (p *pipeline) try(batch []item) (files []key, err error) {
+	for len(batch) > 0 {
+		t := batch[0].task
+		var ids []string
+		for ; len(batch) > 0 && batch[0].task == t; batch = batch[1:] {
+			if doc := batch[0].doc; doc != nil {
+				ids = append(ids, doc.id)
+			}
+		}
+		if len(ids) == 0 || !t.journalled() {
+			continue
+		}
+		if err := p.journal.try(t.key, p.how, ids); err != nil {
+			return nil, err
+		}
+		files = append(files, t.key)
+	}
+	return files, p.journal.flush()
 }
 
 // finish ends a file: counts it and enters it in the journal.
@@ -447,7 +477,11 @@ func (p *pipeline) partly(t *task) error {
 	ids := slices.Concat(t.ids, before, left)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	if len(ids) == 0 || len(ids) > maxIDs {
+	_, known := p.journal.peek(t.key)
+	switch {
+	case len(ids) == 0 && known:
+		return p.journal.drop(t.key) // what was tried of it
+	case len(ids) == 0, len(ids) > maxIDs:
 		return nil
 	}
 	e := entry{Root: t.key.root, Path: t.key.path, Size: -1, How: p.how, Docs: len(ids)}
