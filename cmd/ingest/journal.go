@@ -453,7 +453,7 @@ func (j *journal) close() error {
 }
 
 func (j *journal) compact() error {
-	tmp, err := os.CreateTemp(filepath.Dir(j.path), journalName+".*")
+	tmp, err := os.OpenFile(j.path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // of this run alone; one that was killed may have left it
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

@@ -65,8 +65,14 @@ func TestJournal(t *testing.T) {
 	if err := j.end(collectionState{Sequence: 7, Documents: 3}); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, journalName+".new"), make([]byte, 1<<20), 0o600); err != nil { // of a run that was killed
+		t.Fatal(err)
+	}
 	j = reopen(t, j, dir)
 	check("compacted")
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
+		t.Errorf("the folder has %v, %v, want the journal and its lock", files, err)
+	}
 	if j.lines != 5 || j.state.Sequence != 7 {
 		t.Errorf("%d lines, state %+v, want 5 and sequence 7", j.lines, j.state)
 	}
