@@ -93,7 +93,8 @@ func (c *csvReader) header() (ok bool, err error) {
 		return false, c.x.errorf(0, "no text: the file is empty, and CSV needs a header row")
 	}
 	seen := make(map[string]int, len(c.ends))
-	numbers := true
+	tried := map[string]int{} // other names for one that stands twice
+	numbers, again, warning := true, 0, ""
 	for k := range c.ends {
 		name, err := c.x.text(line, bytes.TrimSpace(c.field(k)))
 		if err != nil {
@@ -106,10 +107,26 @@ func (c *csvReader) header() (ok bool, err error) {
 			numbers = false
 		}
 		if first, twice := seen[name]; twice {
-			return false, c.x.errorf(line, "header names the column %q twice, as column %d and %d", name, first+1, k+1)
+			given := name
+			for twice {
+				tried[given]++
+				name = fmt.Sprintf("%s_%d", given, tried[given]+1)
+				_, twice = seen[name]
+			}
+			if again++; again == 1 {
+				warning = fmt.Sprintf("header names the column %q twice, as column %d and %d: the second is %q", given, first+1, k+1, name)
+			}
 		}
 		seen[name] = k
 		c.columns = append(c.columns, name)
+	}
+	if again > 1 {
+		warning += fmt.Sprintf("; there are %d more like it", again-1)
+	}
+	if again > 0 {
+		if err := c.x.warnf(line, "%s", warning); err != nil {
+			return false, err
+		}
 	}
 	if numbers {
 		return false, c.x.errorf(line, "the first row holds only numbers; CSV needs a header row with the names of the columns")

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 // parseAll parses data by repeated parse and returns the records up to the first error.
@@ -188,5 +189,19 @@ func TestTyped(t *testing.T) {
 		if got := typed(tt.in); got != tt.want {
 			t.Errorf("typed(%q) = %#v, want %#v", tt.in, got, tt.want)
 		}
+	}
+}
+
+// Columns of the same name are told apart, however many.
+func TestCSVColumnsTwice(t *testing.T) {
+	out := readBytes(t, []byte("name,name_2,name,name\nw,x,y,z\n"), "a.csv", Options{})
+	want := map[string]any{"name": "w", "name_2": "x", "name_3": "y", "name_4": "z"}
+	if len(out.docs) != 1 || !reflect.DeepEqual(out.docs[0].Fields, want) || len(out.errors) != 1 || !out.errors[0].Warning {
+		t.Errorf("got %v, want %v", out, want)
+	}
+	start := time.Now()
+	out = readBytes(t, []byte(strings.Repeat("a,", 200000)+"a\n"+strings.Repeat("1,", 200000)+"1\n"), "a.csv", Options{})
+	if took := time.Since(start); len(out.docs) != 1 || len(out.docs[0].Fields) != 200001 || took > 5*time.Second {
+		t.Errorf("%d documents in %v, %v", len(out.docs), took, out.errors)
 	}
 }

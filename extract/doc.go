@@ -10,7 +10,8 @@
 //
 // # Formats
 //
-// Record formats give one document per record and are streamed: JSON lines, a JSON array or a run of JSON objects, CSV and TSV.
+// Record formats give one document per record and are streamed: JSON lines, a JSON array or a run of JSON objects, CSV and TSV, and
+// mailboxes (mbox), whose records are messages with Message-ID for their ids.
 // Whole-file formats give one document per file: Markdown, HTML, plain text, documents of Word (docx), messages (eml), Jupyter notebooks (ipynb) and, with [Options].PDF, PDF. Each may be gzip-compressed.
 //
 // # Fields

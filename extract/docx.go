@@ -3,6 +3,7 @@ package extract
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func (x *source) docx(b []byte) (content, error) {
 	if r.members[main] == nil {
 		return content{}, x.reject("a ZIP archive without the text of a Word document")
 	}
-	w := docxWriter{styles: r.styles(path.Dir(main))}
+	w := docxWriter{styles: r.styles(path.Dir(main)), lists: r.lists(path.Dir(main))}
 	err = r.each(main, w.token)
 	for _, notes := range []string{"footnotes.xml", "endnotes.xml"} {
 		if err == nil {
@@ -172,19 +173,37 @@ func (r *docxReader) mainPart() string {
 	return name
 }
 
-// styles returns the names of the styles that matter, by their ids: ids are in the language of the program, names of built-in styles are not.
-func (r *docxReader) styles(dir string) map[string]string {
-	styles, id := map[string]string{}, ""
+// paragraphStyle is a style of paragraphs.
+type paragraphStyle struct {
+	name  string // in lower case
+	list  string // id of the list that its paragraphs belong to
+	level int    // in it
+}
+
+// styles returns the styles that matter, by their ids: ids are in the language of the program, names of built-in styles are not.
+func (r *docxReader) styles(dir string) map[string]paragraphStyle {
+	styles, id, style := map[string]paragraphStyle{}, "", paragraphStyle{}
 	_ = r.each(path.Join(dir, "styles.xml"), func(t xml.Token) {
 		e, ok := t.(xml.StartElement)
-		switch {
-		case ok && e.Name.Local == "style":
-			id = attr(e, "styleId")
-		case ok && e.Name.Local == "name" && id != "":
-			switch name := strings.ToLower(attr(e, "val")); {
-			case name == "title", name == "heading 1", strings.HasPrefix(name, "toc "), strings.HasPrefix(name, "list bullet"), strings.HasPrefix(name, "list number"):
-				styles[id] = name
+		if !ok {
+			return
+		}
+		switch val := attr(e, "val"); e.Name.Local {
+		case "style":
+			id, style = attr(e, "styleId"), paragraphStyle{}
+			return
+		case "name":
+			switch name := strings.ToLower(val); {
+			case name == "title", strings.HasPrefix(name, "heading "), strings.HasPrefix(name, "toc "), strings.HasPrefix(name, "list bullet"), strings.HasPrefix(name, "list number"):
+				style.name = name
 			}
+		case "numId":
+			style.list = val
+		case "ilvl":
+			style.level = listLevel(val)
+		}
+		if id != "" && style != (paragraphStyle{}) && (len(styles) < maxLists || styles[id] != paragraphStyle{}) {
+			styles[id] = style
 		}
 	})
 	return styles
@@ -211,11 +230,14 @@ func (r *docxReader) coreTitle() string {
 
 // docxWriter writes the text of WordprocessingML: paragraphs, headings, lists, tables and notes; not what was deleted, moved away or hidden.
 type docxWriter struct {
-	styles         map[string]string
+	styles         map[string]paragraphStyle
+	lists          map[string]*docxList
 	out            textBuilder
 	title, heading textBuilder // the paragraphs of style Title, and the first heading
-	style          string      // of the paragraph
+	style          string      // the name of the paragraph's
 	item           bool        // the paragraph is one of a list
+	list           string      // its id
+	level          int         // in the list
 	begun          bool        // the paragraph has text
 	rows           int         // depth of tables
 	skip           string      // the element whose end is awaited
@@ -224,8 +246,9 @@ type docxWriter struct {
 	titled, headed bool        // title and heading are complete
 }
 
-// docxSkipped elements hold what is not to be read: older renderings of what stands beside them, what was moved away, and ruby.
-var docxSkipped = map[string]bool{"Fallback": true, "moveFrom": true, "rt": true}
+// docxSkipped elements hold what is not to be read: older renderings of what stands beside them, what was moved away, ruby, and what a
+// paragraph or a run was before it was changed.
+var docxSkipped = map[string]bool{"Fallback": true, "moveFrom": true, "rt": true, "pPrChange": true, "rPrChange": true}
 
 func (w *docxWriter) token(t xml.Token) {
 	switch t := t.(type) {
@@ -257,12 +280,16 @@ func (w *docxWriter) token(t xml.Token) {
 func (w *docxWriter) start(t xml.StartElement) {
 	switch t.Name.Local {
 	case "p":
-		w.style, w.item, w.begun, w.hidden = "", false, false, false
+		w.style, w.item, w.begun, w.hidden, w.list, w.level = "", false, false, false, "", 0
 	case "pStyle":
-		w.style = w.styles[attr(t, "val")]
+		style := w.styles[attr(t, "val")]
+		w.style, w.list, w.level = style.name, style.list, style.level
 		w.item = w.item || strings.HasPrefix(w.style, "list ")
+	case "ilvl":
+		w.level = listLevel(attr(t, "val"))
 	case "numId":
-		w.item = attr(t, "val") != "0"
+		w.list = attr(t, "val")
+		w.item = w.list != "0" && !strings.HasPrefix(w.style, "heading ")
 	case "r":
 		w.hidden = false
 	case "vanish":
@@ -303,8 +330,11 @@ func (w *docxWriter) end(name string) {
 		default:
 			w.out.block()
 		}
+		if !w.begun {
+			w.lists[w.list].next(w.level) // it is counted all the same
+		}
 		w.titled, w.headed = w.title.b.Len() > 0, w.heading.b.Len() > 0
-		w.style, w.item, w.begun = "", false, false
+		w.style, w.item, w.begun, w.list = "", false, false, ""
 	case "tbl":
 		w.rows = max(0, w.rows-1)
 		w.out.block()
@@ -318,12 +348,18 @@ func (w *docxWriter) write(s string) {
 	}
 	if !w.begun && strings.TrimSpace(s) != "" {
 		w.begun = true
+		mark := w.lists[w.list].next(w.level)
+		if mark != "" {
+			mark += " "
+		}
 		switch {
 		case w.rows > 0:
+			w.out.inline(mark)
 		case w.item:
-			w.out.item("- ")
+			w.out.item(cmp.Or(mark, "- "))
 		default:
 			w.out.block()
+			w.out.inline(mark)
 		}
 	}
 	w.out.inline(s)

@@ -92,6 +92,46 @@ func TestDOCX(t *testing.T) {
 	}
 }
 
+// Lists have the numbers that Word shows.
+func TestDOCXLists(t *testing.T) {
+	p := func(style, list, level, text string) string {
+		if style != "" {
+			style = `<w:pStyle w:val="` + style + `"/>`
+		}
+		if list != "" {
+			list = `<w:numPr><w:ilvl w:val="` + level + `"/><w:numId w:val="` + list + `"/></w:numPr>`
+		}
+		return "<w:p><w:pPr>" + style + list + `<w:pPrChange><w:pPr><w:pStyle w:val="V1"/></w:pPr></w:pPrChange></w:pPr><w:r><w:t>` + text + "</w:t></w:r></w:p>"
+	}
+	level := func(n, start, format, text string) string {
+		return `<w:lvl w:ilvl="` + n + `"><w:start w:val="` + start + `"/><w:numFmt w:val="` + format + `"/><w:lvlText w:val="` + text + `"/></w:lvl>`
+	}
+	numbering := `<w:numbering xmlns:w="w"><w:abstractNum w:abstractNumId="0">` + level("0", "1", "decimal", "%1.") + level("1", "1", "lowerLetter", "%2)") + level("2", "3", "upperRoman", "(%3)") + `</w:abstractNum>` +
+		`<w:abstractNum w:abstractNumId="1">` + level("0", "1", "decimal", "%1") + level("1", "1", "decimal", "%1.%2") + `</w:abstractNum>` +
+		`<w:abstractNum w:abstractNumId="2">` + level("0", "1", "bullet", "•") + `</w:abstractNum>` +
+		`<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num><w:num w:numId="3"><w:abstractNumId w:val="2"/></w:num>` +
+		`<w:num w:numId="4"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride></w:num></w:numbering>`
+	styles := strings.Replace(docxStyle, `<w:name w:val="heading 1"/>`, `<w:name w:val="heading 1"/><w:pPr><w:numPr><w:numId w:val="2"/></w:numPr></w:pPr>`, 1)
+	body := p("berschrift1", "", "", "Scope") + p("", "1", "0", "one") + p("", "1", "1", "a") + p("", "1", "1", "b") + p("", "1", "2", "deep") + p("", "1", "0", "two") + p("", "1", "1", "a again") +
+		p("", "1", "0", "") + p("", "1", "0", "four") + p("", "4", "0", "anew") + p("", "4", "0", "on") + p("", "3", "0", "bullet") + p("", "9", "0", "unknown") + p("", "1", "77", "no level") +
+		p("berschrift1", "2", "1", "Within") + p("berschrift1", "", "", "Terms") + p("", "0", "0", "none")
+	out := readBytes(t, docxOf(t, "word/document.xml", docxHead+body+docxTail, "word/styles.xml", styles, "word/numbering.xml", numbering), "a.docx", Options{})
+	const want = "1 Scope\n\n1. one\na) a\nb) b\n(III) deep\n2. two\na) a again\n4. four\n7. anew\n8. on\n- bullet\n- unknown\n- no level\n\n1.1 Within\n\n2 Terms\n\nnone"
+	if len(out.docs) != 1 || out.docs[0].Fields["title"] != "Scope" || out.docs[0].Fields["text"] != want {
+		t.Errorf("got %v\nwant %q", out, want)
+	}
+	for n, want := range map[int]string{1: "A", 26: "Z", 27: "AA", 105: "105", 0: "0"} {
+		if got := listNumber("upperLetter", n); got != want {
+			t.Errorf("letter %d = %q, want %q", n, got, want)
+		}
+	}
+	for n, want := range map[int]string{4: "iv", 1994: "mcmxciv", 4000: "4000"} {
+		if got := listNumber("lowerRoman", n); got != want {
+			t.Errorf("number %d = %q, want %q", n, got, want)
+		}
+	}
+}
+
 func FuzzDOCX(f *testing.F) {
 	f.Add([]byte(docxHead+`<w:p><w:pPr><w:pStyle w:val="LB"/></w:pPr><w:r><w:t>x</w:t></w:r></w:p><w:tbl><w:tr><w:tc/></w:tr></w:tbl>`+docxTail), []byte(docxStyle))
 	f.Fuzz(func(t *testing.T, document, styles []byte) {

@@ -3,11 +3,13 @@ package extract
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
 	"mime/quotedprintable"
 	"net/mail"
+	"regexp"
 	"strings"
 	"time"
 
@@ -20,26 +22,35 @@ const maxParts = 1000
 // mailHeaders are the headers that become fields, by their names in lower case.
 var mailHeaders = []string{"From", "To", "Cc"}
 
-// eml reads a message as mail programs save it: subject, sender, receivers, date, and the text of its parts. Of alternatives the plain text
-// is read; attachments are not, but for messages.
+// eml reads a message as mail programs save it.
 func (x *source) eml(b []byte) (content, error) {
+	c, _, why, err := x.message(b, 0)
+	if why != "" {
+		return content{}, x.reject("%s", why)
+	}
+	return c, err
+}
+
+// message reads a message: subject, sender, receivers, date, and the text of its parts. Of alternatives the plain text is read; attachments
+// are not, but for messages. id is its Message-ID; why says that it is none. Warnings are of that line.
+func (x *source) message(b []byte, line int) (c content, id, why string, err error) {
 	if bytes.HasPrefix(b, []byte("From ")) { // of a mailbox
 		_, b, _ = bytes.Cut(b, []byte("\n"))
 	}
-	m, err := mail.ReadMessage(bytes.NewReader(b))
+	m, err := parseMessage(b)
 	if err != nil {
-		return content{}, x.reject("not a message: %v", err)
+		return content{}, "", fmt.Sprintf("not a message: %v", err), nil
 	}
 	header := mail.Header(m.Header)
 	if header.Get("From") == "" && header.Get("Subject") == "" && header.Get("Date") == "" {
-		return content{}, x.reject("not a message: it has neither From nor Subject nor Date")
+		return content{}, "", "not a message: it has neither From nor Subject nor Date", nil
 	}
-	r := mailReader{x: x, start: time.Now()}
+	r := mailReader{x: x, start: time.Now(), line: line}
 	text, err := r.part(header, m.Body, 0)
 	if err != nil {
-		return content{}, err
+		return content{}, "", "", err
 	}
-	c := content{title: r.header(header, "Subject"), text: strings.TrimSpace(text), fields: map[string]any{}}
+	c = content{title: r.header(header, "Subject"), text: strings.TrimSpace(text), fields: map[string]any{}}
 	for _, name := range mailHeaders {
 		if v := r.header(header, name); v != "" {
 			c.fields[strings.ToLower(name)] = v
@@ -48,23 +59,50 @@ func (x *source) eml(b []byte) (content, error) {
 	if t, err := header.Date(); err == nil && t.Year() > 0 && t.Year() < 10000 {
 		c.fields["date"] = t.UTC().Format(time.RFC3339)
 	}
-	return c, nil
+	return c, r.header(header, "Message-Id"), "", nil
+}
+
+// headerLine is a line of the head of a message that is right: a header, or more of one.
+var headerLine = regexp.MustCompile(`^([\w.-]+:|[ \t])`)
+
+// parseMessage takes a message apart. Where that fails it passes over what is no header in its head, as mailboxes and old programs left it.
+func parseMessage(b []byte) (*mail.Message, error) {
+	m, err := mail.ReadMessage(bytes.NewReader(b))
+	if err == nil && len(m.Header) > 0 {
+		return m, nil
+	}
+	var head []byte
+	rest := bytes.TrimLeft(b, "\r\n")
+	for len(rest) > 0 {
+		line, after, _ := bytes.Cut(rest, []byte("\n"))
+		if len(bytes.TrimRight(line, "\r")) == 0 {
+			break
+		}
+		if rest = after; headerLine.Match(line) && (len(head) > 0 || line[0] != ' ' && line[0] != '\t') {
+			head = append(append(head, line...), '\n')
+		}
+	}
+	if len(head) == 0 && err != nil {
+		return nil, err
+	}
+	return mail.ReadMessage(io.MultiReader(bytes.NewReader(head), bytes.NewReader(rest)))
 }
 
 type mailReader struct {
 	x     *source
 	start time.Time
 	parts int
+	line  int // of warnings
 }
 
 // header returns a header as text on one line.
 func (r *mailReader) header(h mail.Header, name string) string {
 	words := mime.WordDecoder{CharsetReader: charset.NewReaderLabel}
-	v := h.Get(name)
+	v, _ := new(decoder).text([]byte(h.Get(name)))
 	if s, err := words.DecodeHeader(v); err == nil {
 		v = s
 	}
-	return strings.Join(strings.Fields(strings.ToValidUTF8(v, "\ufffd")), " ")
+	return strings.Join(strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(v, "\ufffd"), "\x00", "\ufffd")), " ")
 }
 
 // part returns the text of a message or of a part of it.
@@ -76,7 +114,7 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 		return "", nil
 	}
 	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if err != nil && kind == "" {
+	if err != nil && kind == "" || kind == "text" { // as before MIME
 		kind = "text/plain"
 	}
 	if name, _, _ := mime.ParseMediaType(h.Get("Content-Disposition")); name == "attachment" && kind != "message/rfc822" {
@@ -93,7 +131,11 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	}
 	switch kind {
 	case "message/rfc822":
-		m, err := mail.ReadMessage(body)
+		b, err := io.ReadAll(body) // as below
+		if err != nil && len(b) == 0 {
+			return "", nil
+		}
+		m, err := parseMessage(b)
 		if err != nil {
 			return "", nil
 		}
@@ -112,7 +154,7 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 		s, err = decodeAll(b, enc)
 	}
 	if s == "" || err != nil {
-		if s, err = r.x.text(0, b); err != nil {
+		if s, err = r.x.text(r.line, b); err != nil {
 			return "", err
 		}
 	}

@@ -23,6 +23,10 @@ func TestEML(t *testing.T) {
 		{"picture", head + "Content-Type: image/png\r\n\r\nxxxx\r\n", ""},
 		{"deep", head + nested, ""},
 		{"bad base64", head + "Content-Transfer-Encoding: base64\r\n\r\n!!!\r\n", ""},
+		{"a blank line first", "\r\n" + head + "\r\ntext\r\n", "text"},
+		{"lines that are no header", ">From j@example.org\n" + head + "no header\r\n more\r\nX: y\r\n\r\ntext\r\n", "text"},
+		{"of before MIME", head + "Content-Type: text\r\n\r\ntext\r\n", "text"},
+		{"bytes in a header", strings.Replace(head, "=?iso-8859-1?Q?Gr=FC=DFe?=", "Gr\xfc\xdfe", 1) + "\r\ntext\r\n", "text"},
 		{"bad type", head + "Content-Type: ;;;\r\n\r\ntext\r\n", "text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

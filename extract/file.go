@@ -13,7 +13,7 @@ import (
 type File struct {
 	Path string      // as it was reached; "stdin" for standard input
 	Root string      // absolute path of the folder below which ID is a path; empty for standard input
-	ID   string      // path below Root with forward slashes, the id of a whole-file document; empty for standard input
+	ID   string      // path below Root with forward slashes, of which Walk tells how it is the id of a whole-file document; empty for standard input
 	Info fs.FileInfo // nil for standard input
 
 	o     Options

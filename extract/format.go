@@ -20,7 +20,7 @@ const (
 	Text                   // plain text
 	PDF                    // portable documents with a text layer; needs Options.PDF
 	DOCX                   // documents of Word and other writers (Office Open XML)
-	EML                    // a message of mail
+	EML                    // a message of mail, or a mailbox of them
 	IPYNB                  // a Jupyter notebook
 )
 
@@ -70,7 +70,7 @@ var formatByExt = map[string]Format{
 	".md": Markdown, ".markdown": Markdown, ".mdown": Markdown, ".mkd": Markdown,
 	".html": HTML, ".htm": HTML, ".xhtml": HTML,
 	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".org": Text,
-	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".ipynb": IPYNB,
+	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".mbox": EML, ".ipynb": IPYNB,
 }
 
 // Detect recognises a format by the extension of name, without a trailing .gz, and, where name has no extension, by head, the first bytes
@@ -108,6 +108,8 @@ func detectContent(head []byte) (Format, bool) {
 		return Auto, false
 	case trimmed[0] == '{' && startsJSON(trimmed, "\"}"), trimmed[0] == '[' && startsJSON(trimmed, "{]"):
 		return JSONL, true
+	case isMailbox(head):
+		return EML, true
 	case startsHTML(trimmed):
 		return HTML, true
 	case bytes.HasPrefix(head, []byte("---\n")), bytes.HasPrefix(head, []byte("---\r\n")), bytes.HasPrefix(head, []byte("# ")):

@@ -58,7 +58,7 @@ func TestHostile(t *testing.T) {
 		{"empty CSV", "a.csv", "", Options{}, "", []string{"a.csv: no text: the file is empty, and CSV needs a header row"}},
 		{"empty JSON lines", "a.jsonl", "\n\n", Options{}, "", []string{"a.jsonl: warning: no records"}},
 		{"empty unnamed", "-", "", Options{}, "", []string{"stdin: no text: the input is empty"}},
-		{"header twice", "a.csv", "a,b,a\n1,2,3\n", Options{}, "", []string{`a.csv:1: header names the column "a" twice, as column 1 and 3`}},
+		{"header twice", "a.csv", "id,b,id\n1,2,3\n", Options{}, "1", []string{`a.csv:1: warning: header names the column "id" twice, as column 1 and 3: the second is "id_2"`}},
 		{"no header", "a.csv", "1,2.5\n3,4\n", Options{}, "", []string{"a.csv:1: the first row holds only numbers; CSV needs a header row with the names of the columns"}},
 		{"broken header", "a.csv", "\"a\"b,c\n1,2\n", Options{}, "", []string{"a.csv:1: field 1: text after the closing quote; a quote inside a quoted field is written twice"}},
 		{"id not there", "a.jsonl", `{"text":"x"}`, Options{IDField: "key"}, "", []string{`a.jsonl:1: record has no field "key" for its id`}},

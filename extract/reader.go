@@ -158,6 +158,11 @@ func (x *source) read(r io.Reader) error {
 	if skip, err := x.recognise(br); skip || err != nil {
 		return err
 	}
+	if x.format == EML && extension(x.name) != ".eml" { // a message that was saved out of a mailbox may have kept its envelope
+		if head, _ := br.Peek(maxEnvelope); isMailbox(head) {
+			return x.readMailbox(br)
+		}
+	}
 	switch x.format {
 	case JSONL:
 		return x.readJSON(br)

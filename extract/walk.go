@@ -22,8 +22,8 @@ var junk = map[string]bool{
 // Walk reads files and folders in the order of paths, folders in the order of their names, and stdin for the path "-".
 //
 // The id of a whole-file document is its path below the folder that was given (or below o.Root), with forward slashes, or, of a file given by
-// name, its name.
-// Two files of one run with the same id are an error, the second one.
+// name, its name; what an id cannot hold of it is written as in quotes of Go, as \xe9, and of one beyond 512 bytes the end stands behind a hash.
+// Two files of one run with the same id are an error, the second one; a file that is given twice is read once.
 //
 // In folders, names that begin with a dot, other programs' litter such as node_modules, files of unknown type, and symbolic links are
 // skipped; files of nothing but white space are counted as empty. What is given by name is always read: a hidden file, the target of a link, a file of unknown type if o.Format says how. Only
@@ -67,11 +67,17 @@ type walker struct {
 	each    func(File) error
 	fail    func(ItemError) error
 	stats   Stats
-	base    string              // absolute path of the folder below which ids are paths, of the path that is being read
-	owner   map[[16]byte]string // with several paths: hash of the id of each whole file -> the path that brought it
-	given   string              // the path that is being read
-	exclude []os.FileInfo       // of o.Exclude
-	visited map[string]bool     // with FollowSymlinks: real paths of the folders entered
+	base    string             // absolute path of the folder below which ids are paths, of the path that is being read
+	owner   map[[16]byte]owner // with several paths: by a hash of the id of each whole file
+	given   string             // the path that is being read
+	exclude []os.FileInfo      // of o.Exclude
+	visited map[string]bool    // with FollowSymlinks: real paths of the folders entered
+}
+
+// owner is what has brought an id.
+type owner struct {
+	given string // the path
+	base  string // the folder below which the id is a path
 }
 
 func newWalker(ctx context.Context, o Options, fail func(ItemError) error) *walker {
@@ -86,7 +92,7 @@ func newWalker(ctx context.Context, o Options, fail func(ItemError) error) *walk
 
 func (w *walker) walk(paths []string) error {
 	if len(paths) > 1 {
-		w.owner = make(map[[16]byte]string) // a single path cannot bring an id twice
+		w.owner = make(map[[16]byte]owner) // a single path cannot bring an id twice
 	}
 	for _, path := range paths {
 		w.given = path
@@ -282,8 +288,13 @@ func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 	if w.owner != nil && known != JSONL && known != CSV {
 		sum := sha256.Sum256([]byte(f.ID))
 		key := [16]byte(sum[:16])
-		if f.rival = w.owner[key]; f.rival == "" {
-			w.owner[key] = w.given
+		switch before, ok := w.owner[key]; {
+		case !ok:
+			w.owner[key] = owner{w.given, w.base}
+		case before.base == w.base:
+			return nil // given twice
+		default:
+			f.rival = before.given
 		}
 	}
 	return w.each(f)

@@ -58,7 +58,7 @@ func walk(t *testing.T, root string, paths []string, o Options) (ids, fails []st
 func TestWalk(t *testing.T) {
 	root := tree(t, map[string]string{
 		"b.md": "# B", "a/deep/c.txt": "deep text", "a.csv": "id,text\n9,row\n", "z.html": "<p>z",
-		".hidden.md": "no", ".git/x.md": "no", "node_modules/x.md": "no", "old.md~": "no", "prog.go": "package no", "photo.jpg": "\xff\xd8\x00",
+		".hidden.md": "no", ".two/c.txt": "other text", ".git/x.md": "no", "node_modules/x.md": "no", "old.md~": "no", "prog.go": "package no", "photo.jpg": "\xff\xd8\x00",
 		"README": "plain words", "core": "\x7fELF\x00\x00", "x.pdf": "%PDF-1.7",
 	})
 	for _, tt := range []struct {
@@ -70,17 +70,18 @@ func TestWalk(t *testing.T) {
 		skipped int
 	}{
 		{"folder", []string{""}, Options{}, "README a/deep/c.txt 9 b.md z.html",
-			"ROOT/x.pdf: PDF is not read here; convert it to text first, for example with pdftotext", 7},
+			"ROOT/x.pdf: PDF is not read here; convert it to text first, for example with pdftotext", 8},
 		{"hidden too", []string{""}, Options{Hidden: true, Format: Markdown}, ".hidden.md prog.go README b.md",
-			"", 9},
-		{"one format", []string{""}, Options{Format: CSV}, "9", "ROOT/README: row", 9},
+			"", 10},
+		{"one format", []string{""}, Options{Format: CSV}, "9", "ROOT/README: row", 10},
 		{"by name", []string{"b.md", ".hidden.md", "a"}, Options{}, "b.md .hidden.md deep/c.txt", "", 0},
 		{"unknown by name", []string{"prog.go", "core"}, Options{},
 			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml or ipynb|ROOT/core: binary data of unknown format`, 0},
 		{"format by name", []string{"prog.go"}, Options{Format: Text}, "prog.go", "", 0},
 		{"no such file", []string{"nowhere", ""}, Options{Format: HTML}, "", "ROOT/nowhere: no such file or directory", 0},
-		{"same id twice", []string{"a/deep", "a/deep/c.txt"}, Options{},
-			"c.txt", `ROOT/a/deep/c.txt: its id "c.txt" belongs to a file below ROOT/a/deep already; give the folder above both`, 0},
+		{"same id twice", []string{"a/deep", ".two/c.txt"}, Options{},
+			"c.txt", `ROOT/.two/c.txt: its id "c.txt" belongs to a file below ROOT/a/deep already; give the folder above both`, 0},
+		{"given twice", []string{"a/deep", "a/deep/c.txt", "a/deep", "b.md", "b.md"}, Options{}, "c.txt b.md", "", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var paths []string

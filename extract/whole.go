@@ -3,13 +3,18 @@ package extract
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // errBudget is the cause of the context of a parser that takes too long.
@@ -98,21 +103,52 @@ func (x *source) whole(c content, size int) error {
 		}
 		return x.errorf(0, "no text in %s of %s", formatNouns[x.format], plural(size, "byte"))
 	}
-	id := x.id
+	id := wholeID(x.id)
 	if id == "" {
 		id = contentID(fields)
 	}
 	if c.title == "" {
-		fields["title"] = stem(x.name)
+		fields["title"] = readable(stem(x.name))
 	}
-	fields["path"] = filepath.ToSlash(x.name)
+	fields["path"] = readable(filepath.ToSlash(x.name))
 	if x.id != "" {
-		fields["path"] = x.id
+		fields["path"] = readable(x.id)
 	}
 	if x.info != nil {
 		fields["modified"] = x.info.ModTime().UTC().Format(time.RFC3339)
 	}
 	return x.document(Document{ID: id, Fields: fields})
+}
+
+// wholeID returns the id of the document of a file: its path, with what an id cannot hold as in quotes of Go. Of one that is too long it is the
+// end, behind a hash of all of it.
+func wholeID(path string) string {
+	id := readable(path)
+	if len(id) <= maxID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(path))
+	front := hex.EncodeToString(sum[:16]) + "…"
+	return front + strings.TrimLeftFunc(id[len(id)-maxID+len(front):], func(r rune) bool { return r == utf8.RuneError })
+}
+
+// readable returns the name of a file as text: bytes that are not UTF-8 and control characters, which it may hold, as \xe9 and \n.
+func readable(name string) string {
+	if utf8.ValidString(name) && strings.IndexFunc(name, unicode.IsControl) < 0 {
+		return name
+	}
+	var b strings.Builder
+	for len(name) > 0 {
+		r, n := utf8.DecodeRuneInString(name)
+		if r == utf8.RuneError && n == 1 || unicode.IsControl(r) {
+			q := strconv.QuoteToASCII(name[:n])
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteString(name[:n])
+		}
+		name = name[n:]
+	}
+	return b.String()
 }
 
 // withoutTitle takes the title off the front of text, where it stands as a block of its own: it is a field already, and would be searched

@@ -1,6 +1,37 @@
 package extract
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestWholeID(t *testing.T) {
+	for path, want := range map[string]string{
+		"":                        "",
+		"notes/größe.md":          "notes/größe.md",
+		"gr\xf6\xdfe/a\nb\x07.md": `gr\xf6\xdfe/a\nb\a.md`,
+		`a\b".md`:                 `a\b".md`,
+	} {
+		if got := wholeID(path); got != want {
+			t.Errorf("wholeID(%q) = %q, want %q", path, got, want)
+		}
+	}
+	for _, name := range []string{"/end.md", "/.end.md", "/..end.md"} { // wherever the cut falls
+		ids := map[string]bool{}
+		for _, front := range []string{"a", "b"} {
+			path := front + strings.Repeat("/ö", 400) + name
+			id := wholeID(path)
+			ids[id] = true
+			if len(id) > maxID || len(id) < maxID-4 || !utf8.ValidString(id) || !strings.HasSuffix(id, "ö"+name) {
+				t.Errorf("wholeID of %d bytes = %q", len(path), id)
+			}
+		}
+		if len(ids) != 2 {
+			t.Errorf("two paths have the id %v", ids)
+		}
+	}
+}
 
 func TestWithoutTitle(t *testing.T) {
 	for _, tt := range []struct{ name, file, in, title, text string }{

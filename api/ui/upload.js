@@ -5,7 +5,7 @@ import { bytes, el } from './dom.js';
 const media = {
   ndjson: 'application/x-ndjson', jsonl: 'application/x-ndjson', json: 'application/json', csv: 'text/csv', tsv: 'text/tab-separated-values',
   md: 'text/markdown', markdown: 'text/markdown', html: 'text/html', htm: 'text/html', txt: 'text/plain', text: 'text/plain', pdf: 'application/pdf',
-  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', eml: 'message/rfc822',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', eml: 'message/rfc822', mbox: 'message/rfc822',
 };
 
 /** What the file dialog offers. */

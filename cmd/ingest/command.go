@@ -38,7 +38,7 @@ func newCommand() *cobra.Command {
 		Use:   "ingest [--data DIR | --server URL] PATH...|-",
 		Short: "Bring documents into a search engine",
 		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text, PDF, Word
-(docx), mail (eml) and Jupyter notebooks (ipynb), also gzipped, and puts what it finds into a data folder or a running server.
+(docx), mail (eml, mbox) and Jupyter notebooks (ipynb), also gzipped, and puts what it finds into a data folder or a running server.
 
 A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it
 stopped. What cannot be read is told, listed in errors.jsonl beside the journal (or in --errors FILE), and passed over.
@@ -174,7 +174,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 var errPiped = errors.New("interrupted; what standard input gave until then is in")
 
 // extraction is raised when files give other documents than before.
-const extraction = 4
+const extraction = 5
 
 func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) {
 	dir, err := stateFolder(f)

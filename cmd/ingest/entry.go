@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // key names a file: the folder that was given, absolute, and the path below it with forward slashes.
@@ -36,7 +37,10 @@ type known struct {
 }
 
 // span is where a line is.
-type span struct{ at, n int64 }
+type span struct {
+	at, n int64
+	tried bool // of a part: see [journal.try]
+}
 
 // entry is a line of the journal about one file.
 type entry struct {
@@ -69,7 +73,30 @@ type journalLine struct {
 	entry
 	State  *collectionState `json:"state,omitempty"`
 	Part   bool             `json:"part,omitempty"`   // only ids, which add to what is known of the file
+	Tried  bool             `json:"tried,omitempty"`  // with Part: ids of documents that may not have been committed
 	Forget bool             `json:"forget,omitempty"` // what stands above is no longer to be trusted, but for the ids
+	Names  *[2][]byte       `json:"names,omitempty"`  // root and path, where they are not UTF-8, as names of files may be: JSON has no such strings
+}
+
+// encode returns the line with its end.
+func (l journalLine) encode() ([]byte, error) {
+	if !utf8.ValidString(l.Root) || !utf8.ValidString(l.Path) {
+		l.Names = &[2][]byte{[]byte(l.Root), []byte(l.Path)}
+	}
+	b, err := json.Marshal(l)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
+// decodeLine is the opposite of encode.
+func decodeLine(b []byte) (l journalLine, err error) {
+	err = json.Unmarshal(b, &l)
+	if l.Names != nil {
+		l.Root, l.Path, l.Names = string(l.Names[0]), string(l.Names[1]), nil
+	}
+	return l, err
 }
 
 // split returns the ids of a full entry.
@@ -154,8 +181,8 @@ func (j *journal) readLine(file *os.File, path string, at span) (*entry, error) 
 	if _, err := file.ReadAt(b, at.at); err != nil && err != io.EOF {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	var l journalLine
-	if err := json.Unmarshal(b, &l); err != nil || l.Path != path {
+	l, err := decodeLine(b)
+	if err != nil || l.Path != path {
 		return nil, fmt.Errorf("journal: %s: the line at byte %d has changed", j.path, at.at)
 	}
 	return &l.entry, nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +20,8 @@ import (
 // costs reading files again and nothing else. Ids stay on disk and are read when they are needed. A journal is safe for concurrent use.
 //
 // Of a file that takes longer a line is written with each batch, a part: ids that are committed, while the file is not. So they are known if
-// the run ends there. The line of a file with very many ids is preceded by such parts and says how many of them are its own.
+// the run ends there. Before a batch is put in, a part that is only tried names the ids of each file, for a run that ends before it knows what
+// became of them; it counts until the next line about the file. The line of a file with very many ids is preceded by such parts and says how many of them are its own.
 //
 // Several runs may write to the same file at once, one that watches and others: each appends whole lines, and takes over what the others
 // have appended whenever it writes.
@@ -131,8 +131,7 @@ func (j *journal) load(r io.Reader) error {
 			return err
 		}
 		n := int64(len(b))
-		var l journalLine
-		if json.Unmarshal(b, &l) == nil {
+		if l, err := decodeLine(b); err == nil {
 			j.apply(l, j.size, n)
 		}
 		if err == io.EOF {
@@ -156,9 +155,10 @@ func (j *journal) apply(l journalLine, at, n int64) {
 	case l.Gone:
 		delete(j.entries, k)
 	case l.Part:
-		j.applyPart(k, l, span{at, n})
+		j.applyPart(k, l, span{at, n, l.Tried})
 	case l.Path != "":
-		e := &known{span: span{at, n}, plain: len(l.IDs)+l.Parts == 0}
+		j.untry(k)
+		e := &known{span: span{at: at, n: n}, plain: len(l.IDs)+l.Parts == 0}
 		if before := j.entries[k]; before != nil {
 			e.seen, e.turn, e.as = before.seen, before.turn, before.as
 			e.parts = slices.Clone(before.parts[max(0, len(before.parts)-l.Parts):])
@@ -178,9 +178,19 @@ func (j *journal) applyPart(k key, l journalLine, at span) {
 		e = &known{entry: entry{Root: l.Root, Path: l.Path}}
 		j.entries[k] = e
 	}
+	if !at.tried {
+		j.untry(k)
+		e.Docs += len(l.IDs)
+	}
 	e.parts = append(e.parts, at)
 	e.Size, e.Sum, e.How, e.Left, e.Failures, e.plain = -1, "", l.How, 0, nil, false
-	e.Docs += len(l.IDs)
+}
+
+// untry forgets what was tried of a file. The caller holds mu.
+func (j *journal) untry(k key) {
+	if e := j.entries[k]; e != nil {
+		e.parts = slices.DeleteFunc(e.parts, func(s span) bool { return s.tried })
+	}
 }
 
 // distrust makes every file look changed.
@@ -202,11 +212,10 @@ func (j *journal) write(l journalLine) error {
 		}
 		return nil
 	}
-	b, err := json.Marshal(l)
+	b, err := l.encode()
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
-	b = append(b, '\n')
 	j.apply(l, j.size+int64(len(j.pending)), int64(len(b)))
 	j.pending = append(j.pending, b...)
 	return nil
@@ -231,6 +240,25 @@ func (j *journal) part(k key, how string, ids []string) error {
 		return nil
 	}
 	return j.write(partOf(k, how, ids))
+}
+
+// try notes ids of documents of a file that are about to be put in, in case nobody learns what became of them. [journal.tried] says that
+// somebody has; after it the file has to be put, parted or dropped.
+func (j *journal) try(k key, how string, ids []string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e := j.entries[k]; !j.keeps() || e != nil && e.plain && e.Docs == 1 && len(ids) == 1 && ids[0] == k.path {
+		return nil // it is known already
+	}
+	l := partOf(k, how, ids)
+	l.Tried = true
+	return j.write(l)
+}
+
+func (j *journal) tried(k key) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.untry(k)
 }
 
 func (j *journal) drop(k key) error {
@@ -425,13 +453,19 @@ func (j *journal) close() error {
 }
 
 func (j *journal) compact() error {
-	tmp, err := os.CreateTemp(filepath.Dir(j.path), journalName+".*")
+	tmp, err := os.OpenFile(j.path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // of this run alone; one that was killed may have left it
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	defer os.Remove(tmp.Name()) // fails after the rename, which is as it should be
 	w := bufio.NewWriter(tmp)
-	enc := json.NewEncoder(w)
+	write := func(l journalLine) error {
+		b, err := l.encode()
+		if err == nil {
+			_, err = w.Write(b)
+		}
+		return err
+	}
 	for _, k := range j.entries {
 		e, err := j.full(k)
 		if err != nil {
@@ -440,13 +474,13 @@ func (j *journal) compact() error {
 		}
 		e.Size, e.Sum = k.Size, k.Sum // as distrust has left them
 		for l := range j.split(*e) {
-			if err := enc.Encode(l); err != nil {
+			if err := write(l); err != nil {
 				tmp.Close()
 				return fmt.Errorf("journal: %w", err)
 			}
 		}
 	}
-	if err := errors.Join(enc.Encode(journalLine{State: &j.state}), w.Flush(), tmp.Sync(), tmp.Close(), os.Rename(tmp.Name(), j.path)); err != nil {
+	if err := errors.Join(write(journalLine{State: &j.state}), w.Flush(), tmp.Sync(), tmp.Close(), os.Rename(tmp.Name(), j.path)); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	return nil

@@ -65,8 +65,14 @@ func TestJournal(t *testing.T) {
 	if err := j.end(collectionState{Sequence: 7, Documents: 3}); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, journalName+".new"), make([]byte, 1<<20), 0o600); err != nil { // of a run that was killed
+		t.Fatal(err)
+	}
 	j = reopen(t, j, dir)
 	check("compacted")
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
+		t.Errorf("the folder has %v, %v, want the journal and its lock", files, err)
+	}
 	if j.lines != 5 || j.state.Sequence != 7 {
 		t.Errorf("%d lines, state %+v, want 5 and sequence 7", j.lines, j.state)
 	}
@@ -196,19 +202,21 @@ func TestJournalGoOn(t *testing.T) {
 }
 
 func TestJournalClaimed(t *testing.T) {
-	j := reopen(t, nil, t.TempDir())
-	for _, e := range []entry{plainEntry("a.md"), plainEntry("b.md"), recordEntry("c.jsonl", []string{"b.md", "c"}, []string{"old"})} {
+	j, dir := reopen(t, nil, t.TempDir()), t.TempDir()
+	write(t, dir+"/c.jsonl", "there")
+	for _, e := range []entry{plainEntry("a.md"), plainEntry("b.md"), recordEntry("c.jsonl", []string{"b.md", "c"}, []string{"old"}), recordEntry("gone.jsonl", []string{"a.md"}, nil)} {
+		e.Root = dir
 		if err := j.put(e); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ids := map[string]bool{"a.md": true, "b.md": true, "c": true, "old": true}
-	by, err := j.claimed(ids, map[key]bool{{"r", "a.md"}: true, {"r", "b.md"}: true})
+	by, err := j.claimed(ids, map[key]bool{{dir, "a.md"}: true, {dir, "b.md"}: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(ids) != 2 || !ids["a.md"] || !ids["old"] || !slices.Equal(by, []key{{"r", "c.jsonl"}}) {
-		t.Errorf("free to be deleted: %v, claimed by %v, want a.md and old, and c.jsonl", ids, by)
+	if len(ids) != 2 || !ids["a.md"] || !ids["old"] || !slices.Equal(by, []key{{dir, "c.jsonl"}, {dir, "gone.jsonl"}}) {
+		t.Errorf("free to be deleted: %v, claimed by %v, want a.md and old, and c.jsonl and gone.jsonl", ids, by)
 	}
 	if err := j.close(); err != nil {
 		t.Fatal(err)

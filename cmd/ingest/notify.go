@@ -26,7 +26,13 @@ type notified struct {
 
 // newNotified watches the folders of roots, all the way down. It fails where the system has no room for them.
 func newNotified(roots []watched, o extract.Options) (changes, error) {
-	if o.FollowSymlinks {
+	behind := o.FollowSymlinks
+	for _, r := range roots {
+		if info, err := os.Lstat(r.path); r.file && err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			behind = true // what changes is the file that it leads to, in another folder
+		}
+	}
+	if behind {
 		return nil, errors.New("behind symbolic links")
 	}
 	w, err := fsnotify.NewWatcher()
@@ -70,7 +76,8 @@ func (s *notified) add(dir string) error {
 
 // addAll watches dir and the folders in it that are read.
 func (s *notified) addAll(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error { // also where dir is a link to a folder
+		path = filepath.Clean(path)
 		switch {
 		case err != nil:
 			return nil // as in add

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/maphash"
+	"os"
 	"slices"
 	"strings"
 
@@ -111,11 +112,25 @@ func (j *journal) overlaps() ([]*overlap, error) {
 	}
 	return slices.DeleteFunc(out, func(s *overlap) bool {
 		other := s.other.key().file()
-		return other == s.file.key().file() || noFile(other) // a file may be known below two folders
+		return sameFile(other, s.file.key().file()) || noFile(other) // a file may be known below two folders
 	}), nil
 }
 
-// claimed takes out of ids what a file other than those of gone brings, too, and returns these files.
+// sameFile reports whether two paths lead to one file.
+func sameFile(a, b string) bool {
+	if a == b {
+		return true
+	}
+	info, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(info, other)
+}
+
+// claimed takes out of ids what a file other than those of gone brings, too, and returns these files. One that is not there, below a folder
+// that was moved away or is not mounted, keeps nothing; it is returned all the same, to be read when it is back.
 func (j *journal) claimed(ids map[string]bool, gone map[key]bool) (by []key, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -135,14 +150,18 @@ func (j *journal) claimed(ids map[string]bool, gone map[key]bool) (by []key, err
 		if err != nil {
 			return nil, err
 		}
-		n := len(by)
+		n, there := len(by), false
 		for _, id := range now {
 			if !ids[id] {
 				continue
 			}
-			if taken[id] = true; len(by) == n {
-				by = append(by, k)
+			if len(by) == n {
+				by, there = append(by, k), !noFile(k.file())
 			}
+			if !there {
+				break
+			}
+			taken[id] = true
 		}
 	}
 	for id := range taken {

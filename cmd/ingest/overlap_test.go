@@ -131,6 +131,44 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// Files are known below the folder that they were in before it was moved; what is deleted where they are now is deleted all the same, and comes
+// back with the folder.
+func TestMovedFolder(t *testing.T) {
+	top, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+	write(t, top+"/old/a.txt", "one")
+	write(t, top+"/old/b.csv", "id,text\nb1,two\n")
+	write(t, top+"/old/c.txt", "three")
+	ingested(t, f, to, top+"/old")
+	if err := os.Symlink("old", top+"/link"); err == nil {
+		if told, _ := ingested(t, f, to, top+"/link"); len(told) > 0 {
+			t.Errorf("by a link: told %q", told)
+		}
+	}
+	if err := os.Rename(top+"/old", top+"/new"); err != nil {
+		t.Fatal(err)
+	}
+	if told, _ := ingested(t, f, to, top+"/new"); len(told) > 0 {
+		t.Errorf("moved: told %q", told)
+	}
+	for _, name := range []string{"/new/a.txt", "/new/b.csv"} {
+		if err := os.Rename(top+name, top+"/gone"+filepath.Ext(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ingested(t, f, to, top+"/new"); to.String() != "c.txt=three" {
+		t.Errorf("gone where they are now: the collection has %s", to)
+	}
+	for ext, name := range map[string]string{".txt": "/old/a.txt", ".csv": "/old/b.csv"} {
+		write(t, top+"/old/d.txt", "four")
+		if err := os.Rename(top+"/gone"+ext, top+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ingested(t, f, to, top+"/old"); to.String() != "a.txt=one b1=two c.txt=three d.txt=four" {
+		t.Errorf("back: the collection has %s", to)
+	}
+}
+
 // A file that is known below two folders has nothing in common with itself.
 func TestOverlapOfOne(t *testing.T) {
 	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}

@@ -118,6 +118,72 @@ func TestKilledInTheMiddle(t *testing.T) {
 	}
 }
 
+// unanswered is a shelf that takes so many batches, and does not say so of the last.
+type unanswered struct{ dying }
+
+func (u *unanswered) put(ctx context.Context, docs []document) ([]result, error) {
+	results, err := u.dying.put(ctx, docs)
+	if err == nil && u.batches == 0 {
+		return nil, errors.New("cut off")
+	}
+	return results, err
+}
+
+// What was put in of files by a run that ended before it knew is known to the next one, and what was refused is not.
+func TestKilledBeforeTheAnswer(t *testing.T) {
+	const n = 3 * batchDocuments
+	for batches := range 3 {
+		dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+		write(t, dir+"/stays.txt", "stays")
+		write(t, dir+"/n.txt", "a note")
+		ingested(t, f, to, dir)
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `{"id":"%d","text":"x"}`+"\n", i)
+		}
+		write(t, dir+"/c.jsonl", b.String())
+		write(t, dir+"/a.csv", "id,text\na1,one\na2,two\n")
+		write(t, dir+"/b.txt", "another note")
+		write(t, dir+"/n.txt", "a note that changed")
+		p := pipelineOf(t, f, &unanswered{dying{to, batches + 1}})
+		if err := p.once(t.Context(), []string{dir}, extract.Options{}); err == nil {
+			t.Fatal("the run ended well")
+		}
+		if want := 2 + batches*batchDocuments; len(to) < want {
+			t.Fatalf("%d documents are in, want %d", len(to), want)
+		}
+		for _, name := range []string{"/a.csv", "/b.txt", "/c.jsonl", "/n.txt"} {
+			if err := os.Remove(dir + name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if ingested(t, f, to, dir); len(to) != 1 {
+			t.Errorf("cut off in batch %d: %d documents are left, want one", batches+1, len(to))
+		}
+	}
+}
+
+// A document that was refused is nobody's: one of the same id from elsewhere stays when the file goes.
+func TestRefusedIsNotOurs(t *testing.T) {
+	dir, f := t.TempDir(), flags{state: t.TempDir()}
+	write(t, dir+"/a.jsonl", `{"id":"2","text":"x"}`)
+	write(t, dir+"/b.jsonl", `{"id":"3","text":"x"}`+"\n"+`{"id":"2","text":"x"}`)
+	for range 2 {
+		if err := pipelineOf(t, f, &memory{refuse: "2"}).once(t.Context(), []string{dir}, extract.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		j, err := openJournal(f.state, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string][]string{"a.jsonl": nil, "b.jsonl": {"3"}} {
+			if now, left, err := j.ids(key{dir, name}); err != nil || !slices.Equal(now, want) || len(left) > 0 {
+				t.Errorf("%s: the journal knows %v, %v, %v, want %v", name, now, left, err, want)
+			}
+		}
+	}
+}
+
 // With --on-error stop, what is committed behind the document that failed is known.
 func TestStoppedKnows(t *testing.T) {
 	dir, f := t.TempDir(), flags{state: t.TempDir(), onError: "stop"}

@@ -65,6 +65,9 @@ type task struct {
 	refused  bool       // the sink refused one of them
 }
 
+// journalled reports whether the file is known by its key: standard input is not, nor a file whose id another one has.
+func (t *task) journalled() bool { return t.file.Info != nil && !t.file.Taken() }
+
 // event is one of its fields.
 type event struct {
 	doc  *document
@@ -319,9 +322,15 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 	}
 	var results []result
 	if len(docs) > 0 {
-		var err error
+		tried, err := p.try(batch)
+		if err != nil {
+			return err
+		}
 		if results, err = p.sink.put(ctx, docs); err != nil {
 			return err
+		}
+		for _, k := range tried {
+			p.journal.tried(k)
 		}
 	}
 	var stopped error
@@ -363,7 +372,7 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 		p.progress.add(1)
 		p.mu.Unlock()
 	}
-	if t := batch[len(batch)-1].task; t.file.Info != nil && !t.file.Taken() {
+	if t := batch[len(batch)-1].task; t.journalled() {
 		if err := p.journal.part(t.key, p.how, t.ids[t.noted:]); err != nil { // none if it has ended
 			return err
 		}
@@ -372,129 +381,23 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 	return errors.Join(stopped, p.journal.flush())
 }
 
-// finish ends a file: counts it and enters it in the journal.
-func (p *pipeline) finish(t *task, end *ending) error {
-	if end.known != nil {
-		return p.pass(t, end)
-	}
-	res := end.result
-	p.mu.Lock()
-	if t.docs > 0 {
-		p.counts.open--
-	}
-	if res.Empty == 0 && res.Skipped == 0 {
-		f := p.counts.format(res.Format.String())
-		f.read += res.Files
-		f.bytes += res.Bytes
-		f.documents += t.docs
-		if slices.ContainsFunc(t.failures, func(f failure) bool { return !f.Warning }) || t.refused {
-			f.failed++
+// try notes in the journal what is about to be put in, and returns the files that it is of.
+func (p *pipeline) try(batch []item) (files []key, err error) {
+	for len(batch) > 0 {
+		t := batch[0].task
+		var ids []string
+		for ; len(batch) > 0 && batch[0].task == t; batch = batch[1:] {
+			if doc := batch[0].doc; doc != nil {
+				ids = append(ids, doc.id)
+			}
 		}
-	}
-	p.counts.empty += res.Empty
-	p.mu.Unlock()
-	tooMany := len(t.ids) > maxIDs
-	slices.Sort(t.ids)
-	t.ids, t.noted = slices.Compact(t.ids), 0
-	defer func() { t.ids = nil }()
-	switch {
-	case res.Info == nil || t.file.Taken() || res.Skipped > 0:
-		p.journal.mark(t.key)
-		return nil // not read: the next run tries again
-	case res.Err != nil || res.Moved || t.refused:
-		return p.partly(t)
-	}
-	e := entry{Root: t.key.root, Path: t.key.path, Size: res.Info.Size(), Time: res.Info.ModTime().UnixNano(), Read: end.read.UnixNano(),
-		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: t.failures,
-		Empty: res.Empty > 0}
-	if tooMany {
-		e.Docs = t.docs
-		err := p.fail(extract.ItemError{Path: t.file.Path, Warning: true,
-			Reason: fmt.Sprintf("more than %d documents: --delete-missing will not see which of them are gone", maxIDs)})
-		if err == nil {
-			err = p.journal.put(e)
+		if len(ids) == 0 || !t.journalled() {
+			continue
 		}
-		if err != nil {
-			return err
+		if err := p.journal.try(t.key, p.how, ids); err != nil {
+			return nil, err
 		}
-		p.journal.brought(t.key, t.file.Path)
-		return nil
+		files = append(files, t.key)
 	}
-	before, left, err := p.journal.ids(t.key)
-	if err != nil {
-		return err
-	}
-	for _, id := range before {
-		if _, still := slices.BinarySearch(t.ids, id); !still {
-			left = append(left, id)
-		}
-	}
-	left = slices.DeleteFunc(slices.Clone(left), func(id string) bool {
-		_, again := slices.BinarySearch(t.ids, id)
-		return again
-	})
-	e.join(t.ids, left)
-	if err := p.journal.put(e); err != nil {
-		return err
-	}
-	p.journal.brought(t.key, t.file.Path)
-	return nil
-}
-
-// partly enters a file that was not read as it stands: it looks changed, so that the next run tries again, and has what was found of it, now
-// and before, so that its documents are known when it is gone.
-func (p *pipeline) partly(t *task) error {
-	p.journal.mark(t.key)
-	before, left, err := p.journal.ids(t.key)
-	if err != nil {
-		return err
-	}
-	ids := slices.Concat(t.ids, before, left)
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	if len(ids) == 0 || len(ids) > maxIDs {
-		return nil
-	}
-	e := entry{Root: t.key.root, Path: t.key.path, Size: -1, How: p.how, Docs: len(ids)}
-	e.join(ids, nil)
-	if err := p.journal.put(e); err != nil {
-		return err
-	}
-	p.journal.mark(t.key)
-	return nil
-}
-
-// pass counts a file that is unchanged and tells again what was wrong with it.
-func (p *pipeline) pass(t *task, end *ending) error {
-	e := end.known
-	switch {
-	case p.watching:
-	case e.Empty:
-		p.mu.Lock()
-		p.counts.empty++
-		p.mu.Unlock()
-	default:
-		p.mu.Lock()
-		f := p.counts.format(e.Format)
-		f.unchanged++
-		if slices.ContainsFunc(e.Failures, func(f failure) bool { return !f.Warning }) {
-			f.failed++
-		}
-		p.counts.byStatus["unchanged"] += e.Docs
-		p.mu.Unlock()
-	}
-	for _, f := range e.Failures {
-		if err := p.fail(extract.ItemError{Path: t.file.Path, Line: f.Line, Reason: f.Reason, Warning: f.Warning}); err != nil {
-			return err
-		}
-	}
-	if !end.touch {
-		return nil
-	}
-	now, left, err := p.journal.ids(t.key)
-	if err != nil {
-		return err
-	}
-	e.join(now, left)
-	return p.journal.put(*e)
+	return files, p.journal.flush()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -163,5 +164,44 @@ func TestNotifiedLooks(t *testing.T) {
 	}
 	if err != nil || len(dirty) != 1 {
 		t.Errorf("with a change: %v, %v", dirty, err)
+	}
+}
+
+// A folder behind a symbolic link is followed as it is read; of a file behind one the system does not tell.
+func TestNotifiedBehindLink(t *testing.T) {
+	dir, link := t.TempDir(), t.TempDir()+"/link"
+	write(t, dir+"/sub/a.md", "words")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip(err)
+	}
+	roots, err := watchedPaths([]string{link})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := newNotified(roots, extract.Options{})
+	if err != nil {
+		if runtime.GOOS == "linux" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	defer src.close()
+	for _, name := range []string{"/b.md", "/sub/c.md"} {
+		write(t, dir+name, "words")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if dirty, err := src.next(ctx); err != nil || len(dirty) != 1 || dirty[0].path != filepath.Dir(link+name) {
+			t.Errorf("%s: told of %v, %v", name, dirty, err)
+		}
+		cancel()
+	}
+	if err := os.Symlink(dir+"/b.md", dir+"/link.md"); err != nil {
+		t.Fatal(err)
+	}
+	if roots, err = watchedPaths([]string{dir + "/link.md"}); err != nil {
+		t.Fatal(err)
+	}
+	if src, err := newNotified(roots, extract.Options{}); err == nil {
+		src.close()
+		t.Error("the system tells of a file behind a link")
 	}
 }

@@ -29,10 +29,14 @@ func GuessLanguage(sample string) string {
 	letters, unspaced, words, foreign := 0, 0, 0, 0
 	counts := map[string]int{}
 	for _, w := range strings.FieldsFunc(sample, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '’' && r != '\u200c'
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '’' && r != '\u200c' && !unicode.IsDigit(r)
 	}) {
-		ascii := true
+		ascii, code := true, false
 		for _, r := range w {
+			if unicode.IsDigit(r) {
+				code = true
+				continue
+			}
 			letters++
 			if r >= utf8.RuneSelf {
 				ascii = false
@@ -40,6 +44,9 @@ func GuessLanguage(sample string) string {
 					unspaced++
 				}
 			}
+		}
+		if code { // as a hash: the letters between its digits are no words
+			continue
 		}
 		words++
 		if !ascii {

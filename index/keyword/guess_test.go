@@ -1,6 +1,10 @@
 package keyword
 
 import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +60,28 @@ func TestGuessLanguage(t *testing.T) {
 		want, _, _ = strings.Cut(want, "/")
 		if !slices.Contains(Languages(), want) {
 			t.Errorf("%q is none of Languages", want)
+		}
+	}
+}
+
+// Hashes and other codes are full of short words of some language.
+func TestGuessLanguageOfCodes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, code := range map[string]func() string{
+		"UUIDs": func() string {
+			return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", random.Uint32(), random.IntN(1<<16), random.IntN(1<<16), random.IntN(1<<16), random.Uint64N(1<<48))
+		},
+		"hashes": func() string { return fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64()) },
+		"base64": func() string {
+			return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, random.Uint64()), random.Uint64()))
+		},
+	} {
+		var b strings.Builder
+		for range 500 {
+			b.WriteString(code() + "\n")
+		}
+		if got := GuessLanguage(b.String()); got != "" {
+			t.Errorf("GuessLanguage of %s = %q, want no answer", name, got)
 		}
 	}
 }

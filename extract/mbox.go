@@ -1,0 +1,97 @@
+package extract
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// envelope is the line in front of each message of a mailbox. A line of text that begins with the same word has no time and year.
+var envelope = regexp.MustCompile(`^From .*\d\d:\d\d.*\d{4}`)
+
+// maxEnvelope is how many bytes of a line are looked at.
+const maxEnvelope = 512
+
+func isEnvelope(line []byte) bool {
+	return bytes.HasPrefix(line, []byte("From ")) && envelope.Match(line[:min(len(line), maxEnvelope)])
+}
+
+// isMailbox reports whether a stream that begins with head is messages one after another.
+func isMailbox(head []byte) bool {
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	return isEnvelope(line)
+}
+
+// readMailbox reads a mailbox, one document per message, whose id is its Message-ID, or a hash of its content.
+func (x *source) readMailbox(br *bufio.Reader) error {
+	var message []byte
+	size := int64(0)         // of the message; what is beyond the limit is not kept
+	line, at := 1, 1         // at is where the message begins
+	fresh, gap := true, true // at the front of a line; behind a blank one
+	end := func() error {
+		err := x.letter(at, message, size)
+		message, size, at = message[:0], 0, line
+		return err
+	}
+	for {
+		part, err := br.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF) {
+			return x.errorf(line, "cannot be read: %v", err)
+		}
+		if fresh {
+			if gap && isEnvelope(part) && size > 0 {
+				if err := end(); err != nil {
+					return err
+				}
+			}
+			gap = len(bytes.TrimRight(part, "\r\n")) == 0
+			if quoted := bytes.TrimLeft(part, ">"); len(quoted) < len(part) && bytes.HasPrefix(quoted, []byte("From ")) {
+				part = part[1:] // as a mailbox has such a line of a message
+			}
+		}
+		if size += int64(len(part)); size <= x.o.MaxFile {
+			message = append(message, part...)
+		}
+		if fresh = err == nil; fresh {
+			line++
+		}
+		if errors.Is(err, io.EOF) {
+			return end()
+		}
+	}
+}
+
+// letter emits one message of a mailbox.
+func (x *source) letter(line int, b []byte, size int64) error {
+	if size > x.o.MaxFile {
+		return x.errorf(line, "message of %d bytes is larger than the limit of %d", size, x.o.MaxFile)
+	}
+	x.dec = decoder{} // each message has a character set of its own
+	c, id, why, err := x.message(b, line)
+	switch {
+	case err != nil:
+		return err
+	case why == "" && !valueHasText(c.text) && !valueHasText(c.title):
+		why = "no text in a message"
+	}
+	if why != "" {
+		return x.errorf(line, "%s", why)
+	}
+	c.fields["title"], c.fields["text"] = c.title, withoutTitle(c.text, c.title)
+	if c.title == "" {
+		c.fields["title"] = readable(stem(x.name))
+	}
+	c.fields["path"] = readable(filepath.ToSlash(x.name))
+	if x.id != "" {
+		c.fields["path"] = readable(x.id)
+	}
+	if id = strings.Trim(id, "<> "); id == "" || len(id) > maxID || strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }) {
+		id = contentID(c.fields)
+	}
+	return x.document(Document{ID: id, Fields: c.fields, Line: line})
+}
