@@ -174,7 +174,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 var errPiped = errors.New("interrupted; what standard input gave until then is in")
 
 // extraction is raised when files give other documents than before.
-const extraction = 4
+const extraction = 5
 
 func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) {
 	dir, err := stateFolder(f)
