@@ -241,8 +241,9 @@ export class Results {
     ui.timingsToggle.hidden = !res;
     ui.marks.hidden = !res?.hits.length || state.mode === 'keyword' || browses(state.q);
     ui.degraded.hidden = !res?.degraded;
-    ui.warnings.hidden = !res?.warnings;
-    ui.warnings.textContent = (res?.warnings || []).join('; ');
+    const warnings = [...(res?.warnings || []), ...(res?.query?.ignored || []).map((p) => `“${p}” has only words that are too common to be looked for`)];
+    ui.warnings.hidden = !warnings.length;
+    ui.warnings.textContent = warnings.join('; ');
     if (!res) {
       ui.status.textContent = '';
       ui.timings.hidden = true;
@@ -250,8 +251,9 @@ export class Results {
     }
     if (res.degraded) ui.degraded.textContent = `Only one of the two searches could run. ${res.degraded_reason || ''}`.trim();
     const n = res.total.value;
+    const without = (res.query?.without || []).map((w, i) => `${i ? ',' : ' without'} “${w}”`).join('');
     const of = { keyword: 'by words', vector: 'by meaning', union: '' }[res.total.of] ?? '';
-    ui.status.textContent = n === 0 ? 'No results' : `${res.total.relation === 'gte' ? 'At least ' : ''}${n.toLocaleString('en')} ${n === 1 ? 'match' : 'matches'} ${of}`.trim() + (this.answer.preview ? ' …' : '');
+    ui.status.textContent = n === 0 ? 'No results' + without : `${res.total.relation === 'gte' ? 'At least ' : ''}${n.toLocaleString('en')} ${n === 1 ? 'match' : 'matches'} ${of}`.trim() + without + (this.answer.preview ? ' …' : '');
     ui.timingsToggle.textContent = `${number(res.took_ms)} ms`;
     renderTimings(res);
   }
