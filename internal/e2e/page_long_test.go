@@ -50,6 +50,10 @@ func TestPageLongTexts(t *testing.T) {
 			if right := eval[string](t, p, "getComputedStyle([...document.querySelectorAll('.snippet')].find(s => s.textContent.includes('בעברית'))).direction"); right != "rtl" {
 				t.Errorf("Hebrew is written %s", right)
 			}
+			p.js(t, "document.querySelector('#q').value = 'מסמך, בעברית.'")
+			if right := eval[string](t, p, "getComputedStyle(document.querySelector('#q')).direction"); right != "rtl" {
+				t.Errorf("Hebrew is typed %s", right)
+			}
 		}
 		p.looks(t, "long-"+view)
 		// Nothing sticks out of the page, nor a text out of its card.
