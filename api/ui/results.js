@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { $, copy, el, number, toast, trouble } from './dom.js';
 import { refuse } from './fusion.js';
-import { Card, titleOf } from './hit.js';
+import { Card, titleFields, titleOf } from './hit.js';
 import { address, state } from './state.js';
 import { browses } from './text.js';
 
@@ -110,7 +110,7 @@ export class Results {
   /** Marks the nearest sentences in an answer that is on the page. They cost the server more than the search, so they are asked for behind it. */
   async sentences(a, signal) {
     try {
-      const q = { ...this.query({ limit: this.shown, passages: 1, highlight: false, sentences: true }), explain: undefined };
+      const q = { ...this.query({ limit: this.shown, passages: 1, highlight: false, sentences: true, return_fields: [] }), explain: undefined };
       const res = await api.search(a.asked.c, q, signal);
       const near = new Map(res.hits.map((h) => [h.id, h.passages[0]?.sentence]));
       if (this.answer !== a) return;
@@ -318,7 +318,7 @@ export class Results {
     const key = `${c} ${this.page.info()?.sequence}`;
     if (this.sampled?.key !== key) {
       const pick = (res) => [...new Set(res.hits.map(titleOf).filter((t) => t.field && t.text.length <= 60).map((t) => t.text))].slice(0, 5);
-      this.sampled = { key, titles: api.search(c, { q: 'how it works', mode: 'semantic', limit: 12, diversity: 0.8, passages: 0, highlight: false }).then(pick) };
+      this.sampled = { key, titles: api.search(c, { q: 'how it works', mode: 'semantic', limit: 12, diversity: 0.8, passages: 0, highlight: false, return_fields: titleFields }).then(pick) };
     }
     return this.sampled.titles;
   }
