@@ -18,7 +18,7 @@ import (
 // An import is ingested in batches of this many documents or bytes, whichever comes first.
 const (
 	importBatchDocs  = 128
-	importBatchBytes = 2 << 20
+	importBatchBytes = 512 << 10 // some hundred passages: what is lost where a batch fails, and how long an answer takes
 )
 
 // importDocuments streams documents in and one answer per document out, each as soon as its batch is committed.
@@ -66,6 +66,9 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 		// connection must not be read as a request.
 		w.Header().Set("Connection", "close")
 	}
+	rc := http.NewResponseController(w)
+	rc.SetWriteDeadline(time.Time{}) // a batch may take longer than the server's; each piece of the answer has its own
+	defer func() { rc.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) }()
 	im := &importer{s: s, collection: c, items: file.items(b, s.o.MaxItem), out: newLineWriter(w, s.o.WriteTimeout)}
 	defer im.out.finish()
 	run := im.run
@@ -144,7 +147,7 @@ func (im *importer) flush(ctx context.Context) error {
 		if err := im.s.writes.enterEventually(ctx); err != nil {
 			return err
 		}
-		batch, cancel := context.WithTimeout(ctx, im.s.o.WriteTimeout)
+		batch, cancel := context.WithTimeout(ctx, im.s.o.EmbedTimeout)
 		results, err := im.s.o.Engine.Ingest(batch, im.collection, im.docs)
 		cancel()
 		im.s.writes.leave()
@@ -238,6 +241,7 @@ func (l *lineWriter) send() {
 		}
 		if len(l.pieces) == 0 {
 			l.rc.Flush()
+			l.rc.SetWriteDeadline(time.Time{})
 		}
 	}
 }

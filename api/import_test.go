@@ -352,3 +352,26 @@ func TestWarningsOfDocuments(t *testing.T) {
 		}
 	}
 }
+
+// What is encoded may take longer than other writes: a slow checkpoint, a large document or many searches are no reason to throw the work away.
+func TestWritesThatEncodeForLong(t *testing.T) {
+	f := newFixture(t, Options{WriteTimeout: 50 * time.Millisecond})
+	f.engine.Hook = func(ctx context.Context, m string) error {
+		if m != "Ingest" && m != "Patch" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+			return nil
+		}
+	}
+	items := importLines(t, f.do("POST", importPath, `{"id":"n1"}`, "Content-Type", "application/x-ndjson"))
+	if len(items) != 1 || items[0].Status != search.Created {
+		t.Errorf("import: %+v", items)
+	}
+	f.do("POST", "/v1/collections/docs/documents", `[{"id":"n2"}]`).want(200, nil)
+	f.do("PUT", "/v1/collections/docs/documents/n3", `{"document":{"text":"x"}}`).want(201, nil)
+	f.do("PATCH", "/v1/collections/docs/documents/n3", `{"text":"y"}`).want(200, nil)
+}

@@ -38,6 +38,7 @@ var importMedia = []struct {
 	{"text/html", bodyFile{format: extract.HTML}},
 	{"application/vnd.openxmlformats-officedocument.wordprocessingml.document", bodyFile{format: extract.DOCX}},
 	{"message/rfc822", bodyFile{format: extract.EML}},
+	{"application/x-ipynb+json", bodyFile{format: extract.IPYNB}},
 	{"application/pdf", bodyFile{format: extract.PDF}}, // with Options.PDF only
 }
 
@@ -45,7 +46,7 @@ var importMedia = []struct {
 const maxPDF = 64 << 20
 
 // importedFile reads the media type and the parameters format and name. The body is NDJSON or a JSON array, CSV or tab-separated values with
-// a header line, or one document as Markdown, HTML, PDF, Word (docx), mail or, with format=txt, plain text.
+// a header line, or one document as Markdown, HTML, PDF, Word (docx), mail, notebook (ipynb) or, with format=txt, plain text.
 func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	p := queryParams(r)
 	format, _ := p.text("format")

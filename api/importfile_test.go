@@ -60,6 +60,7 @@ func TestImportFiles(t *testing.T) {
 		{"gzip inside", "?name=z.md", "text/markdown", zipped.String(), "z.md", "Zipped"},
 		{"Word", "?name=a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", word.String(), "a.docx", "A letter"},
 		{"mail", "?name=a.eml", "message/rfc822", "From: a@example.org\nSubject: Lunch\n\nAt noon?", "a.eml", "Lunch"},
+		{"notebook", "?name=a.ipynb", "application/x-ipynb+json", `{"cells":[{"cell_type":"markdown","source":["# Pies\n","Roll the dough."]}]}`, "a.ipynb", "Pies"},
 		{"NDJSON as text/plain", "", "text/plain", `{"id":"n1","title":"Lines"}`, "n1", "Lines"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -48,13 +48,13 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/collections/{collection}/stats", any, s.collectionStats, 0, nil, quick},
 
 		{"GET", "/v1/collections/{collection}/documents", toRead, s.listDocuments, 0, nil, quick},
-		{"POST", "/v1/collections/{collection}/documents", toWrite, s.once(s.postDocuments), docs, s.writes, write},
+		{"POST", "/v1/collections/{collection}/documents", toWrite, s.once(s.postDocuments), docs, s.writes, encode},
 		{"POST", "/v1/collections/{collection}/documents/import", toWrite, s.once(s.importDocuments), 0, nil, 0},
 		{"GET", "/v1/collections/{collection}/documents/export", toRead, s.exportDocuments, 0, nil, 0},
 		{"POST", "/v1/collections/{collection}/documents/delete", toWrite, s.deleteDocuments, small, s.writes, write},
 		{"GET", "/v1/collections/{collection}/documents/{id}", toRead, s.document, 0, nil, quick},
-		{"PUT", "/v1/collections/{collection}/documents/{id}", toWrite, s.putDocument, item, s.writes, write},
-		{"PATCH", "/v1/collections/{collection}/documents/{id}", toWrite, s.patchDocument, item, s.writes, write},
+		{"PUT", "/v1/collections/{collection}/documents/{id}", toWrite, s.putDocument, item, s.writes, encode},
+		{"PATCH", "/v1/collections/{collection}/documents/{id}", toWrite, s.patchDocument, item, s.writes, encode},
 		{"DELETE", "/v1/collections/{collection}/documents/{id}", toWrite, s.deleteDocument, 0, s.writes, write},
 
 		{"GET", "/v1/collections/{collection}/search", toSearch, s.getSearch, 0, s.searches, find},

@@ -150,8 +150,8 @@ type Options struct {
 
 	SearchTimeout time.Duration // default 5 s
 	SearchWait    time.Duration // how much of it a search may wait until it runs; default 4/5, the rest is for its answer
-	EmbedTimeout  time.Duration // of one embedding or re-ranking request, however large; default 10 min
-	WriteTimeout  time.Duration // of one write, and of one batch of an import; default 60 s
+	EmbedTimeout  time.Duration // of one request that embeds, re-ranks or writes documents, however large, and of one batch of an import; default 10 min
+	WriteTimeout  time.Duration // of one other write; default 60 s
 	DrainGrace    time.Duration // how long requests are answered after that, with 503 on /readyz; default 0
 	DrainTimeout  time.Duration // how long requests may finish after the context of Serve ended; default 20 s
 	IdleBody      time.Duration // how long a body may stand still; default 30 s. One that a route streams has to come at 1 KiB per second, too

@@ -110,10 +110,11 @@ type htmlWriter struct {
 	left        bool // such was left out
 
 	inTitle bool
-	inHead  bool // inside h1 to h6 or summary
-	content int  // depth of article, main and blockquote elements
-	pre     int  // depth of pre elements
-	h1      int  // 1 + where the text of the first h1 begins in out; 0 before it and after it
+	inHead  bool   // inside h1 to h6 or summary
+	content int    // depth of article, main and blockquote elements
+	pre     int    // depth of pre elements
+	gap     []byte // white space of a line of one, after which no text has come yet
+	h1      int    // 1 + where the text of the first h1 begins in out; 0 before it and after it
 	skip    atom.Atom
 	loose   bool // skip is of an element beside the text: it ends where the content must begin
 	depth   int  // of elements of the kind of skip
@@ -284,11 +285,16 @@ func (w *htmlWriter) preformatted(s string) {
 		if i > 0 {
 			// Blank lines inside pre are kept, up to one.
 			w.out.breaks = min(w.out.breaks+1, 2)
+			w.gap = w.gap[:0]
 		}
-		if strings.TrimSpace(l) != "" {
-			w.out.start()
-			w.out.b.WriteString(l)
+		if strings.TrimSpace(l) == "" {
+			w.gap = append(w.gap, l...)
+			continue
 		}
+		w.out.start()
+		w.out.b.Write(w.gap)
+		w.out.b.WriteString(l)
+		w.gap = w.gap[:0]
 	}
 }
 
@@ -322,6 +328,7 @@ func (w *htmlWriter) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 		w.out.cell()
 	case atom.Pre:
 		w.pre++
+		w.gap = w.gap[:0]
 	case atom.H1:
 		if w.heading == "" {
 			w.h1 = w.out.b.Len() + 1

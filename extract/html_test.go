@@ -35,6 +35,8 @@ func TestHTMLPages(t *testing.T) {
 <div class=post><div class=cookie-talk>How do I clear cookies?</div><div class=actions><button>Reply</button><button>Quote</button></div></div>
 <div class=post><p hidden>no end<p>Press the key.</div></div></body></html>`,
 			"How do I clear cookies?\n\nno end\n\nPress the key."},
+		{"code in colours", "<p>So:<pre><span></span><span class=k>with</span> <span>open</span>(x) <span class=k>as</span><span class=w> </span><span>f</span>:\n    <span>a</span> <span>=</span> f \n \n<span class=w>    </span><span>b</span>\n </pre>Done.",
+			"So:\n\nwith open(x) as f:\n    a = f \n\n    b\n\nDone."},
 		{"unclosed", `<html><body><div role=navigation>menu<div hidden>x<h1>Head</h1><p>Text</p></body></html>`, "Head\n\nText"},
 		{"nothing else", `<html><body><div id=app aria-hidden="true"><p>All there is</p></div></body></html>`, "All there is"},
 	} {

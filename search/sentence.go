@@ -2,8 +2,12 @@ package search
 
 import (
 	"context"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"searchd/internal/simd"
 )
@@ -93,7 +97,7 @@ func (s *search) nearestSentence(p PassageHit, found []span, vectors [][]float32
 // passageSentences returns the sentences of a passage; its headings only where it has nothing else.
 func passageSentences(text string) []span {
 	var body, all []span
-	eachSentence(text, func(s span, _ int, heading bool) {
+	eachSentence(unwrapped(text), func(s span, _ int, heading bool) {
 		all = append(all, s)
 		if !heading {
 			body = append(body, s)
@@ -103,6 +107,50 @@ func passageSentences(text string) []span {
 		return body
 	}
 	return all
+}
+
+// unwrapped returns text with spaces in the place of line breaks that only keep lines short, as in mail, manual pages and comments of code;
+// every byte keeps its place. A line break is one of these where the line before it had no room for the first word of the next and
+// is no heading, nor ends in a character after which lists and code go on, and where the next does not look like an item of a list.
+func unwrapped(text string) string {
+	var out []byte
+	for start := 0; start < len(text); {
+		end, next := paragraphEnd(text, start)
+		lines := strings.SplitAfter(text[start:end], "\n")
+		width := 0
+		for _, line := range lines {
+			width = max(width, utf8.RuneCountInString(strings.TrimRightFunc(line, unicode.IsSpace)))
+		}
+		at := start
+		for i, line := range lines[:len(lines)-1] {
+			if at += len(line); width >= leastWrap && wraps(line, lines[i+1], width) {
+				if out == nil {
+					out = []byte(text)
+				}
+				for j := at - 1; out[j] == '\n' || out[j] == '\r'; j-- {
+					out[j] = ' '
+				}
+			}
+		}
+		start = next
+	}
+	if out == nil {
+		return text
+	}
+	return string(out)
+}
+
+const leastWrap = 40 // runes of the longest line of a paragraph whose lines are kept short
+
+// listItem is the beginning of a line that does not go on with the line before it.
+var listItem = regexp.MustCompile(`^\s*([-+*•–|>]|\(?(\d{1,3}|[a-zA-Z])[.)]\s)`)
+
+// wraps reports whether next goes on with line in a paragraph of that width.
+func wraps(line, next string, width int) bool {
+	line = strings.TrimRightFunc(line, unicode.IsSpace)
+	words := strings.Fields(next)
+	return line != "" && len(words) > 0 && !strings.ContainsRune(":;{}|", rune(line[len(line)-1])) && !isHeading(line) && !isHeading(next) && !listItem.MatchString(next) &&
+		utf8.RuneCountInString(line)+1+utf8.RuneCountInString(words[0]) > width*9/10
 }
 
 // textCache keeps the unit vectors of texts, nil for one without a direction.

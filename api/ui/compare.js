@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { el, number, share, trouble } from './dom.js';
 import { shares } from './fusion.js';
-import { titleOf } from './hit.js';
+import { titleFields, titleOf } from './hit.js';
 import { appendSnippet } from './passage.js';
 import { state, writeURL } from './state.js';
 import { appendMarked, browses, markedWords } from './text.js';
@@ -95,7 +95,7 @@ export class Compare {
   }
 
   query(s) {
-    const q = { q: state.q, mode: s.mode, limit: s.rerank ? Math.min(below, 30) : below, explain: true };
+    const q = { q: state.q, mode: s.mode, limit: s.rerank ? Math.min(below, 30) : below, explain: true, return_fields: titleFields };
     if (s.mode === 'hybrid') Object.assign(q, { fusion: s.fusion }, s.alpha === null ? {} : { alpha: s.alpha });
     if (s.rerank) q.rerank = true;
     if (state.filter) q.filter = state.filter;

@@ -6,7 +6,7 @@ import { address } from './state.js';
 import { appendMarked, excerpt, markedWords, parseMarked, splitByBytes } from './text.js';
 import { explanation, mixBar, nearness } from './why.js';
 
-const titleFields = ['title', 'name', 'heading', 'subject', 'question'];
+export const titleFields = ['title', 'name', 'heading', 'headline', 'subject', 'question'];
 const textFields = ['text', 'body', 'content', 'abstract', 'summary', 'description', 'answer'];
 const snippetLength = 340;
 const chipLength = 60; // of a string

@@ -16,7 +16,7 @@ export class Inside {
     this.root = root;
     this.page = page;
     this.side = 'query';
-    this.text = el('textarea', { id: 'insideText', rows: '5', spellcheck: 'false', maxlength: '8000' });
+    this.text = el('textarea', { id: 'insideText', dir: 'auto', rows: '5', spellcheck: 'false', maxlength: '8000' });
     this.text.addEventListener('input', () => {
       state.own.text = this.text.value.slice(0, 2000);
       writeURL(false);
@@ -108,7 +108,7 @@ export class Inside {
 
   contributions(answer) {
     const row = (name, part) => {
-      const p = el('p', { class: 'shares big' });
+      const p = el('p', { class: 'shares big', dir: 'auto' });
       appendShares(p, part);
       const sum = (special) => part.shares.reduce((s, x, i) => s + (Boolean(part.tokens[i].special) === special ? x : 0), 0);
       const frame = part.tokens.some((t) => t.special) ? `${sum(true) < 0 ? ' − ' : ' + '}${Math.abs(sum(true)).toFixed(3)} from the tokens that frame it` : '';

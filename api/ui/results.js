@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { $, copy, el, number, toast, trouble } from './dom.js';
 import { refuse } from './fusion.js';
-import { Card, titleOf } from './hit.js';
+import { Card, titleFields, titleOf } from './hit.js';
 import { address, state } from './state.js';
 import { browses } from './text.js';
 
@@ -110,7 +110,7 @@ export class Results {
   /** Marks the nearest sentences in an answer that is on the page. They cost the server more than the search, so they are asked for behind it. */
   async sentences(a, signal) {
     try {
-      const q = { ...this.query({ limit: this.shown, passages: 1, highlight: false, sentences: true }), explain: undefined };
+      const q = { ...this.query({ limit: this.shown, passages: 1, highlight: false, sentences: true, return_fields: [] }), explain: undefined };
       const res = await api.search(a.asked.c, q, signal);
       const near = new Map(res.hits.map((h) => [h.id, h.passages[0]?.sentence]));
       if (this.answer !== a) return;
@@ -241,8 +241,9 @@ export class Results {
     ui.timingsToggle.hidden = !res;
     ui.marks.hidden = !res?.hits.length || state.mode === 'keyword' || browses(state.q);
     ui.degraded.hidden = !res?.degraded;
-    ui.warnings.hidden = !res?.warnings;
-    ui.warnings.textContent = (res?.warnings || []).join('; ');
+    const warnings = [...(res?.warnings || []), ...(res?.query?.ignored || []).map((p) => `“${p}” has only words that are too common to be looked for`)];
+    ui.warnings.hidden = !warnings.length;
+    ui.warnings.textContent = warnings.join('; ');
     if (!res) {
       ui.status.textContent = '';
       ui.timings.hidden = true;
@@ -250,8 +251,9 @@ export class Results {
     }
     if (res.degraded) ui.degraded.textContent = `Only one of the two searches could run. ${res.degraded_reason || ''}`.trim();
     const n = res.total.value;
+    const without = (res.query?.without || []).map((w, i) => `${i ? ',' : ' without'} “${w}”`).join('');
     const of = { keyword: 'by words', vector: 'by meaning', union: '' }[res.total.of] ?? '';
-    ui.status.textContent = n === 0 ? 'No results' : `${res.total.relation === 'gte' ? 'At least ' : ''}${n.toLocaleString('en')} ${n === 1 ? 'match' : 'matches'} ${of}`.trim() + (this.answer.preview ? ' …' : '');
+    ui.status.textContent = n === 0 ? 'No results' + without : `${res.total.relation === 'gte' ? 'At least ' : ''}${n.toLocaleString('en')} ${n === 1 ? 'match' : 'matches'} ${of}`.trim() + without + (this.answer.preview ? ' …' : '');
     ui.timingsToggle.textContent = `${number(res.took_ms)} ms`;
     renderTimings(res);
   }
@@ -316,7 +318,7 @@ export class Results {
     const key = `${c} ${this.page.info()?.sequence}`;
     if (this.sampled?.key !== key) {
       const pick = (res) => [...new Set(res.hits.map(titleOf).filter((t) => t.field && t.text.length <= 60).map((t) => t.text))].slice(0, 5);
-      this.sampled = { key, titles: api.search(c, { q: 'how it works', mode: 'semantic', limit: 12, diversity: 0.8, passages: 0, highlight: false }).then(pick) };
+      this.sampled = { key, titles: api.search(c, { q: 'how it works', mode: 'semantic', limit: 12, diversity: 0.8, passages: 0, highlight: false, return_fields: titleFields }).then(pick) };
     }
     return this.sampled.titles;
   }

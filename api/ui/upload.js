@@ -3,15 +3,18 @@ import * as api from './api.js';
 import { bytes, el } from './dom.js';
 
 const media = {
-  ndjson: 'application/x-ndjson', jsonl: 'application/x-ndjson', json: 'application/json', csv: 'text/csv', tsv: 'text/tab-separated-values',
-  md: 'text/markdown', markdown: 'text/markdown', html: 'text/html', htm: 'text/html', txt: 'text/plain', text: 'text/plain', pdf: 'application/pdf',
-  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', eml: 'message/rfc822', mbox: 'message/rfc822',
+  ndjson: 'application/x-ndjson', jsonl: 'application/x-ndjson', json: 'application/json', csv: 'text/csv', tsv: 'text/tab-separated-values', tab: 'text/tab-separated-values',
+  md: 'text/markdown', markdown: 'text/markdown', mdown: 'text/markdown', mkd: 'text/markdown', html: 'text/html', htm: 'text/html', xhtml: 'text/html',
+  txt: 'text/plain', text: 'text/plain', rst: 'text/plain', adoc: 'text/plain', org: 'text/plain', pdf: 'application/pdf',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', docm: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  eml: 'message/rfc822', mbox: 'message/rfc822', ipynb: 'application/x-ipynb+json',
 };
 
 /** What the file dialog offers. */
-export const accepted = Object.keys(media).map((ext) => '.' + ext).join(',');
+export const accepted = [...Object.keys(media), 'gz'].map((ext) => '.' + ext).join(',');
 
-const extension = (name) => name.toLowerCase().split('.').pop();
+const gzipped = /\.gz$/i;
+const extension = (name) => name.toLowerCase().replace(gzipped, '').split('.').pop();
 const mostFiles = 5000; // of one drop
 
 /**
@@ -59,10 +62,13 @@ async function limitOf(type) {
   return (type === media.pdf ? l?.pdf_bytes : l?.document_bytes) || Infinity;
 }
 
-/** How a file is sent: its media type and parameters; null where the server does not read its kind. A JSON object is one document. */
-async function formOf(file, path) {
-  const type = media[extension(file.name)];
-  if (!type) return null;
+/** The content of a file, without the gzip around it. Rejects with a TypeError where that is damaged. */
+function contentOf(file) {
+  return gzipped.test(file.name) ? new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).blob() : file;
+}
+
+/** How a file is sent: its media type and parameters. A JSON object is one document. */
+async function formOf(type, file, path) {
   const name = path.slice(-500);
   if (type === 'text/plain') return { type, query: new URLSearchParams({ format: 'txt', name }) };
   if (type === 'application/json' && !(await file.slice(0, 1024).text()).trimStart().startsWith('[')) return { type: media.ndjson, query: new URLSearchParams(), whole: true };
@@ -84,20 +90,28 @@ export class Upload {
 
   /** Sends the file and reads the answer. Resolves when all is done, also where it failed. */
   async run(collection) {
-    const form = await formOf(this.file, this.path);
-    if (!form) {
+    const type = media[extension(this.file.name)];
+    if (!type) {
       this.fail(`This kind of file is not read here. Allowed: ${accepted.replaceAll(',', ' ')}`);
       return;
     }
+    let file;
+    try {
+      file = await contentOf(this.file);
+    } catch {
+      this.fail('This is not gzip, or it is damaged.');
+      return;
+    }
+    const form = await formOf(type, file, this.path);
     this.many = many.includes(form.type);
     const most = this.many ? Infinity : await limitOf(form.type);
-    if (this.file.size > most) {
-      this.fail(`${bytes(this.file.size)} are more than the ${bytes(most)} that ${form.type === media.pdf ? 'a PDF' : 'one document'} may have.`);
+    if (file.size > most) {
+      this.fail(`${bytes(file.size)} are more than the ${bytes(most)} that ${form.type === media.pdf ? 'a PDF' : 'one document'} may have.`);
       return;
     }
     this.state.textContent = 'sending';
     try {
-      const body = form.whole ? JSON.stringify(JSON.parse(await this.file.text())) : this.file;
+      const body = form.whole ? JSON.stringify(JSON.parse(await file.text())) : file;
       await api.importFile(collection, form, body, (share) => { this.bar.value = 0.9 * share; }, (line) => this.take(line));
       this.bar.value = 1;
       this.done();

@@ -65,7 +65,7 @@ function termsTable(terms) {
 /** What of a hit is nearest to the query: its sentence, and its tokens, the stronger in colour the larger their shares. */
 export function nearness(query, hit, info) {
   const sentence = nearestSentence(hit);
-  const text = el('p', { class: 'shares' }, '…');
+  const text = el('p', { class: 'shares', dir: 'auto' }, '…');
   const tokens = el('div', null, el('h3', null, 'Which words bring it near in meaning'), text);
   attention({ text: query, input_type: 'query', with: encodedText(hit, info) }).then((answer) => {
     text.textContent = '';

@@ -18,7 +18,7 @@ import (
 // Bounds of one batch.
 const (
 	batchDocuments = 256
-	batchBytes     = 4 << 20
+	batchBytes     = 1 << 20
 	batchItems     = 2048 // documents and ends of files
 )
 

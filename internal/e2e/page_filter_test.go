@@ -56,16 +56,17 @@ func TestPageFilters(t *testing.T) {
 		t.Error("a warning, of fields that there are")
 	}
 
-	shows := func(query, id string) {
+	shows := func(query, without, id string) {
 		p.do(t, chromedp.Navigate(base+"/?"+query))
-		p.until(t, "document.querySelector('#status').textContent === '1 match' && document.querySelector('#results h2')?.textContent === '"+id+"'")
+		p.until(t, "document.querySelector('#status').textContent === '1 match"+without+"' && document.querySelector('#results h2')?.textContent === '"+id+"'")
 		if got := eval[string](t, p, "document.querySelector('#results article').innerText"); strings.Contains(got, "Score") || strings.Contains(got, "Why") {
 			t.Errorf("?%s compares with nothing, and shows %q", query, got)
 		}
 	}
-	shows("filter=size+%3D+12", "b")
-	shows("q=-right", "a")
-	shows("q=-%22right+screw%22", "a")
+	shows("filter=size+%3D+12", "", "b")
+	shows("q=-right", " without “right”", "a")
+	shows("q=-%22right+screw%22+-the", " without “right screw”", "a")
+	p.until(t, "document.querySelector('#warnings').textContent === '“the” has only words that are too common to be looked for'")
 
 	ask("sizze = 1")
 	p.until(t, `document.querySelector('#warnings')?.textContent.includes('no document has a field "sizze"') && !document.querySelector('#warnings').hidden`)

@@ -25,7 +25,7 @@ func TestPageLongTexts(t *testing.T) {
 	for id, fields := range map[string]map[string]any{
 		strings.Repeat("folder/", 40) + "a.md": {"title": "A title that goes on " + strings.Repeat("and on ", 60), "text": strings.Repeat("Word ", 400) + "needle.", "url": "https://example.com/" + strings.Repeat("a", 300)},
 		"unbroken":                             {"title": strings.Repeat("Donaudampfschifffahrt", 12), "text": strings.Repeat("x", 3000) + " needle", "tag": strings.Repeat("y", 60)},
-		"rtl":                                  {"title": "מסמך בעברית needle", "text": "טקסט ארוך needle בעברית"},
+		"rtl":                                  {"headline": "מסמך בעברית needle", "text": "טקסט ארוך needle בעברית"},
 	} {
 		raw, err := json.Marshal(fields)
 		if err != nil {
@@ -44,11 +44,18 @@ func TestPageLongTexts(t *testing.T) {
 	} {
 		p.do(t, chromedp.Navigate(base+"/?q=needle&view="+view))
 		p.until(t, ready)
+		if view == "search" || view == "compare" {
+			p.until(t, "[...document.querySelectorAll('#view-"+view+" article :is(h2, h3)')].some(h => h.textContent === 'מסמך בעברית needle')")
+		}
 		if view == "search" {
 			p.js(t, "for (const b of document.querySelectorAll('[data-role=text], [data-role=why]')) b.click()")
 			p.until(t, "document.querySelectorAll('.why .legs').length === 3")
 			if right := eval[string](t, p, "getComputedStyle([...document.querySelectorAll('.snippet')].find(s => s.textContent.includes('בעברית'))).direction"); right != "rtl" {
 				t.Errorf("Hebrew is written %s", right)
+			}
+			p.js(t, "document.querySelector('#q').value = 'מסמך, בעברית.'")
+			if right := eval[string](t, p, "getComputedStyle(document.querySelector('#q')).direction"); right != "rtl" {
+				t.Errorf("Hebrew is typed %s", right)
 			}
 		}
 		p.looks(t, "long-"+view)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -103,6 +104,15 @@ func (p *page) choose(t *testing.T, selector string, paths ...string) {
 	}
 }
 
+// zipped is a text as gzip keeps it.
+func zipped(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write([]byte(text))
+	z.Close()
+	return b.String()
+}
+
 func TestPageCollections(t *testing.T) {
 	base := serve(t, kitchen(t))
 	dir := t.TempDir()
@@ -117,6 +127,10 @@ func TestPageCollections(t *testing.T) {
 		{"picture.png", "\x89PNG"},
 		{"oven.pdf", string(pdfPage("The oven bakes what is put into it."))},
 		{"scan.pdf", string(pdfPage(""))},
+		{"oven.ipynb", `{"cells":[{"cell_type":"markdown","source":"# Bread\n\nKnead it."}]}`},
+		{"fork.rst.gz", zipped("A fork pricks the crust.")},
+		{"pot.json.gz", zipped(`{"id":"z1","title":"Pots","text":"Pots boil."}`)},
+		{"cup.md.gz", "no gzip"},
 		{"large.txt", strings.Repeat("large ", 3<<19)},
 	} {
 		paths = append(paths, filepath.Join(dir, f[0]))
@@ -137,18 +151,19 @@ func TestPageCollections(t *testing.T) {
 	})
 	t.Run("takes files of every kind, and answers for each document", func(t *testing.T) {
 		p.choose(t, "#files", paths...)
-		p.until(t, "document.querySelectorAll('.upload.done, .upload.failed').length === 10")
+		p.until(t, "document.querySelectorAll('.upload.done, .upload.failed').length === 14")
 		got := eval[map[string]string](t, p, "Object.fromEntries([...document.querySelectorAll('.upload')].map(u => [u.querySelector('.file').firstChild.textContent, u.children[2].textContent]))")
 		for name, want := range map[string]string{
 			"rows.csv": "1 created, 1 error", "grater.md": "1 created", "sieve.html": "1 created", "whisk.txt": "1 created",
 			"lines.ndjson": "2 created", "one.json": "1 created", "picture.png": "failed", "oven.pdf": "1 created", "scan.pdf": "1 error", "large.txt": "failed",
+			"oven.ipynb": "1 created", "fork.rst.gz": "1 created", "pot.json.gz": "1 created", "cup.md.gz": "failed",
 		} {
 			if got[name] != want {
 				t.Errorf("%s: %q, want %q", name, got[name], want)
 			}
 		}
 		p.until(t, "document.querySelectorAll('.upload progress')[0].value === 1 && [...document.querySelectorAll('.wrongs li')].map(e => e.textContent).filter(s => s === 'line 3: row has 5 fields, the header has 3' || s.startsWith('PDF: no text layer') || s === '9.4 MB are more than the 8.4 MB that one document may have.').length === 3")
-		p.until(t, "[...document.querySelectorAll('.collection')].some(c => c.innerText.includes('tools') && /documents\\s+8/.test(c.innerText))")
+		p.until(t, "[...document.querySelectorAll('.collection')].some(c => c.innerText.includes('tools') && /documents\\s+11/.test(c.innerText))")
 	})
 	p.looks(t, "collections")
 	t.Run("and finds them", func(t *testing.T) {
