@@ -210,6 +210,9 @@ var (
 
 	// ErrOutcomeUnknown: the answer to a write was lost, and the write may have been carried out or not.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
+
+	// ErrIncomplete: the server's time was up before it had looked at all documents.
+	ErrIncomplete = errors.New("not all documents were looked at")
 )
 
 // Is makes an Error match the kind of its status.

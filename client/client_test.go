@@ -43,6 +43,36 @@ func server(t testing.TB, wrap func(http.Handler) http.Handler) (*client.Client,
 	return c, engine
 }
 
+// TestDeleteByFilterUnfinished: the server's time may be up before it has deleted or counted everything.
+func TestDeleteByFilterUnfinished(t *testing.T) {
+	for _, tc := range []struct {
+		name             string
+		dryRun           bool
+		answers          []string
+		matched, deleted int
+		want             error
+	}{
+		{"goes on", false, []string{`{"matched":512,"deleted":512,"complete":false}`, `{"matched":3,"deleted":3,"complete":true}`}, 515, 515, nil},
+		{"comes no further", false, []string{`{"matched":5,"deleted":5,"complete":false}`, `{"matched":0,"deleted":0,"complete":false}`}, 5, 5, client.ErrIncomplete},
+		{"dry run", true, []string{`{"matched":512,"deleted":0,"complete":false}`}, 512, 0, client.ErrIncomplete},
+		{"whole dry run", true, []string{`{"matched":9,"deleted":0,"complete":true}`}, 9, 0, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			answers := tc.answers
+			c, _ := server(t, func(http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					io.WriteString(w, answers[0])
+					answers = answers[1:]
+				})
+			})
+			matched, deleted, err := c.DeleteByFilter(t.Context(), "docs", "a = 1", tc.dryRun)
+			if matched != tc.matched || deleted != tc.deleted || !errors.Is(err, tc.want) || len(answers) > 0 {
+				t.Errorf("DeleteByFilter = %d, %d, %v, want %d, %d, %v; answers left: %d", matched, deleted, err, tc.matched, tc.deleted, tc.want, len(answers))
+			}
+		})
+	}
+}
+
 func numbered(n int) iter.Seq2[client.Document, error] {
 	return func(yield func(client.Document, error) bool) {
 		for i := range n {

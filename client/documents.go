@@ -146,7 +146,8 @@ func (c *Client) DeleteDocuments(ctx context.Context, collection string, ids []s
 }
 
 // DeleteByFilter deletes the documents that pass a filter, or with dryRun only counts them; it sends the request again until all are
-// gone. It returns how many passed and how many were deleted; ErrInvalid, ErrOutcomeUnknown.
+// gone. It returns how many passed and how many were deleted; ErrInvalid, ErrOutcomeUnknown, and ErrIncomplete where a dry run is too
+// long for the server, which has counted only some, or a request came to its end without a deletion: try again later.
 func (c *Client) DeleteByFilter(ctx context.Context, collection, filter string, dryRun bool) (matched, deleted int, err error) {
 	for {
 		var out struct {
@@ -163,8 +164,11 @@ func (c *Client) DeleteByFilter(ctx context.Context, collection, filter string, 
 			return matched, deleted, err
 		}
 		matched, deleted = matched+out.Matched, deleted+out.Deleted
-		if out.Complete || dryRun || out.Deleted == 0 {
+		if out.Complete {
 			return matched, deleted, nil
+		}
+		if dryRun || out.Deleted == 0 {
+			return matched, deleted, fmt.Errorf("client: %w", ErrIncomplete)
 		}
 	}
 }

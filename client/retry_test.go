@@ -146,6 +146,8 @@ func plain(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(path, "/import"):
 		io.WriteString(w, `{"line":1,"id":"n0","status":"created"}`+"\n")
 	case strings.HasSuffix(path, "/export"):
+	case strings.HasSuffix(path, "/documents/delete"):
+		io.WriteString(w, `{"matched":0,"deleted":0,"complete":true}`)
 	case slices.Contains([]string{"/tokenize", "/decode", "/similarity", "/embed_sparse"}, path):
 		io.WriteString(w, "[]")
 	case r.Method == http.MethodDelete:

@@ -68,8 +68,9 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 	}
 }
 
-// EnsureCollection makes a collection or changes the settings of the one that is there, which takes what its documents are indexed with while
-// it holds any, see [reconfiguration]; a [FieldError] names each setting that cannot change.
+// EnsureCollection makes a collection or changes the settings of the one that is there. While that holds documents, it takes another
+// index.ef_search, index.quantize and weight of a field, and another type of a field that no document has or that is treated so already; a
+// [FieldError] names each setting that cannot change. [Engine.Reembed] changes them all.
 func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) (info CollectionInfo, created bool, err error) {
 	info, err = e.CreateCollection(ctx, name, s)
 	if !errors.Is(err, ErrCollectionExists) {

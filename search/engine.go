@@ -62,7 +62,7 @@ type cachedRecord struct {
 const queryCacheSize = 4096
 
 // Open opens the data folder dir, made if it is missing, and loads the checkpoint.
-// The folder is locked for this process until [Engine.Close].
+// The folder is locked for this process until [Engine.Close]; where it is locked already, the error matches store.ErrLocked.
 func Open(dir string, o Options) (*Engine, error) { return OpenContext(context.Background(), dir, o) }
 
 // OpenContext is Open that ends early with ctx, while indexes are filled; the next opening goes on.

@@ -108,6 +108,8 @@ func TestIngestRefuses(t *testing.T) {
 		{"no object", "a", `[1]`, "JSON object"},
 		{"null", "a", `null`, "JSON object"},
 		{"broken", "a", `{"text":`, "JSON object"},
+		{"two objects", "a", `{"text":"x"} {"text":"y"}`, "nothing behind it"},
+		{"a bracket too many", "a", `{"text":"x"}}`, "nothing behind it"},
 		{"empty", "a", `{}`, "at least one field"},
 		{"white space", "a", `{"text":"  \n ","tags":["\t",null],"meta":{}}`, "at least one field"},
 		{"control character in id", "a\x00b", `{"text":"x"}`, "control characters"},

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 	"unicode"
@@ -187,6 +188,9 @@ func canonicalJSON(raw []byte) ([]byte, error) {
 	var v map[string]any
 	if err := dec.Decode(&v); err != nil {
 		return nil, fmt.Errorf("a JSON object: %v", err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("a JSON object with nothing behind it")
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -219,6 +219,11 @@ func TestCheck(t *testing.T) {
 			t.Errorf("Check(%#v) = %v", ok, err)
 		}
 	}
+	for _, x := range []any{5, int8(5), int16(5), int32(5), int64(5), uint(5), uint8(5), uint16(5), uint32(5), uint64(5), float32(5), 5.0, json.Number("5")} {
+		if got := Values(nil, x); Check(x) != nil || len(got) != 1 || got[0] != (Value{Kind: Number, Num: 5}) {
+			t.Errorf("Values(%T) = %v, Check: %v", x, got, Check(x))
+		}
+	}
 	tests := []struct {
 		value any
 		want  string

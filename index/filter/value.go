@@ -123,8 +123,8 @@ func (v Value) number() string {
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // Values appends to dst the values that a field holding x has. A string that reads as a date gives two, the
-// string and the date. x is a string, bool, number, json.Number, time.Time, Present or a list of those; whatever
-// else it is, or a list holds, has no values. See Check.
+// string and the date. x is a string, bool, number, json.Number, time.Time, Present or a list of those, as []any, []string, []float64, []int,
+// []bool or []time.Time; whatever else it is, or a list holds, has no values. See Check.
 func Values(dst []Value, x any) []Value {
 	switch x := x.(type) {
 	case []any:
@@ -224,10 +224,20 @@ func number(x any) (v Value, ok bool) {
 		return float(float64(x))
 	case int:
 		return signed(int64(x)), true
+	case int8:
+		return signed(int64(x)), true
+	case int16:
+		return signed(int64(x)), true
 	case int32:
 		return signed(int64(x)), true
 	case int64:
 		return signed(x), true
+	case uint:
+		return integer(false, uint64(x)), true
+	case uint8:
+		return integer(false, uint64(x)), true
+	case uint16:
+		return integer(false, uint64(x)), true
 	case uint32:
 		return integer(false, uint64(x)), true
 	case uint64:

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -86,6 +87,18 @@ func TestEverythingAtOnce(t *testing.T) {
 					}
 				})
 			}
+			readers.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					case <-time.After(time.Millisecond):
+					}
+					if s, b := g.Stats(), g.BytesPerVector(); s.Live < n/3 || b <= 0 || g.Len() < n/3 || g.EfFor(10) < 10 {
+						t.Errorf("%+v, %v bytes per vector", s, b)
+					}
+				}
+			})
 			writers.Wait()
 			close(done)
 			readers.Wait()

@@ -16,11 +16,17 @@ func (m Memory) Total() int64 { return m.Vectors + m.Codes + m.Links + m.Tables 
 
 // Memory measures the graph.
 func (g *Graph) Memory() Memory {
+	m, _ := g.measure()
+	return m
+}
+
+// measure returns the memory of the graph and the rows that it is for, those of dead nodes too.
+func (g *Graph) measure() (m Memory, rows int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c := g.core.Load()
 	n := int64(c.next)
-	m := Memory{
+	m = Memory{
 		Links:  4*n*int64(c.m0+1) + int64(c.upper.bytes()),
 		Tables: n*(4+4+4) + c.ids.bytes() + int64(len(c.dedup.slots))*8,
 	}
@@ -35,16 +41,16 @@ func (g *Graph) Memory() Memory {
 			m.Codes += 4 * n
 		}
 	}
-	return m
+	return m, n
 }
 
 // BytesPerVector returns the memory of the graph divided by its vectors; 0 for an empty graph.
 func (g *Graph) BytesPerVector() float64 {
-	m := g.Memory()
-	if n := g.core.Load().next; n > 0 {
-		return float64(m.Total()) / float64(n)
+	m, rows := g.measure()
+	if rows == 0 {
+		return 0
 	}
-	return 0
+	return float64(m.Total()) / float64(rows)
 }
 
 // bytes returns the memory of the tree.

@@ -57,7 +57,7 @@ func (g *Graph) Probe(ctx context.Context, samples int) (Probe, error) {
 		}
 		questions = kept
 	}
-	if len(questions) == 0 || samples < 1 {
+	if len(questions) == 0 || samples < 1 || limit-min(limit, c.dead.Load()) < 2 { // a vector alone has no neighbors
 		return p, ctx.Err()
 	}
 	const k = 10

@@ -41,4 +41,16 @@ func TestStats(t *testing.T) {
 			t.Errorf("%d vectors: %+v, %v", n, p, err)
 		}
 	}
+	for id := range uint32(8) { // a vector alone has no neighbors to find, whatever its level
+		g := build(t, Options{Dim: 24}, nil, 1)
+		for i := range uint32(2) {
+			if err := g.Add(id+i, base[id+i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g.Delete(id)
+		if p, err := g.Probe(t.Context(), 20); err != nil || p.Recall != 1 || p.Unreachable+p.Unfound > 0 {
+			t.Errorf("id %d, the other deleted: %+v, %v", id, p, err)
+		}
+	}
 }
