@@ -168,6 +168,9 @@ func (b *Backend) beginWith(ctx context.Context, name string, config backend.Con
 	if settings, err = json.Marshal(config); err != nil {
 		return nil, nil, err
 	}
+	if err = b.own(); err != nil {
+		return nil, nil, err
+	}
 	done, err = b.begin(ctx, name)
 	return settings, done, err
 }
@@ -255,11 +258,19 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 
 // Drop removes a collection: first from the store, then its indexes, when the calls that use them have ended. It does not wait for these.
 func (b *Backend) Drop(ctx context.Context, name string) error {
+	if err := b.own(); err != nil {
+		return err
+	}
 	done, err := b.begin(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer done()
+	return b.drop(ctx, name)
+}
+
+// drop is Drop for a caller who has begun a change of the name.
+func (b *Backend) drop(ctx context.Context, name string) error {
 	id, err := b.number(name)
 	if err != nil {
 		return err
@@ -303,9 +314,9 @@ func (b *Backend) Collections(ctx context.Context) ([]backend.Collection, error)
 		}
 		out = append(out, c)
 	}
-	id := b.store.ID()
+	origin := b.origin()
 	for _, a := range apart {
-		out = append(out, backend.Collection{Name: a.name, Config: a.config, Damaged: a.damage, Origin: hex.EncodeToString(id[:])})
+		out = append(out, backend.Collection{Name: a.name, Config: a.config, Damaged: a.damage, Origin: origin})
 	}
 	return out, nil
 }
@@ -317,8 +328,16 @@ func (b *Backend) Collection(_ context.Context, name string) (backend.Collection
 		return backend.Collection{}, err
 	}
 	documents, passages, seq := c.counts()
+	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: b.origin()}, nil
+}
+
+// origin names what the sequence numbers are of: on a replica, the primary.
+func (b *Backend) origin() string {
+	if m := b.Marker(); m != nil {
+		return m.Primary
+	}
 	id := b.store.ID()
-	return backend.Collection{Name: name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: hex.EncodeToString(id[:])}, nil
+	return hex.EncodeToString(id[:])
 }
 
 // openNames returns the names of the open collections, in order.
