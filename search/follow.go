@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"io"
+	"slices"
 	"strings"
 
 	"searchd/search/backend"
@@ -153,14 +154,12 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 	if err != nil {
 		return false, translate(err)
 	}
+	keys = slices.ContainsFunc(changed, func(key string) bool { return strings.HasPrefix(key, accessKey) })
 	if err := e.catalog.reload(e.alarm); err != nil {
-		return false, err
+		return keys, err
 	}
 	if err := e.openEncodings(ctx); err != nil {
 		e.alarm("checkpoints of the primary's collections: " + err.Error())
-	}
-	for _, key := range changed {
-		keys = keys || strings.HasPrefix(key, accessKey)
 	}
 	if n.Partial {
 		return keys, nil
