@@ -105,6 +105,7 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 			for name := range w.Header() {
 				res.Header.Del(name) // set here
 			}
+			res.Header.Del("Vary") // of what this server does with the answer
 			commits, err := strconv.ParseUint(res.Header.Get(commitsHeader), 10, 64)
 			res.Header.Del(commitsHeader)
 			if err == nil && res.StatusCode < 300 {
