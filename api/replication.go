@@ -62,18 +62,18 @@ func (s *Server) replicationChanges(w http.ResponseWriter, r *http.Request) erro
 func (s *Server) awaitNews(ctx context.Context, q wire.Question) (*store.News, uint64, error) {
 	t := time.NewTimer(newsWait)
 	defer t.Stop()
-	for last := false; ; {
+	for waited := false; ; {
 		commits, next := s.o.Engine.Commits()
 		n, err := s.o.Engine.News(ctx, q.Follower, q.After, q.Version)
-		if err != nil || last || len(n.Began)+len(n.Entries) > 0 || n.Values != nil {
+		if err != nil || waited || len(n.Entries) > 0 || n.All != nil {
 			return n, commits, err
 		}
 		select {
 		case <-next:
 		case <-t.C:
-			last = true
+			waited = true
 		case <-s.stopping:
-			last = true
+			return nil, 0, search.ErrClosed // a follower that is answered asks again at once
 		case <-ctx.Done():
 			return nil, 0, ctx.Err()
 		}

@@ -173,7 +173,7 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, w := c.Request(), c.Response()
 		who, err := s.admit(r, rt)
-		if limited := s.limit(rt, who, c.RealIP()); limited != nil {
+		if limited := s.limit(rt, who, c.RealIP(), err == nil); limited != nil {
 			err = limited
 		}
 		c.Set(callerID, who.id())

@@ -34,7 +34,7 @@ type follower interface {
 	Adopt(ctx context.Context, s store.Stand) error
 	Replay(ctx context.Context, entries []store.Entry) error
 	Settle(ctx context.Context, values map[string][]byte, partial bool) (changed []string, err error)
-	Leave(ctx context.Context, there []store.Stand) error
+	Leave(ctx context.Context, there []uint32) error
 }
 
 func (e *Engine) leader() (leader, error) {
@@ -120,14 +120,14 @@ func (e *Engine) SetMarker(ctx context.Context, m Marker) error {
 func (e *Engine) Stands() map[uint32]uint64 { return e.backend.(follower).Stands() }
 
 // Take writes what a primary has sent, in an order in which no name leads to what is not there: collections and their changes; when all of them
-// are there, settings and values; then it drops what is gone. News may come in parts, the last of which has Collections. keys says that API keys
+// are there, values; then it drops what is gone. News may come in parts, the last of which has All. keys says that API keys
 // have changed. After an error the replica is as it was before the step that failed, and can ask again.
 func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error) {
 	f, ok := e.backend.(follower)
 	if !ok || f.Marker() == nil {
 		return false, ErrUnsupported
 	}
-	for _, c := range n.Began {
+	for _, c := range n.Collections {
 		if err := f.Adopt(ctx, c); err != nil {
 			return false, translate(err)
 		}
@@ -142,13 +142,8 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 		}
 		rest = rest[k:]
 	}
-	if n.Collections == nil || n.Behind > 0 {
+	if n.All == nil || n.Behind > 0 {
 		return false, nil
-	}
-	for _, c := range n.Collections {
-		if err := f.Adopt(ctx, c); err != nil {
-			return false, translate(err)
-		}
 	}
 	changed, err := f.Settle(ctx, n.Values, n.Partial)
 	if err != nil {
@@ -165,7 +160,7 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 		return keys, nil
 	}
 	defer e.trimEncodings(ctx)
-	return keys, translate(f.Leave(ctx, n.Collections))
+	return keys, translate(f.Leave(ctx, n.All))
 }
 
 // accessKey is what the keys of API keys begin with.

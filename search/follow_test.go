@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"searchd/search"
+	"searchd/search/mapping"
 )
 
 // pair is a primary and a replica of it.
@@ -169,6 +170,15 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.same()
+	typed := search.Settings{Fields: mapping.Mapping{"code": {Type: mapping.Stored}}}
+	if _, _, err := p.a.EnsureCollection(ctx, "docs", typed); err != nil {
+		t.Fatal(err)
+	}
+	write(p.a, "docs", doc("coded", `{"text":"common word3","code":"hidden"}`))
+	p.same()
+	if got := find(t, p.b, search.Query{Q: "hidden", Mode: search.Keyword}); got != "" {
+		t.Errorf("the replica finds %q by a field that is only stored", got)
+	}
 	task, err := p.a.Reembed(ctx, "docs", search.ReembedOptions{Model: wide})
 	if err != nil {
 		t.Fatal(err)

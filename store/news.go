@@ -28,19 +28,20 @@ type Entry struct {
 // A Stand is a collection with its place in its log.
 type Stand struct {
 	Collection
-	Seq uint64 // of the last change
+	Seq uint64
 }
 
-// News is what a follower lacks, all as it was at one moment.
+// News is what a follower lacks, all as it was at one moment, in the order in which it is to be written. A collection that takes another type for
+// a field has no document yet that has it: so settings come before changes.
 type News struct {
-	Began   []Stand // collections that the follower has not; Seq is where their changes begin
-	Entries []Entry // in the order of each collection's log
-	Behind  uint64  // changes that did not find room in Entries
+	Collections []Stand // those that the follower has not, or all of them, where Version is another; Seq is where the changes begin
+	Entries     []Entry // in the order of each collection's log
+	Behind      uint64  // changes that did not find room in Entries
 
-	Collections []Stand           // all there are; nil where Version is the one that was asked with
-	Values      map[string][]byte // all but those that were omitted; nil with Collections
-	Partial     bool              // some of Collections or Values are missing, as they are damaged: what is not there is not gone
-	Version     uint64            // of Collections and Values, while the store is open
+	All     []uint32          // numbers of the collections there are; nil where Version is the one that was asked with
+	Values  map[string][]byte // all but those that were omitted; nil with All
+	Partial bool              // some collections or values are missing, as they are damaged: what is not there is not gone
+	Version uint64            // of the records of collections and of values, while the store is open
 }
 
 // Wanted says what News a follower asks for.
@@ -69,7 +70,7 @@ func (s *Store) News(ctx context.Context, w Wanted) (*News, error) {
 			return err
 		}
 		if n.Version == w.Version {
-			n.Collections = nil
+			n.All = nil
 			return nil
 		}
 		return n.readValues(tx, &w)
@@ -82,6 +83,7 @@ func (s *Store) News(ctx context.Context, w Wanted) (*News, error) {
 
 // readCollections reads the collections and, as long as there is room, their changes.
 func (n *News) readCollections(ctx context.Context, tx *bbolt.Tx, c catalog, w *Wanted) error {
+	n.All = []uint32{}
 	left := w.Bytes
 	cur := c.collections.Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
@@ -106,11 +108,13 @@ func (n *News) readCollections(ctx context.Context, tx *bbolt.Tx, c catalog, w *
 		if err != nil {
 			return err
 		}
-		n.Collections = append(n.Collections, Stand{col, rm.state.seq})
+		n.All = append(n.All, id)
 		after, known := w.After[id]
 		if !known {
 			after = w.Begin(col)
-			n.Began = append(n.Began, Stand{col, after})
+		}
+		if !known || n.Version != w.Version {
+			n.Collections = append(n.Collections, Stand{col, after})
 		}
 		if err := n.readChanges(ctx, rm, col, after, w, &left); err != nil {
 			return fmt.Errorf("collection %q: %w", col.Name, err)

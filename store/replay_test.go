@@ -56,7 +56,7 @@ func (w *twins) step(bytes int) (done bool) {
 		w.t.Fatal(err)
 	}
 	ctx := context.Background()
-	for _, c := range n.Began {
+	for _, c := range n.Collections {
 		if err := w.b.Adopt(ctx, c.Collection, c.Seq); err != nil {
 			w.t.Fatal(err)
 		}
@@ -74,15 +74,8 @@ func (w *twins) step(bytes int) (done bool) {
 	if n.Behind > 0 {
 		return false
 	}
-	if n.Collections == nil {
+	if n.All == nil {
 		return true
-	}
-	have := map[uint32]bool{}
-	for _, c := range n.Collections {
-		have[c.ID] = true
-		if err := w.b.Adopt(ctx, c.Collection, 0); err != nil {
-			w.t.Fatal(err)
-		}
 	}
 	values, err := w.b.Values("")
 	if err != nil {
@@ -98,7 +91,7 @@ func (w *twins) step(bytes int) (done bool) {
 	}
 	cols, _ := w.b.Collections()
 	for _, c := range cols {
-		if !have[c.ID] {
+		if !slices.Contains(n.All, c.ID) {
 			if err := w.b.DropCollection(ctx, c.ID); err != nil {
 				w.t.Fatal(err)
 			}

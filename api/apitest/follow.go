@@ -25,7 +25,7 @@ func (e *Engine) News(ctx context.Context, follower string, after map[uint32]uin
 	case seq > 1:
 		return nil, search.ErrPlaceLost
 	case !known:
-		n.Began = []store.Stand{{Collection: c}}
+		n.Collections = []store.Stand{{Collection: c}}
 		fallthrough
 	case seq == 0:
 		n.Entries = []store.Entry{{Collection: 1, Change: store.Change{Seq: 1, No: 1, ID: "a", Op: store.OpPut, NewSlots: []uint32{0}},
@@ -33,7 +33,7 @@ func (e *Engine) News(ctx context.Context, follower string, after map[uint32]uin
 			Vectors:  [][]float32{{1, 0}}}}
 	}
 	if version != n.Version {
-		n.Collections, n.Values = []store.Stand{{Collection: c, Seq: 1}}, map[string][]byte{"alias/live": []byte("docs")}
+		n.All, n.Values = []uint32{1}, map[string][]byte{"alias/live": []byte("docs")}
 	}
 	return n, nil
 }

@@ -105,5 +105,6 @@ func newName() string { return strings.ToLower(rand.Text()) }
 const (
 	firstPause = 250 * time.Millisecond // after the primary did not answer, then twice that and so on
 	mostPause  = 10 * time.Second
-	silence    = time.Minute // without a byte from the primary it is taken to be away
+	copyPause  = 20 * time.Second // at least, between one copy and the next, should the first not help
+	silence    = time.Minute      // without a byte from the primary it is taken to be away
 )

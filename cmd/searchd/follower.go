@@ -33,6 +33,7 @@ type follower struct {
 	client      *client.Client
 	transport   http.RoundTripper // for what is passed on
 	name        string            // by which the primary knows this replica
+	copied      time.Time         // the last copy
 	first, most time.Duration     // pauses
 
 	mu struct {
@@ -149,6 +150,7 @@ func (f *follower) copy(ctx context.Context) error {
 		return errors.Join(err, context.Cause(ctx))
 	}
 	f.log.Info("copied the primary", "bytes", n, "seconds", time.Since(began).Seconds())
+	f.copied = time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.mu.Copies++
@@ -183,6 +185,9 @@ func (f *follower) follow(ctx context.Context, e *search.Engine, keys *access.Ke
 			return false
 		case lost(err):
 			f.log.Warn("this replica cannot go on where it was and makes a new copy; what it has is served meanwhile", "reason", err)
+			if wait := copyPause - time.Since(f.copied); wait > 0 && sleep(ctx, 2*wait) != nil {
+				return false
+			}
 			return f.copyUntil(ctx, false) == nil
 		}
 		f.away(err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -89,7 +90,7 @@ func (b *Backend) promote(ctx context.Context) error {
 		return err
 	}
 	b.notice("this was a replica and is a primary from here on")
-	return nil
+	return os.RemoveAll(filepath.Join(b.dir, copyFolder))
 }
 
 // Stands are the sequence numbers of the collections, by their numbers.
@@ -250,13 +251,13 @@ func (b *Backend) Settle(ctx context.Context, values map[string][]byte, partial 
 }
 
 // Leave drops the collections that are not among those of the primary.
-func (b *Backend) Leave(ctx context.Context, there []store.Stand) error {
+func (b *Backend) Leave(ctx context.Context, there []uint32) error {
 	list, err := b.store.Collections()
 	if damaged := (*store.CollectionsError)(nil); err != nil && !errors.As(err, &damaged) {
 		return translate(err)
 	}
 	for _, c := range list {
-		if slices.ContainsFunc(there, func(s store.Stand) bool { return s.ID == c.ID }) {
+		if slices.Contains(there, c.ID) {
 			continue
 		}
 		done, err := b.begin(ctx, c.Name)

@@ -1,6 +1,6 @@
 // Package wire writes and reads what a primary sends to those who follow it: lines of JSON.
 //
-//	{"collection":{…}}   one that the follower has not, before its changes
+//	{"collection":{…}}   one that the follower has not, or with other settings, before its changes
 //	{"change":{…}}       in the order of the log of each collection, with the document that it put
 //	{"end":{…}}          the last line: how much is left, and names and values where nothing is and they are others than before
 //
@@ -31,13 +31,13 @@ type Question struct {
 
 // End is the last line of an answer.
 type End struct {
-	Behind      uint64            `json:"behind"`  // changes that are left
-	Version     uint64            `json:"version"` // of collections and values
-	Commits     uint64            `json:"commits"` // of the primary since its start that this answer tells of
+	Behind      uint64            `json:"behind"`          // changes that are left
+	Version     uint64            `json:"version"`         // of collections and values
+	Commits     uint64            `json:"commits"`         // of the primary since its start that this answer tells of
+	Named       bool              `json:"named,omitempty"` // there are the collections and values of Version
 	Partial     bool              `json:"partial,omitempty"`
-	Collections []collection      `json:"collections,omitempty"`
+	Collections []uint32          `json:"collections,omitempty"` // numbers
 	Values      map[string][]byte `json:"values,omitempty"`
-	Named       bool              `json:"named,omitempty"` // collections and values are those of Version
 }
 
 type line struct {
@@ -86,7 +86,7 @@ func Write(w io.Writer, n *store.News, commits uint64) error {
 	bw := bufio.NewWriterSize(w, 64<<10)
 	enc := json.NewEncoder(bw)
 	enc.SetEscapeHTML(false)
-	for _, c := range n.Began {
+	for _, c := range n.Collections {
 		if err := enc.Encode(line{Collection: collectionOf(c)}); err != nil {
 			return err
 		}
@@ -97,11 +97,8 @@ func Write(w io.Writer, n *store.News, commits uint64) error {
 		}
 	}
 	end := End{Behind: n.Behind, Version: n.Version, Commits: commits, Partial: n.Partial}
-	if n.Behind == 0 && n.Values != nil {
-		end.Named, end.Values = true, n.Values
-		for _, c := range n.Collections {
-			end.Collections = append(end.Collections, *collectionOf(c))
-		}
+	if n.Behind == 0 && n.All != nil {
+		end.Named, end.Collections, end.Values = true, n.All, n.Values
 	}
 	if err := enc.Encode(line{End: &end}); err != nil {
 		return err
@@ -146,13 +143,13 @@ const (
 // ErrCut is the error of an answer that ended before its last line.
 var ErrCut = errors.New("wire: answer without its end")
 
-// Read reads an answer and hands it on in parts, the last of which has Behind, and Collections where names and values changed. What it hands on is
+// Read reads an answer and hands it on in parts, the last of which has Behind, and All where collections or values changed. What it hands on is
 // well-formed; whether it follows what was there before is for the store to say.
 func Read(r io.Reader, take func(*store.News) error) (*End, error) {
 	part := &store.News{}
 	size := 0
 	flush := func() error {
-		if len(part.Began)+len(part.Entries) == 0 {
+		if len(part.Collections)+len(part.Entries) == 0 {
 			return nil
 		}
 		err := take(part)
@@ -170,7 +167,7 @@ func Read(r io.Reader, take func(*store.News) error) (*End, error) {
 		}
 		switch {
 		case l.Collection != nil:
-			part.Began = append(part.Began, l.Collection.stand())
+			part.Collections = append(part.Collections, l.Collection.stand())
 		case l.Change != nil:
 			e, err := l.Change.entry()
 			if err != nil {
@@ -198,10 +195,7 @@ func Read(r io.Reader, take func(*store.News) error) (*End, error) {
 	}
 	last := &store.News{Behind: end.Behind, Version: end.Version, Partial: end.Partial}
 	if end.Named && end.Behind == 0 {
-		last.Collections, last.Values = []store.Stand{}, end.Values
-		for _, c := range end.Collections {
-			last.Collections = append(last.Collections, c.stand())
-		}
+		last.All, last.Values = append([]uint32{}, end.Collections...), end.Values
 	}
 	return end, take(last)
 }

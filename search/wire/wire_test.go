@@ -15,13 +15,13 @@ func example() *store.News {
 		Passages: []store.Passage{{Slot: 5, Field: "text", Start: 1, End: 3}, {Slot: 6, Field: "title"}}}
 	col := store.Collection{ID: 3, Name: "docs~2", Settings: []byte("{ }"), Generation: 4}
 	return &store.News{
-		Began: []store.Stand{{Collection: col, Seq: 7}},
+		Collections: []store.Stand{{Collection: col, Seq: 7}},
 		Entries: []store.Entry{
 			{Collection: 3, Change: store.Change{Seq: 8, No: 2, ID: d.ID, Op: store.OpPut, OldSlots: []uint32{1}, NewSlots: []uint32{5, 6}}, Document: d, Vectors: [][]float32{{1, -0.5}, nil}},
 			{Collection: 3, Change: store.Change{Seq: 9, No: 1, ID: "gone", Op: store.OpDelete, OldSlots: []uint32{0}}},
 			{Collection: 3, Change: store.Change{Seq: 10, No: 4, ID: "later", Op: store.OpPut, NewSlots: []uint32{7}}},
 		},
-		Collections: []store.Stand{{Collection: col, Seq: 10}}, Values: map[string][]byte{"alias/a": []byte("docs"), "key/x": {0, 255}}, Version: 1 << 62,
+		All: []uint32{3, 9}, Values: map[string][]byte{"alias/a": []byte("docs"), "key/x": {0, 255}}, Version: 1 << 62,
 	}
 }
 
@@ -33,8 +33,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 	got := &store.News{}
 	end, err := Read(&b, func(n *store.News) error {
-		got.Began, got.Entries = append(got.Began, n.Began...), append(got.Entries, n.Entries...)
-		got.Collections, got.Values, got.Version = n.Collections, n.Values, n.Version
+		got.Collections, got.Entries = append(got.Collections, n.Collections...), append(got.Entries, n.Entries...)
+		got.All, got.Values, got.Version = n.All, n.Values, n.Version
 		return nil
 	})
 	if err != nil || end.Commits != 12 || end.Version != want.Version {
@@ -54,7 +54,7 @@ func TestNamesComeLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Read(&b, func(n *store.News) error {
-		if n.Collections != nil || n.Values != nil {
+		if n.All != nil || n.Values != nil {
 			t.Errorf("names before the changes: %+v", n)
 		}
 		return nil
