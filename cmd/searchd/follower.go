@@ -142,6 +142,7 @@ func (f *follower) copy(ctx context.Context) error {
 	}
 	defer body.Close()
 	f.log.Info("copying the primary", "primary", f.url.Redacted())
+	defer f.remind(store)()
 	m := search.Marker{Primary: store, URL: f.url.Redacted(), Name: f.name}
 	n, err := search.FetchCopy(ctx, watch(body, cancel), f.dir, m, func(text string) {
 		f.log.Error("a value of the primary is damaged, and of the copy too", "value", text)
@@ -156,6 +157,25 @@ func (f *follower) copy(ctx context.Context) error {
 	f.mu.Copies++
 	f.mu.Contact = time.Now()
 	return nil
+}
+
+// remind asks now and then, so that the primary keeps what changes while a copy is made, however long that takes, until stop is called.
+func (f *follower) remind(store string) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for sleep(ctx, remindEvery) == nil {
+			body, err := f.client.Changes(ctx, wire.Question{Follower: f.name, Store: store, After: map[uint32]uint64{}})
+			if err == nil { // a refusal that the log does not reach so far back reminds as well
+				body.Close()
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // follow takes what the primary sends until ctx ends. It returns true when a copy is there that must take the place of what e has.

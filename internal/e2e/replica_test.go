@@ -194,6 +194,18 @@ func words(r *rand.Rand, n int) string {
 	return strings.Join(w, " ")
 }
 
+// writeRandomly puts and deletes documents, whatever the answers.
+func writeRandomly(n *node, r *rand.Rand, writes int) {
+	for range writes {
+		id := fmt.Sprintf("/v1/collections/docs/documents/d%05d", r.IntN(80))
+		if r.IntN(4) == 0 {
+			n.status("DELETE", id, "")
+		} else {
+			n.status("PUT", id, fmt.Sprintf(`{"text":%q}`, words(r, 12)+fmt.Sprintf(" unique%d", r.IntN(9))))
+		}
+	}
+}
+
 // TestReplica writes through a primary and its replica while the replica is killed and started again, and the primary restarted; in the end both hold
 // the same. Then the replica takes the primary's place, and another one follows it. E2E_FULL=1 writes and kills more.
 func TestReplica(t *testing.T) {
@@ -216,28 +228,17 @@ func TestReplica(t *testing.T) {
 
 	r := rand.New(rand.NewPCG(3, 4))
 	var wait sync.WaitGroup
-	wait.Go(func() {
-		for range kills {
-			time.Sleep(time.Duration(50+rand.IntN(400)) * time.Millisecond)
-			b.kill()
-			b.start()
-		}
-	})
-	for i := range writes {
-		n := []*node{a, b}[r.IntN(2)]
-		id := fmt.Sprintf("/v1/collections/docs/documents/d%05d", r.IntN(80))
-		if r.IntN(4) == 0 {
-			n.status("DELETE", id, "")
-		} else {
-			n.status("PUT", id, fmt.Sprintf(`{"text":%q}`, words(r, 12)+fmt.Sprintf(" unique%d", r.IntN(9))))
-		}
-		if i == writes/2 {
-			a.stop()
-			a.start()
-		}
+	wait.Go(func() { writeRandomly(a, rand.New(rand.NewPCG(5, 6)), writes) })
+	for range kills {
+		writeRandomly(b, r, r.IntN(writes/kills)) // what it passes on while it is killed is lost, or not
+		b.kill()
+		b.begin()
 	}
-	wait.Wait()
+	a.stop()
+	a.start()
 	b.ready()
+	writeRandomly(b, r, writes/4)
+	wait.Wait()
 	a.want(201, "PUT", "/v1/collections/docs/documents/last", `{"text":"the end"}`)
 	same(a, b)
 	if copies := strings.Count(b.log.String(), `msg="copied the primary"`); copies != 1 {
@@ -257,6 +258,9 @@ func TestReplica(t *testing.T) {
 	// A replica's folder takes no writes of others, and a primary's is not overwritten.
 	if code, _, stderr := run(t, "", "ingest", "--data", b.data, corpus); code == 0 || !strings.Contains(stderr, "replica") {
 		t.Errorf("ingest into a replica's folder: exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr := run(t, "", "searchd", "keys", "create", "--data", b.data, "--name", "k", "--scopes", "search"); code == 0 || !strings.Contains(stderr, "replica") {
+		t.Errorf("a key for a replica's folder: exit code %d: %s", code, stderr)
 	}
 	if code, _, stderr := run(t, "", "searchd", "serve", "--data", a.data, "--addr", a.addr, "--follow", b.url()); code != 2 || !strings.Contains(stderr, "empty folder") {
 		t.Errorf("following from a primary's folder: exit code %d: %s", code, stderr)
@@ -334,5 +338,22 @@ func TestReplicaKeys(t *testing.T) {
 	a.want(204, "DELETE", "/v1/keys/"+made.ID, "")
 	reader.until("closed to a revoked key", func() bool { return reader.status("GET", "/v1/collections", "") == 401 })
 	b.stop()
+	a.stop()
+}
+
+// TestReplicaLoop: of two servers that follow each other the second one refuses to start.
+func TestReplicaLoop(t *testing.T) {
+	dir := t.TempDir()
+	a, b := newNode(t, dir, "a"), newNode(t, dir, "b")
+	a.args, b.args = []string{"--follow", b.url()}, []string{"--follow", a.url()}
+	a.begin()
+	a.until("alive", func() bool { return a.status("GET", "/livez", "") == 200 })
+	if status := a.status("GET", "/readyz", ""); status != 503 {
+		t.Errorf("readyz of a replica without a copy: %d, want 503", status)
+	}
+	code, _, stderr := run(t, "", "searchd", "serve", "--data", b.data, "--addr", b.addr, "--follow", a.url())
+	if code != 2 || !strings.Contains(stderr, "is a replica itself") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
 	a.stop()
 }

@@ -1,0 +1,106 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"searchd/search/backend"
+)
+
+func TestLeases(t *testing.T) {
+	now := time.Now()
+	l := &leases{now: func() time.Time { return now }}
+	if got := l.upTo(1, 50); got != 50 {
+		t.Errorf("without followers up to %d, want 50", got)
+	}
+	l.keep("a", map[uint32]uint64{1: 40, 2: 9})
+	l.keep("b", map[uint32]uint64{1: 30})
+	for _, tt := range []struct {
+		collection uint32
+		want       uint64
+	}{{1, 30}, {2, 0}, {3, 0}} {
+		if got := l.upTo(tt.collection, 50); got != tt.want {
+			t.Errorf("collection %d up to %d, want %d", tt.collection, got, tt.want)
+		}
+	}
+	now = now.Add(leaseTime)
+	l.keep("a", map[uint32]uint64{1: 45})
+	now = now.Add(time.Minute)
+	if got := l.upTo(1, 50); got != 45 || l.count() != 1 {
+		t.Errorf("an hour after b up to %d for %d followers, want 45 for 1", got, l.count())
+	}
+	done := l.copy("a")
+	now = now.Add(2 * leaseTime)
+	if got := l.upTo(1, 50); got != 0 {
+		t.Errorf("while a copy is sent up to %d, want 0", got)
+	}
+	done()
+	now = now.Add(leaseTime + 1)
+	if got := l.upTo(1, 50); got != 50 {
+		t.Errorf("an hour after the copy up to %d, want 50", got)
+	}
+	for i := range maxLeases + 5 {
+		now = now.Add(time.Second)
+		l.keep(fmt.Sprint(i), nil)
+	}
+	if l.count() != maxLeases || l.mu.byName["0"] != nil || l.mu.byName["68"] == nil {
+		t.Errorf("%d leases, want the last %d", l.count(), maxLeases)
+	}
+}
+
+// The log keeps what a follower lacks, and its last changes for all that may come.
+func TestLogIsKept(t *testing.T) {
+	b, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.Close() }()
+	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	write := func(n int) {
+		t.Helper()
+		for n > 0 {
+			k := min(n, 4000)
+			writes := make([]backend.Write, k)
+			for i := range writes {
+				writes[i] = backend.Write{ID: fmt.Sprintf("d%d", i), Fields: []byte(`{"a":1}`)}
+			}
+			if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
+				t.Fatal(err)
+			}
+			n -= k
+		}
+	}
+	save := func() {
+		t.Helper()
+		c, release, err := b.collection(t.Context(), "docs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		c.write.Lock()
+		defer c.write.Unlock()
+		if err := c.saveGraph(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(keptChanges + 100)
+	if _, err := b.News(t.Context(), "b", map[uint32]uint64{1: 40}, 0); err != nil {
+		t.Fatal(err)
+	}
+	save()
+	if _, err := b.News(t.Context(), "b", map[uint32]uint64{1: 40}, 0); err != nil {
+		t.Errorf("what a follower lacks is gone: %v", err)
+	}
+	b.leases = leases{}
+	save()
+	if _, err := b.News(t.Context(), "c", map[uint32]uint64{1: 99}, 0); !errors.Is(err, backend.ErrPlaceLost) {
+		t.Errorf("what nobody lacks: %v, want ErrPlaceLost", err)
+	}
+	if _, err := b.News(t.Context(), "c", map[uint32]uint64{1: 100}, 0); err != nil {
+		t.Errorf("the last %d changes: %v", keptChanges, err)
+	}
+}
