@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 
 	"searchd/search"
@@ -405,4 +407,49 @@ func TestFollowTwin(t *testing.T) {
 			p.same()
 		})
 	}
+}
+
+// Searches find what stays the same while a replica takes changes, settings and another generation.
+func TestSearchWhileFollowing(t *testing.T) {
+	p := newPair(t)
+	put(t, p.a, search.Created, doc("stays", `{"text":"steadfast"}`))
+	p.follow()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	for range 2 {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				r, err := p.b.Search(t.Context(), "docs", search.Query{Q: "steadfast"})
+				if err != nil || len(r.Hits) == 0 || r.Hits[0].ID != "stays" {
+					t.Errorf("Search = %+v, %v", r, err)
+					return
+				}
+			}
+		})
+	}
+	for n := range 15 {
+		docs := numbered(20)
+		for i := range docs {
+			docs[i].Fields = fmt.Appendf(nil, `{"text":"common word%d of %d"}`, i, n)
+		}
+		if _, err := p.a.Ingest(t.Context(), "docs", docs); err != nil {
+			t.Fatal(err)
+		}
+		switch n {
+		case 5:
+			if _, _, err := p.a.EnsureCollection(t.Context(), "docs", search.Settings{Index: search.IndexSettings{EfSearch: 99}}); err != nil {
+				t.Fatal(err)
+			}
+		case 8:
+			task, err := p.a.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended(t, p.a, task.ID)
+		}
+		p.follow()
+	}
+	cancel()
+	wait.Wait()
+	p.same()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"searchd/search/backend"
+	"searchd/store"
 )
 
 func TestLeases(t *testing.T) {
@@ -103,4 +104,52 @@ func TestLogIsKept(t *testing.T) {
 	if _, err := b.News(t.Context(), "c", map[uint32]uint64{1: 100}, 0); err != nil {
 		t.Errorf("the last %d changes: %v", keptChanges, err)
 	}
+}
+
+// What does not fit the collection is refused before anything is written.
+func TestReplayRefuses(t *testing.T) {
+	b, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.Close() }()
+	col := store.Stand{Collection: store.Collection{ID: 4, Name: "docs", Generation: 1, Settings: []byte(`{"dimension":2,"language":"en","payload":{}}`)}}
+	if err := b.Adopt(t.Context(), col); err != nil {
+		t.Fatal(err)
+	}
+	put := func() store.Entry {
+		return store.Entry{Collection: 4, Change: store.Change{Seq: 1, No: 1, ID: "a", Op: store.OpPut, NewSlots: []uint32{0}},
+			Document: &store.Document{ID: "a", No: 1, Revision: 1, Fields: []byte(`{"text":"a"}`), Passages: []store.Passage{{Field: "text", End: 1}}}, Vectors: [][]float32{{1, 0}}}
+	}
+	for name, spoil := range map[string]func(e *store.Entry){
+		"a vector of another length": func(e *store.Entry) { e.Vectors[0] = []float32{1, 0, 0} },
+		"a passage without a vector": func(e *store.Entry) { e.Vectors[0] = nil },
+		"no vectors":                 func(e *store.Entry) { e.Vectors = nil },
+		"a gap":                      func(e *store.Entry) { e.Seq, e.Document.Revision = 2, 2 },
+	} {
+		e := put()
+		spoil(&e)
+		if err := b.Replay(t.Context(), []store.Entry{e}); !errors.Is(err, backend.ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", name, err)
+		}
+	}
+	for name, spoil := range map[string]func(s *store.Stand){
+		"another name":     func(s *store.Stand) { s.Name = "other" },
+		"settings no JSON": func(s *store.Stand) { s.Settings = []byte("{") },
+		"quantize":         func(s *store.Stand) { s.Settings = []byte(`{"dimension":2,"quantize":"int3","payload":{}}`) },
+	} {
+		s := col
+		s.Generation++
+		spoil(&s)
+		if err := b.Adopt(t.Context(), s); !errors.Is(err, backend.ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", name, err)
+		}
+	}
+	if _, err := b.Settle(t.Context(), map[string][]byte{markerKey: []byte("{}")}, false); !errors.Is(err, backend.ErrInvalid) {
+		t.Errorf("a marker from outside: %v, want ErrInvalid", err)
+	}
+	if err := b.Replay(t.Context(), []store.Entry{put()}); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, b)
 }
