@@ -153,3 +153,57 @@ func TestReplayRefuses(t *testing.T) {
 	}
 	sound(t, b)
 }
+
+// A document whose replacement has not arrived is found as it was, after an opening too.
+func TestReplacementToCome(t *testing.T) {
+	dir := t.TempDir()
+	b, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	col := store.Stand{Collection: store.Collection{ID: 4, Name: "docs", Generation: 1, Settings: []byte(`{"dimension":2,"language":"en","payload":{}}`)}}
+	if err := b.Adopt(t.Context(), col); err != nil {
+		t.Fatal(err)
+	}
+	put := func(seq uint64, slot uint32, whole bool) {
+		t.Helper()
+		e := store.Entry{Collection: 4, Change: store.Change{Seq: seq, No: 1, ID: "a", Op: store.OpPut, NewSlots: []uint32{slot}}}
+		if slot > 0 {
+			e.OldSlots = []uint32{slot - 1}
+		}
+		if whole {
+			e.Document = &store.Document{ID: "a", No: 1, Revision: seq, Fields: []byte(`{"text":"a"}`), Passages: []store.Passage{{Slot: slot, Field: "text", End: 1}}}
+			e.Vectors = [][]float32{{1, 0}}
+		}
+		if err := b.Replay(t.Context(), []store.Entry{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := func(when string) {
+		t.Helper()
+		if m, err := b.Nearest(t.Context(), "docs", []float32{1, 0}, 1, nil); err != nil || len(m) != 1 {
+			t.Errorf("%s: Nearest = %v, %v", when, m, err)
+		}
+		sound(t, b)
+	}
+	reopen := func() {
+		t.Helper()
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if b, err = Open(dir, Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(1, 0, true)
+	reopen()
+	put(2, 1, false)
+	found("before")
+	reopen()
+	found("after an opening")
+	put(3, 2, true)
+	found("when it has come")
+	reopen()
+	found("in the end")
+	b.Close()
+}
