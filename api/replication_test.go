@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net/http"
@@ -191,4 +192,41 @@ func TestReplicaFront(t *testing.T) {
 			t.Errorf("replica %t: status %d, want %d", replica, rec.Code, want)
 		}
 	}
+}
+
+// An import goes through line by line, both ways at once.
+func TestPassedImportStreams(t *testing.T) {
+	f, _, _ := replicaOf(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
+		rc.EnableFullDuplex()
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		for sc := bufio.NewScanner(r.Body); sc.Scan(); rc.Flush() {
+			io.WriteString(w, `{"line":1,"id":"`+sc.Text()+`","status":"created"}`+"\n")
+		}
+	})
+	replica := httptest.NewServer(f.server.router())
+	defer replica.Close()
+	body, send := io.Pipe()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", replica.URL+importPath, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-ndjson")
+	go io.WriteString(send, "a\n")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	for sc, id := bufio.NewScanner(res.Body), 'a'; sc.Scan(); id++ {
+		if !strings.Contains(sc.Text(), `"id":"`+string(id)+`"`) {
+			t.Errorf("line %q, want that of %c", sc.Text(), id)
+		}
+		if id == 'c' {
+			send.Close()
+			return
+		}
+		go io.WriteString(send, string(id+1)+"\n")
+	}
+	t.Error("the answer ended early")
 }

@@ -37,7 +37,13 @@ func openReplica(t *testing.T, dir string) *search.Engine {
 
 func newPair(t *testing.T) *pair {
 	t.Helper()
-	p := &pair{t: t, a: mustOpenWide(t, t.TempDir(), &wideEmbedder{}), dir: t.TempDir()}
+	return newPairOf(t, &wideEmbedder{})
+}
+
+// newPairOf is newPair with a primary that can load w.
+func newPairOf(t *testing.T, w *wideEmbedder) *pair {
+	t.Helper()
+	p := &pair{t: t, a: mustOpenWide(t, t.TempDir(), w), dir: t.TempDir()}
 	put(t, p.a, search.Created, numbered(20)...)
 	p.copy()
 	t.Cleanup(func() {
@@ -369,6 +375,43 @@ func TestPromote(t *testing.T) {
 	}
 	if _, err := search.OpenReplica(p.dir); err == nil {
 		t.Error("a primary's folder is taken for a replica's")
+	}
+}
+
+// A re-embedding that the primary has begun goes on where a replica takes its place.
+func TestPromoteGoesOn(t *testing.T) {
+	w := &wideEmbedder{gate: make(chan struct{})}
+	p := newPairOf(t, w)
+	ctx := t.Context()
+	task, err := p.a.Reembed(ctx, "docs", search.ReembedOptions{Model: wide})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		now, err := p.a.Task(ctx, task.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now.State == search.TaskRunning {
+			break
+		}
+	}
+	p.follow()
+	if err := p.b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.b, err = search.Open(p.dir, search.Options{Embedder: &fakeEmbedder{}, Promote: true, Load: func(string, string) (search.Embedder, error) { return &wideEmbedder{}, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ended(t, p.b, task.ID); got.State != search.TaskSucceeded {
+		t.Errorf("at the new primary: %+v", got)
+	}
+	if c, err := p.b.Collection(ctx, "docs"); err != nil || c.Model.Name != wide || c.Documents != 20 {
+		t.Errorf("collection %+v, %v", c, err)
+	}
+	if _, err := p.a.CancelTask(ctx, task.ID); err != nil {
+		t.Error(err)
 	}
 }
 

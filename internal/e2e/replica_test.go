@@ -226,6 +226,9 @@ func TestReplica(t *testing.T) {
 	b.want(201, "PUT", "/v1/collections/docs/documents/through", `{"text":"it is found where it was written"}`)
 	b.want(200, "GET", "/v1/collections/docs/documents/through", "")
 
+	if _, summary := mustRun(t, "ingest", "--server", b.url(), corpus); !strings.Contains(summary, "60 unchanged") {
+		t.Errorf("ingest through the replica: %s", summary)
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	var wait sync.WaitGroup
 	wait.Go(func() { writeRandomly(a, rand.New(rand.NewPCG(5, 6)), writes) })
