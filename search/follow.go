@@ -31,7 +31,7 @@ type follower interface {
 	Marker() *backend.Marker
 	SetMarker(ctx context.Context, m backend.Marker) error
 	Stands() map[uint32]uint64
-	Adopt(ctx context.Context, s store.Stand) error
+	Adopt(ctx context.Context, s store.Stand) (changed bool, err error)
 	Replay(ctx context.Context, entries []store.Entry) error
 	Settle(ctx context.Context, values map[string][]byte, partial bool) (changed []string, err error)
 	Leave(ctx context.Context, there []uint32) error
@@ -128,8 +128,12 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 		return false, ErrUnsupported
 	}
 	for _, c := range n.Collections {
-		if err := f.Adopt(ctx, c); err != nil {
+		changed, err := f.Adopt(ctx, c)
+		if err != nil {
 			return false, translate(err)
+		}
+		if changed {
+			e.stale.Store(true)
 		}
 	}
 	for rest := n.Entries; len(rest) > 0; {
@@ -149,17 +153,26 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 	if err != nil {
 		return false, translate(err)
 	}
-	keys = slices.ContainsFunc(changed, func(key string) bool { return strings.HasPrefix(key, accessKey) })
-	if err := e.catalog.reload(e.alarm); err != nil {
-		return keys, err
+	under := func(prefix string) bool {
+		return slices.ContainsFunc(changed, func(key string) bool { return strings.HasPrefix(key, prefix) })
 	}
-	if err := e.openEncodings(ctx); err != nil {
-		e.alarm("checkpoints of the primary's collections: " + err.Error())
+	keys = under(accessKey)
+	if under(currentKey) || under(aliasKey) {
+		e.stale.Store(true)
+	}
+	if e.stale.Load() {
+		if err := e.catalog.reload(e.alarm); err != nil {
+			return keys, err
+		}
+		e.stale.Store(false)
+		if err := e.openEncodings(ctx); err != nil {
+			e.alarm("checkpoints of the primary's collections: " + err.Error())
+		}
+		defer e.trimEncodings(ctx)
 	}
 	if n.Partial {
 		return keys, nil
 	}
-	defer e.trimEncodings(ctx)
 	return keys, translate(f.Leave(ctx, n.All))
 }
 

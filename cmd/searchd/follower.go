@@ -34,6 +34,7 @@ type follower struct {
 	transport   http.RoundTripper // for what is passed on
 	name        string            // by which the primary knows this replica
 	copied      time.Time         // the last copy
+	staleKeys   bool              // the keyring is not that of what was taken yet
 	first, most time.Duration     // pauses
 
 	mu struct {
@@ -245,8 +246,10 @@ func (f *follower) round(ctx context.Context, e *search.Engine, keys *access.Key
 	defer body.Close()
 	return wire.Read(watch(body, cancel), func(n *store.News) error {
 		changed, err := e.Take(ctx, n)
-		if changed {
-			err = errors.Join(err, keys.Refresh())
+		if f.staleKeys = f.staleKeys || changed; f.staleKeys {
+			refreshed := keys.Refresh()
+			f.staleKeys = refreshed != nil
+			err = errors.Join(err, refreshed)
 		}
 		if err != nil {
 			err = &notTaken{err}

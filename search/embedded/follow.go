@@ -121,45 +121,45 @@ func (b *Backend) nameOf(id uint32) (string, error) {
 	return "", fmt.Errorf("%w: number %d", backend.ErrCollectionNotFound, id)
 }
 
-// Adopt makes a collection of the primary's, or gives it the settings that it has there. One that had its name before is gone there, and goes
-// here too.
-func (b *Backend) Adopt(ctx context.Context, s store.Stand) error {
+// Adopt makes a collection of the primary's, or gives it the settings that it has there, and reports whether it has not had them already. One that
+// had its name before is gone there, and goes here too.
+func (b *Backend) Adopt(ctx context.Context, s store.Stand) (changed bool, err error) {
 	have, err := b.store.CollectionByID(s.ID)
-	if err == nil && have.Name == s.Name && have.Generation == s.Generation && bytes.Equal(have.Settings, s.Settings) {
-		return nil
+	known := err == nil
+	if known && have.Name == s.Name && have.Generation == s.Generation && bytes.Equal(have.Settings, s.Settings) {
+		return false, nil
 	}
 	var config backend.Config
 	if err := json.Unmarshal(s.Settings, &config); err != nil {
-		return fmt.Errorf("%w: settings of collection %q: %w", backend.ErrInvalid, s.Name, err)
+		return false, fmt.Errorf("%w: settings of collection %q: %w", backend.ErrInvalid, s.Name, err)
 	}
 	if err := checkConfig(config); err != nil {
-		return err
+		return false, err
 	}
-	known := err == nil
 	done, err := b.begin(ctx, s.Name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer done()
 	if id, err := b.number(s.Name); err == nil && id != s.ID {
 		if err := b.drop(ctx, s.Name); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if err := b.store.Adopt(ctx, s.Collection, s.Seq); err != nil {
-		return translate(err)
+		return false, translate(err)
 	}
 	if ctx = context.WithoutCancel(ctx); known {
-		return b.reopen(ctx, s.Collection)
+		return true, b.reopen(ctx, s.Collection)
 	}
 	c, err := b.openCollection(ctx, s.Collection, b.rebuildFrom)
 	if err != nil {
-		return errors.Join(translate(err), b.store.DropCollection(ctx, s.ID), os.RemoveAll(b.folder(s.ID)))
+		return false, errors.Join(translate(err), b.store.DropCollection(ctx, s.ID), os.RemoveAll(b.folder(s.ID)))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.mu.byName[s.Name] = c
-	return nil
+	return true, nil
 }
 
 // Replay commits changes of one collection as the primary has them, and then brings the derived indexes up to date, as Apply does.

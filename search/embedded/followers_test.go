@@ -114,7 +114,7 @@ func TestReplayRefuses(t *testing.T) {
 	}
 	defer func() { b.Close() }()
 	col := store.Stand{Collection: store.Collection{ID: 4, Name: "docs", Generation: 1, Settings: []byte(`{"dimension":2,"language":"en","payload":{}}`)}}
-	if err := b.Adopt(t.Context(), col); err != nil {
+	if _, err := b.Adopt(t.Context(), col); err != nil {
 		t.Fatal(err)
 	}
 	put := func() store.Entry {
@@ -141,7 +141,7 @@ func TestReplayRefuses(t *testing.T) {
 		s := col
 		s.Generation++
 		spoil(&s)
-		if err := b.Adopt(t.Context(), s); !errors.Is(err, backend.ErrInvalid) {
+		if _, err := b.Adopt(t.Context(), s); !errors.Is(err, backend.ErrInvalid) {
 			t.Errorf("%s: %v, want ErrInvalid", name, err)
 		}
 	}
@@ -162,7 +162,7 @@ func TestReplacementToCome(t *testing.T) {
 		t.Fatal(err)
 	}
 	col := store.Stand{Collection: store.Collection{ID: 4, Name: "docs", Generation: 1, Settings: []byte(`{"dimension":2,"language":"en","payload":{}}`)}}
-	if err := b.Adopt(t.Context(), col); err != nil {
+	if _, err := b.Adopt(t.Context(), col); err != nil {
 		t.Fatal(err)
 	}
 	put := func(seq uint64, slot uint32, whole bool) {
