@@ -70,7 +70,23 @@ type record struct {
 // Open reads the keys of a vault. One that cannot be read is an error: a server must not run with fewer keys than were made.
 func Open(v Vault, o Options) (*Keyring, error) {
 	k := &Keyring{vault: v, now: time.Now}
-	k.mu.byID = map[string]*entry{}
+	var err error
+	if k.mu.byID, err = readKeys(v); err != nil {
+		return nil, err
+	}
+	if o.Admin != "" {
+		if len(o.Admin) < MinAdmin {
+			return nil, fmt.Errorf("%w: %d bytes, allowed: %d or more", ErrShort, len(o.Admin), MinAdmin)
+		}
+		k.admin = &entry{hash: digestOf(o.Admin), key: Key{ID: AdminID, Spec: Spec{Name: "admin key of the server's environment", Scopes: All, Collections: []string{"*"}}}}
+	}
+	k.guarded.Store(o.Require || k.admin != nil || len(k.mu.byID) > 0)
+	return k, nil
+}
+
+// readKeys reads the keys of a vault.
+func readKeys(v Vault) (map[string]*entry, error) {
+	byID := map[string]*entry{}
 	values, err := v.Values(vaultPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("access: %w", err)
@@ -92,16 +108,31 @@ func Open(v Vault, o Options) (*Keyring, error) {
 			e.kept.Store(r.LastUsed.Unix())
 			e.key.LastUsed = nil
 		}
-		k.mu.byID[r.ID] = e
+		byID[r.ID] = e
 	}
-	if o.Admin != "" {
-		if len(o.Admin) < MinAdmin {
-			return nil, fmt.Errorf("%w: %d bytes, allowed: %d or more", ErrShort, len(o.Admin), MinAdmin)
+	return byID, nil
+}
+
+// Refresh reads the keys again, which somebody else has changed in the vault. After an error they are as before.
+func (k *Keyring) Refresh() error {
+	k.write.Lock()
+	defer k.write.Unlock()
+	byID, err := readKeys(k.vault)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for id, e := range byID {
+		if old := k.mu.byID[id]; old != nil {
+			e.used.Store(max(e.used.Load(), old.used.Load()))
 		}
-		k.admin = &entry{hash: digestOf(o.Admin), key: Key{ID: AdminID, Spec: Spec{Name: "admin key of the server's environment", Scopes: All, Collections: []string{"*"}}}}
 	}
-	k.guarded.Store(o.Require || k.admin != nil || len(k.mu.byID) > 0)
-	return k, nil
+	k.mu.byID = byID
+	if len(byID) > 0 {
+		k.guarded.Store(true)
+	}
+	return nil
 }
 
 // Guarded reports whether requests need a key: once there is one, expired or not, or [Options] ask for it. It stays true when the last

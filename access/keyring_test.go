@@ -398,3 +398,45 @@ func TestMakers(t *testing.T) {
 		t.Errorf("made by a key without a rate: %+v, %v", made.Rates(), err)
 	}
 }
+
+// TestRefresh changes a vault behind a keyring, as following another server does.
+func TestRefresh(t *testing.T) {
+	v := &memory{}
+	maker, reader := ring(t, v, Options{}), ring(t, v, Options{})
+	if reader.Guarded() {
+		t.Fatal("guarded without a key")
+	}
+	kept, keptToken := create(t, maker, Spec{Name: "kept", Scopes: Search})
+	gone, goneToken := create(t, maker, Spec{Name: "gone", Scopes: Search})
+	if err := reader.Refresh(); err != nil || !reader.Guarded() {
+		t.Fatal("after the first key:", err, reader.Guarded())
+	}
+	for _, token := range []string{keptToken, goneToken} {
+		if _, err := reader.Check(token); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := maker.Revoke(t.Context(), gone.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.Check(goneToken); !errors.Is(err, ErrUnknown) {
+		t.Errorf("a revoked key: %v, want ErrUnknown", err)
+	}
+	if k, err := reader.Key(kept.ID); err != nil || k.LastUsed == nil {
+		t.Errorf("the last use of a key that stays: %v, %v", k.LastUsed, err)
+	}
+}
+
+// Replication hands out everything, so it takes everything to give it away.
+func TestReplicationIsGivenByAllAlone(t *testing.T) {
+	s := Spec{Scopes: Replication, Collections: []string{"*"}}
+	for scopes, want := range map[Scopes]bool{All: true, All &^ MetricsRead: false, Replication | KeysAdmin: false} {
+		k := Key{Spec: Spec{Scopes: scopes, Collections: []string{"*"}}}
+		if got := k.Covers(s) == nil; got != want {
+			t.Errorf("a key with %s covers it: %t, want %t", scopes, got, want)
+		}
+	}
+}

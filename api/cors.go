@@ -28,7 +28,7 @@ func (s *Server) cors() echo.MiddlewareFunc {
 		AllowOrigins:  s.o.CORSOrigins,
 		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
 		AllowHeaders:  []string{"Authorization", "X-Api-Key", "Api-Key", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "Idempotency-Key", "X-Request-ID"},
-		ExposeHeaders: []string{"ETag", "Location", "Retry-After", "Idempotent-Replayed", "WWW-Authenticate", "X-Request-ID", "X-Compute-Tokens", "X-Truncated-Inputs"},
+		ExposeHeaders: []string{"ETag", "Location", "Retry-After", "Idempotent-Replayed", "WWW-Authenticate", "X-Request-ID", "X-Compute-Tokens", "X-Truncated-Inputs", storeHeader},
 		MaxAge:        600,
 	})
 }

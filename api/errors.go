@@ -38,6 +38,9 @@ var (
 	errScope         = errors.New("scope missing")
 	errCollection    = errors.New("collection not allowed")
 	errRate          = errors.New("too many requests")
+	errNoPrimary     = errors.New("primary does not answer")
+	errAnswerLost    = errors.New("answer of the primary lost")
+	errLoop          = errors.New("servers follow one another")
 )
 
 // failure is how one kind of error is answered.
@@ -65,6 +68,8 @@ var failures = []failure{
 	{search.ErrModelMismatch, 409, "model_mismatch", "Collection was built with another checkpoint", ""},
 	{search.ErrConflict, 412, "revision_conflict", "Revision is not the expected one", ""},
 	{search.ErrInvalid, 400, "invalid_request", "Invalid request", ""},
+	{search.ErrPlaceLost, 410, "replication_lost", "Place in the change log lost", ""},
+	{search.ErrReplica, 409, "replica", "Server is a replica", ""},
 	{search.ErrUnsupported, 422, "not_supported", "Not supported by the server's checkpoints", ""},
 	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
 	{search.ErrDamaged, 503, "collection_damaged", "Collection is damaged", ""},
@@ -92,6 +97,9 @@ var failures = []failure{
 	{errOverloaded, 503, "overloaded", "Too many requests at once", "1"},
 	{errKeyInUse, 409, "idempotency_key_in_use", "First request is under way", "1"},
 	{errKeyReused, 422, "idempotency_key_reused", "Key was used for another request", ""},
+	{errNoPrimary, 503, "primary_unavailable", "Primary does not answer", "1"},
+	{errAnswerLost, 502, "primary_answer_lost", "Answer of the primary lost", ""},
+	{errLoop, 508, "replication_loop", "Servers follow one another", ""},
 	{errNotReady, 503, "not_ready", "Not ready", "1"},
 	{errBodyTimeout, 408, "body_too_slow", "Request body arrived too slowly", ""},
 	{context.DeadlineExceeded, 503, "deadline_exceeded", "Request took too long", "1"},

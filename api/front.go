@@ -6,8 +6,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
+
+	"searchd/search"
 )
 
 // Front answers a listener from before there is an engine until the end. Before a [Server] takes it over it answers probes alone: the
@@ -20,12 +23,12 @@ type Front struct {
 	failed  chan error
 }
 
-// NewFront answers from l at once. Of o only Logger, WriteTimeout and MaxConns count; Engine may be nil. l is closed by [Front.Close] or
+// NewFront answers from l at once. Of o only Logger, WriteTimeout, MaxConns and Primary count; Engine may be nil. l is closed by [Front.Close] or
 // by [Server.ServeFront].
 func NewFront(l net.Listener, o Options) *Front {
 	o = o.withDefaults()
 	f := &Front{l: l, conns: newConns(l, o.MaxConns), failed: make(chan error, 1)}
-	f.use(http.HandlerFunc(opening))
+	f.use(opening(o.Primary != nil))
 	f.srv = &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*f.handler.Load()).ServeHTTP(w, r) }),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -45,19 +48,33 @@ func (f *Front) use(h http.Handler) { f.handler.Store(&h) }
 // Close closes the listener and every connection.
 func (f *Front) Close() error { return f.srv.Close() }
 
-// opening answers while there is no engine yet.
-func opening(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/livez" {
-		writeJSON(w, http.StatusOK, health{Status: "ok"})
-		return
+// opening answers while there is no engine yet. A replica says that it is one to who would follow it: two that follow each other would wait
+// for ever.
+func opening(replica bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/livez" {
+			writeJSON(w, http.StatusOK, health{Status: "ok"})
+			return
+		}
+		err := fmt.Errorf("%w: opening the data folder", errNotReady)
+		if replica && strings.HasPrefix(r.URL.Path, "/v1/replication/") {
+			err = search.ErrReplica
+		}
+		p, f := describe(err, r)
+		setRetryAfter(w.Header(), f, nil)
+		writeProblem(w, r, p)
 	}
-	p, f := describe(fmt.Errorf("%w: opening the data folder", errNotReady), r)
-	setRetryAfter(w.Header(), f, nil)
-	writeProblem(w, r, p)
 }
 
 // ServeFront is [Server.Serve] for a listener that f answers already.
 func (s *Server) ServeFront(ctx context.Context, f *Front) error {
+	_, err := s.ServeUntil(ctx, f, nil)
+	return err
+}
+
+// ServeUntil is ServeFront that also ends when the data is about to be replaced. Then f goes on and answers probes alone, until another server
+// takes it over.
+func (s *Server) ServeUntil(ctx context.Context, f *Front, replace <-chan struct{}) (replaced bool, err error) {
 	if a, ok := f.l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
 		s.local.Store(true)
 	}
@@ -66,16 +83,21 @@ func (s *Server) ServeFront(ctx context.Context, f *Front) error {
 	f.use(s.handler)
 	select {
 	case err := <-f.failed:
-		return fmt.Errorf("api: serve %s: %w", f.l.Addr(), err)
+		return false, fmt.Errorf("api: serve %s: %w", f.l.Addr(), err)
+	case <-replace:
+		close(s.stopping)
+		f.use(opening(s.o.Primary != nil))
+		return true, nil
 	case <-ctx.Done():
 	}
 	s.log.Info("stopping", "reason", context.Cause(ctx))
 	s.draining.Store(true)
+	close(s.stopping)
 	if s.o.DrainGrace > 0 {
 		s.log.Info("not ready any more, still answering", "for", s.o.DrainGrace)
 		select {
 		case err := <-f.failed:
-			return fmt.Errorf("api: serve %s: %w", f.l.Addr(), err)
+			return false, fmt.Errorf("api: serve %s: %w", f.l.Addr(), err)
 		case <-time.After(s.o.DrainGrace):
 		}
 	}
@@ -87,5 +109,5 @@ func (s *Server) ServeFront(ctx context.Context, f *Front) error {
 		f.srv.Close()
 	}
 	<-f.failed
-	return nil
+	return false, nil
 }

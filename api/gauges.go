@@ -42,6 +42,10 @@ var (
 	descMisses     = desc("searchd_query_cache_misses_total", "Query vectors that had to be encoded.")
 	descEntries    = desc("searchd_query_cache_entries", "Query vectors that are kept.")
 	descStore      = desc("searchd_store_bytes", "Bytes of the store's file.")
+	descFollowers  = desc("searchd_followers", "Replicas that have asked for changes within an hour.")
+	descBehind     = desc("searchd_replica_behind_changes", "Changes of the primary that this replica knows of and has not applied.")
+	descContact    = desc("searchd_replica_contact_seconds", "Seconds since the primary answered this replica; it does so every 20 seconds at least.")
+	descCopies     = desc("searchd_replica_copies_total", "Whole copies of the primary that this replica has made.")
 	descReadOnly   = desc("searchd_store_read_only", "1 after a failed commit: searches go on, writes are refused until the next start.")
 	descDamaged    = desc("searchd_collections_damaged", "Collections that cannot be opened because a stored value is damaged.")
 	descDocuments  = desc("searchd_collection_documents", "Documents of a collection. Of the 100 largest collections, like all that follow.", "collection")
@@ -81,6 +85,15 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		out.counter(descGaveWay, float64(evicted))
 	}
 	out.gauge(descAnswers, float64(s.unsent.Load()))
+	out.gauge(descFollowers, float64(s.o.Engine.Followers()))
+	if p := s.o.Primary; p != nil {
+		state := p.State()
+		out.gauge(descBehind, float64(state.Behind))
+		if !state.Contact.IsZero() {
+			out.gauge(descContact, time.Since(state.Contact).Seconds())
+		}
+		out.counter(descCopies, float64(state.Copies))
+	}
 	out.gauge(descReadOnly, bit(s.o.Engine.ReadOnly() != nil))
 	ctx, cancel := context.WithTimeout(context.Background(), gaugesTimeout)
 	defer cancel()

@@ -28,6 +28,15 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("%w: %w", errNotReady, err)
 	}
 	h := health{Status: "ok"}
+	if p := s.o.Primary; p != nil {
+		state := p.State()
+		if !state.CaughtUp {
+			return fmt.Errorf("%w: the replica has not caught up with its primary yet", errNotReady)
+		}
+		if state.Away != "" {
+			h.Warning = "the primary is not followed now: reads are served as of the last contact, and writes are refused where it does not answer"
+		}
+	}
 	if err := s.o.Engine.ReadOnly(); err != nil {
 		h.Warning = "writes are refused until the next start: " + search.ErrReadOnly.Error() + " after a failed commit"
 	}

@@ -123,6 +123,7 @@ type Engine interface {
 	Heads
 	Inspector
 	Mapper
+	Leader
 	Stats(ctx context.Context) (*search.Stats, error)
 	Ready() error    // nil when searches can be answered, else the reason
 	ReadOnly() error // nil when writes are taken, else the reason
@@ -135,6 +136,7 @@ type Options struct {
 	Version      string          // shown by /info; default "dev"
 	Revision     string          // of the source, shown by /info; default: none
 	Keys         *access.Keyring // who may do what; default: everybody may do everything
+	Primary      *Primary        // what the server follows: it passes on to it what changes data; default: nothing
 	AllowedHosts []string        // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
 
 	PDF func(ctx context.Context, b []byte) (extract.PDFText, error) // reads a PDF, see package extract/pdf; default: imports take none
@@ -258,6 +260,7 @@ type Server struct {
 	unsent   atomic.Int64 // bytes of answers in memory
 	local    atomic.Bool  // bound to loopback: only its names are answered
 	draining atomic.Bool
+	stopping chan struct{}         // closed when the server stops, or is replaced: nobody waits for news any more
 	conns    atomic.Pointer[conns] // nil: not serving yet
 }
 
@@ -271,7 +274,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, log: o.Logger, origin: http.NewCrossOriginProtection(), started: time.Now()}
+	s := &Server{o: o, log: o.Logger, origin: http.NewCrossOriginProtection(), started: time.Now(), stopping: make(chan struct{})}
 	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, o.SearchWait, errOverloaded)
 	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
@@ -306,7 +309,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // keepUses writes once a minute which keys were used, and a last time when the returned function is called.
 func (s *Server) keepUses(ctx context.Context) (stop func()) {
-	if s.o.Keys == nil {
+	if s.o.Keys == nil || s.o.Primary != nil { // a replica's keys are as the primary has them
 		return func() {}
 	}
 	flush := func(ctx context.Context) {

@@ -71,6 +71,9 @@ type patientWriter struct {
 	idle time.Duration
 }
 
+// Unwrap lets http.ResponseController reach the connection.
+func (p patientWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
 func (p patientWriter) Write(b []byte) (int, error) {
 	p.rc.SetWriteDeadline(time.Now().Add(p.idle)) // a recorder of tests has no deadlines
 	return p.ResponseWriter.Write(b)

@@ -53,19 +53,8 @@ func openCatalog(b backend.Backend, stored []backend.Collection, alarm func(text
 	if c.values, ok = b.(backend.Values); !ok {
 		return c, nil
 	}
-	current, err := c.sound(currentKey, alarm)
-	if err != nil {
-		return nil, fmt.Errorf("names of collections: %w", err)
-	}
-	aliases, err := c.sound(aliasKey, alarm)
-	if err != nil {
-		return nil, fmt.Errorf("aliases: %w", err)
-	}
-	for k, v := range current {
-		c.put(strings.TrimPrefix(k, currentKey), string(v))
-	}
-	for k, v := range aliases {
-		c.mu.aliases[strings.TrimPrefix(k, aliasKey)] = string(v)
+	if err := c.read(alarm); err != nil {
+		return nil, err
 	}
 	if key := c.doubt(); key != "" { // the key may be what is damaged
 		for _, s := range stored {
@@ -76,6 +65,25 @@ func openCatalog(b backend.Backend, stored []backend.Collection, alarm func(text
 		}
 	}
 	return c, nil
+}
+
+// read reads the names. The catalog has none yet.
+func (c *catalog) read(alarm func(text string)) error {
+	current, err := c.sound(currentKey, alarm)
+	if err != nil {
+		return fmt.Errorf("names of collections: %w", err)
+	}
+	aliases, err := c.sound(aliasKey, alarm)
+	if err != nil {
+		return fmt.Errorf("aliases: %w", err)
+	}
+	for k, v := range current {
+		c.put(strings.TrimPrefix(k, currentKey), string(v))
+	}
+	for k, v := range aliases {
+		c.mu.aliases[strings.TrimPrefix(k, aliasKey)] = string(v)
+	}
+	return nil
 }
 
 // sound returns the values under a prefix that can be read, and notes the names whose values cannot.
@@ -241,4 +249,18 @@ func generationOf(stored string) int {
 		return g
 	}
 	return 1
+}
+
+// reload reads the names again, all at once: what a replica has of its primary has changed.
+func (c *catalog) reload(alarm func(text string)) error {
+	next := &catalog{values: c.values}
+	next.mu.lost = map[string]string{}
+	next.mu.current, next.mu.owner, next.mu.aliases = map[string]string{}, map[string]string{}, map[string]string{}
+	if err := next.read(alarm); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.current, c.mu.owner, c.mu.aliases, c.mu.lost = next.mu.current, next.mu.owner, next.mu.aliases, next.mu.lost
+	return nil
 }

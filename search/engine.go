@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -23,6 +24,7 @@ type Options struct {
 	Reranker Reranker                                         // default: none, and queries that ask for re-ranking are refused
 	Sparse   SparseEncoder                                    // default: the checkpoint, where it gives sparse vectors
 	Load     func(source, precision string) (Embedder, error) // opens further checkpoints; default: as Model is opened; with Embedder: none
+	Promote  bool                                             // a replica's folder becomes a primary's. Ignored with Backend
 	NoTasks  bool                                             // what an earlier run did not finish stays as it is, for who only reads
 	Notice   func(text string)                                // told of repairs and rebuilds, from any goroutine; default: nobody
 	Alarm    func(text string)                                // told of what an operator must look at; default: Notice
@@ -43,6 +45,7 @@ type Engine struct {
 	alarm     func(text string)
 	snapshots string // folder
 	courtesy  courtesy
+	stale     atomic.Bool   // of a replica: names and checkpoints are not those of what it has taken yet
 	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
 
 	mu struct {
@@ -93,7 +96,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	e.encodings = newEncodings(e.embedder, sourceOf(o.Model), e.Encoder().Precision, load)
 	e.collector = e.encodings.own.collector
 	if e.backend == nil {
-		b, err := embedded.OpenContext(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm})
+		b, err := embedded.OpenContext(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote})
 		if err != nil {
 			return nil, err
 		}
@@ -118,13 +121,24 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 		return err
 	}
 	var open []taskRecord
-	if e.tasks, open, err = openTasks(e.backend, e.alarm); err != nil {
+	values, _ := e.backend.(backend.Values)
+	replica := e.Marker() != nil
+	if replica {
+		values = localValues{values}
+	}
+	if e.tasks, open, err = openTasks(values, e.alarm); err != nil {
 		return err
 	}
 	if noTasks {
 		return nil
 	}
 	e.removeParts()
+	if replica { // the primary's tasks run there, and so do its generations
+		for _, t := range open {
+			e.tasks.giveUp(t.ID, interrupted)
+		}
+		return nil
+	}
 	if err := e.resume(ctx, open); err != nil {
 		e.tasks.close()
 		return err

@@ -29,6 +29,9 @@ var (
 	ErrNoSpace            = errors.New("no space left")         // the disk or the configured size is full; reads go on
 	ErrClosed             = errors.New("engine closed")         //
 	ErrBusy               = errors.New("too much is waiting to be encoded")
+	ErrReplica            = backend.ErrReplica               // it takes the writes of its primary alone
+	ErrNoReplica          = backend.ErrNoReplica             // and cannot become one
+	ErrPlaceLost          = backend.ErrPlaceLost             // of a follower in the change log: it needs a copy
 	ErrUnsupported        = errors.New("not supported here") // the checkpoints that the engine was given cannot do it
 )
 

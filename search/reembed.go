@@ -449,7 +449,7 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 	building := map[string]bool{}
 	for _, t := range open {
 		if t.Kind != TaskReembed {
-			e.tasks.giveUp(t.ID, "the program ended before it was done; start it again")
+			e.tasks.giveUp(t.ID, interrupted)
 			continue
 		}
 		var q reembedRequest

@@ -100,13 +100,15 @@ type job struct {
 	saved  time.Time
 }
 
-// openTasks reads the tasks of the store; one that cannot be read is told and passed over. Those that were not finished are returned, to be resumed or given up.
-func openTasks(b backend.Backend, alarm func(text string)) (*taskList, []taskRecord, error) {
-	l := &taskList{turns: map[TaskKind]chan struct{}{TaskReembed: make(chan struct{}, 1), TaskSnapshot: make(chan struct{}, 1)}}
+// interrupted is what a task says that the end of the program has ended.
+const interrupted = "the program ended before it was done; start it again"
+
+// openTasks reads the tasks of the store, nil where it keeps none; one that cannot be read is told and passed over. Those that were not finished are returned, to be resumed or given up.
+func openTasks(store backend.Values, alarm func(text string)) (*taskList, []taskRecord, error) {
+	l := &taskList{values: store, turns: map[TaskKind]chan struct{}{TaskReembed: make(chan struct{}, 1), TaskSnapshot: make(chan struct{}, 1)}}
 	l.ctx, l.stop = context.WithCancelCause(context.Background())
 	l.mu.jobs = map[string]*job{}
-	var ok bool
-	if l.values, ok = b.(backend.Values); !ok {
+	if store == nil {
 		return l, nil, nil
 	}
 	values, err := l.values.Values(taskKey)

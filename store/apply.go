@@ -259,13 +259,30 @@ func (rm *room) whole(h *head) bool {
 	return true
 }
 
-// replace writes a new document, or a new revision of old.
+// replace writes a new document, or a new revision of old, under the next number where there is none.
 func (rm *room) replace(w *Write, old *head, found bool) (out Outcome, err error) {
-	st := &rm.state
+	st, no := &rm.state, old.No
 	if math.MaxUint32-uint64(st.nextSlot) < uint64(len(w.Passages)) {
 		return out, fmt.Errorf("%w: slots", ErrFull)
 	}
-	h := head{Document: Document{ID: w.ID, No: old.No, Hash: w.Hash}, hasVector: make([]bool, len(w.Passages))}
+	if !found {
+		if st.nextNo == math.MaxUint32 {
+			return out, fmt.Errorf("%w: document numbers", ErrFull)
+		}
+		no = st.nextNo
+		st.nextNo++
+	}
+	st.seq++
+	if out, err = rm.write(w, old, found, no); err != nil {
+		return out, err
+	}
+	return out, rm.logChange(Change{Seq: st.seq, No: no, ID: w.ID, Op: OpPut, OldSlots: out.OldSlots, NewSlots: out.NewSlots})
+}
+
+// write puts a document under a number, in the place of old where that was found, with the next slots and the present sequence number.
+func (rm *room) write(w *Write, old *head, found bool, no uint32) (out Outcome, err error) {
+	st := &rm.state
+	h := head{Document: Document{ID: w.ID, No: no, Hash: w.Hash, Revision: st.seq}, hasVector: make([]bool, len(w.Passages))}
 	out = Outcome{Status: Updated, OldSlots: old.slots()}
 	if found {
 		if err := rm.freeSlots(old); err != nil {
@@ -273,13 +290,8 @@ func (rm *room) replace(w *Write, old *head, found bool) (out Outcome, err error
 		}
 	} else {
 		out.Status = Created
-		if st.nextNo == math.MaxUint32 {
-			return out, fmt.Errorf("%w: document numbers", ErrFull)
-		}
-		h.No = st.nextNo
-		st.nextNo++
 		st.documents++
-		if err := rm.ids.put([]byte(w.ID), binary.LittleEndian.AppendUint32(nil, h.No)); err != nil {
+		if err := rm.ids.put([]byte(w.ID), binary.LittleEndian.AppendUint32(nil, no)); err != nil {
 			return out, err
 		}
 	}
@@ -291,17 +303,15 @@ func (rm *room) replace(w *Write, old *head, found bool) (out Outcome, err error
 		}
 		st.nextSlot++
 	}
-	st.seq++
 	st.passages += uint64(len(h.Passages))
-	h.Revision = st.seq
-	if err := rm.docs.put(key32(h.No), appendHead(nil, &h)); err != nil {
+	if err := rm.docs.put(key32(no), appendHead(nil, &h)); err != nil {
 		return out, err
 	}
-	if err := rm.fields.put(key32(h.No), append(make([]byte, 0, len(w.Fields)+4), w.Fields...)); err != nil {
+	if err := rm.fields.put(key32(no), append(make([]byte, 0, len(w.Fields)+4), w.Fields...)); err != nil {
 		return out, err
 	}
-	out.No, out.Revision, out.NewSlots = h.No, h.Revision, h.slots()
-	return out, rm.logChange(Change{Seq: st.seq, No: h.No, ID: h.ID, Op: OpPut, OldSlots: out.OldSlots, NewSlots: out.NewSlots})
+	out.No, out.Revision, out.NewSlots = no, h.Revision, h.slots()
+	return out, nil
 }
 
 // putSlot writes the slot and the vector of passage i, whose Slot is set.
@@ -348,6 +358,15 @@ func (rm *room) freeSlots(h *head) error {
 
 // remove deletes a document.
 func (rm *room) remove(h *head) error {
+	if err := rm.erase(h); err != nil {
+		return err
+	}
+	rm.state.seq++
+	return rm.logChange(Change{Seq: rm.state.seq, No: h.No, ID: h.ID, Op: OpDelete, OldSlots: h.slots()})
+}
+
+// erase removes the records of a document.
+func (rm *room) erase(h *head) error {
 	if err := rm.freeSlots(h); err != nil {
 		return err
 	}
@@ -361,8 +380,7 @@ func (rm *room) remove(h *head) error {
 		return err
 	}
 	rm.state.documents--
-	rm.state.seq++
-	return rm.logChange(Change{Seq: rm.state.seq, No: h.No, ID: h.ID, Op: OpDelete, OldSlots: h.slots()})
+	return nil
 }
 
 // checkWrites refuses what no state of the store would accept and returns the size of the batch in bytes.

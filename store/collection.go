@@ -249,30 +249,35 @@ func (s *Store) CreateCollectionAt(ctx context.Context, name string, settings []
 			return err
 		}
 		col.ID = id
-		if err := c.put(col); err != nil {
-			return err
-		}
-		top, err := tx.CreateBucket(collectionBucket(id))
-		if err != nil {
-			return err
-		}
-		var stateB bucket
-		for _, k := range collectionKinds {
-			b, err := top.CreateBucket([]byte(bucketNames[k]))
-			if err != nil {
-				return err
-			}
-			if k == kindState {
-				stateB = bucket{Bucket: b, kind: k, collection: id}
-			}
-		}
-		st := state{nextNo: 1, seq: seq, trimmed: seq}
-		return stateB.put(stateKey, st.encode())
+		return c.create(tx, col, seq)
 	})
 	if err != nil {
 		return Collection{}, err
 	}
 	return col, nil
+}
+
+// create writes the record of col, its name and its empty buckets; seq is the sequence number before its first change.
+func (c catalog) create(tx *bbolt.Tx, col Collection, seq uint64) error {
+	if err := c.put(col); err != nil {
+		return err
+	}
+	top, err := tx.CreateBucket(collectionBucket(col.ID))
+	if err != nil {
+		return err
+	}
+	var stateB bucket
+	for _, k := range collectionKinds {
+		b, err := top.CreateBucket([]byte(bucketNames[k]))
+		if err != nil {
+			return err
+		}
+		if k == kindState {
+			stateB = bucket{Bucket: b, kind: k, collection: col.ID}
+		}
+	}
+	st := state{nextNo: 1, seq: seq, trimmed: seq}
+	return stateB.put(stateKey, st.encode())
 }
 
 var nextCollectionKey = []byte("next-collection")
@@ -379,6 +384,7 @@ func (c catalog) leadsTo(id uint32) func(k, v []byte) bool {
 
 // updateCatalog runs fn in a write transaction of its own.
 func (s *Store) updateCatalog(ctx context.Context, fn func(*bbolt.Tx, catalog) error) error {
+	defer s.catalog.Add(1) // also where nothing was changed: who follows looks once more
 	return s.update(ctx, func(tx *bbolt.Tx) error {
 		c, err := openCatalog(tx)
 		if err != nil {

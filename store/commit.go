@@ -69,6 +69,7 @@ func (s *Store) commit(fn func(*bbolt.Tx) error) error {
 		s.rollback(h, tx)
 		return s.commitFailed(id, err)
 	}
+	s.bell.ring()
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/access"
 	"searchd/api"
 	"searchd/extract/pdf"
 	"searchd/internal/settings"
@@ -29,6 +30,7 @@ func newServeCommand() *cobra.Command {
 	var maxConns int
 	var grace time.Duration
 	var guard guardFlags
+	var follow followFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the REST API and the web page",
 		Long: `Serves a data folder until SIGINT or SIGTERM; then it answers what is under way, saves and ends.
@@ -36,7 +38,10 @@ Bound to 127.0.0.1 unless --addr says otherwise.
 
 Without any API key a server on loopback answers everybody on the machine, and one on another address does not start. Once there is a key
 ("searchd keys create", POST /v1/keys, or SEARCHD_ADMIN_KEY in the environment) every request needs one, also from loopback; only the
-probes, the page and /openapi.yaml do without.`,
+probes, the page and /openapi.yaml do without.
+
+With --follow URL it is a replica of that server: it makes a copy of its data, follows what changes, answers reads by itself and passes on what
+writes. Started again without --follow it is a primary with what it has.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
 	f.add(cmd)
@@ -45,6 +50,7 @@ probes, the page and /openapi.yaml do without.`,
 	cmd.Flags().StringVar(&sparse, "sparse-model", "", "SPLADE checkpoint for sparse vectors: a folder like that of --model (default none)")
 	cmd.Flags().StringSliceVar(&hosts, "allowed-hosts", nil, "names under which the server may be asked, besides those of loopback; with names given, others are refused")
 	guard.add(cmd)
+	follow.add(cmd)
 	cmd.Flags().StringVar(&debugAddr, "debug-addr", "", "second address, for /debug/pprof/ alone; without keys, so loopback's unless --insecure (default none)")
 	cmd.Flags().IntVar(&maxConns, "max-conns", 512, "connections that may be open at once; beyond them silent and idle ones give way")
 	cmd.Flags().DurationVar(&grace, "drain-grace", 0, "how long requests are answered, with 503 on /readyz, before the server stops taking them (default 5s, on loopback 0s)")
@@ -52,6 +58,10 @@ probes, the page and /openapi.yaml do without.`,
 	settings.Choices(cmd, "log-format", "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		log, err := logger(logFormat)
+		if err != nil {
+			return err
+		}
+		fo, err := follow.follower(f.data, log)
 		if err != nil {
 			return err
 		}
@@ -94,6 +104,9 @@ probes, the page and /openapi.yaml do without.`,
 				log.Warn("fewer connections at once than --max-conns: the limit of open files is low", "connections", ao.MaxConns, "open_files", limit)
 			}
 		}
+		if fo != nil {
+			ao.Primary = fo.primary()
+		}
 		front := api.NewFront(l, ao) // probes are answered from here on
 		defer front.Close()
 		o, err := f.heads(reranker, sparse)
@@ -102,27 +115,27 @@ probes, the page and /openapi.yaml do without.`,
 		}
 		o.Notice = func(text string) { log.Info(text) }
 		o.Alarm = func(text string) { log.Error(text) }
-		e, err := f.openWith(cmd.Context(), false, o)
+		o.Promote = fo == nil
+		open := func() (*search.Engine, error) { return f.openWith(cmd.Context(), false, o) }
+		keys := func(vault access.Vault) (*access.Keyring, error) {
+			ring, err := guard.keys(vault, l.Addr())
+			if err == nil && scheme == "http" && ring.Guarded() && !isLoopback(l.Addr()) {
+				log.Warn("API keys travel unencrypted: give --tls-cert and --tls-key, or put a proxy with TLS in front")
+			}
+			return ring, err
+		}
+		if fo != nil {
+			err = fo.begin(cmd.Context())
+		}
+		for again := true; again && err == nil; {
+			again, err = serveOnce(cmd, front, fo, open, keys, ao, scheme+"://"+l.Addr().String()+"/")
+			if again && err == nil {
+				err = search.InstallCopy(f.data)
+			}
+		}
 		if ctx := cmd.Context(); ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			log.Info("stopped while opening; the next start goes on", "reason", context.Cause(ctx))
 			return nil
-		}
-		if err != nil {
-			return err
-		}
-		tellDamaged(cmd.Context(), log, e)
-		vault, err := e.Vault()
-		if err == nil {
-			ao.Keys, err = guard.keys(vault, l.Addr())
-		}
-		if err == nil {
-			if scheme == "http" && ao.Keys.Guarded() && !isLoopback(l.Addr()) {
-				log.Warn("API keys travel unencrypted: give --tls-cert and --tls-key, or put a proxy with TLS in front")
-			}
-			err = serve(cmd, front, e, ao, scheme+"://"+l.Addr().String()+"/")
-		}
-		if closeErr := e.Close(); err == nil {
-			err = closeErr
 		}
 		if err == nil {
 			log.Info("stopped")
@@ -130,6 +143,50 @@ probes, the page and /openapi.yaml do without.`,
 		return err
 	}
 	return cmd
+}
+
+// serveOnce opens the data folder and serves it to the end, or, for a replica, until there is a copy that must take the place of what the folder
+// holds.
+func serveOnce(cmd *cobra.Command, front *api.Front, fo *follower, open func() (*search.Engine, error), keys func(access.Vault) (*access.Keyring, error), o api.Options, url string) (again bool, err error) {
+	e, err := open()
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if closeErr := e.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	tellDamaged(cmd.Context(), o.Logger, e)
+	vault, err := e.Vault()
+	if err == nil {
+		o.Keys, err = keys(vault)
+	}
+	if err != nil {
+		return false, err
+	}
+	o.Engine = e
+	s, err := api.New(o)
+	if err != nil {
+		return false, err
+	}
+	replace := make(chan struct{})
+	if fo != nil {
+		ctx, cancel := context.WithCancel(cmd.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if fo.follow(ctx, e, o.Keys) {
+				close(replace)
+			}
+		}()
+		defer func() {
+			cancel()
+			<-done
+		}()
+	}
+	o.Logger.Info("serving", "url", url, "model", e.Model().Name, "data", cmd.Flag("data").Value.String())
+	return s.ServeUntil(cmd.Context(), front, replace)
 }
 
 // flagNamesOf gives the options of package api the names of the flags that they come from.
@@ -185,14 +242,4 @@ func (f *engineFlags) heads(reranker, sparse string) (search.Options, error) {
 		o.Sparse = c
 	}
 	return o, nil
-}
-
-func serve(cmd *cobra.Command, f *api.Front, e *search.Engine, o api.Options, url string) error {
-	o.Engine = e
-	s, err := api.New(o)
-	if err != nil {
-		return err
-	}
-	o.Logger.Info("serving", "url", url, "model", e.Model().Name, "data", cmd.Flag("data").Value.String())
-	return s.ServeFront(cmd.Context(), f)
 }

@@ -24,7 +24,10 @@ var (
 	ErrClosed             = errors.New("backend closed")
 	ErrNoSpace            = errors.New("no space left")
 	ErrInvalid            = errors.New("invalid request")
-	ErrDamaged            = errors.New("collection damaged") // a stored value that is needed cannot be read
+	ErrDamaged            = errors.New("collection damaged")           // a stored value that is needed cannot be read
+	ErrReplica            = errors.New("data folder is a replica")     // it takes the writes of its primary alone
+	ErrNoReplica          = errors.New("data folder is not a replica") // and cannot become one
+	ErrPlaceLost          = errors.New("place in the change log lost") // of a follower, which needs a copy
 )
 
 // DamagedError says that a collection cannot be opened, or a document of it not be read, and which value is damaged. It matches [ErrDamaged].
@@ -53,6 +56,13 @@ func (e *ValuesError) Error() string { return fmt.Sprintf("%v: %v", ErrDamaged, 
 
 // Is makes errors.Is(err, ErrDamaged) true.
 func (e *ValuesError) Is(target error) bool { return target == ErrDamaged }
+
+// Marker says what a replica follows.
+type Marker struct {
+	Primary string `json:"primary"` // what its sequence numbers are of
+	URL     string `json:"url"`
+	Name    string `json:"name"` // by which the primary knows the replica
+}
 
 // Config is what a backend must know of a collection. It is kept with the collection.
 type Config struct {

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -53,6 +54,9 @@ func DropDamaged(ctx context.Context, dir string, dropped func(text string)) (to
 	s, err := store.Open(dir, store.Options{MustExist: true})
 	if err != nil {
 		return "", translate(err)
+	}
+	if m, ok, err := readMarker(s); ok {
+		return "", errors.Join(cmp.Or(err, ownOf(&m)), s.Close())
 	}
 	err = s.DropDamaged(ctx, false, func(d store.Dropped) { dropped(d.String()) })
 	if err = errors.Join(translate(err), s.Close()); err != nil {

@@ -169,6 +169,9 @@ func (b *Backend) beginWith(ctx context.Context, name string, config backend.Con
 	if settings, err = json.Marshal(config); err != nil {
 		return nil, nil, err
 	}
+	if err = b.own(); err != nil {
+		return nil, nil, err
+	}
 	done, err = b.begin(ctx, name)
 	return settings, done, err
 }
@@ -256,11 +259,19 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 
 // Drop removes a collection: first from the store, then its indexes, when the calls that use them have ended. It does not wait for these.
 func (b *Backend) Drop(ctx context.Context, name string) error {
+	if err := b.own(); err != nil {
+		return err
+	}
 	done, err := b.begin(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer done()
+	return b.drop(ctx, name)
+}
+
+// drop is Drop for a caller who has begun a change of the name.
+func (b *Backend) drop(ctx context.Context, name string) error {
 	id, err := b.number(name)
 	if err != nil {
 		return err
@@ -302,11 +313,11 @@ func (b *Backend) Collections(context.Context) ([]backend.Collection, error) {
 	slices.SortFunc(unopened, func(a, b *apart) int { return cmp.Compare(a.name, b.name) })
 	out := make([]backend.Collection, 0, len(open)+len(unopened))
 	for _, c := range open {
-		out = append(out, c.describe())
+		out = append(out, b.describe(c))
 	}
-	id := b.store.ID()
+	origin := b.origin()
 	for _, a := range unopened {
-		out = append(out, backend.Collection{Name: a.name, Config: a.config, Damaged: a.damage, Origin: hex.EncodeToString(id[:])})
+		out = append(out, backend.Collection{Name: a.name, Config: a.config, Damaged: a.damage, Origin: origin})
 	}
 	return out, nil
 }
@@ -317,13 +328,21 @@ func (b *Backend) Collection(_ context.Context, name string) (backend.Collection
 	if err != nil {
 		return backend.Collection{}, err
 	}
-	return c.describe(), nil
+	return b.describe(c), nil
 }
 
-func (c *collection) describe() backend.Collection {
+func (b *Backend) describe(c *collection) backend.Collection {
 	documents, passages, seq := c.counts()
-	id := c.store.ID()
-	return backend.Collection{Name: c.name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: hex.EncodeToString(id[:])}
+	return backend.Collection{Name: c.name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: b.origin()}
+}
+
+// origin names what the sequence numbers are of: on a replica, the primary.
+func (b *Backend) origin() string {
+	if m := b.Marker(); m != nil {
+		return m.Primary
+	}
+	id := b.store.ID()
+	return hex.EncodeToString(id[:])
 }
 
 // openNames returns the names of the open collections, in order.

@@ -42,6 +42,8 @@ type collection struct {
 	slots   slotTable
 	source  hnsw.Source // of a graph of codes; nil: the graph holds the vectors
 	leaving leaving
+	leases  *leases
+	spoilt  atomic.Bool // a change in the log is damaged
 	damage  damage
 	graph   *hnsw.Graph
 	words   *keyword.Index
@@ -70,7 +72,7 @@ type collection struct {
 
 // openCollection opens the derived indexes of a collection and replays what they have missed; for rebuildFrom see Options.
 func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebuildFrom int) (*collection, error) {
-	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, raise: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst}
+	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, raise: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst, leases: &b.leases}
 	if err := json.Unmarshal(sc.Settings, &c.config); err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
 	}
@@ -80,7 +82,7 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebui
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, err
 	}
-	if err := c.loadSlots(ctx); err != nil {
+	if err := errors.Join(c.loadSlots(ctx), c.readLog(ctx)); err != nil {
 		return nil, err
 	}
 	err := c.openGraph(ctx)
@@ -121,6 +123,17 @@ func (c *collection) loadSlots(ctx context.Context) error {
 			}
 			return load(d)
 		})
+	})
+}
+
+// readLog looks for damage in the log, of which the indexes may need nothing.
+func (c *collection) readLog(ctx context.Context) error {
+	return c.store.View(ctx, c.id, func(tx *store.Tx) error {
+		err := tx.Changes(tx.Trimmed(), func(store.Change) error { return nil })
+		if c.logDamaged(err) {
+			return nil // what needs it says so
+		}
+		return err
 	})
 }
 
@@ -175,6 +188,9 @@ func (c *collection) saveGraph(ctx context.Context) error {
 	upTo := min(c.seq.Load(), c.words.Seq())
 	if c.write.held != nil {
 		upTo = min(upTo, *c.write.held)
+	}
+	if !c.spoilt.Swap(false) { // else the log is of no use to followers
+		upTo = c.leases.upTo(c.id, min(upTo, c.seq.Load()-min(c.seq.Load(), keptChanges)))
 	}
 	return c.store.TrimChanges(ctx, c.id, upTo)
 }

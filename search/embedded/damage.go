@@ -179,8 +179,12 @@ func (c *collection) noteLost(ctx context.Context) error {
 	return c.stored().Read(ctx, lacking, func(int, []float32) {})
 }
 
-// logDamaged reports whether a change of the log is damaged.
-func logDamaged(err error) bool {
+// logDamaged reports whether a change of the log is damaged, and notes it.
+func (c *collection) logDamaged(err error) bool {
 	var ce *store.CorruptError
-	return errors.As(err, &ce) && ce.OfLog()
+	damaged := errors.As(err, &ce) && ce.OfLog()
+	if damaged {
+		c.spoilt.Store(true)
+	}
+	return damaged
 }

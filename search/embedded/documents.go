@@ -21,6 +21,9 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 		return nil, err
 	}
 	defer release()
+	if err := b.own(); err != nil {
+		return nil, err
+	}
 	batch := storeWrites(writes)
 	c.write.Lock()
 	defer c.write.Unlock()
@@ -31,18 +34,22 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 	if err != nil {
 		return nil, translate(err)
 	}
-	c.seq.Store(seq)
-	c.damage.forget(outcomes)
-	// From here on the writes are committed: ctx must not stop what keeps the indexes in step.
-	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, before, seq); err != nil {
-		c.write.behind = true
-		c.alarm("a derived index is behind until the next opening: %v", err)
-	}
+	c.committed(ctx, writes, outcomes, before, seq)
 	out := make([]backend.Outcome, len(outcomes))
 	for i, o := range outcomes {
 		out[i] = backend.Outcome{Status: statusOf(o.Status), Revision: o.Revision}
 	}
 	return out, nil
+}
+
+// committed brings the derived indexes up to date with what was committed: ctx must not stop that. The caller holds c.write.
+func (c *collection) committed(ctx context.Context, writes []backend.Write, outcomes []store.Outcome, before, seq uint64) {
+	c.seq.Store(seq)
+	c.damage.forget(outcomes)
+	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, before, seq); err != nil {
+		c.write.behind = true
+		c.alarm("a derived index is behind until the next opening: %v", err)
+	}
 }
 
 // storeWrites are writes as the store takes them.

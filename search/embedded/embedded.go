@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
@@ -35,6 +36,8 @@ type Options struct {
 	// RebuildFrom is how many passages, or documents, an index may lack for the opening to wait for them. What lacks more is
 	// filled while the collection serves. 0: 20,000.
 	RebuildFrom int
+
+	Promote bool // a replica's folder becomes a primary's
 }
 
 // Backend keeps everything in one data folder. It is safe for concurrent use.
@@ -45,6 +48,8 @@ type Backend struct {
 	alarm  func(text string)
 
 	rebuildFrom int
+	marker      atomic.Pointer[backend.Marker] // nil: the folder is no replica's
+	leases      leases
 
 	names   nameLocks    // one change of what a name leads to at a time
 	changes sync.RWMutex // held for reading by what makes, changes or drops a collection, so that Close waits for it
@@ -59,6 +64,7 @@ type Backend struct {
 		apart  map[string]*apart        // those that cannot be opened
 		moving map[string]chan struct{} // names whose collection is being opened anew; closed when that is done
 		closed bool
+		unsent map[string]bool // damaged values that were told of because they cannot be sent to followers
 	}
 }
 
@@ -101,10 +107,26 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 	if b.alarm = o.Alarm; b.alarm == nil {
 		b.alarm = b.notice
 	}
-	if err := b.openAll(ctx); err != nil {
+	err = b.openMarker(ctx, o.Promote)
+	if err == nil {
+		err = b.openAll(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
+}
+
+// openMarker reads whether the folder is a replica's, or makes it a primary's.
+func (b *Backend) openMarker(ctx context.Context, promote bool) error {
+	if promote {
+		return b.promote(ctx)
+	}
+	m, ok, err := readMarker(b.store)
+	if ok && err == nil {
+		b.marker.Store(&m)
+	}
+	return err
 }
 
 func (b *Backend) openAll(ctx context.Context) error {

@@ -117,7 +117,7 @@ func (c *collection) reopenWords(ctx context.Context) error {
 			c.tell("closing a keyword index: %v", closeErr)
 		}
 	}
-	if !unusable(err) {
+	if !c.unusable(err) {
 		return err
 	}
 	if x, err = c.emptyWords(err); err != nil {
@@ -135,8 +135,8 @@ func (c *collection) reopenWords(ctx context.Context) error {
 }
 
 // unusable says whether an index that failed with err must be filled anew.
-func unusable(err error) bool {
-	if logDamaged(err) {
+func (c *collection) unusable(err error) bool {
+	if c.logDamaged(err) {
 		return true
 	}
 	for _, e := range []error{store.ErrTrimmed, store.ErrAhead, keyword.ErrDamaged, keyword.ErrMismatch, syscall.ENOTDIR} {

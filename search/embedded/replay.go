@@ -39,7 +39,7 @@ func (c *collection) openGraph(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, store.ErrTrimmed) && !errors.Is(err, store.ErrAhead) && !logDamaged(err) {
+		if !errors.Is(err, store.ErrTrimmed) && !errors.Is(err, store.ErrAhead) && !c.logDamaged(err) {
 			return err
 		}
 	case err == nil:
@@ -57,7 +57,9 @@ func (c *collection) replayGraph(ctx context.Context, seq uint64) error {
 	bare := 0
 	err := c.store.Changes(ctx, c.id, seq, func(ch store.Change) error {
 		for _, s := range ch.OldSlots {
-			c.graph.Delete(s)
+			if _, _, live := c.slots.document(s); !live { // a replica keeps a document until it has what replaced it
+				c.graph.Delete(s)
+			}
 		}
 		if added = append(added, ch.NewSlots...); len(ch.NewSlots) == 0 {
 			bare++
@@ -123,23 +125,23 @@ func (c *collection) openWords(ctx context.Context) error {
 			return c.restartWords()
 		}
 		from := x.Seq()
+		if documents, _ := c.slots.counts(); from == 0 && documents > 0 { // made just now, or a rebuild was interrupted: it holds nothing to be kept
+			if err := c.restartWords(); err != nil {
+				return err
+			}
+			return c.unlessBroken(c.rebuildWords(ctx))
+		}
 		if err = c.replayWords(ctx, x, from); err == nil {
 			return nil
 		}
 		if errors.Is(err, keyword.ErrBroken) {
 			return c.missSince(ctx, from)
 		}
-		if x.Seq() == 0 && (errors.Is(err, store.ErrTrimmed) || logDamaged(err)) { // made just now, or a rebuild was interrupted: it holds nothing to be kept
-			if err := c.restartWords(); err != nil {
-				return err
-			}
-			return c.rebuildWords(ctx)
-		}
 		if closeErr := x.Close(); closeErr != nil {
 			c.tell("closing a keyword index that cannot be used: %v", closeErr)
 		}
 	}
-	if !unusable(err) {
+	if !c.unusable(err) {
 		return err
 	}
 	if c.words, err = c.emptyWords(err); err != nil {

@@ -25,6 +25,13 @@ func (v Vault) Values(prefix string) (map[string][]byte, error) {
 
 // SetValues implements backend.Values.
 func (v Vault) SetValues(ctx context.Context, values map[string][]byte) error {
+	m, ok, err := readMarker(v.store)
+	if err == nil && ok {
+		err = localOnly(&m, values)
+	}
+	if err != nil {
+		return err
+	}
 	return translate(v.store.SetValues(ctx, values))
 }
 

@@ -1,0 +1,162 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"searchd/access"
+)
+
+// Primary is the server that a replica follows, and passes on to what changes data.
+type Primary struct {
+	URL       *url.URL
+	Transport http.RoundTripper // default: http.DefaultTransport
+
+	State   func() Following                          // how far the replica is
+	Reached func(ctx context.Context, commits uint64) // waits until the replica has what the primary has committed, or for the end of ctx
+}
+
+// Following says how far a replica is.
+type Following struct {
+	CaughtUp bool      // it has had everything, or cannot ask now: requests may be sent to it
+	Away     string    // why the primary does not answer; empty: it does
+	Contact  time.Time // when it answered last
+	Behind   uint64    // changes that are known and not applied yet
+	Copies   int       // made since the start
+}
+
+const (
+	passedHeader  = "Searchd-Passed"  // of a request that a replica has passed on
+	commitsHeader = "Searchd-Commits" // of its answer: commits of the primary, those of the request included
+	reachedWait   = time.Second       // for the replica to have what was passed
+	passGrace     = 10 * time.Second  // beyond the time that the primary may take
+)
+
+// passes reports whether a replica passes the requests of a route on: those that change what both have, and those of tasks, which run there.
+func (rt route) passes() bool {
+	switch {
+	case strings.HasPrefix(rt.path, "/v1/snapshots"), strings.HasPrefix(rt.path, "/v1/replication"):
+		return false
+	case strings.HasPrefix(rt.path, "/v1/tasks"):
+		return true
+	}
+	const changing = access.DocumentsWrite | access.CollectionsAdmin | access.KeysAdmin
+	return rt.method != http.MethodGet && rt.needs&changing != 0 && rt.needs != access.All
+}
+
+// passesOn reports whether a request is for the primary. The tasks of snapshots and rebuilds are the replica's own.
+func (s *Server) passesOn(rt route, r *http.Request) bool {
+	if s.o.Primary == nil || !rt.passes() {
+		return false
+	}
+	if strings.HasPrefix(rt.path, "/v1/tasks/") {
+		_, err := s.taskOf(r)
+		return err != nil
+	}
+	return true
+}
+
+// pass sends a request on to the primary, as it is, and its answer back. The body goes through as it comes.
+func (s *Server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
+	if r.Header.Get(passedHeader) != "" {
+		return &requestError{kind: errLoop, detail: "this server follows another one, and was sent the request by one that follows it; let one of them be the primary"}
+	}
+	ctx := r.Context()
+	rc := http.NewResponseController(w)
+	if rt.within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, rt.within+passGrace)
+		defer cancel()
+		rc.SetWriteDeadline(time.Now().Add(rt.within + passGrace + writeGrace))
+	} else {
+		rc.EnableFullDuplex() // answers may come while the body goes out
+		w.Header().Set("Connection", "close")
+	}
+	r = r.WithContext(ctx)
+	if r.Body == nil || r.Body == http.NoBody {
+		rc.SetReadDeadline(time.Time{})
+	} else {
+		r.Body = readCloser{&patientReader{src: r.Body, rc: rc, idle: s.o.IdleBody}, r.Body}
+	}
+	var failed error
+	p := httputil.ReverseProxy{
+		Transport:     s.o.Primary.Transport,
+		FlushInterval: -1,
+		ErrorLog:      slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(s.o.Primary.URL)
+			h := p.Out.Header
+			h.Set(passedHeader, "1")
+			h.Set("X-Request-ID", requestID(ctx))
+			for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Cookie"} { // checked here
+				h.Del(name)
+			}
+		},
+		ModifyResponse: func(res *http.Response) error {
+			for name := range w.Header() {
+				res.Header.Del(name) // set here
+			}
+			res.Header.Del("Vary") // of what this server does with the answer
+			commits, err := strconv.ParseUint(res.Header.Get(commitsHeader), 10, 64)
+			res.Header.Del(commitsHeader)
+			if err == nil && res.StatusCode < 300 {
+				wait, cancel := context.WithTimeout(ctx, reachedWait)
+				defer cancel()
+				s.o.Primary.Reached(wait, commits)
+			}
+			return nil
+		},
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed = err },
+	}
+	out := http.ResponseWriter(w)
+	if rt.within == 0 {
+		out = patientWriter{w, rc, s.o.WriteTimeout}
+	}
+	p.ServeHTTP(out, r)
+	return s.notPassed(r, failed)
+}
+
+// notPassed says what the failure of the way to the primary means for the request.
+func (s *Server) notPassed(r *http.Request, err error) error {
+	var op *net.OpError
+	var re *requestError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &re), errors.Is(err, context.Canceled) && r.Context().Err() != nil:
+		return err
+	case errors.As(err, &op) && op.Op == "dial":
+		return &requestError{kind: errNoPrimary, detail: "this server is a replica, and its primary, which takes writes, does not answer; nothing was written"}
+	}
+	s.log.Warn("the primary's answer was lost", "method", r.Method, "path", r.URL.EscapedPath(), "error", err, "request_id", requestID(r.Context()))
+	return &requestError{kind: errAnswerLost, detail: "the primary was sent the request and its answer was lost; it may have been carried out"}
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// stamped tells a replica how many commits the primary has when it answers.
+type stamped struct {
+	http.ResponseWriter
+	commits func() (uint64, <-chan struct{})
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w stamped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w stamped) WriteHeader(status int) {
+	n, _ := w.commits()
+	w.Header().Set(commitsHeader, strconv.FormatUint(n, 10))
+	w.ResponseWriter.WriteHeader(status)
+}

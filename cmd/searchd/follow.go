@@ -1,0 +1,111 @@
+package main
+
+import (
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"searchd/api"
+	"searchd/client"
+)
+
+// followKeyEnv holds the API key that a replica shows its primary. It has no flag: a command line can be read by everybody on the machine.
+const followKeyEnv = "SEARCHD_FOLLOW_KEY"
+
+// followFlags name the primary of a replica.
+type followFlags struct {
+	url, keyFile, ca string
+}
+
+func (f *followFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.url, "follow", "", "URL of a running server: be a replica of it, in an empty data folder or one that was a replica before")
+	cmd.Flags().StringVar(&f.keyFile, "follow-key-file", "", "file with the API key for --follow, with the scope replication (or "+followKeyEnv+" in the environment)")
+	cmd.Flags().StringVar(&f.ca, "follow-ca", "", "PEM file of the authorities that may have signed the certificate of --follow (default those of the system)")
+}
+
+// follower returns what follows the server that is named; nil where none is.
+func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) {
+	if f.url == "" {
+		if f.keyFile != "" || f.ca != "" {
+			return nil, errors.New("--follow-key-file and --follow-ca go with --follow")
+		}
+		return nil, nil
+	}
+	if dir == "" {
+		return nil, errNoData
+	}
+	key, err := f.key()
+	if err != nil {
+		return nil, err
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DisableCompression = true // vectors do not get smaller
+	t.ResponseHeaderTimeout = silence
+	if f.ca != "" {
+		pem, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, fmt.Errorf("--follow-ca: %w", err)
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--follow-ca: %s holds no certificate in PEM", f.ca)
+		}
+		t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
+	c, err := client.New(f.url, client.Options{HTTP: &http.Client{Transport: t}, Key: key, Retries: -1})
+	if err != nil {
+		return nil, fmt.Errorf("--follow: %w", err)
+	}
+	u, err := url.Parse(f.url)
+	if err != nil {
+		return nil, fmt.Errorf("--follow: %w", err)
+	}
+	passing := t.Clone()
+	passing.ResponseHeaderTimeout = 0 // the route's own
+	fo := &follower{log: log, dir: dir, url: u, client: c, transport: passing, first: firstPause, most: mostPause}
+	fo.mu.moved = make(chan struct{})
+	return fo, nil
+}
+
+// key reads the key of the file or of the environment.
+func (f *followFlags) key() (string, error) {
+	if f.keyFile == "" {
+		return os.Getenv(followKeyEnv), nil
+	}
+	b, err := os.ReadFile(f.keyFile)
+	if err != nil {
+		return "", fmt.Errorf("--follow-key-file: %w", err)
+	}
+	key := strings.TrimSpace(string(b))
+	if key == "" || strings.ContainsAny(key, "\r\n") {
+		return "", fmt.Errorf("--follow-key-file: %s holds no key alone", f.keyFile)
+	}
+	return key, nil
+}
+
+// primary is what the server needs to know of the one that it follows.
+func (f *follower) primary() *api.Primary {
+	return &api.Primary{URL: f.url, Transport: f.transport, State: f.state, Reached: f.waitFor}
+}
+
+// newName is the name by which a primary knows a replica.
+func newName() string { return strings.ToLower(rand.Text()) }
+
+// Times of following.
+const (
+	firstPause  = 250 * time.Millisecond // after the primary did not answer, then twice that and so on
+	mostPause   = 10 * time.Second
+	copyPause   = 20 * time.Second // at least, between one copy and the next, should the first not help
+	remindEvery = 20 * time.Minute // of the hour that the primary waits
+	silence     = time.Minute      // without a byte from the primary it is taken to be away
+)

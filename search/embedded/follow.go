@@ -1,0 +1,274 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"searchd/search/backend"
+	"searchd/store"
+)
+
+// A data folder with a marker is a replica's: a copy of another one, the primary's, and of what was changed there since. It holds nothing of
+// its own but values under localPrefix.
+//
+//  1. Nobody writes to it but Adopt, Replay, Settle and Drop; everybody else gets [backend.ErrReplica].
+//  2. Its collections have the numbers, and their documents the revisions, that they have at the primary.
+//  3. Promote removes the marker and with it what makes the folder a replica's, in one transaction.
+
+const (
+	localPrefix = "local/"
+	markerKey   = localPrefix + "replica"
+)
+
+// readMarker returns what the marker of a store says; ok is false where it has none. One that is damaged says nothing.
+func readMarker(s *store.Store) (m backend.Marker, ok bool, err error) {
+	values, err := s.Values(markerKey) // Value would take a damaged neighbour for it
+	if errors.Is(err, store.ErrCorrupt) {
+		return m, true, nil
+	}
+	value, ok := values[markerKey]
+	if err == nil && ok {
+		err = json.Unmarshal(value, &m)
+	}
+	if err != nil {
+		return m, ok, fmt.Errorf("value %q: %w", markerKey, err)
+	}
+	return m, ok, nil
+}
+
+// Marker says what the folder follows; nil where it is no replica's.
+func (b *Backend) Marker() *backend.Marker { return b.marker.Load() }
+
+// own returns nil where the folder is no replica's.
+func (b *Backend) own() error { return ownOf(b.marker.Load()) }
+
+func ownOf(m *backend.Marker) error {
+	if m == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: it follows %s; send writes there, or make this one a primary: `searchd serve` without --follow", backend.ErrReplica, m.URL)
+}
+
+// SetMarker changes what the marker of a replica says.
+func (b *Backend) SetMarker(ctx context.Context, m backend.Marker) error {
+	value, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if err := b.store.SetValue(ctx, markerKey, value); err != nil {
+		return translate(err)
+	}
+	b.marker.Store(&m)
+	return nil
+}
+
+// promote makes a replica's folder one of its own.
+func (b *Backend) promote(ctx context.Context) error {
+	values, err := b.store.Values(localPrefix)
+	if damaged := (*store.ValuesError)(nil); err != nil && !errors.As(err, &damaged) {
+		return err
+	} else if damaged != nil {
+		for _, key := range damaged.Keys {
+			values[key] = nil
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	for key := range values {
+		values[key] = nil
+	}
+	if err := b.store.SetValues(ctx, values); err != nil {
+		return err
+	}
+	b.notice("this was a replica and is a primary from here on")
+	return os.RemoveAll(filepath.Join(b.dir, copyFolder))
+}
+
+// Stands are the sequence numbers of the collections, by their numbers.
+func (b *Backend) Stands() map[uint32]uint64 {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	after := make(map[uint32]uint64, len(b.mu.byName))
+	for _, c := range b.mu.byName {
+		after[c.id] = c.seq.Load()
+	}
+	return after
+}
+
+// nameOf returns the name of a collection by its number.
+func (b *Backend) nameOf(id uint32) (string, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for name, c := range b.mu.byName {
+		if c.id == id {
+			return name, nil
+		}
+	}
+	for name, a := range b.mu.apart {
+		if a.id == id {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("%w: number %d", backend.ErrCollectionNotFound, id)
+}
+
+// Adopt makes a collection of the primary's, or gives it the settings that it has there, and reports whether it has not had them already. One that
+// had its name before is gone there, and goes here too.
+func (b *Backend) Adopt(ctx context.Context, s store.Stand) (changed bool, err error) {
+	have, err := b.store.CollectionByID(s.ID)
+	known := err == nil
+	if known && have.Name == s.Name && have.Generation == s.Generation && bytes.Equal(have.Settings, s.Settings) {
+		return false, nil
+	}
+	var config backend.Config
+	if err := json.Unmarshal(s.Settings, &config); err != nil {
+		return false, fmt.Errorf("%w: settings of collection %q: %w", backend.ErrInvalid, s.Name, err)
+	}
+	if err := checkConfig(config); err != nil {
+		return false, err
+	}
+	done, err := b.begin(ctx, s.Name)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	if id, err := b.number(s.Name); err == nil && id != s.ID {
+		if err := b.drop(ctx, s.Name); err != nil {
+			return false, err
+		}
+	}
+	if err := b.store.Adopt(ctx, s.Collection, s.Seq); err != nil {
+		return false, translate(err)
+	}
+	if ctx = context.WithoutCancel(ctx); known {
+		return true, b.reopen(ctx, s.Collection)
+	}
+	c, err := b.openCollection(ctx, s.Collection, b.rebuildFrom)
+	if err != nil {
+		return false, errors.Join(translate(err), b.store.DropCollection(ctx, s.ID), os.RemoveAll(b.folder(s.ID)))
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.mu.byName[s.Name] = c
+	return true, nil
+}
+
+// Replay commits changes of one collection as the primary has them, and then brings the derived indexes up to date, as Apply does.
+func (b *Backend) Replay(ctx context.Context, entries []store.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	name, err := b.nameOf(entries[0].Collection)
+	if err != nil {
+		return err
+	}
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer release()
+	writes := make([]backend.Write, len(entries))
+	for i, e := range entries {
+		if writes[i], err = c.written(e); err != nil {
+			return err
+		}
+	}
+	c.write.Lock()
+	defer c.write.Unlock()
+	c.keepLeaving(ctx, writes)
+	defer c.leaving.set(nil)
+	before := c.seq.Load()
+	outcomes, seq, err := c.store.Replay(ctx, c.id, entries)
+	if err != nil {
+		return translate(err)
+	}
+	c.committed(ctx, writes, outcomes, before, seq)
+	return nil
+}
+
+// written is the write that a change came from, as far as the indexes ask.
+func (c *collection) written(e store.Entry) (backend.Write, error) {
+	w := backend.Write{ID: e.ID, Delete: e.Document == nil}
+	if e.Collection != c.id {
+		return w, fmt.Errorf("%w: changes of two collections", backend.ErrInvalid)
+	}
+	if e.Document == nil {
+		return w, nil
+	}
+	if len(e.Vectors) != len(e.Document.Passages) {
+		return w, fmt.Errorf("%w: document %q: %d vectors for %d passages", backend.ErrInvalid, e.ID, len(e.Vectors), len(e.Document.Passages))
+	}
+	for i, v := range e.Vectors {
+		if len(v) != c.config.Dimension {
+			return w, fmt.Errorf("%w: document %q: the vector of passage %d has %d components, the collection's have %d", backend.ErrInvalid, e.ID, i, len(v), c.config.Dimension)
+		}
+	}
+	w.Fields, w.Vectors = e.Document.Fields, e.Vectors
+	return w, nil
+}
+
+// Settle gives a replica the values that the primary has, all at once; those that are not among them go, unless partial. It returns the keys of
+// those that were others before.
+func (b *Backend) Settle(ctx context.Context, values map[string][]byte, partial bool) (changed []string, err error) {
+	have, err := b.store.Values("")
+	if damaged := (*store.ValuesError)(nil); err != nil && !errors.As(err, &damaged) {
+		return nil, translate(err)
+	} else if damaged != nil {
+		for _, key := range damaged.Keys {
+			have[key] = nil // another than whatever the primary has
+		}
+	}
+	change := map[string][]byte{}
+	for key, value := range values {
+		if strings.HasPrefix(key, localPrefix) {
+			return nil, fmt.Errorf("%w: value %.80q is this one's own", backend.ErrInvalid, key)
+		}
+		if old, ok := have[key]; !ok || old == nil || !bytes.Equal(old, value) {
+			change[key] = slices.Clip(append([]byte{}, value...)) // not nil
+		}
+	}
+	for key := range have {
+		if _, ok := values[key]; !ok && !partial && !strings.HasPrefix(key, localPrefix) {
+			change[key] = nil
+		}
+	}
+	if len(change) == 0 {
+		return nil, nil
+	}
+	if err := b.store.SetValues(ctx, change); err != nil {
+		return nil, translate(err)
+	}
+	return slices.Sorted(maps.Keys(change)), nil
+}
+
+// Leave drops the collections that are not among those of the primary.
+func (b *Backend) Leave(ctx context.Context, there []uint32) error {
+	list, err := b.store.Collections()
+	if damaged := (*store.CollectionsError)(nil); err != nil && !errors.As(err, &damaged) {
+		return translate(err)
+	}
+	for _, c := range list {
+		if slices.Contains(there, c.ID) {
+			continue
+		}
+		done, err := b.begin(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		err = b.drop(ctx, c.Name)
+		done()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
