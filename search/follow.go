@@ -231,9 +231,9 @@ func (l localValues) SetValues(ctx context.Context, values map[string][]byte) er
 	return l.all.SetValues(ctx, own)
 }
 
-// FetchCopy makes a copy of a primary from what [Engine.Copy] wrote, beside what the folder holds; [InstallCopy] puts it in its place. damaged
-// is told of each damaged value in it.
-func FetchCopy(ctx context.Context, r io.Reader, dir string, m Marker, damaged func(text string)) (bytes int64, err error) {
+// FetchCopy makes a copy of a primary from what [Engine.Copy] wrote, beside what the folder holds, and returns how many bytes and collections it has;
+// [InstallCopy] puts it in its place. damaged is told of each damaged value in it.
+func FetchCopy(ctx context.Context, r io.Reader, dir string, m Marker, damaged func(text string)) (bytes int64, collections int, err error) {
 	return embedded.FetchCopy(ctx, r, dir, m, damaged)
 }
 

@@ -68,7 +68,7 @@ func (p *pair) copy() {
 		}
 	}
 	m := search.Marker{Primary: p.a.StoreID(), URL: "http://a", Name: "b"}
-	if n, err := search.FetchCopy(p.t.Context(), &backup, p.dir, m, func(text string) { p.t.Error(text) }); err != nil || n == 0 {
+	if n, _, err := search.FetchCopy(p.t.Context(), &backup, p.dir, m, func(text string) { p.t.Error(text) }); err != nil || n == 0 {
 		p.t.Fatal(n, err)
 	}
 	if p.b != nil {
