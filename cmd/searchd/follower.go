@@ -197,8 +197,8 @@ func (f *follower) follow(ctx context.Context, e *search.Engine, keys *access.Ke
 	f.mu.CaughtUp, f.mu.commits = false, 0
 	f.mu.Unlock()
 	m := *e.Marker()
-	if m.URL != f.url.Redacted() {
-		m.URL = f.url.Redacted()
+	if m.URL != f.url.Redacted() || m.Name != f.name {
+		m.URL, m.Name = f.url.Redacted(), f.name // a marker that was damaged has none
 		if err := e.SetMarker(ctx, m); err != nil {
 			f.log.Warn("the address of the primary was not noted", "error", err)
 		}
