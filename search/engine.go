@@ -45,6 +45,7 @@ type Engine struct {
 	alarm     func(text string)
 	snapshots string // folder
 	courtesy  courtesy
+	leaving   sync.Map      // of a replica: numbers of the collections that are dropped soon
 	stale     atomic.Bool   // of a replica: names and checkpoints are not those of what it has taken yet
 	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
 

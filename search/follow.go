@@ -3,9 +3,12 @@ package search
 import (
 	"context"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"searchd/search/backend"
 	"searchd/search/embedded"
@@ -34,7 +37,8 @@ type follower interface {
 	Adopt(ctx context.Context, s store.Stand) (changed bool, err error)
 	Replay(ctx context.Context, entries []store.Entry) error
 	Settle(ctx context.Context, values map[string][]byte, partial bool) (changed []string, err error)
-	Leave(ctx context.Context, there []uint32) error
+	Gone(there []uint32) ([]store.Collection, error)
+	Leave(ctx context.Context, c store.Collection) error
 }
 
 func (e *Engine) leader() (leader, error) {
@@ -173,7 +177,33 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 	if n.Partial {
 		return keys, nil
 	}
-	return keys, translate(f.Leave(ctx, n.All))
+	gone, err := f.Gone(n.All)
+	for _, c := range gone {
+		err = errors.Join(err, e.leave(ctx, f, c))
+	}
+	return keys, translate(err)
+}
+
+// leave drops a collection that is gone at the primary; a generation that was replaced, when the requests that began with it have had time to end.
+func (e *Engine) leave(ctx context.Context, f follower, c store.Collection) error {
+	if _, visible := e.catalog.nameOf(c.Name); visible {
+		return f.Leave(ctx, c)
+	}
+	if _, soon := e.leaving.LoadOrStore(c.ID, true); soon {
+		return nil
+	}
+	e.tasks.wait.Go(func() {
+		defer e.leaving.Delete(c.ID)
+		select {
+		case <-time.After(reembedGrace):
+			if err := f.Leave(e.tasks.ctx, c); err != nil {
+				e.notice(fmt.Sprintf("dropping a generation that has been replaced, the next opening tries again: %v", err))
+			}
+			e.trimEncodings(e.tasks.ctx)
+		case <-e.tasks.ctx.Done():
+		}
+	})
+	return nil
 }
 
 // accessKey is what the keys of API keys begin with.
@@ -201,9 +231,9 @@ func (l localValues) SetValues(ctx context.Context, values map[string][]byte) er
 	return l.all.SetValues(ctx, own)
 }
 
-// FetchCopy makes a copy of a primary from what [Engine.Copy] wrote, beside what the folder holds; [InstallCopy] puts it in its place. damaged
-// is told of each damaged value in it.
-func FetchCopy(ctx context.Context, r io.Reader, dir string, m Marker, damaged func(text string)) (bytes int64, err error) {
+// FetchCopy makes a copy of a primary from what [Engine.Copy] wrote, beside what the folder holds, and returns how many bytes and collections it has;
+// [InstallCopy] puts it in its place. damaged is told of each damaged value in it.
+func FetchCopy(ctx context.Context, r io.Reader, dir string, m Marker, damaged func(text string)) (bytes int64, collections int, err error) {
 	return embedded.FetchCopy(ctx, r, dir, m, damaged)
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"searchd/search"
 	"searchd/search/mapping"
@@ -67,7 +68,7 @@ func (p *pair) copy() {
 		}
 	}
 	m := search.Marker{Primary: p.a.StoreID(), URL: "http://a", Name: "b"}
-	if n, err := search.FetchCopy(p.t.Context(), &backup, p.dir, m, func(text string) { p.t.Error(text) }); err != nil || n == 0 {
+	if n, _, err := search.FetchCopy(p.t.Context(), &backup, p.dir, m, func(text string) { p.t.Error(text) }); err != nil || n == 0 {
 		p.t.Fatal(n, err)
 	}
 	if p.b != nil {
@@ -151,6 +152,7 @@ func shown(r *search.Response) string {
 }
 
 func TestFollow(t *testing.T) {
+	search.SetReembedGrace(t, 300*time.Millisecond)
 	p := newPair(t)
 	ctx := t.Context()
 	p.same()
@@ -193,6 +195,17 @@ func TestFollow(t *testing.T) {
 	}
 	if got := ended(t, p.a, task.ID); got.State != search.TaskSucceeded {
 		t.Fatalf("re-embedding: %+v", got)
+	}
+	for len(p.a.Stands()) > 2 { // the old generation is gone there
+		time.Sleep(time.Millisecond)
+	}
+	if p.same(); len(p.b.Stands()) != 3 {
+		t.Errorf("the generation that was replaced is gone before searches that began with it can have ended: %v", p.b.Stands())
+	}
+	for deadline := time.Now().Add(10 * time.Second); len(p.b.Stands()) > 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the generation that was replaced stays: %v", p.b.Stands())
+		}
 	}
 	p.same()
 	if err := p.b.Close(); err != nil {

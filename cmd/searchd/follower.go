@@ -85,7 +85,7 @@ func (f *follower) begin(ctx context.Context) error {
 	if m != nil {
 		return nil
 	}
-	if err := f.copyUntil(ctx, true); err != nil {
+	if err := f.copyUntil(ctx, nil); err != nil {
 		return err
 	}
 	return search.InstallCopy(f.dir)
@@ -109,22 +109,28 @@ func (f *follower) said(err error) error {
 	return fmt.Errorf("--follow %s: %w", f.url.Redacted(), err)
 }
 
-// copyUntil makes a copy, and tries again until it has one or ctx ends; strict returns an error that trying again cannot change.
-func (f *follower) copyUntil(ctx context.Context, strict bool) error {
+// copyUntil makes a copy to take the place of what e has, and tries again until it has one or ctx ends. Where e is nil, nothing is served yet, and it
+// returns an error that trying again cannot change.
+func (f *follower) copyUntil(ctx context.Context, e *search.Engine) error {
 	told := ""
 	for pause := f.first; ; pause = min(2*pause, f.most) {
-		err := f.copy(ctx)
+		err := f.copy(ctx, e)
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case strict && hopeless(err):
+		case e == nil && hopeless(err):
 			return f.said(err)
 		}
 		if text := err.Error(); text != told {
 			told = text
 			f.log.Warn("no copy of the primary yet, trying again", "primary", f.url.Redacted(), "error", err)
+		}
+		if e != nil { // what it has is better than nothing
+			f.mu.Lock()
+			f.mu.Away, f.mu.CaughtUp = err.Error(), true
+			f.mu.Unlock()
 		}
 		if sleep(ctx, pause) != nil {
 			return context.Cause(ctx)
@@ -132,8 +138,11 @@ func (f *follower) copyUntil(ctx context.Context, strict bool) error {
 	}
 }
 
-// copy makes a copy beside what the folder holds.
-func (f *follower) copy(ctx context.Context) error {
+// errEmpty keeps a primary that has lost its disk from emptying all its replicas.
+var errEmpty = errors.New("the primary is another one than before, and holds nothing; this replica keeps what it has. If that is right, start it in an empty folder")
+
+// copy makes a copy beside what the folder holds, for e to be replaced by.
+func (f *follower) copy(ctx context.Context, e *search.Engine) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began := time.Now()
@@ -145,11 +154,14 @@ func (f *follower) copy(ctx context.Context) error {
 	f.log.Info("copying the primary", "primary", f.url.Redacted())
 	defer f.remind(store)()
 	m := search.Marker{Primary: store, URL: f.url.Redacted(), Name: f.name}
-	n, err := search.FetchCopy(ctx, watch(body, cancel), f.dir, m, func(text string) {
+	n, collections, err := search.FetchCopy(ctx, watch(body, cancel), f.dir, m, func(text string) {
 		f.log.Error("a value of the primary is damaged, and of the copy too", "value", text)
 	})
 	if err != nil {
 		return errors.Join(err, context.Cause(ctx))
+	}
+	if e != nil && collections == 0 && len(e.Stands()) > 0 {
+		return errEmpty
 	}
 	f.log.Info("copied the primary", "bytes", n, "seconds", time.Since(began).Seconds())
 	f.copied = time.Now()
@@ -185,8 +197,8 @@ func (f *follower) follow(ctx context.Context, e *search.Engine, keys *access.Ke
 	f.mu.CaughtUp, f.mu.commits = false, 0
 	f.mu.Unlock()
 	m := *e.Marker()
-	if m.URL != f.url.Redacted() {
-		m.URL = f.url.Redacted()
+	if m.URL != f.url.Redacted() || m.Name != f.name {
+		m.URL, m.Name = f.url.Redacted(), f.name // a marker that was damaged has none
 		if err := e.SetMarker(ctx, m); err != nil {
 			f.log.Warn("the address of the primary was not noted", "error", err)
 		}
@@ -209,7 +221,7 @@ func (f *follower) follow(ctx context.Context, e *search.Engine, keys *access.Ke
 			if wait := copyPause - time.Since(f.copied); wait > 0 && sleep(ctx, 2*wait) != nil {
 				return false
 			}
-			return f.copyUntil(ctx, false) == nil
+			return f.copyUntil(ctx, e) == nil
 		}
 		f.away(err)
 		if sleep(ctx, pause) != nil {

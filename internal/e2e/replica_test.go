@@ -291,8 +291,17 @@ func TestReplica(t *testing.T) {
 	b.want(201, "PUT", "/v1/collections/docs/documents/newer", `{"text":"after a restore"}`)
 	c.start()
 	same(b, c)
+	// One that has lost its disk empties nobody.
 	c.stop()
 	b.stop()
+	lost := newNode(t, dir, "lost")
+	lost.addr = b.addr
+	lost.start()
+	c.start()
+	c.until("told of an empty primary", func() bool { return strings.Contains(c.log.String(), "holds nothing") })
+	c.want(200, "GET", "/v1/collections/docs/documents/newer", "")
+	lost.stop()
+	c.stop()
 	sound(b, c)
 }
 

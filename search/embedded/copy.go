@@ -26,32 +26,34 @@ const (
 	lockFile   = "searchd.lock"
 )
 
-// FetchCopy makes a copy of a primary from its backup, beside what the folder holds. damaged is told of each damaged value in it.
-func FetchCopy(ctx context.Context, r io.Reader, dir string, m backend.Marker, damaged func(text string)) (bytes int64, err error) {
+// FetchCopy makes a copy of a primary from its backup, beside what the folder holds, and returns how many bytes and collections it has. damaged is
+// told of each damaged value in it.
+func FetchCopy(ctx context.Context, r io.Reader, dir string, m backend.Marker, damaged func(text string)) (bytes int64, collections int, err error) {
 	to := filepath.Join(dir, copyFolder)
 	if err := os.RemoveAll(to); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	n := &counting{r: r}
 	if err := RestoreDamaged(ctx, n, to, damaged); err != nil {
-		return n.bytes, err
+		return n.bytes, 0, err
 	}
 	s, err := store.Open(to, storeOptions(true))
 	if err != nil {
-		return n.bytes, translate(err)
+		return n.bytes, 0, translate(err)
 	}
 	value, err := json.Marshal(m)
 	if err == nil {
 		err = s.SetValue(ctx, markerKey, value)
 	}
 	if err = errors.Join(err, s.Close()); err != nil {
-		return n.bytes, translate(err)
+		return n.bytes, 0, translate(err)
 	}
 	b, err := OpenContext(ctx, to, Options{RebuildFrom: math.MaxInt})
 	if err != nil {
-		return n.bytes, err
+		return n.bytes, 0, err
 	}
-	return n.bytes, b.Close()
+	collections = len(b.openNames()) + len(b.setApartNow())
+	return n.bytes, collections, b.Close()
 }
 
 // counting counts what is read through it.

@@ -250,25 +250,24 @@ func (b *Backend) Settle(ctx context.Context, values map[string][]byte, partial 
 	return slices.Sorted(maps.Keys(change)), nil
 }
 
-// Leave drops the collections that are not among those of the primary.
-func (b *Backend) Leave(ctx context.Context, there []uint32) error {
+// Gone returns the collections that are not among those of the primary, by their numbers.
+func (b *Backend) Gone(there []uint32) ([]store.Collection, error) {
 	list, err := b.store.Collections()
 	if damaged := (*store.CollectionsError)(nil); err != nil && !errors.As(err, &damaged) {
-		return translate(err)
+		return nil, translate(err)
 	}
-	for _, c := range list {
-		if slices.Contains(there, c.ID) {
-			continue
-		}
-		done, err := b.begin(ctx, c.Name)
-		if err != nil {
-			return err
-		}
-		err = b.drop(ctx, c.Name)
-		done()
-		if err != nil {
-			return err
-		}
+	return slices.DeleteFunc(list, func(c store.Collection) bool { return slices.Contains(there, c.ID) }), nil
+}
+
+// Leave drops a collection that is gone at the primary, unless it is gone here too.
+func (b *Backend) Leave(ctx context.Context, c store.Collection) error {
+	done, err := b.begin(ctx, c.Name)
+	if err != nil {
+		return err
 	}
-	return nil
+	defer done()
+	if id, err := b.number(c.Name); err != nil || id != c.ID {
+		return nil
+	}
+	return b.drop(ctx, c.Name)
 }
