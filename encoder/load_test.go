@@ -357,7 +357,7 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	for name, o := range map[string]Options{"threads": {Threads: -1}, "too many threads": {Threads: 1 << 30}, "pooling": {Pooling: "average"}, "precision": {Precision: 9}, "length": {MaxSeqLength: 81}} {
+	for name, o := range map[string]Options{"threads": {Threads: -1}, "too many threads": {Threads: 1 << 30}, "pooling": {Pooling: "average"}, "repeated pooling": {Pooling: "mean+cls+mean"}, "precision": {Precision: 9}, "length": {MaxSeqLength: 81}} {
 		if _, err := Load(variant(t, nil), o); !errors.Is(err, ErrConfig) {
 			t.Errorf("Options with bad %s: %v, want ErrConfig", name, err)
 		}
