@@ -192,6 +192,9 @@ func TestPrompts(t *testing.T) {
 	if m.Info().Similarity != "dot" || m.Info().Default != "sts" {
 		t.Errorf("Info() = %+v, want dot and sts", m.Info())
 	}
+	if _, err := m.Encode(context.Background(), nil, EncodeOptions{Prompt: strings.Repeat("n", 10000)}); err == nil || len(err.Error()) > 300 {
+		t.Errorf("a long prompt name: %.300v", err)
+	}
 	if _, err := m.Encode(context.Background(), nil, EncodeOptions{Prompt: "none"}); !errors.Is(err, ErrPrompt) || !strings.Contains(err.Error(), "passage, query, sts") {
 		t.Errorf("unknown prompt: %v, want ErrPrompt and the known ones", err)
 	}
