@@ -58,11 +58,10 @@ type Client struct {
 // New returns a client of the server at base, e.g. "http://127.0.0.1:8080". It does not connect.
 func New(base string, o Options) (*Client, error) {
 	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("client: server %q: allowed: an http or https URL such as http://127.0.0.1:8080", base)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
-	u.RawQuery, u.Fragment = "", ""
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
@@ -127,6 +126,18 @@ func (c *Client) send(ctx context.Context, q call, in, out any) (http.Header, er
 		return nil, fmt.Errorf("client: %s %s: %w", q.method, q.path, err)
 	}
 	return c.do(ctx, q, out)
+}
+
+// counted returns an error if q, of which want results were asked, was answered with another number: by a proxy that says {}, for example.
+func (q call) counted(got, want int) error {
+	if got == want {
+		return nil
+	}
+	err := fmt.Errorf("client: %s %s: answer: %d results, want %d", q.method, q.path, got, want)
+	if q.effect != reads {
+		return &unknownError{err}
+	}
+	return err
 }
 
 // open sends q until it is answered or may not be sent again, and returns an answer of status 2xx with its body open.

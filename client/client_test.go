@@ -95,7 +95,7 @@ func must[T any](t testing.TB) func(v T, err error) T {
 }
 
 func TestNewChecksTheURL(t *testing.T) {
-	for _, base := range []string{"", "localhost:8080", "ftp://x", "http://", "://"} {
+	for _, base := range []string{"", "localhost:8080", "ftp://x", "http://", "://", "http://x?q=1", "http://x/#top"} {
 		if _, err := client.New(base, client.Options{}); err == nil {
 			t.Errorf("New(%q): no error", base)
 		}

@@ -136,7 +136,11 @@ func (c *Client) DeleteDocuments(ctx context.Context, collection string, ids []s
 			Results []Result `json:"results"`
 		}
 		body := map[string][]string{"ids": ids[:n]}
-		if _, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/documents/delete"}, body, &out); err != nil {
+		q := call{method: http.MethodPost, path: collectionPath(collection) + "/documents/delete"}
+		if _, err := c.send(ctx, q, body, &out); err != nil {
+			return results, err
+		}
+		if err := q.counted(len(out.Results), n); err != nil {
 			return results, err
 		}
 		results = append(results, out.Results...)

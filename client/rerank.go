@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 )
 
@@ -30,8 +31,19 @@ func (c *Client) Rerank(ctx context.Context, query string, texts []string, o Rer
 	var out struct {
 		Results []Ranked `json:"results"`
 	}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/rerank", effect: reads}, body, &out)
-	return out.Results, err
+	q, want := call{method: http.MethodPost, path: "/v1/rerank", effect: reads}, len(texts)
+	if o.TopN > 0 {
+		want = min(want, o.TopN)
+	}
+	if _, err := c.send(ctx, q, body, &out); err != nil {
+		return nil, err
+	}
+	for _, r := range out.Results {
+		if r.Index < 0 || r.Index >= len(texts) {
+			return nil, fmt.Errorf("client: %s %s: answer: text %d of %d", q.method, q.path, r.Index, len(texts))
+		}
+	}
+	return out.Results, q.counted(len(out.Results), want)
 }
 
 // Token is a token of a text; Start and Stop count characters and are absent where the checkpoint's template put the token there.
@@ -46,14 +58,22 @@ type Token struct {
 // Tokenize cuts texts into the tokens of the server's checkpoint, special tokens included.
 func (c *Client) Tokenize(ctx context.Context, texts []string) ([][]Token, error) {
 	var out [][]Token
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/tokenize", effect: reads}, map[string]any{"inputs": texts}, &out)
+	q := call{method: http.MethodPost, path: "/tokenize", effect: reads}
+	_, err := c.send(ctx, q, map[string]any{"inputs": texts}, &out)
+	if err == nil {
+		err = q.counted(len(out), len(texts))
+	}
 	return out, err
 }
 
 // Decode turns lists of token ids back into texts, without special tokens.
 func (c *Client) Decode(ctx context.Context, ids [][]int32) ([]string, error) {
 	var out []string
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/decode", effect: reads}, map[string]any{"ids": ids}, &out)
+	q := call{method: http.MethodPost, path: "/decode", effect: reads}
+	_, err := c.send(ctx, q, map[string]any{"ids": ids}, &out)
+	if err == nil {
+		err = q.counted(len(out), len(ids))
+	}
 	return out, err
 }
 
@@ -66,7 +86,11 @@ type SparseValue struct {
 // EmbedSparse turns texts into sparse vectors. Without a SPLADE checkpoint the server answers an [*Error] with the code not_supported.
 func (c *Client) EmbedSparse(ctx context.Context, texts []string) ([][]SparseValue, error) {
 	var out [][]SparseValue
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/embed_sparse", effect: reads}, map[string]any{"inputs": texts}, &out)
+	q := call{method: http.MethodPost, path: "/embed_sparse", effect: reads}
+	_, err := c.send(ctx, q, map[string]any{"inputs": texts}, &out)
+	if err == nil {
+		err = q.counted(len(out), len(texts))
+	}
 	return out, err
 }
 
@@ -74,6 +98,10 @@ func (c *Client) EmbedSparse(ctx context.Context, texts []string) ([][]SparseVal
 func (c *Client) Similarity(ctx context.Context, text string, others []string) ([]float32, error) {
 	var out []float32
 	body := map[string]any{"inputs": map[string]any{"source_sentence": text, "sentences": others}}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/similarity", effect: reads}, body, &out)
+	q := call{method: http.MethodPost, path: "/similarity", effect: reads}
+	_, err := c.send(ctx, q, body, &out)
+	if err == nil {
+		err = q.counted(len(out), len(others))
+	}
 	return out, err
 }

@@ -46,6 +46,50 @@ func TestRerankAndItsFellows(t *testing.T) {
 	}
 }
 
+// TestAnswersOfTooFew: what stands before the server may answer in its place.
+func TestAnswersOfTooFew(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/tokenize", "/decode", "/embed_sparse", "/similarity":
+			fmt.Fprint(w, `[]`)
+		case "/v1/rerank":
+			fmt.Fprint(w, `{"results":[{"index":0},{"index":2}]}`)
+		default:
+			fmt.Fprint(w, `{}`)
+		}
+	}))
+	defer srv.Close()
+	c, err := client.New(srv.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, two := t.Context(), []string{"a", "b"}
+	for name, call := range map[string]func() error{
+		"Embed":       func() error { _, err := c.Embed(ctx, two, client.EmbedOptions{}); return err },
+		"SearchBatch": func() error { _, err := c.SearchBatch(ctx, "docs", []client.Query{{Q: "a"}}); return err },
+		"Rerank, too many": func() error {
+			_, err := c.Rerank(ctx, "q", []string{"a", "b", "c"}, client.RerankOptions{TopN: 1})
+			return err
+		},
+		"Rerank, too few": func() error {
+			_, err := c.Rerank(ctx, "q", []string{"a", "b", "c"}, client.RerankOptions{})
+			return err
+		},
+		"Rerank, no such text": func() error { _, err := c.Rerank(ctx, "q", two, client.RerankOptions{}); return err },
+		"Tokenize":             func() error { _, err := c.Tokenize(ctx, two); return err },
+		"Decode":               func() error { _, err := c.Decode(ctx, [][]int32{{1}}); return err },
+		"EmbedSparse":          func() error { _, err := c.EmbedSparse(ctx, two); return err },
+		"Similarity":           func() error { _, err := c.Similarity(ctx, "a", two); return err },
+	} {
+		if err := call(); err == nil || errors.Is(err, client.ErrOutcomeUnknown) {
+			t.Errorf("%s = %v, want an error that tells of the answer", name, err)
+		}
+	}
+	if _, err := c.DeleteDocuments(ctx, "docs", two); !errors.Is(err, client.ErrOutcomeUnknown) {
+		t.Errorf("DeleteDocuments = %v, want ErrOutcomeUnknown", err)
+	}
+}
+
 func ExampleClient_Rerank() {
 	// In place of a server that was started with --reranker.
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

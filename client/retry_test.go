@@ -147,7 +147,9 @@ func plain(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `{"line":1,"id":"n0","status":"created"}`+"\n")
 	case strings.HasSuffix(path, "/export"):
 	case strings.HasSuffix(path, "/documents/delete"):
-		io.WriteString(w, `{"matched":0,"deleted":0,"complete":true}`)
+		io.WriteString(w, `{"results":[{}],"matched":0,"deleted":0,"complete":true}`)
+	case path == "/v1/embeddings":
+		io.WriteString(w, `{"data":[{}]}`)
 	case slices.Contains([]string{"/tokenize", "/decode", "/similarity", "/embed_sparse"}, path):
 		io.WriteString(w, "[]")
 	case r.Method == http.MethodDelete:

@@ -249,7 +249,7 @@ func (c *Client) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Em
 		if o.Dimensions > 0 {
 			body["dimensions"] = o.Dimensions
 		}
-		if err := c.embedPage(ctx, body, out); err != nil {
+		if err := c.embedPage(ctx, body, n, out); err != nil {
 			return nil, err
 		}
 		texts = texts[n:]
@@ -257,7 +257,7 @@ func (c *Client) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Em
 	return out, nil
 }
 
-func (c *Client) embedPage(ctx context.Context, body map[string]any, out *Embeddings) error {
+func (c *Client) embedPage(ctx context.Context, body map[string]any, n int, out *Embeddings) error {
 	var list struct {
 		Model string `json:"model"`
 		Data  []struct {
@@ -268,7 +268,11 @@ func (c *Client) embedPage(ctx context.Context, body map[string]any, out *Embedd
 			Tokens int `json:"total_tokens"`
 		} `json:"usage"`
 	}
-	if _, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/embeddings", effect: reads}, body, &list); err != nil {
+	q := call{method: http.MethodPost, path: "/v1/embeddings", effect: reads}
+	if _, err := c.send(ctx, q, body, &list); err != nil {
+		return err
+	}
+	if err := q.counted(len(list.Data), n); err != nil {
 		return err
 	}
 	for _, d := range list.Data {

@@ -46,7 +46,11 @@ func (c *Client) SearchBatch(ctx context.Context, collection string, queries []Q
 		Results []BatchResult `json:"results"`
 	}
 	body := map[string]any{"searches": queries}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search/batch", effect: reads}, body, &out)
+	q := call{method: http.MethodPost, path: collectionPath(collection) + "/search/batch", effect: reads}
+	_, err := c.send(ctx, q, body, &out)
+	if err == nil {
+		err = q.counted(len(out.Results), len(queries))
+	}
 	return out.Results, err
 }
 

@@ -192,6 +192,9 @@ func TestPrompts(t *testing.T) {
 	if m.Info().Similarity != "dot" || m.Info().Default != "sts" {
 		t.Errorf("Info() = %+v, want dot and sts", m.Info())
 	}
+	if _, err := m.Encode(context.Background(), nil, EncodeOptions{Prompt: strings.Repeat("n", 10000)}); err == nil || len(err.Error()) > 300 {
+		t.Errorf("a long prompt name: %.300v", err)
+	}
 	if _, err := m.Encode(context.Background(), nil, EncodeOptions{Prompt: "none"}); !errors.Is(err, ErrPrompt) || !strings.Contains(err.Error(), "passage, query, sts") {
 		t.Errorf("unknown prompt: %v, want ErrPrompt and the known ones", err)
 	}
@@ -357,7 +360,7 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	for name, o := range map[string]Options{"threads": {Threads: -1}, "too many threads": {Threads: 1 << 30}, "pooling": {Pooling: "average"}, "precision": {Precision: 9}, "length": {MaxSeqLength: 81}} {
+	for name, o := range map[string]Options{"threads": {Threads: -1}, "too many threads": {Threads: 1 << 30}, "pooling": {Pooling: "average"}, "repeated pooling": {Pooling: "mean+cls+mean"}, "precision": {Precision: 9}, "length": {MaxSeqLength: 81}} {
 		if _, err := Load(variant(t, nil), o); !errors.Is(err, ErrConfig) {
 			t.Errorf("Options with bad %s: %v, want ErrConfig", name, err)
 		}

@@ -51,7 +51,7 @@ func ParsePrecision(s string) (Precision, error) {
 // Options change what a checkpoint says. The zero value changes nothing.
 type Options struct {
 	// Pooling replaces the pooling of the checkpoint: cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken or attention, or several
-	// with a plus sign between them, which are concatenated in this order.
+	// with a plus sign between them, each once, which are concatenated in the order of this list.
 	Pooling string
 	// LayerWeights make the pooled token states a weighted mean over layers: one weight for the embeddings and one for each layer. Nil: as
 	// the checkpoint says, which mostly is the last layer alone.
@@ -212,7 +212,9 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 			return nil, fmt.Errorf("%w: Options.Pooling: %v", ErrConfig, err)
 		}
 		slices.Sort(m.pool.modes)
-		m.pool.modes = slices.Compact(m.pool.modes)
+		if n := len(m.pool.modes); len(slices.Compact(m.pool.modes)) < n {
+			return nil, fmt.Errorf("%w: Options.Pooling is %q, want each mode once", ErrConfig, m.options.Pooling)
+		}
 	}
 	return rest, nil
 }

@@ -75,7 +75,7 @@ func (p *prompts) text(name string) (string, error) {
 	default:
 		text, ok := p.byName[name]
 		if !ok {
-			return "", fmt.Errorf("%w: %q, %s", ErrPrompt, name, p.allowed())
+			return "", fmt.Errorf("%w: %.100q, %s", ErrPrompt, name, p.allowed())
 		}
 		return text, nil
 	}

@@ -127,6 +127,8 @@ type tagLimit struct {
 	in    bool // a tag
 	quote byte // inside a value of it; else 0
 	n     int  // bytes of the tag so far
+	plain byte // '-': inside a comment, ']': inside CDATA, which may have quotes and tags; else 0
+	last  [2]byte
 }
 
 func (l *tagLimit) Read(p []byte) (int, error) {
@@ -134,7 +136,19 @@ func (l *tagLimit) Read(p []byte) (int, error) {
 	for _, c := range p[:n] {
 		switch {
 		case !l.in:
-			l.in, l.n = c == '<', 0
+			l.in, l.n, l.last = c == '<', 0, [2]byte{}
+			continue
+		case l.plain != 0:
+			if c == '>' && l.last == [2]byte{l.plain, l.plain} {
+				l.in, l.plain = false, 0
+			}
+			l.last = [2]byte{l.last[1], c}
+			continue
+		case l.n == 1 && c == '[' && l.last[1] == '!', l.n == 2 && c == '-' && l.last == [2]byte{'!', '-'}:
+			l.plain, l.last = c, [2]byte{}
+			if c == '[' {
+				l.plain = ']'
+			}
 			continue
 		case l.quote != 0:
 			if c == l.quote {
@@ -145,6 +159,7 @@ func (l *tagLimit) Read(p []byte) (int, error) {
 		case c == '>':
 			l.in = false
 		}
+		l.last = [2]byte{l.last[1], c}
 		if l.n++; l.n > maxTag {
 			return 0, errTag
 		}

@@ -75,6 +75,8 @@ func TestDOCX(t *testing.T) {
 		{"entities", docxOf(t, "word/document.xml", `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>`+docxHead+p("", run("&b;"))+docxTail), "", "", 1},
 		{"deep", docxOf(t, "word/document.xml", docxHead+strings.Repeat("<w:p><w:tbl><w:tr><w:tc>", 100000)+run("deep")+docxTail), "a", "deep", 0},
 		{"one long tag", docxOf(t, "word/document.xml", docxHead+p("", run("Text"))+"<w:p "+strings.Repeat(`a=">" `, maxTag/6)+"/>"), "a", "Text", 1},
+		{"apostrophes", docxOf(t, "word/document.xml", docxHead+"<!-- it's <b> -> <a href='x --><![CDATA[it's]] >]]>"+strings.Repeat("<w:p></w:p>", maxTag/10)+p("", run("Text"))+docxTail), "a", "Text", 0},
+		{"a long tag behind a comment", docxOf(t, "word/document.xml", docxHead+p("", run("Text"))+"<!-- it's --><w:p "+strings.Repeat(`a=">" `, maxTag/6)+"/>"), "a", "Text", 1},
 		{"a bomb", docxOf(t, "word/document.xml", docxHead+p("", run(strings.Repeat("aaaa bbb ", 1<<20)))+docxTail), "", "", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -84,8 +84,8 @@ func (c *courtesy) embed(ctx context.Context, e Embedder, texts []string) ([][]f
 		if err != nil {
 			return nil, err
 		}
-		if len(r.Vectors) != n {
-			return nil, fmt.Errorf("the embedder gave %d vectors for %d texts", len(r.Vectors), n)
+		if r == nil || len(r.Vectors) != n {
+			return nil, fmt.Errorf("the embedder gave other than %d vectors for %d texts", n, n)
 		}
 		vectors, texts = append(vectors, r.Vectors...), texts[n:]
 		if err := c.pause(ctx, time.Since(began)); err != nil {

@@ -54,6 +54,18 @@ func TestBulkComesInParts(t *testing.T) {
 	}
 }
 
+// nothing is an embedder that gives none.
+type nothing struct{ slowEmbedder }
+
+func (*nothing) Embed(context.Context, []string, EmbedOptions) (*Embeddings, error) { return nil, nil }
+
+func TestBulkOfNothing(t *testing.T) {
+	var c courtesy
+	if v, err := c.embed(t.Context(), &nothing{}, []string{"a"}); err == nil {
+		t.Errorf("embed = %v without an error", v)
+	}
+}
+
 func TestBulkPauses(t *testing.T) {
 	var c courtesy
 	const long = time.Hour // a part that took so long is followed by the longest pause

@@ -13,7 +13,7 @@ import (
 type Deletion struct {
 	Matched  int  `json:"matched"`  // documents that pass the filter; with Complete false, of those that were looked at
 	Deleted  int  `json:"deleted"`  // none in a dry run
-	Complete bool `json:"complete"` // false: the time was up; the same call again goes on, a dry run from the beginning
+	Complete bool `json:"complete"` // false: the time was up; the same call again goes on, but from the beginning in a dry run and while the keyword index is filled
 }
 
 // deletionPage is how many documents are looked at, and deleted in one transaction, at a time.

@@ -242,7 +242,7 @@ func (e checkpointEmbedder) promptText(o EmbedOptions) (string, error) {
 	default:
 		text, ok := i.Prompts[name]
 		if !ok {
-			return "", refused(fmt.Errorf("%w: %q", encoder.ErrPrompt, name))
+			return "", refused(fmt.Errorf("%w: %s", encoder.ErrPrompt, quoteShort(name)))
 		}
 		return text, nil
 	}

@@ -294,6 +294,7 @@ func TestQueryRefuses(t *testing.T) {
 		{"offset", search.Query{Q: "x", Offset: -1}, "offset"},
 		{"beyond the window", search.Query{Q: "x", Offset: 195}, "limit"},
 		{"window", search.Query{Q: "x", Window: 20000}, "window"},
+		{"window -1", search.Query{Q: "x", Window: -1}, "window"},
 		{"filter", search.Query{Q: "x", Filter: "lang = "}, "filter"},
 		{"operator", search.Query{Q: "x", Operator: "not"}, "operator"},
 		{"fields", search.Query{Q: "x", Fields: []string{"title^zero"}}, "fields"},
@@ -303,10 +304,15 @@ func TestQueryRefuses(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := e.Search(t.Context(), "docs", tc.q)
 			var field *search.FieldError
-			if !errors.As(err, &field) || field.Field != tc.field {
+			if !errors.As(err, &field) || field.Field != tc.field || strings.Contains(err.Error(), "; limit: ") {
 				t.Errorf("Search = %v, want a FieldError for %s", err, tc.field)
 			}
 		})
+	}
+	for _, v := range []json.Unmarshaler{&search.Facet{}, &search.Fields{}, &search.SortKey{}} {
+		if v.UnmarshalJSON(nil) == nil {
+			t.Errorf("%T of nothing: no error", v)
+		}
 	}
 	if _, err := e.Search(t.Context(), "nowhere", search.Query{Q: "x"}); !errors.Is(err, search.ErrCollectionNotFound) {
 		t.Errorf("unknown collection: %v", err)

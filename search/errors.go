@@ -48,7 +48,7 @@ type FieldError struct {
 
 // Error names the field once, also where what is allowed is the error of a parser that names it too.
 func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: got %s, allowed: %s", e.Field, quoteShort(e.Value), strings.TrimPrefix(e.Allowed, e.Field+": "))
+	return fmt.Sprintf("%s: got %s, allowed: %s", short(e.Field), quoteShort(e.Value), strings.TrimPrefix(e.Allowed, e.Field+": "))
 }
 
 // Is makes errors.Is(err, ErrInvalid) true.
@@ -59,10 +59,13 @@ func quoteShort(v any) string {
 	if t, ok := v.(string); ok {
 		s = fmt.Sprintf("%q", t)
 	}
+	return short(s)
+}
+
+func short(s string) string {
 	const limit = 120
-	if len(s) > limit {
-		r := []rune(s)
-		s = string(r[:min(len(r), limit)]) + "…"
+	if r := []rune(s); len(r) > limit {
+		s = string(r[:limit]) + "…"
 	}
 	return s
 }

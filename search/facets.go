@@ -35,7 +35,7 @@ type FacetRange struct {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (f *Facet) UnmarshalJSON(b []byte) error {
-	if b[0] == '"' {
+	if bytes.HasPrefix(b, []byte{'"'}) {
 		return json.Unmarshal(b, &f.Field)
 	}
 	type plain Facet // without this method

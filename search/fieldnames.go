@@ -103,7 +103,7 @@ func (s *search) warnings(ctx context.Context) ([]string, error) {
 		if u.at == "fields" {
 			kind = "text field"
 		}
-		out = append(out, fmt.Sprintf("%s: no document has a %s %q", u.at, kind, u.name)+aboutID(u.name))
+		out = append(out, fmt.Sprintf("%s: no document has a %s %s", u.at, kind, quoteShort(u.name))+aboutID(u.name))
 	}
 	return out, nil
 }

@@ -99,6 +99,24 @@ func (filling) Lacking(_ context.Context, _ string, f backend.FieldNames) (backe
 	return f, true, nil
 }
 
+// TestLongNamesAreShortened wherever they are told.
+func TestLongNamesAreShortened(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	notes(t, e)
+	long := strings.Repeat("n", 100_000)
+	for _, q := range []search.Query{{Fields: search.Fields{long}}, {Group: long}, {Sort: []search.SortKey{{Field: long}}}, {Facets: []search.Facet{{Field: long}}}} {
+		q.Q = "word"
+		r, err := e.Search(t.Context(), "notes", q)
+		if err != nil || len(r.Warnings) != 1 || len(r.Warnings[0]) > 300 {
+			t.Errorf("%.100v: %.300v, %.300v", q, r.Warnings, err)
+		}
+	}
+	_, err := e.CreateCollection(t.Context(), "more", search.Settings{Fields: mapping.Mapping{long: {Type: "texts"}}})
+	if err == nil || len(err.Error()) > 300 {
+		t.Errorf("settings: %.300v", err)
+	}
+}
+
 // TestDeletionRefusesUnknownFields: a slip in a name would pass every document.
 func TestDeletionRefusesUnknownFields(t *testing.T) {
 	for _, state := range []string{"filled", "filling"} {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -27,7 +28,7 @@ func (f *Fields) UnmarshalJSON(b []byte) error {
 	switch {
 	case string(b) == "null":
 		return nil
-	case b[0] == '[':
+	case bytes.HasPrefix(b, []byte{'['}):
 		var list []string
 		if err := json.Unmarshal(b, &list); err != nil {
 			return &FieldError{"fields", string(b), allowed}

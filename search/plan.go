@@ -58,6 +58,7 @@ func newPlan(q Query, m mapping.Mapping, defaultAlpha float64, canRerank bool) (
 	}
 	if p.Window < 1 || p.Window > MaxWindow {
 		wrong.add("window", q.Window, fmt.Sprintf("1 to %d, or 0 for the default", MaxWindow))
+		p.Window = MaxWindow // limit and offset are not to blame
 	}
 	p.checkPage(&wrong)
 	p.checkRerank(&wrong, canRerank)

@@ -30,7 +30,7 @@ type SortKey struct {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (k *SortKey) UnmarshalJSON(b []byte) error {
-	if b[0] == '"' {
+	if bytes.HasPrefix(b, []byte{'"'}) {
 		var s string
 		if err := json.Unmarshal(b, &s); err != nil {
 			return err

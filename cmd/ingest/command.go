@@ -49,7 +49,8 @@ Two files with records of the same id: the one that is read later is kept, and a
 --delete-missing deletes the documents that an earlier run has brought from the same paths and that are gone now; documents from
 elsewhere stay, and those that another file has, too, are read from it again. --watch goes on after the first run and follows
 changes, renames and deletions; give it --server, as a data folder is held by one program at a time. For both, a file that was
-emptied is like one that is gone; else a file of nothing but white space is counted as empty and passed over.
+emptied is like one that is gone; else a file of nothing but white space is counted as empty and passed over. A file that cannot be
+read any more, or that has become binary, keeps its documents until it can be, or is gone.
 
 Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 		Example: `  ingest --data data/notes notes

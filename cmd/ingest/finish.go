@@ -23,7 +23,7 @@ func (p *pipeline) finish(t *task, end *ending) error {
 		f.read += res.Files
 		f.bytes += res.Bytes
 		f.documents += t.docs
-		if slices.ContainsFunc(t.failures, func(f failure) bool { return !f.Warning }) || t.refused {
+		if slices.ContainsFunc(t.failures, func(f failure) bool { return !f.Warning }) || t.refused || t.unkept {
 			f.failed++
 		}
 	}
@@ -37,7 +37,7 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	case res.Info == nil || t.file.Taken() || res.Skipped > 0:
 		p.journal.mark(t.key)
 		return nil // not read: the next run tries again
-	case res.Err != nil || res.Moved || t.refused:
+	case res.Err != nil || res.Moved || t.refused || t.unkept:
 		return p.partly(t)
 	}
 	e := entry{Root: t.key.root, Path: t.key.path, Size: res.Info.Size(), Time: res.Info.ModTime().UnixNano(), Read: end.read.UnixNano(),

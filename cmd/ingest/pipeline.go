@@ -63,6 +63,7 @@ type task struct {
 	noted    int        // how many of them the journal knows
 	docs     int        // that are committed
 	refused  bool       // the sink refused one of them
+	unkept   bool       // reading had more failures than are kept
 }
 
 // journalled reports whether the file is known by its key: standard input is not, nor a file whose id another one has.
@@ -274,7 +275,7 @@ func (p *pipeline) collect(ctx context.Context, tasks <-chan *task, batches chan
 			case e.fail != nil:
 				t.failures = append(t.failures, failure{e.fail.Line, e.fail.Reason, e.fail.Warning})
 				if len(t.failures) > maxFailures {
-					t.failures, t.refused = t.failures[:0], true // too many to keep: read it again
+					t.failures, t.unkept = t.failures[:0], true // too many to keep: read it again
 				}
 				if err := p.fail(*e.fail); err != nil {
 					send()

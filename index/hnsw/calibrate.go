@@ -2,6 +2,7 @@ package hnsw
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -38,6 +39,7 @@ func (g *Graph) EfFor(k int) int {
 	if g.o.EfSearch > 0 {
 		return max(g.o.EfSearch, k)
 	}
+	k = min(k, math.MaxInt32) // more is in no graph, and its multiples are no int
 	w := g.ef.widths.Load()
 	if w == 0 {
 		return max(uncalibratedWidth, 2*k)

@@ -1,6 +1,9 @@
 package hnsw
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // TestCalibratedWidthReachesTheTarget asks questions that the calibration has not seen.
 func TestCalibratedWidthReachesTheTarget(t *testing.T) {
@@ -42,5 +45,20 @@ func TestCalibratedWidthServesFarQuestions(t *testing.T) {
 	t.Logf("recall@10 = %.4f with ef %d", got, g.EfFor(10))
 	if got < DefaultTargetRecall-0.01 {
 		t.Errorf("recall@10 = %.4f with ef %d", got, g.EfFor(10))
+	}
+}
+
+// TestEfForAll asks for as many results as there are numbers.
+func TestEfForAll(t *testing.T) {
+	g, err := New(Options{Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	for _, widths := range []uint32{0, 300<<16 | 40} {
+		g.ef.widths.Store(widths)
+		if ef := g.EfFor(math.MaxInt); ef < math.MaxInt32 {
+			t.Errorf("widths %x: EfFor = %d", widths, ef)
+		}
 	}
 }

@@ -297,6 +297,9 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("Open with bad options = %v, want ErrOptions with %q", err, want)
 		}
 	}
+	if _, err := Open("", Options{SkipVerify: true}); !errors.Is(err, ErrOptions) {
+		t.Errorf("Open without a folder = %v, want ErrOptions", err)
+	}
 	x, err := Open(dir, Options{Identity: "store 1"})
 	if err != nil {
 		t.Fatal(err)

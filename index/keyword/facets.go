@@ -50,7 +50,7 @@ func (x *Index) Facets(ctx context.Context, facets []Facet, allow *roaring.Bitma
 	out := make([]FacetCounts, len(facets))
 	for i, f := range facets {
 		if f.Limit < 0 {
-			return nil, fmt.Errorf("%w: limit of facet %q is %d, must not be negative", ErrQuery, f.Field, f.Limit)
+			return nil, fmt.Errorf("%w: limit of facet %.100q is %d, must not be negative", ErrQuery, f.Field, f.Limit)
 		}
 		out[i].Ranges = make([]int, len(f.Ranges))
 	}
@@ -188,7 +188,7 @@ func (s *segmentView) countValues(ctx context.Context, field string, local *roar
 }
 
 func tooManyValues(field string, most int) error {
-	return fmt.Errorf("%w: field %q has more than %d different values, too many to count or sort by", ErrQuery, field, most)
+	return fmt.Errorf("%w: field %.100q has more than %d different values, too many to count or sort by", ErrQuery, field, most)
 }
 
 // eachValue calls f with every term of ranges that a value field has, in the order of the ranges, and its documents, deleted ones among

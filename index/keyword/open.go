@@ -38,6 +38,9 @@ func Open(dir string, o Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	if dir == "" {
+		return nil, fmt.Errorf("%w: the folder has no name", ErrOptions)
+	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}

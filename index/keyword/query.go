@@ -53,7 +53,7 @@ func ParseOperator(s string) (Operator, error) {
 	case "and":
 		return And, nil
 	}
-	return Or, fmt.Errorf("%w: operator is %q, allowed are or, and", ErrQuery, s)
+	return Or, fmt.Errorf("%w: operator is %.100q, allowed are or, and", ErrQuery, s)
 }
 
 // FieldWeight names a text field to search. Weight multiplies how often terms occur in it, and its length; 0 means 1.
@@ -135,7 +135,7 @@ func planFields(v *view, q Query) ([]FieldWeight, error) {
 				w = q.Weight(name)
 			}
 			if !(w > 0 && w <= maxWeight) {
-				return nil, fmt.Errorf("%w: weight of field %q is %v, must be above 0 and at most %d", ErrQuery, name, w, maxWeight)
+				return nil, fmt.Errorf("%w: weight of field %.100q is %v, must be above 0 and at most %d", ErrQuery, name, w, maxWeight)
 			}
 			out = append(out, FieldWeight{name, w})
 		}
@@ -150,10 +150,10 @@ func planFields(v *view, q Query) ([]FieldWeight, error) {
 			f.Weight = 1
 		}
 		if !(f.Weight > 0 && f.Weight <= maxWeight) {
-			errs = append(errs, fmt.Errorf("%w: weight of field %q is %v, must be above 0 and at most %d", ErrQuery, f.Name, f.Weight, maxWeight))
+			errs = append(errs, fmt.Errorf("%w: weight of field %.100q is %v, must be above 0 and at most %d", ErrQuery, f.Name, f.Weight, maxWeight))
 		}
 		if slices.ContainsFunc(fields[:i], func(g FieldWeight) bool { return g.Name == f.Name }) {
-			errs = append(errs, fmt.Errorf("%w: field %q is named twice", ErrQuery, f.Name))
+			errs = append(errs, fmt.Errorf("%w: field %.100q is named twice", ErrQuery, f.Name))
 		}
 		out = append(out, f)
 	}

@@ -37,7 +37,7 @@ func (b *Backend) setApart(sc store.Collection, err error) *apart {
 }
 
 // setApartUnopened is setApart of a collection of which nothing is damaged: there is no room for its indexes, for example. It is tried again
-// until it can be opened. The caller puts it in its place.
+// until it can be opened, or is found to be damaged. The caller puts it in its place.
 func (b *Backend) setApartUnopened(sc store.Collection, err error) *apart {
 	a := &apart{id: sc.ID, name: sc.Name, damage: fmt.Sprintf("nothing is lost, but its indexes could not be opened, which is tried again: %v", err)}
 	_ = json.Unmarshal(sc.Settings, &a.config)
@@ -90,6 +90,14 @@ func (b *Backend) openOnce(ctx context.Context, a *apart) (again bool) {
 		c, err = b.openCollection(ctx, sc, min(b.rebuildFrom, changeFrom))
 	}
 	if err != nil && ctx.Err() != nil {
+		return false
+	}
+	if errors.Is(err, store.ErrCorrupt) {
+		damaged := b.setApart(store.Collection{ID: a.id, Name: a.name}, err)
+		damaged.config = a.config
+		b.mu.Lock()
+		b.mu.apart[a.name] = damaged
+		b.mu.Unlock()
 		return false
 	}
 	if err != nil {

@@ -219,3 +219,22 @@ func TestOpenedSince(t *testing.T) {
 		t.Errorf("openOnce: again %t", again)
 	}
 }
+
+// TestDamagedSince tries to open a collection that had no room, and that has a damaged value: it is tried no more, and says so.
+func TestDamagedSince(t *testing.T) {
+	b, err := Open(damagedFolder(t, theRecord, true), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.Close() }()
+	id := b.mu.apart["bad"].id
+	a := &apart{id: id, name: "bad", config: backend.Config{Language: "en"}, damage: "nothing is lost"}
+	b.mu.apart["bad"] = a
+	if b.openOnce(t.Context(), a) {
+		t.Error("it is tried again")
+	}
+	list, err := b.Collections(t.Context())
+	if err != nil || !strings.HasPrefix(list[1].Damaged, `document "d1", record: `) || list[1].Config.Language != "en" {
+		t.Errorf("Collections = %+v, %v", list, err)
+	}
+}

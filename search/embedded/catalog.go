@@ -192,11 +192,20 @@ func (b *Backend) Create(ctx context.Context, name string, config backend.Config
 	}
 	ctx = context.WithoutCancel(ctx)
 	c, err := b.openCollection(ctx, sc, b.rebuildFrom)
+	var unopened *apart
 	if err != nil {
-		return errors.Join(translate(err), b.store.DropCollection(ctx, sc.ID), os.RemoveAll(b.folder(sc.ID)))
+		dropErr := b.store.DropCollection(ctx, sc.ID)
+		if err = errors.Join(translate(err), dropErr); dropErr == nil {
+			return errors.Join(err, os.RemoveAll(b.folder(sc.ID)))
+		}
+		unopened = b.setApartUnopened(sc, err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if unopened != nil {
+		b.mu.apart[name] = unopened
+		return err
+	}
 	b.mu.byName[name] = c
 	return nil
 }

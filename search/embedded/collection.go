@@ -96,6 +96,9 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebui
 		return nil, fmt.Errorf("vector index: %w", err)
 	}
 	if err := c.openWords(ctx); err != nil {
+		if c.words != nil { // open or not
+			err = errors.Join(err, c.words.Close())
+		}
 		c.graph.Close()
 		return nil, fmt.Errorf("keyword index: %w", err)
 	}

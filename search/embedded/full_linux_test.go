@@ -37,6 +37,14 @@ func alone(t *testing.T) bool {
 // withoutRoom runs f while no file can grow.
 func withoutRoom(t *testing.T, f func()) {
 	t.Helper()
+	giveBack := fill(t)
+	defer giveBack()
+	f()
+}
+
+// fill lets no file grow until giveBack is called.
+func fill(t *testing.T) (giveBack func()) {
+	t.Helper()
 	signal.Ignore(syscall.SIGXFSZ)
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
@@ -47,12 +55,11 @@ func withoutRoom(t *testing.T, f func()) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	return func() {
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
 			t.Fatal(err)
 		}
-	}()
-	f()
+	}
 }
 
 // TestOpensWithoutRoom opens a keyword index that lacks changes, for which the disk has no room: the collection opens without them, and the
@@ -148,6 +155,41 @@ func TestUpdateKeepsTheName(t *testing.T) {
 	}
 	if _, byWord, partial := coloured(t, b, "grey"); byWord != "unseen" || partial {
 		t.Errorf("grey is %q, partial %t", byWord, partial)
+	}
+}
+
+// TestCreateWithoutRoom makes a collection where the disk has no room for its indexes, and then for dropping it: the name is listed, and
+// the collection opens when there is room.
+func TestCreateWithoutRoom(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	var told notices
+	giveBack := func() {}
+	b := openDocs(t, Options{Notice: func(text string) {
+		if told.tell(text); strings.Contains(text, graphFile+" cannot be used") { // the store has the collection now
+			giveBack = fill(t)
+		}
+	}})
+	dir := b.folder(b.mu.byName["docs"].id + 1)
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, graphFile), []byte("no graph"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	config := backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}
+	err := b.Create(t.Context(), "more", config)
+	giveBack()
+	if !errors.Is(err, backend.ErrNoSpace) {
+		t.Fatalf("Create = %v, want ErrNoSpace", err)
+	}
+	if err := b.Create(t.Context(), "more", config); !errors.Is(err, backend.ErrCollectionExists) {
+		t.Errorf("Create again = %v, want ErrCollectionExists", err)
+	}
+	if _, err := b.Collection(t.Context(), "more"); err != nil && !errors.Is(err, backend.ErrDamaged) {
+		t.Errorf("Collection = %v", err)
+	}
+	told.wait(t, "collection more: it is opened")
+	if err := b.Drop(t.Context(), "more"); err != nil {
+		t.Error(err)
 	}
 }
 

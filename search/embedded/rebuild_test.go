@@ -394,6 +394,43 @@ func TestOpeningGivenUp(t *testing.T) {
 	}
 }
 
+// TestKeywordIndexOfAFailedOpening ends the opening of a collection at each of its steps: the folder of the keyword index is free for the next one.
+func TestKeywordIndexOfAFailedOpening(t *testing.T) {
+	for _, documents := range []int{0, 3} {
+		l := newLibrary(t, "", documents)
+		b, err := Open(l.dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		c := b.mu.byName["docs"]
+		if err := c.close(); err != nil {
+			t.Fatal(err)
+		}
+		delete(b.mu.byName, "docs")
+		sc, err := b.store.CollectionByID(c.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := 0
+		for n := range 40 {
+			if err := os.RemoveAll(filepath.Join(c.dir, wordsFolder)); err != nil {
+				t.Fatal(err)
+			}
+			c, err := b.openCollection(newCountdown(t.Context(), n), sc, 1000)
+			if err == nil {
+				opened++
+			} else if c, err = b.openCollection(t.Context(), sc, 1000); err != nil {
+				t.Fatalf("%d documents, after %d: %v", documents, n, err)
+			}
+			c.discard()
+		}
+		if opened == 0 || opened == 40 {
+			t.Errorf("%d documents: opened %d of 40 times", documents, opened)
+		}
+	}
+}
+
 // TestCheckTellsOfAFailedRebuild fills a keyword index that cannot be filled: nothing says that it still is.
 func TestCheckTellsOfAFailedRebuild(t *testing.T) {
 	l := newLibrary(t, "", 20)

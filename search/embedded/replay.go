@@ -111,7 +111,7 @@ func (c *collection) wordOptions() keyword.Options {
 	return keyword.Options{Language: c.config.Language, Identity: fmt.Sprintf("%x parts %d", c.store.ID(), mapping.Version), OwnField: c.config.Mapping.Named}
 }
 
-// openWords opens the keyword index and applies the changes since, or builds it anew from the stored documents.
+// openWords opens the keyword index and applies the changes since, or builds it anew from the stored documents. With an error the caller closes it.
 func (c *collection) openWords(ctx context.Context) error {
 	dir := filepath.Join(c.dir, wordsFolder)
 	x, err := keyword.Open(dir, c.wordOptions())
@@ -147,10 +147,7 @@ func (c *collection) openWords(ctx context.Context) error {
 	if c.words, err = c.emptyWords(err); err != nil {
 		return err
 	}
-	if err := c.unlessBroken(c.rebuildWords(ctx)); err != nil {
-		return errors.Join(err, c.words.Close())
-	}
-	return nil
+	return c.unlessBroken(c.rebuildWords(ctx))
 }
 
 // unlessBroken returns the error of filling the keyword index; where it is that the index cannot write, it is filled when it can be opened again.
