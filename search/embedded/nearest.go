@@ -147,8 +147,9 @@ func (c *collection) vectors(ctx context.Context, slots []uint32, each func(i in
 	return c.stored().Read(ctx, missing, func(i int, v []float32) { each(places[i], v) })
 }
 
-// moveTries is how often a search is made again because documents were given other slots while it ran.
-const moveTries = 3
+// moveTries is how often a search is made again because documents were given other slots while it ran. A commit lasts as long as several
+// searches, so once is mostly enough; not where the machine is overloaded.
+const moveTries = 8
 
 // nearest returns the k slots nearest to q, and what they are. A search that began before a commit and ends after it may have seen
 // the old slots of a document and come too late for them: it is made again.
