@@ -154,8 +154,8 @@ export class Card {
   foot() {
     const x = this.hit.explain;
     const ranks = [];
-    if (x?.keyword) ranks.push(rankLabel('words', x.keyword.rank));
-    if (x?.vector) ranks.push(rankLabel('meaning', x.vector.rank));
+    if (x?.keyword) ranks.push(rankLabel('words', x.keyword.rank, x.keyword.score > 0, x.fusion));
+    if (x?.vector) ranks.push(rankLabel('meaning', x.vector.rank, x.vector.cosine > 0, x.fusion));
     this.textButton = el('button', { type: 'button', class: 'link', 'data-role': 'text', 'aria-expanded': String(this.openText), onclick: () => this.toggleText() }, 'Full text');
     this.whyButton = x ? el('button', { type: 'button', class: 'link', 'data-role': 'why', 'aria-expanded': String(this.openWhy), onclick: () => this.toggleWhy() }, 'Why this result') : null;
     const id = this.hit.id !== this.title.text ? el('span', { class: 'id' }, this.hit.id) : null;
@@ -298,6 +298,8 @@ function chipLabel(v, isLink) {
   return /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(v) ? v.slice(0, 10) : String(v);
 }
 
-function rankLabel(leg, rank) {
-  return rank > 0 ? `${leg} #${rank}` : `${leg} –`;
+/** The place of a hit in a leg; found says whether the leg has it at all, though perhaps behind the first that take part. */
+function rankLabel(leg, rank, found, fusion) {
+  if (rank > 0) return `${leg} #${rank}`;
+  return found && fusion?.window ? `${leg} after #${fusion.window}` : `${leg} –`;
 }

@@ -22,7 +22,7 @@ function asks() {
 /** The view. page: {changed(options), filterWrong(message)}. */
 export class Results {
   constructor(page) {
-    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'warnings', 'held', 'results', 'more', 'blank']) ui[id] = $(id);
+    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'warnings', 'held', 'results', 'more', 'end', 'blank']) ui[id] = $(id);
     this.page = page;
     this.answer = null; // {asked, res, preview} that is on the page
     this.fusedWith = null;
@@ -201,6 +201,8 @@ export class Results {
     this.renderBlank(hits);
     const res = this.answer?.res;
     ui.more.hidden = !hits.length || this.answer.preview || this.shown >= mostHits || res.hits.length <= this.shown && (this.answer.end || res.hits.length < this.shown);
+    ui.end.hidden = !hits.length || this.answer.preview || !ui.more.hidden || hits.length < mostHits || res.total.value <= hits.length;
+    ui.end.textContent = ui.end.hidden ? '' : `The page shows the first ${mostHits}. For others say more of what you look for, or narrow it down with a filter.`;
     this.page.showAlpha();
   }
 
