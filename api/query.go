@@ -66,6 +66,7 @@ func queryOf(p *params) (search.Query, error) {
 		q.Passages = &passages
 	}
 	q.ReturnFields = p.names("return_fields")
+	q.OmitFields = p.names("omit_fields")
 	q.Window, _ = p.integer("window")
 	if highlight, ok := p.boolean("highlight"); ok {
 		q.Highlight = &highlight

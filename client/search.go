@@ -27,6 +27,7 @@ type Query struct {
 	Offset        int       `json:"offset,omitempty"`
 	Passages      *int      `json:"passages,omitempty"`
 	ReturnFields  []string  `json:"return_fields,omitzero"` // of the hits' documents, nested ones joined with dots; nil: all, empty: none
+	OmitFields    []string  `json:"omit_fields,omitempty"`  // that the hits' documents come without
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"` // 0 to 1: how much what is like an earlier hit is held back
 	Highlight     *bool     `json:"highlight,omitempty"`

@@ -18,6 +18,7 @@ type Similar struct {
 	Offset        int       `json:"offset,omitempty"`
 	Passages      *int      `json:"passages,omitempty"`
 	ReturnFields  []string  `json:"return_fields,omitzero"` // nil: all, empty: none
+	OmitFields    []string  `json:"omit_fields,omitempty"`
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`

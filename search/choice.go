@@ -16,26 +16,29 @@ const choiceBytes = 64 << 10
 // chooser picks the passages that hits show. It serves one goroutine.
 //
 // A hybrid search has them in this order, best first; the score of the document is another matter, and is made without:
-//  1. Those that hold more of the query's phrases.
+//  1. Those that hold more of the query's phrases; so in the other modes.
 //  2. By alpha·likeness + (1-alpha)·words. The likeness is the cosine between the checkpoint's floor and ceiling, as in the score. The words
 //     are the share of the query's terms that the passage holds, each term counting with its IDF, and one that the document does not
 //     have with the mean of those that it has: a common word alone says little of a passage.
 //  3. By cosine.
 //  4. As they stand in the text.
 //
-// A keyword search, and a hybrid one whose query was not encoded, has them by how well they cover the query's terms, see [weight]. The other
-// mode has the order of [bestPassages].
+// A keyword search, and a hybrid one whose query was not encoded, then has them by how well they cover the query's terms, see [weight]. A
+// semantic one then has the order of [bestPassages].
 type chooser struct {
 	*search
 	marks   *marker // nil where nothing is to be marked
-	words   *marker // nil where the mode does not choose by words
+	words   *marker // nil where words do not choose: a semantic search without phrases
 	phrases []phrase
 }
 
 func (s *search) chooser(ctx context.Context) (*chooser, error) {
 	c := &chooser{search: s}
 	var err error
-	if c.marks, err = s.marker(ctx); err != nil || s.plan.Mode == Semantic {
+	if c.marks, err = s.marker(ctx); err != nil {
+		return nil, err
+	}
+	if c.phrases, err = s.phrases(ctx); err != nil || s.plan.Mode == Semantic && len(c.phrases) == 0 {
 		return c, err
 	}
 	if c.words = c.marks; c.words == nil {
@@ -43,17 +46,20 @@ func (s *search) chooser(ctx context.Context) (*chooser, error) {
 			return nil, err
 		}
 	}
-	if s.plan.Mode == Keyword {
-		return c, nil
-	}
+	return c, nil
+}
+
+// phrases returns the query's phrases, taken apart.
+func (s *search) phrases(ctx context.Context) ([]phrase, error) {
+	var out []phrase
 	for _, text := range s.plan.text.Phrases {
 		terms, err := s.engine.backend.Analyze(ctx, s.collection, text)
 		if err != nil {
 			return nil, err
 		}
-		c.phrases = append(c.phrases, slices.DeleteFunc(terms, func(t backend.Token) bool { return t.Covered }))
+		out = append(out, slices.DeleteFunc(terms, func(t backend.Token) bool { return t.Covered }))
 	}
-	return c, nil
+	return out, nil
 }
 
 // choose returns the positions of the n best of a document's passages, best first.
@@ -63,7 +69,7 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 		return bestPassages(texts, cosines, n), nil
 	}
 	if len(cosines) != len(texts) {
-		return c.covering(ctx, c.words, ref, parts, texts, n)
+		return c.covering(ctx, c.words, c.phrases, ref, parts, texts, n)
 	}
 	terms, err := c.engine.backend.WordTerms(ctx, c.collection, c.plan.words, ref)
 	if err != nil {
@@ -83,14 +89,12 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 		c.words.read(behind, texts, found)
 	}
 	f := c.fuser()
+	if c.plan.Mode == Semantic {
+		f.alpha = 1
+	}
 	order, phrases, value := make([]int, len(texts)), make([]int, len(texts)), make([]float64, len(texts))
 	for i, tokens := range found {
-		order[i] = i
-		for _, p := range c.phrases {
-			if p.in(tokens) {
-				phrases[i]++
-			}
-		}
+		order[i], phrases[i] = i, count(c.phrases, tokens)
 		held, words := map[string]bool{}, 0.0
 		for _, t := range tokens {
 			if !held[t.Term] {
@@ -106,9 +110,9 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 	return order[:min(n, len(order))], nil
 }
 
-// covering returns the positions of the n passages that cover the query's terms best, best first; equal ones in the order of the text. It
-// looks into no more of a long document than [chooser.choose] does.
-func (s *search) covering(ctx context.Context, m *marker, ref backend.Ref, parts mapping.Parts, texts []PassageHit, n int) ([]int, error) {
+// covering returns the positions of the n passages that hold most phrases and cover the query's terms best, best first; equal ones in the
+// order of the text. It looks into no more of a long document than [chooser.choose] does.
+func (s *search) covering(ctx context.Context, m *marker, phrases []phrase, ref backend.Ref, parts mapping.Parts, texts []PassageHit, n int) ([]int, error) {
 	found, behind := m.foundIn(parts, texts)
 	if len(behind) > 0 {
 		terms, err := s.engine.backend.WordTerms(ctx, s.collection, s.plan.words, ref)
@@ -120,11 +124,11 @@ func (s *search) covering(ctx context.Context, m *marker, ref backend.Ref, parts
 			m.read(behind, texts, found)
 		}
 	}
-	order, value := make([]int, len(texts)), make([]float64, len(texts))
+	order, held, value := make([]int, len(texts)), make([]int, len(texts)), make([]float64, len(texts))
 	for i, tokens := range found {
-		order[i], value[i] = i, weight(tokens)
+		order[i], held[i], value[i] = i, count(phrases, tokens), weight(tokens)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value[b], value[a]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(held[b], held[a]), cmp.Compare(value[b], value[a])) })
 	return order[:min(n, len(order))], nil
 }
 
@@ -213,6 +217,17 @@ func within(tokens []backend.Token, start, end int) []backend.Token {
 
 // phrase is the terms of a phrase with their places.
 type phrase []backend.Token
+
+// count returns how many of phrases are in tokens.
+func count(phrases []phrase, tokens []backend.Token) int {
+	n := 0
+	for _, p := range phrases {
+		if p.in(tokens) {
+			n++
+		}
+	}
+	return n
+}
 
 // in says whether tokens, of which only the query's terms need be there, have the phrase's terms at its distances.
 func (p phrase) in(tokens []backend.Token) bool {

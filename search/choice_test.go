@@ -55,6 +55,10 @@ func TestChoice(t *testing.T) {
 		{"phrase whatever the weights", search.Query{Q: `"red wool"`, Alpha: ptr(1.0)}, "Evening"},
 		{"semantic", search.Query{Q: "kitten", Mode: search.Semantic}, "Cats"},
 		{"keyword", search.Query{Q: "kitten", Mode: search.Keyword}, "Morning"},
+		{"semantic phrase", search.Query{Q: `"red wool"`, Mode: search.Semantic, Passages: ptr(2)}, "Evening Colours"},
+		{"semantic phrase without marks", search.Query{Q: `"red wool"`, Mode: search.Semantic, Highlight: ptr(false)}, "Evening"},
+		{"keyword phrase", search.Query{Q: `"red wool"`, Mode: search.Keyword, Passages: ptr(2)}, "Evening Colours"},
+		{"phrase of common words", search.Query{Q: `"the" kitten`, Mode: search.Keyword}, "Morning"},
 		{"keyword without marks", search.Query{Q: "kitten", Mode: search.Keyword, Highlight: ptr(false)}, "Morning"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -50,7 +50,7 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 	if err != nil {
 		return h, err
 	}
-	if h.Document, err = returned(d.Fields, s.plan.ReturnFields); err != nil {
+	if h.Document, err = returned(d.Fields, s.plan.ReturnFields, s.plan.OmitFields); err != nil {
 		return h, err
 	}
 	var texts []PassageHit

@@ -58,6 +58,7 @@ type Query struct {
 	Offset        int       `json:"offset,omitempty"`         // hits to pass over; offset+limit <= window
 	Passages      *int      `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
 	ReturnFields  []string  `json:"return_fields,omitzero"`   // fields of the hits' documents, nested ones joined with dots; nil: all, empty: none
+	OmitFields    []string  `json:"omit_fields,omitempty"`    // fields that the hits' documents come without, named as in ReturnFields
 	MinSimilarity float64   `json:"min_similarity,omitempty"` // hits of the vector leg with a smaller cosine are left out, -1..1; default 0
 	Diversity     float64   `json:"diversity,omitempty"`      // 0 (default): by score alone; up to 1: what is like an earlier hit comes later, see [DiversityExplain]
 	Highlight     *bool     `json:"highlight,omitempty"`      // mark the query's words in the fields; default true

@@ -173,10 +173,11 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 	}
 	cosines := make([][]float64, len(refs))
 	var m *marker
+	var phrases []phrase
 	if s.vector != nil {
 		cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, refs)
-	} else {
-		m, err = s.newMarker(ctx)
+	} else if m, err = s.newMarker(ctx); err == nil {
+		phrases, err = s.phrases(ctx)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -196,7 +197,7 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 		m.next()
 		best := bestPassages(texts, cosines[i], 1)
 		if m != nil && len(texts) > 1 {
-			if best, err = s.covering(ctx, m, refs[i], parts, texts, 1); err != nil {
+			if best, err = s.covering(ctx, m, phrases, refs[i], parts, texts, 1); err != nil {
 				return nil, nil, err
 			}
 		}

@@ -4,36 +4,54 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// MaxReturnFields is the most names of one query.
+// MaxReturnFields is the most names of fields to return, and of those to omit, of one query.
 const MaxReturnFields = 100
 
-// checkReturned reads the names of the fields to return.
+// checkReturned reads the names of the fields to return and of those to omit.
 func (p *plan) checkReturned(wrong *fieldErrors) {
-	if len(p.ReturnFields) > MaxReturnFields {
-		wrong.add("return_fields", len(p.ReturnFields), fmt.Sprintf("at most %d names", MaxReturnFields))
+	checkNames("return_fields", p.ReturnFields, wrong)
+	checkNames("omit_fields", p.OmitFields, wrong)
+}
+
+func checkNames(member string, names []string, wrong *fieldErrors) {
+	if len(names) > MaxReturnFields {
+		wrong.add(member, len(names), fmt.Sprintf("at most %d names", MaxReturnFields))
 		return
 	}
-	for i, name := range p.ReturnFields {
+	for i, name := range names {
 		if name == "" || !utf8.ValidString(name) {
-			wrong.add(fmt.Sprintf("return_fields[%d]", i), name, "the name of a field, nested ones joined with dots")
+			wrong.add(fmt.Sprintf("%s[%d]", member, i), name, "the name of a field, nested ones joined with dots")
 		}
 	}
 }
 
-// returned leaves of a document the fields that are named, with all that they hold; nil names mean all of it.
+// returned leaves of a document the fields that are named, with all that they hold, but for those to omit; nil names mean all of it.
 //
 //  1. A name with dots leads into nested objects, as in filters: meta.lang leaves {"meta": {"lang": …}}. It is also the name of a field that has
 //     the dots itself. It does not lead into lists.
 //  2. A name that the document does not have leaves nothing. Without any the document is {}.
-func returned(doc json.RawMessage, names []string) (json.RawMessage, error) {
-	if names == nil {
-		return doc, nil
+//  3. A field is omitted by the same names.
+func returned(doc json.RawMessage, names, omit []string) (json.RawMessage, error) {
+	var err error
+	if names != nil {
+		if doc, err = part(doc, names, keep); err != nil {
+			return nil, err
+		}
 	}
-	kept, err := keep(doc, "", names)
+	if len(omit) > 0 {
+		return part(doc, omit, drop)
+	}
+	return doc, nil
+}
+
+// part is what pick takes of a document.
+func part(doc json.RawMessage, names []string, pick func(json.RawMessage, string, []string) (map[string]any, error)) (json.RawMessage, error) {
+	kept, err := pick(doc, "", names)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +90,31 @@ func keep(object json.RawMessage, prefix string, names []string) (map[string]any
 		if len(sub) > 0 {
 			out[key] = sub
 		}
+	}
+	return out, nil
+}
+
+// drop returns the members of an object that names do not lead to; prefix is as that of keep.
+func drop(object json.RawMessage, prefix string, names []string) (map[string]any, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(object, &members); err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	for key, value := range members {
+		path := prefix + key
+		if slices.Contains(names, path) {
+			continue
+		}
+		out[key] = value
+		if value[0] != '{' || !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, path+".") }) {
+			continue
+		}
+		sub, err := drop(value, path+".", names)
+		if err != nil {
+			return nil, err
+		}
+		out[key] = sub
 	}
 	return out, nil
 }

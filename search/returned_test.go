@@ -55,6 +55,28 @@ func TestReturnFields(t *testing.T) {
 			}
 		}
 	}
+	for _, tc := range []struct {
+		names, omit []string
+		want        string
+	}{
+		{nil, []string{"nothing", "text.more", "meta.list.x"}, whole},
+		{nil, []string{"text", "html", "meta"}, `{"a.b":"dotted","big":12345678901234567890}`},
+		{nil, []string{"a.b", "big", "html", "meta.deep.n", "meta.list"}, `{"meta":{"deep":{"o":2},"lang":"en"},"text":"milk"}`},
+		{[]string{"meta.deep", "big", "html"}, []string{"meta.deep.o", "big"}, `{"html":"<b> & milk","meta":{"deep":{"n":1}}}`},
+		{[]string{}, []string{"text"}, `{}`},
+	} {
+		r, err := e.Search(t.Context(), "docs", search.Query{Q: "milk", ReturnFields: tc.names, OmitFields: tc.omit})
+		s, serr := e.Similar(t.Context(), "docs", search.Similar{Text: "milk", ReturnFields: tc.names, OmitFields: tc.omit})
+		if err != nil || serr != nil || len(r.Hits) != 1 || len(s.Hits) != 1 {
+			t.Fatalf("%+v, %v; %+v, %v", r, err, s, serr)
+		}
+		if got, like := string(r.Hits[0].Document), string(s.Hits[0].Document); got != tc.want || like != tc.want || r.Hits[0].Passages[0].Text != "milk" {
+			t.Errorf("of %q without %q: %s and %s, want %s", tc.names, tc.omit, got, like, tc.want)
+		}
+	}
+	if _, err := e.Search(t.Context(), "docs", search.Query{Q: "milk", OmitFields: []string{""}}); err == nil || !strings.Contains(err.Error(), "omit_fields[0]") {
+		t.Errorf("an empty name to omit: %v", err)
+	}
 	for field, names := range map[string][]string{"return_fields[1]": {"text", ""}, "return_fields[0]": {"\xff"}, "return_fields": strings.Split(strings.Repeat("x,", search.MaxReturnFields)+"x", ",")} {
 		_, err := e.Search(t.Context(), "docs", search.Query{Q: "milk", ReturnFields: names})
 		var got *search.FieldError

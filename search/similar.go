@@ -30,6 +30,7 @@ type Similar struct {
 	Offset        int       `json:"offset,omitempty"`
 	Passages      *int      `json:"passages,omitempty"`
 	ReturnFields  []string  `json:"return_fields,omitzero"`
+	OmitFields    []string  `json:"omit_fields,omitempty"`
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`
@@ -43,7 +44,7 @@ type Similar struct {
 func (q Similar) query() Query {
 	never := false
 	return Query{
-		Mode: Semantic, Filter: q.Filter, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Passages: q.Passages, ReturnFields: q.ReturnFields, MinSimilarity: q.MinSimilarity,
+		Mode: Semantic, Filter: q.Filter, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Passages: q.Passages, ReturnFields: q.ReturnFields, OmitFields: q.OmitFields, MinSimilarity: q.MinSimilarity,
 		Diversity: q.Diversity, Facets: q.Facets, Sort: q.Sort, Group: q.Group, Sentences: q.Sentences, Explain: q.Explain, Highlight: &never, likeness: true,
 	}
 }

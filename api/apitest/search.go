@@ -221,7 +221,7 @@ func (s *scored) explainTerms(terms []string, df map[string]int, n int) {
 }
 
 func (s *scored) hit(q search.Query, all []*scored, alpha float64) search.Hit {
-	h := search.Hit{ID: s.doc.ID, Score: s.score, Document: returned(s.doc.Fields, q.ReturnFields), Passages: []search.PassageHit{}, Highlights: map[string][]string{}}
+	h := search.Hit{ID: s.doc.ID, Score: s.score, Document: returned(s.doc.Fields, q.ReturnFields, q.OmitFields), Passages: []search.PassageHit{}, Highlights: map[string][]string{}}
 	passages := 1
 	if q.Passages != nil {
 		passages = *q.Passages
@@ -260,13 +260,15 @@ func (s *scored) hit(q search.Query, all []*scored, alpha float64) search.Hit {
 }
 
 // returned leaves the fields of these names, all for nil.
-func returned(doc json.RawMessage, names []string) json.RawMessage {
-	if names == nil {
+func returned(doc json.RawMessage, names, omit []string) json.RawMessage {
+	if names == nil && omit == nil {
 		return doc
 	}
 	var fields map[string]any
 	json.Unmarshal(doc, &fields)
-	maps.DeleteFunc(fields, func(name string, _ any) bool { return !slices.Contains(names, name) })
+	maps.DeleteFunc(fields, func(name string, _ any) bool {
+		return names != nil && !slices.Contains(names, name) || slices.Contains(omit, name)
+	})
 	b, _ := json.Marshal(fields)
 	return b
 }

@@ -55,6 +55,7 @@ export const collections = () => call('v1/collections').then((b) => b.collection
 export const createCollection = (name, settings) => post('v1/collections', { name, settings });
 export const deleteCollection = (name) => call(within(name), { method: 'DELETE' });
 export const search = (collection, query, signal) => post(within(collection, '/search'), query, signal, parseExactly);
+export const fetchDocument = (collection, id) => call(within(collection, `/documents/${encodeURIComponent(id)}`), undefined, parseExactly).then((b) => b.document);
 export const attention = (request, signal) => post('v1/attention', request, signal);
 
 export const map = (collection, options, signal) => post(within(collection, '/map'), options, signal);

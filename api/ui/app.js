@@ -3,6 +3,7 @@ import * as api from './api.js';
 import { $, el, number, trouble } from './dom.js';
 import { Results } from './results.js';
 import { readURL, setHome, state, views, writeURL } from './state.js';
+import { narrowed } from './text.js';
 
 const ui = Object.fromEntries(['form', 'q', 'mix', 'alpha', 'alphaValue', 'alphaReset', 'controls', 'filterToggle', 'filterRow', 'filter', 'filterError',
   'about', 'collection', 'theme', 'themeName', 'help', 'keys'].map((id) => [id, $(id)]));
@@ -138,9 +139,7 @@ function filterWrong(message) {
 }
 
 function addFilter(expression) {
-  if (state.filter.split(' AND ').includes(expression)) return;
-  const either = / or /i.test(state.filter) ? `(${state.filter})` : state.filter;
-  state.filter = either ? `${either} AND ${expression}` : expression;
+  state.filter = narrowed(state.filter, expression);
   changed({ push: true });
 }
 

@@ -5,6 +5,7 @@ import { address, state } from './state.js';
 import { accepted, dropped, Upload } from './upload.js';
 
 const firstName = 'docs'; // as the ingest command calls it
+const languages = ['ar', 'ckb', 'cjk', 'da', 'nl', 'en', 'fi', 'fr', 'de', 'hi', 'hr', 'hu', 'it', 'no', 'fa', 'pt', 'ro', 'ru', 'es', 'sv', 'tr', 'standard'];
 const poll = 1500; // ms between two looks at tasks that run
 
 export class Collections {
@@ -106,7 +107,7 @@ export class Collections {
 
   create() {
     const name = el('input', { id: 'newName', required: true, maxlength: '64', pattern: '[A-Za-z0-9][A-Za-z0-9_\\-]*', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': 'newWrong' });
-    const language = el('input', { id: 'newLanguage', value: 'en', maxlength: '8', autocomplete: 'off', spellcheck: 'false' });
+    const language = el('select', { id: 'newLanguage', class: 'select' }, languages.map((code) => new Option(languageName(code), code, code === 'en', code === 'en')));
     const codes = el('select', { id: 'newQuantize', class: 'select' }, new Option('float32', 'none'), new Option('int8: a quarter', 'int8'));
     const wrong = el('p', { class: 'wrong', id: 'newWrong', role: 'alert' });
     const form = el('form', { class: 'collection make', 'aria-labelledby': 'newTitle' }, el('h2', { id: 'newTitle' }, 'New collection'), el('label', { class: 'wide' }, 'Name', name), el('label', null, 'Language', language), el('label', null, 'Vectors in memory', codes), wrong, el('button', { class: 'button' }, 'Make it'));
@@ -114,7 +115,7 @@ export class Collections {
       e.preventDefault();
       wrong.textContent = '';
       try {
-        const made = await api.createCollection(name.value, { language: language.value.trim() || 'en', index: { quantize: codes.value } });
+        const made = await api.createCollection(name.value, { language: language.value, index: { quantize: codes.value } });
         state.c = made.name;
         name.value = '';
         toast(`${made.name} is there`);
@@ -191,6 +192,10 @@ export class Collections {
     this.tasks.replaceChildren(el('h2', null, 'Tasks'), el('ul', { class: 'uploads' }, ...tasks.slice(0, 20).map((t) => taskRow(t, () => api.cancelTask(t.id).then(() => this.watchTasks(), (err) => toast(err.message))))));
     if (tasks.some((t) => !t.finished)) this.timer = setTimeout(() => this.ask(), poll);
   }
+}
+
+function languageName(code) {
+  return { cjk: 'Chinese, Japanese, Korean', standard: 'another' }[code] ?? new Intl.DisplayNames('en', { type: 'language' }).of(code);
 }
 
 /** A task: what it does, how far it is, since when; and, while it runs, a way to end it. */

@@ -1,5 +1,5 @@
 // One hit: a card with its title, best passage, facts, full text and the reasons for its score.
-import { el, number, share } from './dom.js';
+import { el, number, share, trouble } from './dom.js';
 import { refused, shares } from './fusion.js';
 import { appendSnippet, encodedText, sentenceOf } from './passage.js';
 import { address } from './state.js';
@@ -7,7 +7,7 @@ import { appendMarked, excerpt, markedWords, parseMarked, splitByBytes } from '.
 import { explanation, mixBar, nearness } from './why.js';
 
 export const titleFields = ['title', 'name', 'heading', 'headline', 'subject', 'question'];
-const textFields = ['text', 'body', 'content', 'abstract', 'summary', 'description', 'answer'];
+export const textFields = ['text', 'body', 'content', 'abstract', 'summary', 'description', 'answer'];
 const snippetLength = 340;
 const chipLength = 60; // of a string
 
@@ -16,6 +16,17 @@ function fieldText(doc, field) {
   if (Object.hasOwn(doc, field)) v = doc[field];
   else for (const part of field.split('.')) v = v && typeof v === 'object' ? v[part] : undefined;
   return typeof v === 'string' ? v : null;
+}
+
+/** Whether a document has a passage where a search found it; a field that is no string is not looked into. */
+function holds(doc, passage) {
+  const text = fieldText(doc, passage.field);
+  return text === null || splitByBytes(text, [passage]).some((p) => p.passage && p.text === passage.text);
+}
+
+/** Whether a document is, as far as a hit shows it, the one that was found. */
+function isOf(doc, hit) {
+  return Object.entries(hit.document || {}).every(([k, v]) => JSON.stringify(v) === JSON.stringify(doc[k])) && (hit.passages || []).every((p) => holds(doc, p));
 }
 
 export function titleOf(hit) {
@@ -38,7 +49,7 @@ function safeURL(doc) {
 }
 
 export class Card {
-  /** actions: {filter(expression), query(), info()}, the last being the collection. */
+  /** actions: {filter(expression), query(), info(), whole(id)}: info is the collection, whole a promise of the document, since hits come without its texts. */
   constructor(hit, actions) {
     this.actions = actions;
     this.openText = false;
@@ -143,8 +154,8 @@ export class Card {
   foot() {
     const x = this.hit.explain;
     const ranks = [];
-    if (x?.keyword) ranks.push(rankLabel('words', x.keyword.rank));
-    if (x?.vector) ranks.push(rankLabel('meaning', x.vector.rank));
+    if (x?.keyword) ranks.push(rankLabel('words', x.keyword.rank, x.keyword.score > 0, x.fusion));
+    if (x?.vector) ranks.push(rankLabel('meaning', x.vector.rank, x.vector.cosine > 0, x.fusion));
     this.textButton = el('button', { type: 'button', class: 'link', 'data-role': 'text', 'aria-expanded': String(this.openText), onclick: () => this.toggleText() }, 'Full text');
     this.whyButton = x ? el('button', { type: 'button', class: 'link', 'data-role': 'why', 'aria-expanded': String(this.openWhy), onclick: () => this.toggleWhy() }, 'Why this result') : null;
     const id = this.hit.id !== this.title.text ? el('span', { class: 'id' }, this.hit.id) : null;
@@ -154,7 +165,7 @@ export class Card {
   toggleText() {
     this.openText = !this.openText;
     this.fill();
-    if (this.openText) this.mark?.scrollIntoView({ block: 'nearest' });
+    if (this.openText) this.filled.then(() => this.mark?.scrollIntoView({ block: 'nearest' }));
   }
 
   toggleWhy() {
@@ -174,23 +185,42 @@ export class Card {
     this.why.hidden = !this.openWhy;
     this.textButton.setAttribute('aria-expanded', String(this.openText));
     this.whyButton?.setAttribute('aria-expanded', String(this.openWhy));
-    if (this.openText && !this.text.hasChildNodes()) this.fillText();
+    if (this.openText && !this.text.hasChildNodes()) this.filled = this.fillText();
     if (this.openWhy && !this.why.hasChildNodes()) {
       this.why.append(...explanation(this.hit, this.alpha));
       if (this.hit.explain?.vector && this.hit.passages?.[0]?.text) this.why.append(nearness(this.actions.query(), this.hit, this.actions.info()), el('p', { class: 'facts' }, el('a', { href: this.inside() }, 'Look at it inside the model')));
     }
   }
 
-  /** The fields that passages lie in, whole, with the passages set off; else all texts of the document. */
-  fillText() {
-    const byField = new Map();
-    for (const p of this.hit.passages || []) byField.set(p.field, [...(byField.get(p.field) || []), p]);
-    const best = this.hit.passages?.[0];
+  /** Fills the full text with the document, which is fetched unless the one that is there is still the hit's. */
+  async fillText() {
+    const { hit, text } = this;
     this.mark = this.place = null;
-    for (const f of textFields) if (typeof this.hit.document?.[f] === 'string' && !byField.has(f)) byField.set(f, []);
+    if (!this.document || !isOf(this.document, hit)) {
+      text.append(el('p', { class: 'quiet small' }, 'Fetching …'));
+      let found;
+      try {
+        found = await this.actions.whole(hit.id);
+      } catch (err) {
+        if (this.text === text) text.replaceChildren(trouble(err, () => { text.replaceChildren(); this.fill(); }));
+        return;
+      }
+      this.document = found;
+      if (this.text !== text) return; // the card has been updated and fills itself
+      text.replaceChildren();
+    }
+    this.showText(this.document);
+  }
+
+  /** The fields that passages lie in, whole, with the passages set off; else all texts of the document. */
+  showText(document) {
+    const byField = new Map();
+    for (const p of (this.hit.passages || []).filter((p) => holds(document, p))) byField.set(p.field, [...(byField.get(p.field) || []), p]);
+    const best = this.hit.passages?.[0];
+    for (const f of textFields) if (typeof document[f] === 'string' && !byField.has(f)) byField.set(f, []);
     let bestNode = null;
     for (const [field, passages] of byField) {
-      const text = fieldText(this.hit.document || {}, field);
+      const text = fieldText(document, field);
       const div = el('div', { class: 'full', dir: 'auto', tabindex: '0', role: 'region', 'aria-label': `${field} of ${this.title.text}` });
       const parts = text === null ? passages.map((p) => ({ text: p.text, passage: p })) : splitByBytes(text, passages);
       for (const part of parts) {
@@ -205,7 +235,7 @@ export class Card {
       }
       this.text.append(byField.size > 1 ? el('h3', null, field) : '', div);
     }
-    if (!this.text.hasChildNodes()) this.text.append(el('pre', { class: 'full', tabindex: '0' }, JSON.stringify(this.hit.document, null, 2)));
+    if (!this.text.hasChildNodes()) this.text.append(el('pre', { class: 'full', tabindex: '0' }, JSON.stringify(document, null, 2)));
     const marks = this.marks();
     if (marks.length > 1) {
       this.place = el('span', { role: 'status' });
@@ -268,6 +298,8 @@ function chipLabel(v, isLink) {
   return /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(v) ? v.slice(0, 10) : String(v);
 }
 
-function rankLabel(leg, rank) {
-  return rank > 0 ? `${leg} #${rank}` : `${leg} –`;
+/** The place of a hit in a leg; found says whether the leg has it at all, though perhaps behind the first that take part. */
+function rankLabel(leg, rank, found, fusion) {
+  if (rank > 0) return `${leg} #${rank}`;
+  return found && fusion?.window ? `${leg} after #${fusion.window}` : `${leg} –`;
 }

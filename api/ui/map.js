@@ -141,7 +141,9 @@ export class PassageMap {
       const plain = computed('--meaning');
       return () => plain;
     }
-    const values = this.answer.points.map((p) => p.values?.[field.name]).filter((v) => v !== undefined);
+    const all = this.answer.points.map((p) => p.values?.[field.name]).filter((v) => v !== undefined);
+    const short = shortened(all);
+    const values = all.map(short);
     if (field.number) return this.ramp(values, other);
     const counts = new Map();
     for (const v of values) counts.set(v, (counts.get(v) || 0) + 1);
@@ -149,7 +151,7 @@ export class PassageMap {
     const palette = new Map(top.map(([v], i) => [v, computed(`--c${i + 1}`)]));
     const rest = values.length - top.reduce((s, t) => s + t[1], 0);
     this.legend.replaceChildren(...top.map(([v, n]) => key(palette.get(v), `${v}`, n)), rest > 0 ? key(other, `${counts.size - top.length} others`, rest) : '');
-    return (v) => palette.get(v) ?? other;
+    return (v) => palette.get(short(v)) ?? other;
   }
 
   ramp(values, other) {
@@ -231,6 +233,14 @@ export class PassageMap {
     this.worker?.terminate();
     this.worker = null;
   }
+}
+
+/** How values are told apart: points in time by the day, month or year, the finest that has a colour for each. */
+function shortened(values) {
+  const plain = (v) => v;
+  if (!values.length || !values.every((v) => /^\d{4}-\d\d-\d\d(T|$)/.test(v))) return plain;
+  const to = [10, 7].find((n) => new Set(values.map((v) => v.slice(0, n))).size <= colours) ?? 4;
+  return (v) => v?.slice(0, to);
 }
 
 function key(colour, name, count) {

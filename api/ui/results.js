@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { $, copy, el, number, toast, trouble } from './dom.js';
 import { refuse } from './fusion.js';
-import { Card, titleFields, titleOf } from './hit.js';
+import { Card, textFields, titleFields, titleOf } from './hit.js';
 import { address, state } from './state.js';
 import { browses } from './text.js';
 
@@ -22,7 +22,7 @@ function asks() {
 /** The view. page: {changed(options), filterWrong(message)}. */
 export class Results {
   constructor(page) {
-    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'warnings', 'held', 'results', 'more', 'blank']) ui[id] = $(id);
+    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'warnings', 'held', 'results', 'more', 'end', 'blank']) ui[id] = $(id);
     this.page = page;
     this.answer = null; // {asked, res, preview} that is on the page
     this.fusedWith = null;
@@ -55,6 +55,12 @@ export class Results {
     if (state.alpha !== null && state.mode === 'hybrid') q.alpha = state.alpha;
     if (state.filter) q.filter = state.filter;
     return { ...q, limit: pageSize + spare, passages: 3, explain: !browses(state.q) || undefined, ...extra };
+  }
+
+  /** The fields that hits come without: texts, whose passages they bring along. A card that is opened fetches its document. */
+  texts() {
+    const fields = this.page.info()?.settings.fields ?? {};
+    return textFields.filter((f) => (fields[f]?.type ?? 'text') === 'text');
   }
 
   // ---- asking
@@ -93,7 +99,7 @@ export class Results {
     const asked = { ...state };
     const busy = setTimeout(() => ui.box.classList.add('busy'), busyDelay);
     try {
-      const res = await api.search(asked.c, this.query(preview ? { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 } : {}), mine.signal);
+      const res = await api.search(asked.c, this.query({ omit_fields: this.texts(), ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) }), mine.signal);
       if (mine !== this.running) return;
       const answer = { asked, res, preview };
       this.arrive(answer);
@@ -151,7 +157,7 @@ export class Results {
     if (base.res.hits.length < this.shown && !base.end) {
       ui.more.disabled = true;
       try {
-        const res = await api.search(state.c, this.query({ offset: base.res.hits.length }));
+        const res = await api.search(state.c, this.query({ omit_fields: this.texts(), offset: base.res.hits.length }));
         if (this.answer !== base) return;
         const known = new Set(base.res.hits.map((h) => h.id));
         const added = res.hits.filter((h) => !known.has(h.id));
@@ -195,6 +201,8 @@ export class Results {
     this.renderBlank(hits);
     const res = this.answer?.res;
     ui.more.hidden = !hits.length || this.answer.preview || this.shown >= mostHits || res.hits.length <= this.shown && (this.answer.end || res.hits.length < this.shown);
+    ui.end.hidden = !hits.length || this.answer.preview || !ui.more.hidden || hits.length < mostHits || res.total.value <= hits.length;
+    ui.end.textContent = ui.end.hidden ? '' : `The page shows the first ${mostHits}. For others say more of what you look for, or narrow it down with a filter.`;
     this.page.showAlpha();
   }
 
@@ -208,7 +216,7 @@ export class Results {
     const nodes = hits.map((h) => {
       let card = this.cards.get(h.id);
       if (card) card.update(h, alpha);
-      else this.cards.set(h.id, (card = new Card(h, { filter: (f) => this.page.addFilter(f), query: () => state.q, info: () => this.page.info() })));
+      else this.cards.set(h.id, (card = new Card(h, { filter: (f) => this.page.addFilter(f), query: () => state.q, info: () => this.page.info(), whole: (id) => api.fetchDocument(state.c, id) })));
       return card.root;
     });
     const focused = document.activeElement;

@@ -153,3 +153,19 @@ function clip(text, limit) {
   const to = text.lastIndexOf(' ', limit);
   return text.slice(0, to > limit / 2 ? to : limit) + ' …';
 }
+
+/** A filter with one condition more, which every document has to hold. */
+export function narrowed(filter, condition) {
+  const fill = (part) => '#'.repeat(part.length);
+  let bare = filter.replace(/'[^']*'|"[^"]*"|`[^`]*`/g, fill);
+  for (let before = ''; before !== bare;) {
+    before = bare;
+    bare = bare.replace(/\([^()]*\)/g, fill);
+  }
+  const keywords = [...bare.matchAll(/(?<![\p{L}\p{N}_.-])(and|or)(?![\p{L}\p{N}_.-])/giu)];
+  if (keywords.some((m) => m[0].toLowerCase() === 'or')) return `(${filter}) AND ${condition}`;
+  const ends = [...keywords.map((m) => m.index), filter.length];
+  const held = ends.map((end, i) => filter.slice(i ? ends[i - 1] + 3 : 0, end).trim());
+  if (held.includes(condition)) return filter;
+  return filter.trim() ? `${filter} AND ${condition}` : condition;
+}

@@ -51,7 +51,7 @@ func TestPageFilters(t *testing.T) {
 	p.until(t, "document.querySelector('#filter').value === '(size = 12 OR size = 1) AND size = 1'")
 	chip("size1")
 	chip("row12")
-	p.until(t, "document.querySelector('#filter').value === '((size = 12 OR size = 1) AND size = 1) AND row = 12'")
+	p.until(t, "document.querySelector('#filter').value === '(size = 12 OR size = 1) AND size = 1 AND row = 12'")
 	if hidden := eval[bool](t, p, "document.querySelector('#warnings').hidden"); !hidden {
 		t.Error("a warning, of fields that there are")
 	}

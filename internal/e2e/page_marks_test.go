@@ -97,16 +97,19 @@ func TestPageExcerpts(t *testing.T) {
 	// A passage without a mark: the full text is opened at its first mark, but by meaning alone at the passage.
 	p.js(t, "import('/ui/hit.js').then((m) => { window.Card = m.Card; })")
 	p.until(t, "window.Card !== undefined")
-	p.js(t, `window.opened = (explain) => {
+	p.js(t, `window.opened = async (explain) => {
 		const text = 'Line.\n'.repeat(100) + 'A gnu.\n' + 'Line.\n'.repeat(100) + 'Best.';
-		const card = new Card({ id: 'x', score: 1, document: { text }, passages: [{ field: 'text', start: text.length - 5, end: text.length, text: 'Best.' }], highlights: { text: ['A <mark>gnu</mark>.'] }, explain }, { query: () => 'gnu' });
+		const card = new Card({ id: 'x', score: 1, document: { text }, passages: [{ field: 'text', start: text.length - 5, end: text.length, text: 'Best.' }], highlights: { text: ['A <mark>gnu</mark>.'] }, explain }, { query: () => 'gnu', whole: async () => ({ text }) });
 		document.querySelector('#results').replaceChildren(card.root);
 		card.toggleText();
+		await card.filled;
 		const box = card.root.querySelector('.full').getBoundingClientRect();
 		return ['mark', '.best'].filter((s) => { const r = card.root.querySelector('.full ' + s).getBoundingClientRect(); return r.top >= box.top && r.bottom <= box.bottom; }).join(' ');
 	}`)
 	for explain, want := range map[string]string{"{ keyword: { terms: [] }, vector: {} }": "mark", "{ vector: {} }": ".best"} {
-		if got := eval[string](t, p, "opened("+explain+")"); got != want {
+		p.js(t, "window.inView = undefined; opened("+explain+").then((s) => { window.inView = s; })")
+		p.until(t, "window.inView !== undefined")
+		if got := eval[string](t, p, "inView"); got != want {
 			t.Errorf("opened with %s: in view is %q, want %q", explain, got, want)
 		}
 	}
