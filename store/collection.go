@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 
 	"go.etcd.io/bbolt"
@@ -429,6 +430,24 @@ func (s *Store) Collections() (cols []Collection, err error) {
 		if err != nil {
 			return err
 		}
+		for col, err := range c.all() {
+			if err != nil {
+				damaged.Damaged = append(damaged.Damaged, DamagedCollection{col.ID, c.nameOf(col.ID), err})
+				continue
+			}
+			cols = append(cols, col)
+		}
+		return nil
+	})
+	if err == nil && len(damaged.Damaged) > 0 {
+		err = &damaged
+	}
+	return cols, err
+}
+
+// all yields the collections in the order of their numbers; of one whose record is damaged the number alone, with the error.
+func (c catalog) all() iter.Seq2[Collection, error] {
+	return func(yield func(Collection, error) bool) {
 		cur := c.collections.Cursor()
 		for k, v := cur.First(); k != nil; k, v = cur.Next() {
 			if len(k) != 4 {
@@ -441,17 +460,13 @@ func (s *Store) Collections() (cols []Collection, err error) {
 				err = c.collections.corrupt(k, "payload of %d bytes is not a collection", len(payload))
 			}
 			if err != nil {
-				damaged.Damaged = append(damaged.Damaged, DamagedCollection{id, c.nameOf(id), err})
-				continue
+				col = Collection{ID: id}
 			}
-			cols = append(cols, col)
+			if !yield(col, err) {
+				return
+			}
 		}
-		return nil
-	})
-	if err == nil && len(damaged.Damaged) > 0 {
-		err = &damaged
 	}
-	return cols, err
 }
 
 // CollectionsError says which collections have a damaged record. It matches ErrCorrupt.

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -85,31 +84,21 @@ func (s *Store) News(ctx context.Context, w Wanted) (*News, error) {
 func (n *News) readCollections(ctx context.Context, tx *bbolt.Tx, c catalog, w *Wanted) error {
 	n.All = []uint32{}
 	left := w.Bytes
-	cur := c.collections.Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		if len(k) != 4 {
-			continue // Check tells
-		}
-		id := binary.BigEndian.Uint32(k)
-		payload, err := c.collections.open(k, v)
-		col, ok := decodeCollection(id, payload)
-		if err == nil && !ok {
-			err = c.collections.corrupt(k, "payload of %d bytes is not a collection", len(payload))
-		}
+	for col, err := range c.all() {
 		var rm *room
 		if err == nil {
-			rm, err = openRoom(tx, id)
+			rm, err = openRoom(tx, col.ID)
 		}
 		if errors.Is(err, ErrCorrupt) {
 			n.Partial = true
-			w.Damaged(Collection{ID: id, Name: c.nameOf(id)}, err)
+			w.Damaged(Collection{ID: col.ID, Name: c.nameOf(col.ID)}, err)
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		n.All = append(n.All, id)
-		after, known := w.After[id]
+		n.All = append(n.All, col.ID)
+		after, known := w.After[col.ID]
 		if !known {
 			after = w.Begin(col)
 		}

@@ -136,22 +136,41 @@ func TestRestoredMeanwhile(t *testing.T) {
 	}
 }
 
-// Where nothing changes one looks at the collection all the same; no change is lost to that.
-func TestNotifiedLooks(t *testing.T) {
-	dir := t.TempDir()
-	roots, err := watchedPaths([]string{dir})
+// notifiedOf watches a path until the test ends.
+func notifiedOf(t *testing.T, path string) *notified {
+	t.Helper()
+	roots, err := watchedPaths([]string{path})
 	if err != nil {
 		t.Fatal(err)
 	}
 	src, err := newNotified(roots, extract.Options{})
-	if err != nil {
-		if runtime.GOOS == "linux" {
-			t.Fatal(err)
-		}
+	unlessLacking(t, err)
+	t.Cleanup(func() { src.close() })
+	return src.(*notified)
+}
+
+// symlink makes link lead to path.
+func symlink(t *testing.T, path, link string) {
+	t.Helper()
+	unlessLacking(t, os.Symlink(path, link))
+}
+
+// unlessLacking ends a test of what Linux has, and other systems may lack.
+func unlessLacking(t *testing.T, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case runtime.GOOS == "linux":
+		t.Fatal(err)
+	default:
 		t.Skip(err)
 	}
-	defer src.close()
-	n := src.(*notified)
+}
+
+// Where nothing changes one looks at the collection all the same; no change is lost to that.
+func TestNotifiedLooks(t *testing.T) {
+	dir := t.TempDir()
+	n := notifiedOf(t, dir)
 	n.look = 20 * time.Millisecond
 	if dirty, err := n.next(t.Context()); err != nil || len(dirty) > 0 {
 		t.Errorf("without a change: %v, %v", dirty, err)
@@ -159,6 +178,7 @@ func TestNotifiedLooks(t *testing.T) {
 	n.look = quiet / 2 // in the pause after the change
 	write(t, dir+"/a.md", "words")
 	var dirty []watched
+	var err error
 	for end := time.Now().Add(10 * time.Second); len(dirty) == 0 && err == nil && time.Now().Before(end); {
 		dirty, err = n.next(t.Context())
 	}
@@ -171,21 +191,8 @@ func TestNotifiedLooks(t *testing.T) {
 func TestNotifiedBehindLink(t *testing.T) {
 	dir, link := t.TempDir(), t.TempDir()+"/link"
 	write(t, dir+"/sub/a.md", "words")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Skip(err)
-	}
-	roots, err := watchedPaths([]string{link})
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := newNotified(roots, extract.Options{})
-	if err != nil {
-		if runtime.GOOS == "linux" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	defer src.close()
+	symlink(t, dir, link)
+	src := notifiedOf(t, link)
 	for _, name := range []string{"/b.md", "/sub/c.md"} {
 		write(t, dir+name, "words")
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -194,10 +201,9 @@ func TestNotifiedBehindLink(t *testing.T) {
 		}
 		cancel()
 	}
-	if err := os.Symlink(dir+"/b.md", dir+"/link.md"); err != nil {
-		t.Fatal(err)
-	}
-	if roots, err = watchedPaths([]string{dir + "/link.md"}); err != nil {
+	symlink(t, dir+"/b.md", dir+"/link.md")
+	roots, err := watchedPaths([]string{dir + "/link.md"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if src, err := newNotified(roots, extract.Options{}); err == nil {
