@@ -55,7 +55,12 @@ export const collections = () => call('v1/collections').then((b) => b.collection
 export const createCollection = (name, settings) => post('v1/collections', { name, settings });
 export const deleteCollection = (name) => call(within(name), { method: 'DELETE' });
 export const search = (collection, query, signal) => post(within(collection, '/search'), query, signal, parseExactly);
-export const fetchDocument = (collection, id) => call(within(collection, `/documents/${encodeURIComponent(id)}`), undefined, parseExactly).then((b) => b.document);
+/** A document by its id. It is searched for, which a key that reads no documents may do, unless it has a field _id of its own. */
+export async function fetchDocument(collection, id) {
+  const found = await search(collection, { q: '', filter: `_id = '${id.replaceAll("'", "''")}'`, limit: 1, passages: 0, highlight: false });
+  const hit = found.hits.find((h) => h.id === id);
+  return hit?.document ?? (await call(within(collection, `/documents/${encodeURIComponent(id)}`), undefined, parseExactly)).document;
+}
 export const attention = (request, signal) => post('v1/attention', request, signal);
 
 export const map = (collection, options, signal) => post(within(collection, '/map'), options, signal);

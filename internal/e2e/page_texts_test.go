@@ -16,7 +16,8 @@ func TestPageTexts(t *testing.T) {
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/"))
 	p.until(t, "document.querySelectorAll('.try').length > 0")
-	p.js(t, `window.answers = []; const plain = fetch; window.fetch = async (...a) => {
+	p.js(t, `window.answers = []; window.reads = 0; const plain = fetch; window.fetch = async (...a) => {
+		if (String(a[0]).includes('/documents/')) reads++;
 		const r = await plain(...a); if (String(a[0]).endsWith('/search')) answers.push(await r.clone().json()); return r; }`)
 	ask := func(q string) {
 		p.js(t, "document.querySelector('#q').value = '"+q+"'; document.querySelector('#q').dispatchEvent(new Event('input'))")
@@ -30,6 +31,9 @@ func TestPageTexts(t *testing.T) {
 	p.until(t, "document.querySelector('#results .full')?.textContent.startsWith('Whisk flour') === true && document.querySelector('#results .full').textContent.endsWith('lemon and sugar.')")
 	p.until(t, "document.querySelector('#results .full .passage.best mark') !== null")
 	p.looks(t, "texts")
+	if n := eval[int](t, p, "reads"); n > 0 {
+		t.Errorf("%d documents were read, which a key that only searches may not do", n)
+	}
 
 	put := search.Document{ID: "breakfast/pancakes.md", Fields: must(json.Marshal(map[string]any{"title": "Fluffy pancakes for breakfast", "text": "One flips pancakes quickly."}))}
 	if _, err := engine.Ingest(t.Context(), "kitchen", []search.Document{put}); err != nil {
