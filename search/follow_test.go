@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -373,11 +374,15 @@ func TestPromote(t *testing.T) {
 	if err := p.b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b, err := search.Open(p.dir, search.Options{Embedder: &fakeEmbedder{}, Promote: true})
+	var alarms []string
+	b, err := search.Open(p.dir, search.Options{Embedder: &fakeEmbedder{}, Promote: true, Alarm: func(s string) { alarms = append(alarms, s) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.b = b
+	if len(alarms) != 1 || !strings.Contains(alarms[0], "http://a") {
+		t.Errorf("alarms %q, want one that names the old primary", alarms)
+	}
 	if m := b.Marker(); m != nil || b.StoreID() == p.a.StoreID() {
 		t.Errorf("the marker is %v, the store %s", m, b.StoreID())
 	}

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,13 +84,14 @@ func (b *Backend) promote(ctx context.Context) error {
 	if len(values) == 0 {
 		return nil
 	}
+	m, _, _ := readMarker(b.store) // one that cannot be read names nobody
 	for key := range values {
 		values[key] = nil
 	}
 	if err := b.store.SetValues(ctx, values); err != nil {
 		return err
 	}
-	b.notice("this was a replica and is a primary from here on")
+	b.alarm(fmt.Sprintf("this was a replica of %s and is a primary from here on: nothing must be written to the old one any more", cmp.Or(m.URL, "another server")))
 	return os.RemoveAll(filepath.Join(b.dir, copyFolder))
 }
 
