@@ -396,6 +396,25 @@ func TestPromote(t *testing.T) {
 	}
 }
 
+// A backup of a replica is restored as any other: what comes of it follows nobody.
+func TestBackupOfReplica(t *testing.T) {
+	p := newPair(t)
+	var backup bytes.Buffer
+	if _, err := p.b.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := search.Restore(t.Context(), &backup, dir); err != nil {
+		t.Fatal(err)
+	}
+	e := openReplica(t, dir)
+	defer e.Close()
+	if m := e.Marker(); m != nil {
+		t.Errorf("the restored folder follows %s", m.URL)
+	}
+	put(t, e, search.Updated, doc("n001", `{"text":"restored"}`))
+}
+
 // A re-embedding that the primary has begun goes on where a replica takes its place.
 func TestPromoteGoesOn(t *testing.T) {
 	w := &wideEmbedder{gate: make(chan struct{})}
