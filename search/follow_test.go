@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -373,11 +374,15 @@ func TestPromote(t *testing.T) {
 	if err := p.b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b, err := search.Open(p.dir, search.Options{Embedder: &fakeEmbedder{}, Promote: true})
+	var alarms []string
+	b, err := search.Open(p.dir, search.Options{Embedder: &fakeEmbedder{}, Promote: true, Alarm: func(s string) { alarms = append(alarms, s) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.b = b
+	if len(alarms) != 1 || !strings.Contains(alarms[0], "http://a") {
+		t.Errorf("alarms %q, want one that names the old primary", alarms)
+	}
 	if m := b.Marker(); m != nil || b.StoreID() == p.a.StoreID() {
 		t.Errorf("the marker is %v, the store %s", m, b.StoreID())
 	}
@@ -389,6 +394,25 @@ func TestPromote(t *testing.T) {
 	if _, err := search.OpenReplica(p.dir); err == nil {
 		t.Error("a primary's folder is taken for a replica's")
 	}
+}
+
+// A backup of a replica is restored as any other: what comes of it follows nobody.
+func TestBackupOfReplica(t *testing.T) {
+	p := newPair(t)
+	var backup bytes.Buffer
+	if _, err := p.b.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := search.Restore(t.Context(), &backup, dir); err != nil {
+		t.Fatal(err)
+	}
+	e := openReplica(t, dir)
+	defer e.Close()
+	if m := e.Marker(); m != nil {
+		t.Errorf("the restored folder follows %s", m.URL)
+	}
+	put(t, e, search.Updated, doc("n001", `{"text":"restored"}`))
 }
 
 // A re-embedding that the primary has begun goes on where a replica takes its place.

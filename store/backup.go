@@ -154,6 +154,9 @@ type RestoreOptions struct {
 	// be given out a second time, and an index from that time would not notice.
 	KeepID bool
 
+	// Omit: values whose keys begin so are left out; empty: none.
+	Omit string
+
 	// Damaged is told of each value of the backup that is damaged, and the backup is restored with them: DropDamaged takes
 	// out what they belong to. nil: a backup with such a value is refused. One whose pages are damaged always is.
 	Damaged func(Problem)
@@ -268,6 +271,28 @@ func severe(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, func(p Problem) bool { return p.Harmless })
 }
 
+// omit removes the values whose keys begin with prefix, damaged ones too.
+func (s *Store) omit(db *bbolt.DB, prefix string) error {
+	err := guard(func() error {
+		return db.Update(func(tx *bbolt.Tx) error {
+			b, err := openTop(tx, kindValues)
+			if err != nil {
+				return err
+			}
+			for k, _ := b.Cursor().Seek([]byte(prefix)); bytes.HasPrefix(k, []byte(prefix)); k, _ = b.Cursor().Seek([]byte(prefix)) {
+				if err := b.Delete(k); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return s.damaged(noSpace(err))
+	}
+	return nil
+}
+
 // verifyRestored opens the received file under its temporary name and checks it.
 func verifyRestored(ctx context.Context, dir string, lock *os.File, o RestoreOptions) error {
 	s := newStore(dir, newName, lock, Options{MustExist: true, VerifyLimit: 1 << 62}.withDefaults())
@@ -285,6 +310,9 @@ func verifyRestored(ctx context.Context, dir string, lock *os.File, o RestoreOpt
 				o.Damaged(p)
 			}
 		}
+	}
+	if err == nil && o.Omit != "" {
+		err = s.omit(h.db, o.Omit)
 	}
 	if err == nil && !o.KeepID {
 		err = s.renewID(h.db)

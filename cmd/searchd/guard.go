@@ -39,8 +39,8 @@ func (f *guardFlags) add(cmd *cobra.Command) {
 // errNoKey says why serve does not start.
 var errNoKey = errors.New("there is no API key that has not expired")
 
-// keys opens the keys of the vault and refuses what would be open to the world or closed to everybody.
-func (f *guardFlags) keys(vault access.Vault, addr net.Addr) (*access.Keyring, error) {
+// keys opens the keys of the vault and refuses what would be open to the world or closed to everybody. Those of a replica are its primary's.
+func (f *guardFlags) keys(vault access.Vault, addr net.Addr, replica bool) (*access.Keyring, error) {
 	ring, err := access.Open(vault, access.Options{Admin: os.Getenv(adminKeyEnv), Require: f.requireKey})
 	if errors.Is(err, access.ErrShort) {
 		return nil, fmt.Errorf("%s: %w", adminKeyEnv, err)
@@ -48,7 +48,10 @@ func (f *guardFlags) keys(vault access.Vault, addr net.Addr) (*access.Keyring, e
 	if err != nil {
 		return nil, err
 	}
-	const next = "make one with `searchd keys create --data DIR --name NAME --scopes all`, or set " + adminKeyEnv
+	next := "make one with `searchd keys create --data DIR --name NAME --scopes all`, or set " + adminKeyEnv
+	if replica { // it takes what the primary has at the first copy, and after that while it serves
+		next = "make one on the primary and begin again in an empty folder, or set " + adminKeyEnv
+	}
 	switch {
 	case ring.Usable():
 		return ring, nil

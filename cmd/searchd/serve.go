@@ -118,7 +118,7 @@ writes. Started again without --follow it is a primary with what it has.`,
 		o.Promote = fo == nil
 		open := func() (*search.Engine, error) { return f.openWith(cmd.Context(), false, o) }
 		keys := func(vault access.Vault) (*access.Keyring, error) {
-			ring, err := guard.keys(vault, l.Addr())
+			ring, err := guard.keys(vault, l.Addr(), fo != nil)
 			if err == nil && scheme == "http" && ring.Guarded() && !isLoopback(l.Addr()) {
 				log.Warn("API keys travel unencrypted: give --tls-cert and --tls-key, or put a proxy with TLS in front")
 			}

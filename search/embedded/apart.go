@@ -23,6 +23,9 @@ type apart struct {
 	config backend.Config
 	damage string // which value, and what is wrong
 	err    error  // what every other request gets; [backend.ErrDamaged]
+
+	whole error  // why it could not be opened although nothing is damaged; nil: something is
+	seq   uint64 // of its last change, where it is whole
 }
 
 // setApart notes why a collection cannot be opened.
@@ -39,7 +42,11 @@ func (b *Backend) setApart(sc store.Collection, err error) *apart {
 // setApartUnopened is setApart of a collection of which nothing is damaged: there is no room for its indexes, for example. It is tried again
 // until it can be opened, or is found to be damaged. The caller puts it in its place.
 func (b *Backend) setApartUnopened(sc store.Collection, err error) *apart {
-	a := &apart{id: sc.ID, name: sc.Name, damage: fmt.Sprintf("nothing is lost, but its indexes could not be opened, which is tried again: %v", err)}
+	a := &apart{id: sc.ID, name: sc.Name, damage: fmt.Sprintf("nothing is lost, but its indexes could not be opened, which is tried again: %v", err), whole: err}
+	_ = b.store.View(context.Background(), sc.ID, func(tx *store.Tx) error {
+		a.seq = tx.Seq()
+		return nil
+	})
 	_ = json.Unmarshal(sc.Settings, &a.config)
 	a.err = &backend.DamagedError{Collection: sc.Name, Damage: a.damage}
 	b.alarm(fmt.Sprintf("collection %s cannot be opened, the others can: %s", sc.Name, a.damage))

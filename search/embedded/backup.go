@@ -29,14 +29,14 @@ func BackupFolder(ctx context.Context, dir string, w io.Writer) (n int64, err er
 	return n, translate(err)
 }
 
-// Restore reads a backup into a folder that holds no store yet.
+// Restore reads a backup into a folder that holds no store yet. What a replica had of its own is left out: the folder follows nobody.
 func Restore(ctx context.Context, r io.Reader, dir string) error {
-	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{}))
+	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{Omit: localPrefix}))
 }
 
 // RestoreDamaged is Restore that takes a backup with damaged values, too, and tells of each; DropDamaged removes them.
 func RestoreDamaged(ctx context.Context, r io.Reader, dir string, damaged func(text string)) error {
-	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{Damaged: func(p store.Problem) { damaged(p.String()) }}))
+	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{Omit: localPrefix, Damaged: func(p store.Problem) { damaged(p.String()) }}))
 }
 
 // VerifyBackup reads the backup in a file and returns what Restore would refuse it for; an error where it is no whole backup.

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,13 +84,14 @@ func (b *Backend) promote(ctx context.Context) error {
 	if len(values) == 0 {
 		return nil
 	}
+	m, _, _ := readMarker(b.store) // one that cannot be read names nobody
 	for key := range values {
 		values[key] = nil
 	}
 	if err := b.store.SetValues(ctx, values); err != nil {
 		return err
 	}
-	b.notice("this was a replica and is a primary from here on")
+	b.alarm(fmt.Sprintf("this was a replica of %s and is a primary from here on: nothing must be written to the old one any more", cmp.Or(m.URL, "another server")))
 	return os.RemoveAll(filepath.Join(b.dir, copyFolder))
 }
 
@@ -101,7 +103,22 @@ func (b *Backend) Stands() map[uint32]uint64 {
 	for _, c := range b.mu.byName {
 		after[c.id] = c.seq.Load()
 	}
+	for _, a := range b.mu.apart {
+		if a.whole != nil {
+			after[a.id] = a.seq
+		}
+	}
 	return after
+}
+
+// mayOpen returns why a collection that is set apart takes no changes now, where it will when it can be opened; nil for any other.
+func (b *Backend) mayOpen(name string) error {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if a := b.mu.apart[name]; a != nil && a.whole != nil {
+		return fmt.Errorf("collection %q: its indexes could not be opened, which is tried again: %w", name, a.whole)
+	}
+	return nil
 }
 
 // nameOf returns the name of a collection by its number.
@@ -168,8 +185,11 @@ func (b *Backend) Replay(ctx context.Context, entries []store.Entry) error {
 		return nil
 	}
 	name, err := b.nameOf(entries[0].Collection)
+	if err == nil {
+		err = b.mayOpen(name)
+	}
 	if err != nil {
-		return err
+		return translate(err)
 	}
 	c, release, err := b.collection(ctx, name)
 	if err != nil {

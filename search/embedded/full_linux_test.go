@@ -8,9 +8,11 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
@@ -262,6 +264,64 @@ func TestClosesWithoutRoom(t *testing.T) {
 	}
 	if _, byWord, partial := coloured(t, b, "red"); byWord != "first" || partial {
 		t.Errorf("red is %q, partial %t", byWord, partial)
+	}
+	sound(t, b)
+}
+
+// TestFollowsWithoutRoom follows a primary where a full disk has kept a collection's indexes from opening: its place in the log is known, what comes
+// waits, and is taken when there is room. Nothing asks for a copy.
+func TestFollowsWithoutRoom(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	a := openDocs(t, Options{})
+	colour(t, a, "first", "red")
+	b, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.Close() }()
+	if err := b.SetMarker(t.Context(), backend.Marker{URL: "http://a"}); err != nil {
+		t.Fatal(err)
+	}
+	take := func() error {
+		n, err := a.News(t.Context(), "b", b.Stands(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range n.Collections {
+			if _, err := b.Adopt(t.Context(), c); err != nil {
+				return err
+			}
+		}
+		return b.Replay(t.Context(), n.Entries)
+	}
+	if err := take(); err != nil {
+		t.Fatal(err)
+	}
+	stands := b.Stands()
+	c := b.mu.byName["docs"]
+	c.close()
+	if err := os.RemoveAll(c.dir); err != nil {
+		t.Fatal(err)
+	}
+	delete(b.mu.byName, "docs")
+	withoutRoom(t, func() { err = b.openAll(t.Context()) })
+	if err != nil || b.mu.apart["docs"] == nil {
+		t.Fatalf("openAll = %v, set apart: %v", err, b.mu.apart)
+	}
+	if got := b.Stands(); !reflect.DeepEqual(got, stands) {
+		t.Errorf("set apart it stands at %v, want %v", got, stands)
+	}
+	colour(t, a, "second", "blue")
+	if err := take(); err == nil || errors.Is(err, backend.ErrDamaged) || errors.Is(err, backend.ErrCollectionNotFound) {
+		t.Errorf("what comes meanwhile: %v, want an error that is no damage", err)
+	}
+	for end := time.Now().Add(20 * time.Second); take() != nil && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if _, byWord, partial := coloured(t, b, "blue"); byWord != "second" || partial {
+		t.Errorf("blue is %q, partial %t", byWord, partial)
 	}
 	sound(t, b)
 }
