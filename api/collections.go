@@ -123,26 +123,28 @@ func (s *Server) patchCollection(w http.ResponseWriter, r *http.Request) error {
 	if err := checkMembers(patch, nil); err != nil {
 		return err
 	}
-	info, err := s.o.Engine.Collection(r.Context(), name)
+	info, err := s.o.Engine.ChangeSettings(r.Context(), name, func(old search.Settings) (search.Settings, error) {
+		stored, err := json.Marshal(collectionBody{Name: name, Settings: old})
+		if err != nil {
+			return old, err
+		}
+		merged, err := mergePatch(stored, patch)
+		if err != nil {
+			return old, err
+		}
+		var b collectionBody
+		if err := decodeStrict(merged, &b); err != nil {
+			return old, err
+		}
+		if b.Name != name {
+			return old, &search.FieldError{Field: "name", Value: b.Name, Allowed: "the name of the path; a collection cannot be renamed"}
+		}
+		return b.Settings, nil
+	})
 	if err != nil {
-		return err
+		return inSettings(err)
 	}
-	stored, err := json.Marshal(collectionBody{Name: name, Settings: info.Settings})
-	if err != nil {
-		return err
-	}
-	merged, err := mergePatch(stored, patch)
-	if err != nil {
-		return err
-	}
-	var b collectionBody
-	if err := decodeStrict(merged, &b); err != nil {
-		return err
-	}
-	if b.Name != name {
-		return &search.FieldError{Field: "name", Value: b.Name, Allowed: "the name of the path; a collection cannot be renamed"}
-	}
-	return s.ensure(w, r, name, b.Settings)
+	return writeJSON(w, http.StatusOK, info)
 }
 
 func (s *Server) ensure(w http.ResponseWriter, r *http.Request, name string, settings search.Settings) error {

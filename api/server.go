@@ -39,6 +39,7 @@ type CollectionReader interface {
 type CollectionWriter interface {
 	CreateCollection(ctx context.Context, name string, s search.Settings) (search.CollectionInfo, error)
 	EnsureCollection(ctx context.Context, name string, s search.Settings) (info search.CollectionInfo, created bool, err error)
+	ChangeSettings(ctx context.Context, name string, change func(search.Settings) (search.Settings, error)) (search.CollectionInfo, error)
 	DropCollection(ctx context.Context, name string) error
 }
 

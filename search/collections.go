@@ -76,38 +76,59 @@ func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) 
 	if !errors.Is(err, ErrCollectionExists) {
 		return info, err == nil, err
 	}
+	info, err = e.ChangeSettings(ctx, name, func(Settings) (Settings, error) { return s, nil })
+	return info, false, err
+}
+
+// ChangeSettings gives a collection the settings that change makes of those that it has, as EnsureCollection would. change may be called
+// again where others, or the end of a re-embedding, have changed them meanwhile; its error is returned as it is.
+func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Settings) (Settings, error)) (info CollectionInfo, err error) {
 	if info, err = e.Collection(ctx, name); err != nil {
-		return info, false, err
+		return info, err
 	}
-	if err := s.Validate(info.Model.MaxTokens); err != nil {
-		return info, false, err
-	}
-	s = s.canonical()
-	if reflect.DeepEqual(info.Settings, s) {
-		return info, false, nil
+	if _, differ, err := changedSettings(info.Settings, info.Model, change); err != nil || !differ {
+		return info, err
 	}
 	c, r, start, err := e.openAlone(ctx, name)
 	if err != nil {
-		return info, false, err
+		return info, err
 	}
 	defer start()
+	s, differ, err := changedSettings(r.Settings, r.Model, change)
+	if err != nil {
+		return info, err
+	}
+	if !differ {
+		return e.Collection(ctx, name)
+	}
 	if jobs := e.tasks.unfinished(info.Name); len(jobs) > 0 {
-		return info, false, fmt.Errorf("%w: collection %s is being re-embedded with its present settings; change them when that is done", ErrTaskRunning, info.Name)
+		return info, fmt.Errorf("%w: collection %s is being re-embedded with its present settings; change them when that is done", ErrTaskRunning, info.Name)
 	}
 	if err := (&reconfiguration{e, c, r.Settings, s}).check(ctx); err != nil {
-		return info, false, translate(err)
+		return info, translate(err)
 	}
 	r.Settings = s
 	config, err := r.config()
 	if err != nil {
-		return info, false, err
+		return info, err
 	}
 	config.FirstSequence = c.Config.FirstSequence
 	if err := e.backend.Update(ctx, c.Name, config); err != nil {
-		return info, false, translate(err)
+		return info, translate(err)
 	}
-	info, err = e.Collection(ctx, name)
-	return info, false, err
+	return e.Collection(ctx, name)
+}
+
+// changedSettings checks what change makes of settings, and says whether it differs from them.
+func changedSettings(old Settings, m ModelInfo, change func(Settings) (Settings, error)) (s Settings, differ bool, err error) {
+	if s, err = change(old); err != nil {
+		return s, false, err
+	}
+	if err := s.Validate(m.MaxTokens); err != nil {
+		return s, false, err
+	}
+	s = s.canonical()
+	return s, !reflect.DeepEqual(old, s), nil
 }
 
 // Collection describes a collection.

@@ -133,11 +133,11 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 	}
 	for _, c := range n.Collections {
 		changed, err := f.Adopt(ctx, c)
+		if changed { // also where it could not be opened
+			e.stale.Store(true)
+		}
 		if err != nil {
 			return false, translate(err)
-		}
-		if changed {
-			e.stale.Store(true)
 		}
 	}
 	for rest := n.Entries; len(rest) > 0; {
@@ -234,7 +234,8 @@ func (l localValues) SetValues(ctx context.Context, values map[string][]byte) er
 // FetchCopy makes a copy of a primary from what [Engine.Copy] wrote, beside what the folder holds, and returns how many bytes and collections it has;
 // [InstallCopy] puts it in its place. damaged is told of each damaged value in it.
 func FetchCopy(ctx context.Context, r io.Reader, dir string, m Marker, damaged func(text string)) (bytes int64, collections int, err error) {
-	return embedded.FetchCopy(ctx, r, dir, m, damaged)
+	bytes, collections, err = embedded.FetchCopy(ctx, r, dir, m, damaged)
+	return bytes, collections, translate(err)
 }
 
 // InstallCopy puts a copy in the place of what the folder of a replica holds, which no engine has open.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -222,5 +223,40 @@ func TestTypesOfWhatIsRefusedNow(t *testing.T) {
 	}
 	if _, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Fields: fieldTypes{"other": {Type: "filter"}, "list.x": {Type: "filter"}}}); err != nil {
 		t.Errorf("types that change no document: %v", err)
+	}
+}
+
+// TestChangesOfSettingsMeet changes settings from several sides at once: each change is made of what the others have left.
+func TestChangesOfSettingsMeet(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	put(t, e, search.Created, doc("a", `{"title":"milk","text":"honey"}`))
+	const changes = 8
+	var all sync.WaitGroup
+	for i := range changes {
+		all.Go(func() {
+			_, err := e.ChangeSettings(t.Context(), "docs", func(s search.Settings) (search.Settings, error) {
+				s.Fields = maps.Clone(s.Fields)
+				if s.Fields == nil {
+					s.Fields = fieldTypes{}
+				}
+				s.Fields[fmt.Sprintf("f%d", i)] = search.FieldSettings{Type: "text", Weight: float64(i + 1)}
+				return s, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	info, err := e.Collection(t.Context(), "docs")
+	if err != nil || len(info.Settings.Fields) != changes {
+		t.Errorf("%d fields are left of %d: %+v, %v", len(info.Settings.Fields), changes, info.Settings.Fields, err)
+	}
+	refused := errors.New("refused")
+	if _, err := e.ChangeSettings(t.Context(), "docs", func(s search.Settings) (search.Settings, error) { return s, refused }); err != refused {
+		t.Errorf("ChangeSettings = %v, want what the function returned", err)
+	}
+	if _, err := e.ChangeSettings(t.Context(), "none", nil); !errors.Is(err, search.ErrCollectionNotFound) {
+		t.Errorf("of no collection: %v", err)
 	}
 }

@@ -469,27 +469,6 @@ func (c catalog) all() iter.Seq2[Collection, error] {
 	}
 }
 
-// CollectionsError says which collections have a damaged record. It matches ErrCorrupt.
-type CollectionsError struct{ Damaged []DamagedCollection }
-
-// DamagedCollection is a collection of which no more can be read than its number.
-type DamagedCollection struct {
-	ID   uint32
-	Name string // empty where that cannot be read either
-	Err  error
-}
-
-func (e *CollectionsError) Error() string { return e.Unwrap().Error() }
-
-// Unwrap returns the errors of all of them.
-func (e *CollectionsError) Unwrap() error {
-	var errs []error
-	for _, d := range e.Damaged {
-		errs = append(errs, d.Err)
-	}
-	return errors.Join(errs...)
-}
-
 // nameOf returns the name that leads to a collection; empty where none can be read.
 func (c catalog) nameOf(id uint32) string {
 	cur := c.names.Cursor()

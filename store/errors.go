@@ -151,3 +151,24 @@ type WriteError struct {
 func (e *WriteError) Error() string { return fmt.Sprintf("write %d (id %q): %v", e.Index, e.ID, e.Err) }
 
 func (e *WriteError) Unwrap() error { return e.Err }
+
+// CollectionsError says which collections have a damaged record. It matches ErrCorrupt.
+type CollectionsError struct{ Damaged []DamagedCollection }
+
+// DamagedCollection is a collection of which no more can be read than its number.
+type DamagedCollection struct {
+	ID   uint32
+	Name string // empty where that cannot be read either
+	Err  error
+}
+
+func (e *CollectionsError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the errors of all of them.
+func (e *CollectionsError) Unwrap() error {
+	var errs []error
+	for _, d := range e.Damaged {
+		errs = append(errs, d.Err)
+	}
+	return errors.Join(errs...)
+}

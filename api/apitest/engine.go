@@ -97,6 +97,20 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s search.Set
 	return info, err
 }
 
+// ChangeSettings implements api.Engine.
+func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(search.Settings) (search.Settings, error)) (search.CollectionInfo, error) {
+	info, err := e.Collection(ctx, name)
+	if err != nil {
+		return info, err
+	}
+	s, err := change(info.Settings)
+	if err != nil {
+		return info, err
+	}
+	info, _, err = e.EnsureCollection(ctx, name, s)
+	return info, err
+}
+
 // EnsureCollection implements api.Engine.
 func (e *Engine) EnsureCollection(ctx context.Context, name string, s search.Settings) (search.CollectionInfo, bool, error) {
 	if err := e.enter(ctx, "EnsureCollection"); err != nil {

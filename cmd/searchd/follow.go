@@ -106,6 +106,7 @@ const (
 	firstPause  = 250 * time.Millisecond // after the primary did not answer, then twice that and so on
 	mostPause   = 10 * time.Second
 	copyPause   = 20 * time.Second // at least, between one copy and the next, should the first not help
+	roomPause   = 2 * time.Minute  // after a copy for which there was no room
 	remindEvery = 20 * time.Minute // of the hour that the primary waits
 	silence     = time.Minute      // without a byte from the primary it is taken to be away
 )

@@ -132,7 +132,11 @@ func (f *follower) copyUntil(ctx context.Context, e *search.Engine) error {
 			f.mu.Away, f.mu.CaughtUp = err.Error(), true
 			f.mu.Unlock()
 		}
-		if sleep(ctx, pause) != nil {
+		wait := pause
+		if errors.Is(err, search.ErrNoSpace) {
+			wait = max(pause, roomPause)
+		}
+		if sleep(ctx, wait) != nil {
 			return context.Cause(ctx)
 		}
 	}

@@ -142,8 +142,7 @@ func (b *Backend) nameOf(id uint32) (string, error) {
 // had its name before is gone there, and goes here too.
 func (b *Backend) Adopt(ctx context.Context, s store.Stand) (changed bool, err error) {
 	have, err := b.store.CollectionByID(s.ID)
-	known := err == nil
-	if known && have.Name == s.Name && have.Generation == s.Generation && bytes.Equal(have.Settings, s.Settings) {
+	if err == nil && have.Name == s.Name && have.Generation == s.Generation && bytes.Equal(have.Settings, s.Settings) {
 		return false, nil
 	}
 	var config backend.Config
@@ -166,17 +165,7 @@ func (b *Backend) Adopt(ctx context.Context, s store.Stand) (changed bool, err e
 	if err := b.store.Adopt(ctx, s.Collection, s.Seq); err != nil {
 		return false, translate(err)
 	}
-	if ctx = context.WithoutCancel(ctx); known {
-		return true, b.reopen(ctx, s.Collection)
-	}
-	c, err := b.openCollection(ctx, s.Collection, b.rebuildFrom)
-	if err != nil {
-		return false, errors.Join(translate(err), b.store.DropCollection(ctx, s.ID), os.RemoveAll(b.folder(s.ID)))
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.mu.byName[s.Name] = c
-	return true, nil
+	return true, b.reopen(context.WithoutCancel(ctx), s.Collection)
 }
 
 // Replay commits changes of one collection as the primary has them, and then brings the derived indexes up to date, as Apply does.
