@@ -1,12 +1,9 @@
 package main
 
 import (
-	"log/slog"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"searchd/api"
 	"searchd/search"
 )
 
@@ -29,18 +26,8 @@ func TestLanguage(t *testing.T) {
 				look(e)
 			}
 			if sink == "server" {
-				e, err := search.Open(dir, search.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer e.Close()
-				server, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
-				if err != nil {
-					t.Fatal(err)
-				}
-				ts := httptest.NewServer(server.Handler())
-				defer ts.Close()
-				base = []string{"--workers", "1", "--state", t.TempDir(), "--server", ts.URL}
+				e, url := served(t, dir)
+				base = []string{"--workers", "1", "--state", t.TempDir(), "--server", url}
 				with = func(look func(*search.Engine)) { look(e) }
 			}
 			settings := func(collection string) (language string) {

@@ -80,18 +80,8 @@ func TestDryRunTooLarge(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/shelf.jsonl", "{\"id\":\"a\",\"text\":\"a cat\"}\n{\"id\":\"b\",\"title\":5}\n")
-	e, err := search.Open(t.TempDir(), search.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	server, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ts := httptest.NewServer(server.Handler())
-	defer ts.Close()
-	for _, f := range []flags{{data: t.TempDir()}, {server: ts.URL, state: t.TempDir()}} {
+	_, url := served(t, t.TempDir())
+	for _, f := range []flags{{data: t.TempDir()}, {server: url, state: t.TempDir()}} {
 		f.collection, f.format, f.workers, f.onError, f.pdfTime = "docs", "auto", 2, "stop", time.Second
 		var stderr bytes.Buffer
 		err := run(t.Context(), f, []string{dir}, strings.NewReader(""), io.Discard, &stderr)
@@ -100,4 +90,21 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s: %v\n%s", f.server, err, &stderr)
 		}
 	}
+}
+
+// served is an engine over a folder, and the URL of a server of it, until the test ends.
+func served(t *testing.T, dir string) (e *search.Engine, url string) {
+	t.Helper()
+	e, err := search.Open(dir, search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	server, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts := httptest.NewServer(server.Handler())
+	t.Cleanup(ts.Close)
+	return e, ts.URL
 }

@@ -25,16 +25,10 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 		return nil, err
 	}
 	batch := storeWrites(writes)
-	c.write.Lock()
-	defer c.write.Unlock()
-	c.keepLeaving(ctx, writes)
-	defer c.leaving.set(nil)
-	before := c.seq.Load()
-	outcomes, seq, err := c.store.Apply(ctx, c.id, batch)
+	outcomes, err := c.commit(ctx, writes, func() ([]store.Outcome, uint64, error) { return c.store.Apply(ctx, c.id, batch) })
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
-	c.committed(ctx, writes, outcomes, before, seq)
 	out := make([]backend.Outcome, len(outcomes))
 	for i, o := range outcomes {
 		out[i] = backend.Outcome{Status: statusOf(o.Status), Revision: o.Revision}
@@ -42,14 +36,24 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 	return out, nil
 }
 
-// committed brings the derived indexes up to date with what was committed: ctx must not stop that. The caller holds c.write.
-func (c *collection) committed(ctx context.Context, writes []backend.Write, outcomes []store.Outcome, before, seq uint64) {
+// commit has apply commit writes, and then brings the derived indexes up to date: ctx must not stop that.
+func (c *collection) commit(ctx context.Context, writes []backend.Write, apply func() ([]store.Outcome, uint64, error)) ([]store.Outcome, error) {
+	c.write.Lock()
+	defer c.write.Unlock()
+	c.keepLeaving(ctx, writes)
+	defer c.leaving.set(nil)
+	before := c.seq.Load()
+	outcomes, seq, err := apply()
+	if err != nil {
+		return nil, translate(err)
+	}
 	c.seq.Store(seq)
 	c.damage.forget(outcomes)
 	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, before, seq); err != nil {
 		c.write.behind = true
 		c.alarm("a derived index is behind until the next opening: %v", err)
 	}
+	return outcomes, nil
 }
 
 // storeWrites are writes as the store takes them.

@@ -191,17 +191,8 @@ func (b *Backend) Replay(ctx context.Context, entries []store.Entry) error {
 			return err
 		}
 	}
-	c.write.Lock()
-	defer c.write.Unlock()
-	c.keepLeaving(ctx, writes)
-	defer c.leaving.set(nil)
-	before := c.seq.Load()
-	outcomes, seq, err := c.store.Replay(ctx, c.id, entries)
-	if err != nil {
-		return translate(err)
-	}
-	c.committed(ctx, writes, outcomes, before, seq)
-	return nil
+	_, err = c.commit(ctx, writes, func() ([]store.Outcome, uint64, error) { return c.store.Replay(ctx, c.id, entries) })
+	return err
 }
 
 // written is the write that a change came from, as far as the indexes ask.
