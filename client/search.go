@@ -11,11 +11,12 @@ import (
 // Query asks a collection. The zero value of each field means the server's default; without a word or phrase in Q all documents are found that
 // pass Filter. A Limit of 0 asks for total and facets alone.
 type Query struct {
-	Q             string    `json:"q"`                // words, "phrases", -exclusions
-	Syntax        string    `json:"syntax,omitempty"` // operators (default); plain: quotes and minus signs in Q mean nothing
-	Mode          string    `json:"mode,omitempty"`   // hybrid (default), semantic, keyword
-	Alpha         *float64  `json:"alpha,omitempty"`  // weight of the vector leg, 0..1
-	Fusion        string    `json:"fusion,omitempty"` // relative (default), rrf
+	Q             string    `json:"q"`                  // words, "phrases", -exclusions
+	Syntax        string    `json:"syntax,omitempty"`   // operators (default); plain: quotes and minus signs in Q mean nothing
+	Spelling      string    `json:"spelling,omitempty"` // corrected (default): words that no document has are read as near ones; exact (default with plain)
+	Mode          string    `json:"mode,omitempty"`     // hybrid (default), semantic, keyword
+	Alpha         *float64  `json:"alpha,omitempty"`    // weight of the vector leg, 0..1
+	Fusion        string    `json:"fusion,omitempty"`   // relative (default), rrf
 	Window        int       `json:"window,omitempty"`
 	Filter        string    `json:"filter,omitempty"` // e.g. lang = 'en' AND year >= 2020
 	Fields        []string  `json:"fields,omitempty"` // of the keyword leg and of phrases, with weights: "title^2"
@@ -47,7 +48,7 @@ type Response struct {
 	Degraded  bool                   `json:"degraded"` // a leg could not run, and the answer is the other's
 	Reason    string                 `json:"degraded_reason"`
 	Warnings  []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has; hits that are damaged
-	Query     *QueryText             `json:"query,omitempty"`    // how Q was read; nil where it is words alone
+	Query     *QueryText             `json:"query,omitempty"`    // how Q was read; nil where it is words alone, as they stand
 	RequestID string                 `json:"request_id"`
 }
 
@@ -100,6 +101,14 @@ type QueryText struct {
 	Phrases []string `json:"phrases,omitempty"`
 	Without []string `json:"without,omitempty"`
 	Ignored []string `json:"ignored,omitempty"`
+
+	Respelled []Respelling `json:"respelled,omitempty"` // in Text
+}
+
+// Respelling is a word of a query that no document has, and the one as which it was read.
+type Respelling struct {
+	Word string `json:"word"`
+	As   string `json:"as"`
 }
 
 // Total counts matches: those of the legs named by Of; Relation is "eq", or "gte" where the count was cut.

@@ -101,6 +101,16 @@ func (e checkpointEmbedder) Tokens(text string) []int32 {
 	return e.checkpoint.Tokenizer().EncodeBare(text).IDs
 }
 
+// Knows implements [Speller]: a word that is one token of the vocabulary is spelled right.
+func (e checkpointEmbedder) Knows(word string) bool {
+	ids := e.Tokens(word)
+	if len(ids) != 1 {
+		return false
+	}
+	token, _ := e.checkpoint.Tokenizer().Token(ids[0])
+	return strings.EqualFold(strings.TrimLeft(token, "▁Ġ"), word) // not the unknown token
+}
+
 func (e checkpointEmbedder) TokenTable() *maxsim.Table { return e.tokens() }
 
 func (e checkpointEmbedder) Calibration() models.Calibration { return e.checkpoint.Calibration }

@@ -85,7 +85,7 @@ func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*
 		return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, id, collection)
 	}
 	x.Hit = s.hits[0]
-	if s.plan.text.operators() {
+	if s.plan.text.differs() {
 		x.Query = &s.plan.text
 	}
 	x.TookMS, x.TimingsMS, x.Degraded, x.Degrade = milliseconds(start), s.timings, s.degraded != "", s.degraded

@@ -110,6 +110,15 @@ func (p *plan) checkText(wrong *fieldErrors) {
 		wrong.add("q", p.Q, fmt.Sprintf("at most %d bytes of UTF-8", MaxQueryBytes))
 		return
 	}
+	switch p.Spelling {
+	case "":
+		if p.Spelling = Corrected; p.Syntax == Plain {
+			p.Spelling = Exact
+		}
+	case Corrected, Exact:
+	default:
+		wrong.add("spelling", string(p.Spelling), "corrected, exact")
+	}
 	if p.text = (QueryText{Text: p.Q}); p.Syntax != Plain {
 		p.text = ParseQueryText(p.Q)
 	}

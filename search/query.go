@@ -44,6 +44,7 @@ const (
 type Query struct {
 	Q             string    `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [QueryText]. Without a word or phrase: all documents
 	Syntax        Syntax    `json:"syntax,omitempty"`         // operators (default); plain: quotes and minus signs in Q mean nothing
+	Spelling      Spelling  `json:"spelling,omitempty"`       // corrected (default): words that no document has are read as near ones; exact (default with syntax plain)
 	Mode          Mode      `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
 	Alpha         *float64  `json:"alpha,omitempty"`          // weight of the vector leg, 0..1; nil: the checkpoint's default
 	Fusion        Fusion    `json:"fusion,omitempty"`         // relative (default), rrf
@@ -76,11 +77,11 @@ type Response struct {
 	Total     Total                  `json:"total"`
 	Facets    map[string]FacetCounts `json:"facets,omitempty"` // by field
 	TookMS    float64                `json:"took_ms"`
-	TimingsMS map[string]float64     `json:"timings_ms"` // embed, filter, find (keyword and vector side by side), fill, fuse, match where the checkpoint compares token by token, facets, sort, group, rerank and diversify where asked, fetch, sentences where asked
+	TimingsMS map[string]float64     `json:"timings_ms"` // filter, spell, embed, find (keyword and vector side by side), fill, fuse, match where the checkpoint compares token by token, facets, sort, group, rerank and diversify where asked, fetch, sentences where asked
 	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
 	Reason    string                 `json:"degraded_reason,omitempty"`
 	Warnings  []string               `json:"warnings,omitempty"`   // fields of the query that neither the settings nor a document has; hits that are damaged
-	Query     *QueryText             `json:"query,omitempty"`      // how Q was read; absent where it is words alone
+	Query     *QueryText             `json:"query,omitempty"`      // how Q was read; absent where it is words alone and none was respelled
 	RequestID string                 `json:"request_id,omitempty"` // set by the server
 }
 

@@ -31,16 +31,21 @@ const maxOperators = 32
 //  4. A document that lacks a phrase or has an excluded word is not found, in no mode: neither by words nor by meaning.
 //  5. Text is what is left without quotes and exclusions. The keyword leg ranks by its words and the checkpoint encodes it.
 //     Where it is empty nothing is ranked: all documents that are not excluded are found.
-//  6. A phrase or an exclusion of which the analysis leaves nothing ("to be or not to be" in English) is ignored, and named in Ignored.
+//  6. Words that no document has may be read as others, see [Respelling].
+//  7. A phrase or an exclusion of which the analysis leaves nothing ("to be or not to be" in English) is ignored, and named in Ignored.
 type QueryText struct {
 	Text    string   `json:"text"`
 	Phrases []string `json:"phrases,omitempty"`
 	Without []string `json:"without,omitempty"`
 	Ignored []string `json:"ignored,omitempty"`
+
+	Respelled []Respelling `json:"respelled,omitempty"` // in Text
 }
 
-// operators says whether the text was more than words.
-func (t QueryText) operators() bool { return len(t.Phrases)+len(t.Without)+len(t.Ignored) > 0 }
+// differs says whether the text was read as more than its words, or as others.
+func (t QueryText) differs() bool {
+	return len(t.Phrases)+len(t.Without)+len(t.Ignored)+len(t.Respelled) > 0
+}
 
 // ParseQueryText takes apart what a user typed. A text without operators is its own Text, byte by byte.
 func ParseQueryText(q string) QueryText {

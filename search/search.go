@@ -63,25 +63,26 @@ func (s *search) ranking() []step {
 	}
 	ordered := p.limit > 0 // else the order of what is found means nothing
 	return []step{
-		{"embed", s.vector == nil, s.embed},                    // 1 the query's vector, with the checkpoint's prompt
-		{"filter", true, s.filter},                             // 2 the documents that may be found
-		{"find", true, s.find},                                 // 3 both legs side by side, best passage per document
-		{"fill", true, s.fill},                                 // 4 the missing leg of each candidate
-		{"fuse", true, s.fuse},                                 // 5 one score, one order
-		{"match", ordered && s.matches(), s.match},             // 6 the first of them compared token by token
-		{"facets", len(p.facets) > 0, s.count},                 // 7 how values are spread over what was found
-		{"sort", ordered && len(p.sort) > 0, s.sort},           // 8 another order, by fields
-		{"group", ordered && p.Group != "", s.group},           // 9 one hit of those with the same value
-		{"rerank", ordered && p.Rerank, s.rerank},              // 10 the first of them in the order of a cross-encoder
-		{"diversify", ordered && p.Diversity > 0, s.diversify}, // 11 less of what is much the same
+		{"filter", true, s.filter},                             // 1 the documents that may be found
+		{"spell", p.Spelling == Corrected, s.respell},          // 2 words that no document has
+		{"embed", s.vector == nil, s.embed},                    // 3 the query's vector, with the checkpoint's prompt
+		{"find", true, s.find},                                 // 4 both legs side by side, best passage per document
+		{"fill", true, s.fill},                                 // 5 the missing leg of each candidate
+		{"fuse", true, s.fuse},                                 // 6 one score, one order
+		{"match", ordered && s.matches(), s.match},             // 7 the first of them compared token by token
+		{"facets", len(p.facets) > 0, s.count},                 // 8 how values are spread over what was found
+		{"sort", ordered && len(p.sort) > 0, s.sort},           // 9 another order, by fields
+		{"group", ordered && p.Group != "", s.group},           // 10 one hit of those with the same value
+		{"rerank", ordered && p.Rerank, s.rerank},              // 11 the first of them in the order of a cross-encoder
+		{"diversify", ordered && p.Diversity > 0, s.diversify}, // 12 less of what is much the same
 	}
 }
 
 // showing returns the steps that make hits of a page.
 func (s *search) showing() []step {
 	return []step{
-		{"fetch", true, s.fetch},                     // 12 documents, passages, marks, explanations
-		{"sentences", s.plan.Sentences, s.sentences}, // 13 the sentence of each hit that is nearest to the query
+		{"fetch", true, s.fetch},                     // 13 documents, passages, marks, explanations
+		{"sentences", s.plan.Sentences, s.sentences}, // 14 the sentence of each hit that is nearest to the query
 	}
 }
 
@@ -123,7 +124,7 @@ func (s *search) answer(ctx context.Context, start time.Time) (*Response, error)
 		Hits: s.hits, Total: s.total, Facets: s.facets, TookMS: milliseconds(start), TimingsMS: s.timings,
 		Degraded: s.degraded != "", Reason: s.degraded, Warnings: warnings,
 	}
-	if s.plan.text.operators() {
+	if s.plan.text.differs() {
 		r.Query = &s.plan.text
 	}
 	return r, nil

@@ -202,6 +202,7 @@ function pageKey(e, writing) {
 function wire() {
   ui.q.addEventListener('input', () => {
     state.q = ui.q.value;
+    state.exact = false;
     changed({ typed: true });
   });
   ui.form.addEventListener('submit', (e) => {

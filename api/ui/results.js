@@ -22,7 +22,7 @@ function asks() {
 /** The view. page: {changed(options), filterWrong(message)}. */
 export class Results {
   constructor(page) {
-    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'warnings', 'held', 'results', 'more', 'end', 'blank']) ui[id] = $(id);
+    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'respelled', 'warnings', 'held', 'results', 'more', 'end', 'blank']) ui[id] = $(id);
     this.page = page;
     this.answer = null; // {asked, res, preview} that is on the page
     this.fusedWith = null;
@@ -54,7 +54,14 @@ export class Results {
     const q = { q: state.q, mode: state.mode };
     if (state.alpha !== null && state.mode === 'hybrid') q.alpha = state.alpha;
     if (state.filter) q.filter = state.filter;
+    if (state.exact) q.spelling = 'exact';
     return { ...q, limit: pageSize + spare, passages: 3, explain: !browses(state.q) || undefined, ...extra };
+  }
+
+  /** The words that the answer is about: those typed, or what they were read as. */
+  asked() {
+    const read = this.answer?.res.query;
+    return read?.respelled ? read.text : state.q;
   }
 
   /** The fields that hits come without: texts, whose passages they bring along. A card that is opened fetches its document. */
@@ -216,7 +223,7 @@ export class Results {
     const nodes = hits.map((h) => {
       let card = this.cards.get(h.id);
       if (card) card.update(h, alpha);
-      else this.cards.set(h.id, (card = new Card(h, { filter: (f) => this.page.addFilter(f), query: () => state.q, info: () => this.page.info(), whole: (id) => api.fetchDocument(state.c, id) })));
+      else this.cards.set(h.id, (card = new Card(h, { filter: (f) => this.page.addFilter(f), query: () => this.asked(), info: () => this.page.info(), whole: (id) => api.fetchDocument(state.c, id) })));
       return card.root;
     });
     const focused = document.activeElement;
@@ -252,6 +259,7 @@ export class Results {
     const warnings = [...(res?.warnings || []), ...(res?.query?.ignored || []).map((p) => `“${p}” has only words that are too common to be looked for`)];
     ui.warnings.hidden = !warnings.length;
     ui.warnings.textContent = warnings.join('; ');
+    renderRespelled(res?.query?.respelled ?? [], () => { state.exact = true; this.page.changed({ push: true }); });
     if (!res) {
       ui.status.textContent = '';
       ui.timings.hidden = true;
@@ -392,8 +400,16 @@ function sameOrder(a, b) {
   return a.length === b.length && a.every((h, i) => h.id === b[i].id);
 }
 
+/** Says which words were read as others; exact asks for them as they stand. */
+function renderRespelled(words, exact) {
+  ui.respelled.hidden = !words.length;
+  ui.respelled.replaceChildren(
+    ...words.flatMap((w, i) => [i ? ', “' : 'No document has “', w.word, '”: read as ', el('b', null, w.as)]),
+    '. ', el('button', { type: 'button', class: 'link', onclick: exact }, words.length > 1 ? 'Search for the words as they stand' : 'Search for it as it stands'));
+}
+
 function renderTimings(res) {
-  const order = ['embed', 'filter', 'keyword', 'vector', 'find', 'fill', 'fuse', 'rerank', 'fetch'];
+  const order = ['filter', 'spell', 'embed', 'keyword', 'vector', 'find', 'fill', 'fuse', 'rerank', 'fetch'];
   const place = (name) => (order.includes(name) ? order.indexOf(name) : order.length);
   const entries = Object.entries(res.timings_ms || {}).filter((e) => e[1] > 0).sort((a, b) => place(a[0]) - place(b[0]));
   const top = Math.max(...entries.map((e) => e[1]), 1e-9);

@@ -3,8 +3,8 @@
 export const views = ['search', 'compare', 'map', 'inside', 'collections'];
 const modes = ['hybrid', 'semantic', 'keyword'];
 
-/** view, c: collection, q, mode, alpha (null: the model's), filter, and `own`: parameters of single views by name. */
-export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', own: {} };
+/** view, c: collection, q, mode, alpha (null: the model's), filter, exact (words as they are spelled), and `own`: parameters of single views by name. */
+export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', exact: false, own: {} };
 
 const ownNames = ['text', 'a', 'b', 'color', 'layer', 'head'];
 
@@ -22,6 +22,7 @@ export function readURL() {
   const a = parseFloat(p.get('alpha'));
   state.alpha = a >= 0 && a <= 1 ? a : null;
   state.filter = p.get('filter') || '';
+  state.exact = p.get('spelling') === 'exact';
   state.c = p.get('c') || home;
   state.own = {};
   for (const name of ownNames) if (p.get(name) !== null) state.own[name] = p.get(name);
@@ -37,6 +38,7 @@ export function address(changes = {}) {
   if (s.mode !== 'hybrid') p.set('mode', s.mode);
   if (s.alpha !== null) p.set('alpha', s.alpha);
   if (s.filter) p.set('filter', s.filter);
+  if (s.exact) p.set('spelling', 'exact');
   for (const name of ownNames) if (s.own[name] !== undefined && s.own[name] !== '') p.set(name, s.own[name]);
   return '?' + p;
 }

@@ -24,9 +24,9 @@ const evalDepth = 100
 
 func newEvalCommand() *cobra.Command {
 	var f modelFlags
-	var dataset, sts, classes, clusters, mode, fusion, language string
+	var dataset, sts, classes, clusters, mode, fusion, language, spelling string
 	var alphas []float64
-	var asJSON bool
+	var asJSON, misspell bool
 	cmd := &cobra.Command{
 		Use: "eval (--dataset DIR | --sts FILE | --classes DIR | --clusters FILE)", Short: "Measure quality on an evaluation set",
 		Long: `--dataset takes a folder in the BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), puts its corpus into an
@@ -47,6 +47,9 @@ print, beside the figure of the vectors, that of bags of words under the same me
 	cmd.Flags().StringVar(&fusion, "fusion", "relative", "relative or rrf")
 	settings.Choices(cmd, "fusion", "relative", "rrf")
 	cmd.Flags().StringVar(&language, "language", "en", "language in which --dataset is searched by words")
+	cmd.Flags().StringVar(&spelling, "spelling", "exact", "exact or corrected: whether words of queries that no document has are read as near ones")
+	settings.Choices(cmd, "spelling", "exact", "corrected")
+	cmd.Flags().BoolVar(&misspell, "misspell", false, "put one wrong letter into each query of --dataset, always the same ones")
 	cmd.Flags().Float64SliceVar(&alphas, "alpha", nil, "weight of the vector leg in hybrid search, 0 to 1; or several joined by commas (default: the checkpoint's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.MarkFlagsOneRequired("dataset", "sts", "classes", "clusters")
@@ -60,8 +63,8 @@ print, beside the figure of the vectors, that of bags of words under the same me
 		case clusters != "":
 			return evalClusters(cmd, f, clusters, asJSON)
 		}
-		q := search.Query{Fusion: search.Fusion(fusion), Passages: new(0), Syntax: search.Plain} // a set's queries were not typed into a search box
-		return evalDataset(cmd, f, dataset, language, variants(q, strings.Split(mode, ","), alphas), asJSON)
+		q := search.Query{Fusion: search.Fusion(fusion), Passages: new(0), Syntax: search.Plain, Spelling: search.Spelling(spelling)} // a set's queries were not typed into a search box
+		return evalDataset(cmd, f, dataset, language, misspell, variants(q, strings.Split(mode, ","), alphas), asJSON)
 	}
 	return cmd
 }
@@ -95,10 +98,15 @@ type retrievalFigures struct {
 }
 
 // evalDataset runs the whole pipeline, as a user would: ingest into an empty data folder, then search.
-func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, queries []search.Query, asJSON bool) error {
+func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, misspell bool, queries []search.Query, asJSON bool) error {
 	set, err := eval.ReadCollection(os.DirFS(dir))
 	if err != nil {
 		return err
+	}
+	if misspell {
+		for i, q := range set.Queries {
+			set.Queries[i].Text = eval.Misspell(q.Text, uint64(i))
+		}
 	}
 	tmp, err := os.MkdirTemp("", "searchd-eval-")
 	if err != nil {

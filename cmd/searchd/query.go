@@ -170,6 +170,11 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 	if r.Degraded {
 		fmt.Fprintf(w, "(%s)\n\n", r.Reason)
 	}
+	if r.Query != nil {
+		for _, x := range r.Query.Respelled {
+			fmt.Fprintf(w, "(no document has %q: read as %q)\n\n", x.Word, x.As)
+		}
+	}
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(w, "(%s)\n\n", warning)
 	}

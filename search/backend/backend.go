@@ -269,6 +269,16 @@ type Token struct {
 	Covered    bool
 }
 
+// MaxEdits is the most edits that Near looks for.
+const MaxEdits = 2
+
+// NearTerm is a term that is spelled much like another.
+type NearTerm struct {
+	Term  string
+	Edits int   // 1 where the word begins with it
+	Refs  []Ref // some of the documents that have it, always the same
+}
+
 // Rebuild is a derived index that is being filled in the background.
 type Rebuild struct {
 	Collection  string
@@ -343,6 +353,9 @@ type WordFinder interface {
 	WordScores(ctx context.Context, collection string, q Words, refs []Ref) ([]float64, error)
 	WordTerms(ctx context.Context, collection string, q Words, ref Ref) ([]TermScore, error)
 	Analyze(ctx context.Context, collection, text string) ([]Token, error)
+	// Near returns the terms that documents of sel (nil: all) have and that are within edits of the term of word, or begin it, fewest edits first, of equals
+	// those in more documents; none where any document has that term itself, where word is not one term, or where that is not known yet.
+	Near(ctx context.Context, collection, word string, edits int, sel Selection) ([]NearTerm, error)
 }
 
 // FieldFinder knows which fields the documents have.

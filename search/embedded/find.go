@@ -124,6 +124,30 @@ func (b *Backend) Analyze(ctx context.Context, name, text string) ([]backend.Tok
 	return out, nil
 }
 
+// Near returns the terms that are spelled much like a word that no document has.
+func (b *Backend) Near(ctx context.Context, name, word string, edits int, sel backend.Selection) ([]backend.NearTerm, error) {
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if c.lacking() || c.words.Seq() < c.seq.Load() {
+		return nil, nil
+	}
+	terms, err := c.words.Near(ctx, word, edits, documentsOf(sel))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]backend.NearTerm, len(terms))
+	for i, t := range terms {
+		out[i] = backend.NearTerm{Term: t.Term, Edits: t.Edits}
+		for _, no := range t.First {
+			out[i].Refs = append(out[i].Refs, refOf(no))
+		}
+	}
+	return out, nil
+}
+
 // Lacking returns the names that no document has a value of, or a word.
 func (b *Backend) Lacking(ctx context.Context, name string, f backend.FieldNames) (backend.FieldNames, bool, error) {
 	c, release, err := b.collection(ctx, name)

@@ -1,0 +1,209 @@
+package keyword
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/vellum/levenshtein"
+
+	"searchd/internal/edits"
+)
+
+// Bounds of Near.
+const (
+	// MaxEdits of Near: more find words that have nothing to do with one another.
+	MaxEdits = 2
+
+	// Of a word whose end is misspelled the stem may be left, with so many characters or more and so many less than the word.
+	stemLeast, stemLess = 4, 6
+
+	nearFields = 16   // that are looked at, those with most tokens
+	nearSeen   = 2000 // terms
+	nearTerms  = 16   // terms returned
+	nearDocs   = 8    // documents returned of each
+)
+
+// NearTerm is a term that is spelled much like another.
+type NearTerm struct {
+	Term  string
+	Edits int      // from the other: characters left out, put in or exchanged for others, and neighbours that changed places; 1 where the word begins with it
+	DF    int      // documents that have it, among those allowed
+	First []uint32 // the lowest numbers of them
+}
+
+// Near returns terms that documents of allow (nil: all) have and that are spelled much like the term of word, or that word begins with, as with the stem of a
+// word whose end is misspelled. Those with fewest edits are first, of equals those in more documents. There are
+// none where a document of the whole index has the term of word itself, and where word is not exactly one term. The first
+// character is always the same. most is at most [MaxEdits].
+func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.Bitmap) (near []NearTerm, err error) {
+	if most < 0 || most > MaxEdits {
+		return nil, fmt.Errorf("%w: edits is %d, must be from 0 to %d", ErrQuery, most, MaxEdits)
+	}
+	terms := x.queryTerms(word)
+	if most == 0 || len(terms) != 1 {
+		return nil, nil
+	}
+	own := terms[0].text
+	err = x.read(func(v *view) error {
+		switch have, err := v.has(own); {
+		case err != nil:
+			return err
+		case have:
+			return nil
+		}
+		found, err := v.near(ctx, own, most)
+		if err != nil {
+			return err
+		}
+		stems := stems(strings.ToLower(word))
+		found = slices.DeleteFunc(found, func(t NearTerm) bool {
+			return slices.ContainsFunc(stems, func(s NearTerm) bool { return s.Term == t.Term })
+		})
+		near, err = v.inDocuments(ctx, append(stems, found...), allow)
+		return err
+	})
+	return near, err
+}
+
+// stems returns what may be the stem of a word.
+func stems(word string) (out []NearTerm) {
+	runes := []rune(word)
+	for n := len(runes) - 1; n >= max(stemLeast, len(runes)-stemLess); n-- {
+		out = append(out, NearTerm{Term: string(runes[:n]), Edits: 1})
+	}
+	return out
+}
+
+// has says whether a document has a term.
+func (v *view) has(term []byte) (bool, error) {
+	scratch := roaring.New()
+	for _, s := range v.segments {
+		for field := range s.lengths {
+			dict, err := s.segment.Dictionary(textPrefix + field)
+			if err != nil {
+				return false, err
+			}
+			list, err := dict.PostingsList(term, nil, nil)
+			if err != nil {
+				return false, err
+			}
+			if list.Count() == 0 {
+				continue
+			}
+			if n, err := s.documents([]termPostings{{list: list}}, scratch); n > 0 || err != nil {
+				return n > 0, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// automata builds the automata of one edit and of two: a builder for more builds one that accepts more.
+var automata = [MaxEdits]func() (*levenshtein.LevenshteinAutomatonBuilder, error){automataOf(1), automataOf(2)}
+
+func automataOf(most uint8) func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
+	return sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
+		return levenshtein.NewLevenshteinAutomatonBuilder(most, true)
+	})
+}
+
+// near returns the terms of the largest fields within most edits of own, nearest first.
+func (v *view) near(ctx context.Context, own []byte, most int) ([]NearTerm, error) {
+	builder, err := automata[most-1]()
+	if err != nil {
+		return nil, err
+	}
+	like, err := builder.BuildDfa(string(own), uint8(most))
+	if err != nil {
+		return nil, err
+	}
+	_, first := utf8.DecodeRune(own)
+	start, end := own[:first], bytes.Clone(own[:first])
+	end[first-1]++ // the last byte of a character is below 0xff
+	seen := map[string]bool{}
+	for _, field := range v.largest(nearFields) {
+		for _, s := range v.segments {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			dict, err := s.segment.Dictionary(textPrefix + field)
+			if err != nil {
+				return nil, err
+			}
+			it := dict.AutomatonIterator(like, start, end)
+			for e, err := it.Next(); e != nil || err != nil; e, err = it.Next() {
+				if err != nil {
+					return nil, err
+				}
+				if seen[e.Term] = true; len(seen) >= nearSeen {
+					break
+				}
+			}
+		}
+	}
+	var out []NearTerm
+	for t := range seen {
+		out = append(out, NearTerm{Term: t, Edits: edits.Between(string(own), t)})
+	}
+	slices.SortFunc(out, func(a, b NearTerm) int { return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(a.Term, b.Term)) })
+	return out, nil
+}
+
+// largest returns the n fields with most tokens.
+func (v *view) largest(n int) []string {
+	fields := slices.Clone(v.fields)
+	slices.SortStableFunc(fields, func(a, b string) int { return cmp.Compare(v.tokens[b], v.tokens[a]) })
+	return fields[:min(n, len(fields))]
+}
+
+// inDocuments keeps those of terms, which are sorted by edits, that documents of allow have, and says which.
+func (v *view) inDocuments(ctx context.Context, terms []NearTerm, allow *roaring.Bitmap) (out []NearTerm, err error) {
+	fields := v.largest(nearFields)
+	for _, t := range terms {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if len(out) >= nearTerms && t.Edits > out[len(out)-1].Edits {
+			break
+		}
+		have := roaring.New()
+		for _, s := range v.segments {
+			docs := roaring.New()
+			for _, field := range fields {
+				dict, err := s.segment.Dictionary(textPrefix + field)
+				if err != nil {
+					return nil, err
+				}
+				pl, err := dict.PostingsList([]byte(t.Term), nil, nil)
+				if err != nil {
+					return nil, err
+				}
+				if err := orInto(docs, pl); err != nil {
+					return nil, err
+				}
+			}
+			for it := s.live(docs).Iterator(); it.HasNext(); {
+				have.Add(s.nos[it.Next()])
+			}
+		}
+		if allow != nil {
+			have.And(allow)
+		}
+		t.DF = int(have.GetCardinality())
+		for it := have.Iterator(); it.HasNext() && len(t.First) < nearDocs; {
+			t.First = append(t.First, it.Next())
+		}
+		if t.DF > 0 {
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(a, b NearTerm) int { return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term)) })
+	return out[:min(len(out), nearTerms)], nil
+}

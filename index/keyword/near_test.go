@@ -1,0 +1,171 @@
+package keyword
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"searchd/internal/edits"
+)
+
+// TestNearTwin: Near finds what a look at all words of all documents finds.
+func TestNearTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	word := func() string {
+		var b strings.Builder
+		for range 4 + r.IntN(4) {
+			b.WriteString([]string{"a", "b", "ó", "日"}[r.IntN(4)])
+		}
+		return b.String()
+	}
+	x := openTemp(t, Options{Language: "standard"})
+	have := map[uint32][]string{}
+	for seq := range uint64(4) { // some segments, with documents written again and deleted
+		var entries []Entry
+		for range 40 {
+			no := uint32(r.IntN(100))
+			if r.IntN(8) == 0 {
+				delete(have, no)
+				entries = append(entries, Entry{No: no, Delete: true})
+				continue
+			}
+			words := []string{word(), word(), word()}
+			have[no] = words
+			entries = append(entries, Entry{No: no, Text: []Field{{"title", words[0]}, {"body", words[1] + " " + words[2]}}})
+		}
+		apply(t, x, seq+1, lastOf(entries)...)
+	}
+	terms := map[string]map[uint32]bool{}
+	for no, words := range have {
+		for _, w := range words {
+			for _, token := range x.Analyze(w) {
+				if terms[token.Term] == nil {
+					terms[token.Term] = map[uint32]bool{}
+				}
+				terms[token.Term][no] = true
+			}
+		}
+	}
+	found := 0
+	for range 300 {
+		w, most := word(), 1+r.IntN(MaxEdits)
+		var allow *roaring.Bitmap
+		if r.IntN(2) == 0 {
+			allow = roaring.New()
+			for range 60 {
+				allow.Add(uint32(r.IntN(100)))
+			}
+		}
+		got, err := x.Near(context.Background(), w, most, allow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := x.Analyze(w)
+		if len(own) != 1 || terms[own[0].Term] != nil {
+			if len(got) > 0 {
+				t.Fatalf("Near(%s) = %v of a term that is there", w, got)
+			}
+			continue
+		}
+		var want []NearTerm
+		for term, nos := range terms {
+			n := edits.Between(own[0].Term, term)
+			if short := len([]rune(w)) - len([]rune(term)); strings.HasPrefix(w, term) && len([]rune(term)) >= stemLeast && short <= stemLess {
+				n = 1
+			}
+			df := 0
+			for no := range nos {
+				if allow == nil || allow.Contains(no) {
+					df++
+				}
+			}
+			if n <= most && df > 0 && []rune(term)[0] == []rune(own[0].Term)[0] {
+				want = append(want, NearTerm{Term: term, Edits: n, DF: df})
+			}
+		}
+		order := func(a, b NearTerm) int {
+			return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
+		}
+		slices.SortFunc(want, order)
+		want = want[:min(len(want), nearTerms)]
+		found += len(want)
+		for _, n := range got {
+			if len(n.First) != min(n.DF, nearDocs) {
+				t.Fatalf("Near(%s): %d of %d documents", w, len(n.First), n.DF)
+			}
+			for _, no := range n.First {
+				if !terms[n.Term][no] || allow != nil && !allow.Contains(no) {
+					t.Fatalf("Near(%s): document %d has no %s, or may not be found", w, no, n.Term)
+				}
+			}
+		}
+		if a, b := fmt.Sprint(bare(got)), fmt.Sprint(want); a != b && own[0].Term == w {
+			t.Fatalf("Near(%s, %d) = %s, want %s", w, most, a, b)
+		}
+	}
+	if found < 100 {
+		t.Fatalf("only %d terms found", found)
+	}
+}
+
+// lastOf leaves of entries of one document the last.
+func lastOf(entries []Entry) (out []Entry) {
+	for i, e := range entries {
+		if !slices.ContainsFunc(entries[i+1:], func(o Entry) bool { return o.No == e.No }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func bare(terms []NearTerm) []NearTerm {
+	out := slices.Clone(terms)
+	for i := range out {
+		out[i].First = nil
+	}
+	return out
+}
+
+func TestNearLimits(t *testing.T) {
+	x := openTemp(t, Options{})
+	apply(t, x, 1, Entry{No: 1, Text: []Field{{"text", "receive money"}}})
+	for _, most := range []int{-1, MaxEdits + 1} {
+		if _, err := x.Near(context.Background(), "recieve", most, nil); !errors.Is(err, ErrQuery) {
+			t.Errorf("edits %d: %v", most, err)
+		}
+	}
+	for _, w := range []string{"", "the", "receive", "received", "two words", strings.Repeat("r", 1<<16)} {
+		if near, err := x.Near(context.Background(), w, 2, nil); err != nil || len(near) > 0 {
+			t.Errorf("%.20q: %v, %v", w, near, err)
+		}
+	}
+	near, err := x.Near(context.Background(), "Recieve", 1, nil)
+	if err != nil || len(near) != 1 || near[0].Term != "receiv" || near[0].Edits != 1 || !slices.Equal(near[0].First, []uint32{1}) {
+		t.Errorf("%v, %v", near, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := x.Near(ctx, "recieve", 1, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func BenchmarkNear(b *testing.B) {
+	x := benchIndex(b, 50_000)
+	for _, most := range []int{1, 2} {
+		b.Run(fmt.Sprint(most), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := x.Near(context.Background(), "w3a00xy", most, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

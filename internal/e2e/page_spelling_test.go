@@ -1,0 +1,47 @@
+package e2e
+
+import (
+	"testing"
+
+	"searchd/search"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A misspelled word is read as the one that is there; the page says so and takes it as it stands where asked.
+func TestPageSpelling(t *testing.T) {
+	engine, err := search.Open(t.TempDir(), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	if _, err := engine.CreateCollection(t.Context(), "notes", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	docs := []search.Document{
+		{ID: "balloons", Fields: []byte(`{"title":"Balloons","text":"A balloon flies because warm air is light."}`)},
+		{ID: "letters", Fields: []byte(`{"title":"Letters","text":"Whoever gets a letter should answer it within a week."}`)},
+	}
+	if _, err := engine.Ingest(t.Context(), "notes", docs); err != nil {
+		t.Fatal(err)
+	}
+	base := serve(t, engine)
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/"))
+	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "ballooon"))
+	p.until(t, "!document.getElementById('respelled').hidden")
+	if got, want := eval[string](t, p, "document.getElementById('respelled').textContent"), "No document has “ballooon”: read as balloon. Search for it as it stands"; got != want {
+		t.Errorf("note = %q, want %q", got, want)
+	}
+	p.until(t, "document.querySelector('#results .snippet mark')?.textContent === 'balloon'")
+	p.look(t, 390, 800, "light")
+	p.shoot(t, "spelling")
+	p.js(t, "document.querySelector('#respelled button').click()")
+	p.until(t, "document.getElementById('respelled').hidden && document.querySelector('#results article') !== null && document.querySelector('#results mark') === null")
+	if got := eval[string](t, p, "new URLSearchParams(location.search).get('spelling')"); got != "exact" {
+		t.Errorf("spelling in the address = %q", got)
+	}
+	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "s"))
+	p.until(t, "!document.getElementById('respelled').hidden")
+	p.clean(t)
+}

@@ -1,0 +1,27 @@
+// Package edits tells how much alike two words are spelled.
+package edits
+
+// Between is the least number of characters left out, put in or exchanged, and of neighbours that change places, between two words (optimal
+// string alignment: no character is edited twice). Its time grows with the product of their lengths.
+func Between(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range x {
+		before, last, row = last, row, before
+		row[0] = i + 1
+		for j := range y {
+			exchanged := last[j]
+			if x[i] != y[j] {
+				exchanged++
+			}
+			row[j+1] = min(exchanged, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(y)]
+}

@@ -1,0 +1,139 @@
+package search_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"searchd/search"
+)
+
+// lettered knows how some words are spelled.
+type lettered struct {
+	fakeEmbedder
+	known string
+}
+
+func (l *lettered) Knows(word string) bool { return strings.Contains(" "+l.known+" ", " "+word+" ") }
+
+func openLettered(t *testing.T, known string) *search.Engine {
+	t.Helper()
+	e, err := search.Open(t.TempDir(), search.Options{Embedder: &lettered{known: known}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, search.Created,
+		doc("bank", `{"tenant":"a","text":"The bank received the money, and you receive a letter."}`),
+		doc("times", `{"tenant":"b","text":"A calendar of festivals; Zephyrine keeps it. Environmental notes in the EIGENVALUE style."}`),
+		doc("crash", `{"tenant":"b","text":"How to recover after the server crashed.","tags":["Kubernetes"]}`))
+	return e
+}
+
+func TestRespelled(t *testing.T) {
+	e := openLettered(t, "tender")
+	for _, tc := range []struct {
+		q    search.Query
+		text string // "": as it stands
+	}{
+		{search.Query{Q: "recieve money"}, "receive money"},
+		{search.Query{Q: "money (recieved)?"}, "money (received)?"},
+		{search.Query{Q: "Recieve and recieve"}, "Receive and receive"},
+		{search.Query{Q: "calender"}, "calendar"}, // two edits between the terms, one between the words
+		{search.Query{Q: "zephirine"}, "zephyrine"},
+		{search.Query{Q: "environmantal"}, "environmental"},
+		{search.Query{Q: "festivalz"}, "festivals"}, // the stem is whole
+		{search.Query{Q: "eigenvlaue"}, "eigenvalue"},
+		{search.Query{Q: "kuberntes"}, "kubernetes"}, // of a string that is no text
+		{search.Query{Q: "recieve", Filter: "tenant = 'a'"}, "receive"},
+		{search.Query{Q: "recieve", Syntax: search.Plain, Spelling: search.Corrected}, "receive"},
+		{search.Query{Q: "recieve -calendar", Operator: "and"}, "receive"},
+
+		{search.Query{Q: "recieve", Filter: "tenant = 'b'"}, ""}, // that has no such word: nothing is told of others
+		{search.Query{Q: "recieve", Spelling: search.Exact}, ""},
+		{search.Query{Q: "recieve", Syntax: search.Plain}, ""},
+		{search.Query{Q: "receive crashing festival"}, ""}, // documents have them
+		{search.Query{Q: "tender"}, ""},                    // one edit from sender, but known
+		{search.Query{Q: "eceive"}, ""},                    // another first letter
+		{search.Query{Q: "mooney cras mony"}, "money cras mony"},
+		{search.Query{Q: "rceeiev"}, ""}, // too far
+		{search.Query{Q: "RECIEVE reCieve rec1eve recieve_x x.recieve"}, ""},
+		{search.Query{Q: strings.Repeat("x ", 64) + "recieve"}, ""},
+	} {
+		t.Run(tc.q.Q[:min(30, len(tc.q.Q))], func(t *testing.T) {
+			for _, mode := range []search.Mode{search.Keyword, search.Hybrid, search.Semantic} {
+				q := tc.q
+				q.Mode = mode
+				got, err := e.Search(t.Context(), "docs", q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tc.text == "" {
+					if got.Query != nil && got.Query.Respelled != nil {
+						t.Errorf("%s: respelled: %v", mode, got.Query.Respelled)
+					}
+					continue
+				}
+				if got.Query == nil || got.Query.Text != tc.text || len(got.Query.Respelled) == 0 {
+					t.Fatalf("%s: read as %+v, want %q", mode, got.Query, tc.text)
+				}
+				q.Spelling, q.Q = search.Exact, strings.Replace(tc.text, "recieve", "receive", 1)
+				if len(got.Query.Without) > 0 {
+					q.Q += " -" + got.Query.Without[0]
+				}
+				want, err := e.Search(t.Context(), "docs", q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(got.Hits, want.Hits) || len(got.Hits) == 0 {
+					t.Errorf("%s: %+v, want the hits of %q: %+v", mode, got.Hits, q.Q, want.Hits)
+				}
+			}
+		})
+	}
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: "Recieve and recieve", Mode: search.Keyword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []search.Respelling{{Word: "Recieve", As: "Receive"}, {Word: "recieve", As: "receive"}}; !reflect.DeepEqual(r.Query.Respelled, want) {
+		t.Errorf("respelled = %v, want %v", r.Query.Respelled, want)
+	}
+	if h := r.Hits[0].Highlights["text"]; len(h) != 1 || !strings.Contains(h[0], "<mark>receive</mark>") {
+		t.Errorf("highlights = %q", h)
+	}
+	x, err := e.Explain(t.Context(), "docs", "bank", search.Query{Q: "recieve", Mode: search.Keyword})
+	if err != nil || x.Rank != 1 || x.Query == nil || x.Query.Text != "receive" {
+		t.Errorf("Explain = %+v, %v", x, err)
+	}
+}
+
+// TestPhrasesAreNotRespelled: what stands in quotes must occur as it stands.
+func TestPhrasesAreNotRespelled(t *testing.T) {
+	e := openLettered(t, "")
+	for _, q := range []string{`"recieve"`, `"recieve money" letter`} {
+		if got := find(t, e, search.Query{Q: q}); got != "" {
+			t.Errorf("%s found %s", q, got)
+		}
+	}
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: `"the money" recieve`, Mode: search.Keyword})
+	if err != nil || len(r.Hits) != 1 || r.Query.Text != "the money receive" {
+		t.Errorf("%+v, %v", r.Query, err)
+	}
+}
+
+// TestRespelledIsBounded: of very many unknown words only the first are looked for.
+func TestRespelledIsBounded(t *testing.T) {
+	e := openLettered(t, "")
+	var q strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&q, "unknown%c%c ", 'a'+i/26, 'a'+i%26)
+	}
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: q.String() + "recieve", Mode: search.Keyword})
+	if err != nil || r.Query != nil {
+		t.Errorf("%+v, %v", r.Query, err)
+	}
+}
