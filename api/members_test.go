@@ -23,7 +23,7 @@ func TestWrongMembers(t *testing.T) {
 		{query, `{"q":"page","limit":3,"Limit":1,"LIMIT":2}`, "invalid_request", "/Limit", `member "Limit": not known here, the nearest name is "limit"`},
 		{query, `{"query":"page"}`, "invalid_request", "/query", `member "query": not known here, the nearest name is "q"`},
 		{query, `{"q":"page","minSimilarity":1}`, "invalid_request", "/minSimilarity", `member "minSimilarity": not known here, the nearest name is "min_similarity"`},
-		{query, `{"q":"page","top_k":1}`, "invalid_request", "/top_k", `member "top_k": not known here, allowed: q, syntax, spelling, mode, alpha`},
+		{query, `{"q":"page","top_k":1}`, "invalid_request", "/top_k", `member "top_k": not known here, allowed: q, syntax, spelling, unfinished, mode, alpha`},
 		{query, `{"q":"page","sort":[{"field":"n"},{"Field":"n"}]}`, "invalid_request", "/sort/1/Field", `member "Field": not known here, the nearest name is "field"`},
 		{query, `{"q":"page","facets":[{"field":"n","ranges":[{"form":1}]}]}`, "invalid_request", "/facets/0/ranges/0/form", `member "form": not known here, the nearest name is "from"`},
 		{query, `{"q":"page","limit":"3"}`, "invalid_request", "/limit", `limit: got "3", allowed: an integer`},

@@ -42,6 +42,7 @@ func queryOf(p *params) (search.Query, error) {
 	syntax, _ := p.text("syntax")
 	spelling, _ := p.text("spelling")
 	q.Mode, q.Fusion, q.Syntax, q.Spelling = search.Mode(mode), search.Fusion(fusion), search.Syntax(syntax), search.Spelling(spelling)
+	q.Unfinished, _ = p.boolean("unfinished")
 	q.Filter, _ = p.text("filter")
 	q.Operator, _ = p.text("operator")
 	q.Fields = p.list("fields")

@@ -11,12 +11,13 @@ import (
 // Query asks a collection. The zero value of each field means the server's default; without a word or phrase in Q all documents are found that
 // pass Filter. A Limit of 0 asks for total and facets alone.
 type Query struct {
-	Q             string    `json:"q"`                  // words, "phrases", -exclusions
-	Syntax        string    `json:"syntax,omitempty"`   // operators (default); plain: quotes and minus signs in Q mean nothing
-	Spelling      string    `json:"spelling,omitempty"` // corrected (default): words that no document has are read as near ones; exact (default with plain)
-	Mode          string    `json:"mode,omitempty"`     // hybrid (default), semantic, keyword
-	Alpha         *float64  `json:"alpha,omitempty"`    // weight of the vector leg, 0..1
-	Fusion        string    `json:"fusion,omitempty"`   // relative (default), rrf
+	Q             string    `json:"q"`                    // words, "phrases", -exclusions
+	Syntax        string    `json:"syntax,omitempty"`     // operators (default); plain: quotes and minus signs in Q mean nothing
+	Spelling      string    `json:"spelling,omitempty"`   // corrected (default): words that no document has are read as near ones; exact (default with plain)
+	Unfinished    bool      `json:"unfinished,omitempty"` // the last word of Q, where no document has it, is read as one that begins with it
+	Mode          string    `json:"mode,omitempty"`       // hybrid (default), semantic, keyword
+	Alpha         *float64  `json:"alpha,omitempty"`      // weight of the vector leg, 0..1
+	Fusion        string    `json:"fusion,omitempty"`     // relative (default), rrf
 	Window        int       `json:"window,omitempty"`
 	Filter        string    `json:"filter,omitempty"` // e.g. lang = 'en' AND year >= 2020
 	Fields        []string  `json:"fields,omitempty"` // of the keyword leg and of phrases, with weights: "title^2"
@@ -103,6 +104,7 @@ type QueryText struct {
 	Ignored []string `json:"ignored,omitempty"`
 
 	Respelled []Respelling `json:"respelled,omitempty"` // in Text
+	Completed *Respelling  `json:"completed,omitempty"` // in Text: the word that was not finished
 }
 
 // Respelling is a word of a query that no document has, and the one as which it was read.

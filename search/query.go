@@ -45,6 +45,7 @@ type Query struct {
 	Q             string    `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [QueryText]. Without a word or phrase: all documents
 	Syntax        Syntax    `json:"syntax,omitempty"`         // operators (default); plain: quotes and minus signs in Q mean nothing
 	Spelling      Spelling  `json:"spelling,omitempty"`       // corrected (default): words that no document has are read as near ones; exact (default with syntax plain)
+	Unfinished    bool      `json:"unfinished,omitempty"`     // somebody is typing: the last word of Q, where no document has it, is read as one that begins with it
 	Mode          Mode      `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
 	Alpha         *float64  `json:"alpha,omitempty"`          // weight of the vector leg, 0..1; nil: the checkpoint's default
 	Fusion        Fusion    `json:"fusion,omitempty"`         // relative (default), rrf

@@ -40,11 +40,12 @@ type QueryText struct {
 	Ignored []string `json:"ignored,omitempty"`
 
 	Respelled []Respelling `json:"respelled,omitempty"` // in Text
+	Completed *Respelling  `json:"completed,omitempty"` // in Text: the word that was not finished
 }
 
 // differs says whether the text was read as more than its words, or as others.
 func (t QueryText) differs() bool {
-	return len(t.Phrases)+len(t.Without)+len(t.Ignored)+len(t.Respelled) > 0
+	return len(t.Phrases)+len(t.Without)+len(t.Ignored)+len(t.Respelled) > 0 || t.Completed != nil
 }
 
 // ParseQueryText takes apart what a user typed. A text without operators is its own Text, byte by byte.

@@ -2,6 +2,8 @@ package search
 
 import (
 	"context"
+	"iter"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,12 +22,15 @@ const (
 	Exact     Spelling = "exact"     // every word is taken as it stands
 )
 
-// Respelling is a word of a query that was read as another.
+// Respelling is a word of a query that was read as another: a misspelled one, or the last one of a text that is being typed.
 //
 // A word is read so where no document of the collection has it, in any of its forms, where a document that may be found has one that is spelled much
 // like it, and where the checkpoint does not know the word: one that it knows is right, though it is nowhere. One edit makes such a word of
 // five letters and more, two one of nine and more: a letter left out, put in or exchanged for another, or neighbours that changed places; the first letter
 // stays. Only words of small letters, the first one apart, are read so, no numbers, no names with dots or underscores, no word of a phrase.
+//
+// Of an [Query.Unfinished] text the last word, of three letters and more, is read as one that begins with it, of those that there are the one in most
+// documents.
 type Respelling struct {
 	Word string `json:"word"`
 	As   string `json:"as"`
@@ -34,6 +39,7 @@ type Respelling struct {
 // Bounds of respelling.
 const (
 	oneEdit, twoEdits = 5, 9 // letters of a word from which it may have so many edits
+	leastBegun        = 3    // letters of an unfinished word that is completed
 	longestWord       = 40   // letters
 	maxTyped          = 64   // words of a query; longer ones are not typed
 	maxRespelled      = 8    // words of a query that are looked for
@@ -48,7 +54,7 @@ type Speller interface {
 // mayHave is how many edits a word of so many letters may have.
 func mayHave(letters int) int {
 	switch {
-	case letters < oneEdit || letters > longestWord:
+	case letters < oneEdit:
 		return 0
 	case letters < twoEdits:
 		return 1
@@ -65,17 +71,12 @@ func (s *search) respell(ctx context.Context) error {
 	for _, w := range s.typed() { // in the order of the text
 		word := text[w.start:w.end]
 		other, known := as[word]
-		if !known {
-			if len(as) == maxRespelled {
-				break
-			}
+		if !known && len(as) < maxRespelled {
 			var err error
-			if other, err = s.spelled(ctx, word); err != nil {
+			if other, err = s.readAs(ctx, word, w.end == len(text)); err != nil {
 				return err
 			}
-			if as[word] = other; other != "" {
-				s.plan.text.Respelled = append(s.plan.text.Respelled, Respelling{word, other})
-			}
+			as[word] = other
 		}
 		if other != "" {
 			out.WriteString(text[written:w.start] + other)
@@ -87,6 +88,20 @@ func (s *search) respell(ctx context.Context) error {
 		s.plan.words.Text = s.plan.text.Text
 	}
 	return nil
+}
+
+// readAs returns as what a word of the query is read, and notes it; "" as it stands. last: it is the end of the text.
+func (s *search) readAs(ctx context.Context, word string, last bool) (as string, err error) {
+	if last && s.plan.Unfinished {
+		if as, err = s.completed(ctx, word); as != "" || err != nil {
+			s.plan.text.Completed = &Respelling{word, as}
+			return as, err
+		}
+	}
+	if as, err = s.spelled(ctx, word); as != "" {
+		s.plan.text.Respelled = append(s.plan.text.Respelled, Respelling{word, as})
+	}
+	return as, err
 }
 
 // typed returns the words of the query that may be misspelled, by what they look like.
@@ -113,7 +128,11 @@ func (s *search) typed() (out []span) {
 		word := strings.TrimRightFunc(chunk, unicode.IsPunct)
 		end := start + len(word)
 		word = strings.TrimLeftFunc(word, unicode.IsPunct)
-		if !phrases[chunk] && mayHave(utf8.RuneCountInString(word)) > 0 && plainWord(word) {
+		least := oneEdit
+		if s.plan.Unfinished && end == len(text) {
+			least = leastBegun
+		}
+		if n := utf8.RuneCountInString(word); !phrases[chunk] && n >= least && n <= longestWord && plainWord(word) {
 			out = append(out, span{end - len(word), end})
 		}
 	}
@@ -132,26 +151,55 @@ func plainWord(word string) bool {
 
 // spelled returns how a word is read; "" as it stands.
 func (s *search) spelled(ctx context.Context, word string) (as string, err error) {
-	if k, ok := s.encoding.embedder.(Speller); ok && k.Knows(word) {
+	letters := utf8.RuneCountInString(word)
+	allowed := mayHave(letters)
+	if allowed == 0 || s.knows(word) {
 		return "", nil
 	}
 	lower := strings.ToLower(word)
-	allowed := mayHave(utf8.RuneCountInString(word))
+	like := func(w string) (int, bool) {
+		if n := utf8.RuneCountInString(w); n < letters-allowed || n > letters+allowed {
+			return 0, false
+		}
+		n := edits.Between(lower, w)
+		return n, n <= allowed
+	}
 	for most := 1; most <= backend.MaxEdits && as == ""; most++ { // of terms, whose stems can be further apart than the words
 		near, err := s.engine.backend.Near(ctx, s.collection, word, most, s.selection)
 		if err != nil {
 			return "", err
 		}
 		near = slices.DeleteFunc(near, func(t backend.NearTerm) bool { return t.Edits < most }) // seen before
-		if as, err = s.likestOf(ctx, near, lower, allowed); err != nil {
+		if as, err = s.wordOf(ctx, near, like); err != nil {
 			return "", err
 		}
 	}
 	return matchCase(as, word), nil
 }
 
-// likestOf returns the word with fewest edits from word, at most so many, whose term is one of near; of equals the first of near.
-func (s *search) likestOf(ctx context.Context, near []backend.NearTerm, word string, most int) (as string, err error) {
+// completed returns as what an unfinished word is read; "" as it stands. By words alone one that no document has finds nothing, be it known or not.
+func (s *search) completed(ctx context.Context, word string) (as string, err error) {
+	if s.plan.Mode != Keyword && s.knows(word) {
+		return "", nil
+	}
+	begin, err := s.engine.backend.Beginning(ctx, s.collection, word, s.selection)
+	if err != nil {
+		return "", err
+	}
+	lower := strings.ToLower(word)
+	as, err = s.wordOf(ctx, begin, func(w string) (edits int, ok bool) { return 0, strings.HasPrefix(w, lower) })
+	return matchCase(as, word), err
+}
+
+func (s *search) knows(word string) bool {
+	k, ok := s.encoding.embedder.(Speller)
+	return ok && k.Knows(word)
+}
+
+// wordOf returns the word with fewest edits that like accepts and whose term is one of near, out of the documents that have these; of equals that of the
+// first of near, and "" where there is none.
+func (s *search) wordOf(ctx context.Context, near []backend.NearTerm, like func(word string) (edits int, ok bool)) (as string, err error) {
+	fewest := math.MaxInt
 	for _, t := range near {
 		docs, err := s.engine.backend.Fetch(ctx, s.collection, t.Refs)
 		if err != nil {
@@ -166,49 +214,44 @@ func (s *search) likestOf(ctx context.Context, near []backend.NearTerm, word str
 				return "", err
 			}
 			for _, f := range slices.Concat(parts.Text, parts.Words) {
-				w, n, err := s.likest(ctx, f.Text, word, t.Term, most)
-				if err != nil {
-					return "", err
+				for w := range wordsLike(f.Text, t.Term) {
+					n, ok := like(w)
+					if !ok || n >= fewest {
+						continue
+					}
+					tokens, err := s.engine.backend.Analyze(ctx, s.collection, w)
+					if err != nil {
+						return "", err
+					}
+					if len(tokens) == 1 && tokens[0].Term == t.Term {
+						as, fewest = w, n
+					}
 				}
-				if w != "" {
-					as, most = w, n-1
-				}
-				if most == 0 {
-					return as, nil
-				}
+			}
+			if fewest <= 1 {
+				return as, nil
 			}
 		}
 	}
 	return as, nil
 }
 
-// likest returns the word of text with fewest edits from word, at most so many, whose term is the one given, and how many these are.
-func (s *search) likest(ctx context.Context, text, word, term string, most int) (as string, fewest int, err error) {
-	first, _ := utf8.DecodeRuneInString(word)
-	letters := utf8.RuneCountInString(word)
-	seen := map[string]bool{}
-	for w := range strings.FieldsFuncSeq(text[:runeEnd(text, min(len(text), respellBytes))], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
-		r, _ := utf8.DecodeRuneInString(w)
-		if unicode.ToLower(r) != first || max(letters-utf8.RuneCountInString(w), utf8.RuneCountInString(w)-letters) > most {
-			continue
-		}
-		if w = strings.ToLower(w); seen[w] {
-			continue
-		}
-		seen[w] = true
-		n := edits.Between(word, w)
-		if n > most {
-			continue
-		}
-		tokens, err := s.engine.backend.Analyze(ctx, s.collection, w)
-		if err != nil {
-			return "", 0, err
-		}
-		if len(tokens) == 1 && tokens[0].Term == term {
-			as, fewest, most = w, n, n-1
+// wordsLike yields the different words of text, in small letters, that have the first letter of term.
+func wordsLike(text, term string) iter.Seq[string] {
+	first, _ := utf8.DecodeRuneInString(term)
+	return func(yield func(string) bool) {
+		seen := map[string]bool{}
+		for w := range strings.FieldsFuncSeq(text[:runeEnd(text, min(len(text), respellBytes))], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+			if r, _ := utf8.DecodeRuneInString(w); unicode.ToLower(r) != first {
+				continue
+			}
+			if w = strings.ToLower(w); !seen[w] {
+				if seen[w] = true; !yield(w) {
+					return
+				}
+			}
 		}
 	}
-	return as, fewest, nil
 }
 
 // matchCase returns word with a first letter as big as that of like.

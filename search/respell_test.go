@@ -111,6 +111,42 @@ func TestRespelled(t *testing.T) {
 	}
 }
 
+// TestUnfinished: the last word of a text that is being typed is read as one that begins with it.
+func TestUnfinished(t *testing.T) {
+	e := openLettered(t, "cal rec")
+	for _, tc := range []struct {
+		q    search.Query
+		text string // "": as it stands
+	}{
+		{search.Query{Q: "money let", Mode: search.Keyword}, "money letter"},
+		{search.Query{Q: "festiva", Mode: search.Keyword}, "festivals"}, // the term is shorter than what is typed
+		{search.Query{Q: "Zeph"}, "Zephyrine"},
+		{search.Query{Q: "kuber"}, "kubernetes"},
+		{search.Query{Q: "cal", Mode: search.Keyword}, "calendar"}, // known, but found nowhere
+		{search.Query{Q: "recieve let", Mode: search.Keyword}, "receive letter"},
+		{search.Query{Q: "zephirine"}, "zephyrine"}, // finished, and misspelled
+
+		{search.Query{Q: "cal"}, ""},
+		{search.Query{Q: "le", Mode: search.Keyword}, ""},
+		{search.Query{Q: "zzz"}, ""},
+		{search.Query{Q: "let "}, ""}, // finished
+		{search.Query{Q: "zeph", Filter: "tenant = 'a'"}, ""},
+		{search.Query{Q: "zeph", Spelling: search.Exact}, ""},
+	} {
+		tc.q.Unfinished = true
+		r, err := e.Search(t.Context(), "docs", tc.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case tc.text == "" && r.Query != nil:
+			t.Errorf("%q: read as %+v", tc.q.Q, r.Query)
+		case tc.text != "" && (r.Query == nil || r.Query.Text != tc.text || len(r.Hits) == 0):
+			t.Errorf("%q: read as %+v with %d hits, want %q", tc.q.Q, r.Query, len(r.Hits), tc.text)
+		}
+	}
+}
+
 // TestPhrasesAreNotRespelled: what stands in quotes must occur as it stands.
 func TestPhrasesAreNotRespelled(t *testing.T) {
 	e := openLettered(t, "")

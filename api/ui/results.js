@@ -31,6 +31,7 @@ export class Results {
     this.timer = 0;
     this.shown = pageSize;
     this.cards = new Map(); // id -> Card
+    this.typing = false; // the last word may be unfinished
     this.lastKey = 0;
     this.lastMove = 0;
     this.wire();
@@ -55,13 +56,14 @@ export class Results {
     if (state.alpha !== null && state.mode === 'hybrid') q.alpha = state.alpha;
     if (state.filter) q.filter = state.filter;
     if (state.exact) q.spelling = 'exact';
+    else if (this.typing) q.unfinished = true;
     return { ...q, limit: pageSize + spare, passages: 3, explain: !browses(state.q) || undefined, ...extra };
   }
 
   /** The words that the answer is about: those typed, or what they were read as. */
   asked() {
     const read = this.answer?.res.query;
-    return read?.respelled ? read.text : state.q;
+    return read?.respelled || read?.completed ? read.text : state.q;
   }
 
   /** The fields that hits come without: texts, whose passages they bring along. A card that is opened fetches its document. */
@@ -78,6 +80,7 @@ export class Results {
     this.running?.abort();
     this.running = null;
     this.release(false);
+    this.typing = typed;
     if (typed) this.lastKey = performance.now();
     if (!asks()) {
       ui.box.classList.remove('busy');

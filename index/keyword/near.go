@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/blevesearch/vellum/levenshtein"
 
 	"searchd/internal/edits"
@@ -24,10 +25,11 @@ const (
 	// Of a word whose end is misspelled the stem may be left, with so many characters or more and so many less than the word.
 	stemLeast, stemLess = 4, 6
 
-	nearFields = 16   // that are looked at, those with most tokens
-	nearSeen   = 2000 // terms
-	nearTerms  = 16   // terms returned
-	nearDocs   = 8    // documents returned of each
+	nearFields  = 16   // that are looked at, those with most tokens
+	nearSeen    = 2000 // terms
+	nearCounted = 64   // terms whose documents are counted
+	nearTerms   = 16   // terms returned
+	nearDocs    = 8    // documents returned of each
 )
 
 // NearTerm is a term that is spelled much like another.
@@ -70,6 +72,35 @@ func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.
 		return err
 	})
 	return near, err
+}
+
+// Beginning returns terms that documents of allow (nil: all) have and that begin with word, or that word begins with, as with the stem of an unfinished
+// word; those in most documents first. There are none where a document of the whole index has the term of word itself, and where word is not exactly one term.
+func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitmap) (begin []NearTerm, err error) {
+	terms := x.queryTerms(word)
+	if len(terms) != 1 {
+		return nil, nil
+	}
+	err = x.read(func(v *view) error {
+		if have, err := v.has(terms[0].text); have || err != nil {
+			return err
+		}
+		lower := strings.ToLower(word)
+		found, err := v.beginning(ctx, []byte(lower))
+		if err != nil {
+			return err
+		}
+		begin, err = v.inDocuments(ctx, append(stems(lower), found...), allow)
+		return err
+	})
+	return begin, err
+}
+
+// beginning returns terms of the largest fields that begin with prefix.
+func (v *view) beginning(ctx context.Context, prefix []byte) (out []NearTerm, err error) {
+	end := bytes.Clone(prefix)
+	end[len(end)-1]++ // the last byte of a character is below 0xff
+	return v.terms(ctx, nil, prefix, end, func(string) int { return 1 })
 }
 
 // stems returns what may be the stem of a word.
@@ -125,9 +156,15 @@ func (v *view) near(ctx context.Context, own []byte, most int) ([]NearTerm, erro
 		return nil, err
 	}
 	_, first := utf8.DecodeRune(own)
-	start, end := own[:first], bytes.Clone(own[:first])
+	end := bytes.Clone(own[:first])
 	end[first-1]++ // the last byte of a character is below 0xff
-	seen := map[string]bool{}
+	return v.terms(ctx, like, own[:first], end, func(term string) int { return edits.Between(string(own), term) })
+}
+
+// terms returns terms of the largest fields in [start, end) that like accepts (nil: all): those with fewest edits, of equals those that seem to be in most
+// documents.
+func (v *view) terms(ctx context.Context, like segment.Automaton, start, end []byte, edits func(term string) int) (out []NearTerm, err error) {
+	seen := map[string]uint64{} // term to the documents of segments and fields that have it, deleted ones too
 	for _, field := range v.largest(nearFields) {
 		for _, s := range v.segments {
 			if err := ctx.Err(); err != nil {
@@ -142,18 +179,19 @@ func (v *view) near(ctx context.Context, own []byte, most int) ([]NearTerm, erro
 				if err != nil {
 					return nil, err
 				}
-				if seen[e.Term] = true; len(seen) >= nearSeen {
+				if seen[e.Term] += e.Count; len(seen) >= nearSeen {
 					break
 				}
 			}
 		}
 	}
-	var out []NearTerm
 	for t := range seen {
-		out = append(out, NearTerm{Term: t, Edits: edits.Between(string(own), t)})
+		out = append(out, NearTerm{Term: t, Edits: edits(t)})
 	}
-	slices.SortFunc(out, func(a, b NearTerm) int { return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(a.Term, b.Term)) })
-	return out, nil
+	slices.SortFunc(out, func(a, b NearTerm) int {
+		return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(seen[b.Term], seen[a.Term]), cmp.Compare(a.Term, b.Term))
+	})
+	return out[:min(len(out), nearCounted)], nil
 }
 
 // largest returns the n fields with most tokens.
@@ -163,15 +201,12 @@ func (v *view) largest(n int) []string {
 	return fields[:min(n, len(fields))]
 }
 
-// inDocuments keeps those of terms, which are sorted by edits, that documents of allow have, and says which.
+// inDocuments keeps those of terms that documents of allow have, and says which.
 func (v *view) inDocuments(ctx context.Context, terms []NearTerm, allow *roaring.Bitmap) (out []NearTerm, err error) {
 	fields := v.largest(nearFields)
 	for _, t := range terms {
 		if err := ctx.Err(); err != nil {
 			return nil, err
-		}
-		if len(out) >= nearTerms && t.Edits > out[len(out)-1].Edits {
-			break
 		}
 		have := roaring.New()
 		for _, s := range v.segments {
@@ -204,6 +239,8 @@ func (v *view) inDocuments(ctx context.Context, terms []NearTerm, allow *roaring
 			out = append(out, t)
 		}
 	}
-	slices.SortFunc(out, func(a, b NearTerm) int { return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term)) })
+	slices.SortFunc(out, func(a, b NearTerm) int {
+		return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
+	})
 	return out[:min(len(out), nearTerms)], nil
 }

@@ -133,6 +133,47 @@ func bare(terms []NearTerm) []NearTerm {
 	return out
 }
 
+// TestBeginning: the terms that begin with a word, and its stem, those in most documents first, without documents that are not allowed or not there.
+func TestBeginning(t *testing.T) {
+	x := openTemp(t, Options{})
+	apply(t, x, 1,
+		Entry{No: 1, Text: []Field{{"text", "embedding vectors and embedders"}, {"title", "embassy"}}},
+		Entry{No: 2, Text: []Field{{"text", "an embassy"}}},
+		Entry{No: 3, Text: []Field{{"text", "the embankment"}}},
+		Entry{No: 4, Text: []Field{{"text", "embroidery embroidery embroidery"}}})
+	apply(t, x, 2, Entry{No: 3, Delete: true})
+	for _, tc := range []struct {
+		word  string
+		allow []uint32
+		want  string
+	}{
+		{"emb", nil, "embassi[1 2] embed[1] embedd[1] embroideri[4]"},
+		{"Emba", nil, "embassi[1 2]"},
+		{"emb", []uint32{2, 4}, "embassi[2] embroideri[4]"},
+		{"embeddi", nil, "embed[1] embedd[1]"},
+		{"embassy", nil, ""}, // there is the term
+		{"two words", nil, ""},
+		{"the", nil, ""},
+		{"", nil, ""},
+	} {
+		var allow *roaring.Bitmap
+		if tc.allow != nil {
+			allow = roaring.BitmapOf(tc.allow...)
+		}
+		got, err := x.Beginning(context.Background(), tc.word, allow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s []string
+		for _, b := range got {
+			s = append(s, fmt.Sprint(b.Term, b.First))
+		}
+		if strings.Join(s, " ") != tc.want {
+			t.Errorf("Beginning(%s, %v) = %s, want %s", tc.word, tc.allow, strings.Join(s, " "), tc.want)
+		}
+	}
+}
+
 func TestNearLimits(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1, Entry{No: 1, Text: []Field{{"text", "receive money"}}})

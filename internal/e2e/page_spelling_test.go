@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A misspelled word is read as the one that is there; the page says so and takes it as it stands where asked.
+// An unfinished word is completed while it is typed. A misspelled word is read as the one that is there; the page says so and takes it as it stands where asked.
 func TestPageSpelling(t *testing.T) {
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
@@ -28,7 +28,9 @@ func TestPageSpelling(t *testing.T) {
 	base := serve(t, engine)
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/"))
-	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "ballooon"))
+	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "ballo"))
+	p.until(t, "document.querySelector('#results .snippet mark')?.textContent === 'balloon' && document.getElementById('respelled').hidden")
+	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "oon"))
 	p.until(t, "!document.getElementById('respelled').hidden")
 	if got, want := eval[string](t, p, "document.getElementById('respelled').textContent"), "No document has “ballooon”: read as balloon. Search for it as it stands"; got != want {
 		t.Errorf("note = %q, want %q", got, want)

@@ -356,6 +356,8 @@ type WordFinder interface {
 	// Near returns the terms that documents of sel (nil: all) have and that are within edits of the term of word, or begin it, fewest edits first, of equals
 	// those in more documents; none where any document has that term itself, where word is not one term, or where that is not known yet.
 	Near(ctx context.Context, collection, word string, edits int, sel Selection) ([]NearTerm, error)
+	// Beginning is Near for terms that begin with word, or that word begins with.
+	Beginning(ctx context.Context, collection, word string, sel Selection) ([]NearTerm, error)
 }
 
 // FieldFinder knows which fields the documents have.

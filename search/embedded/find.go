@@ -126,6 +126,20 @@ func (b *Backend) Analyze(ctx context.Context, name, text string) ([]backend.Tok
 
 // Near returns the terms that are spelled much like a word that no document has.
 func (b *Backend) Near(ctx context.Context, name, word string, edits int, sel backend.Selection) ([]backend.NearTerm, error) {
+	return b.terms(ctx, name, func(x *keyword.Index) ([]keyword.NearTerm, error) {
+		return x.Near(ctx, word, edits, documentsOf(sel))
+	})
+}
+
+// Beginning returns the terms that begin with an unfinished word that no document has.
+func (b *Backend) Beginning(ctx context.Context, name, word string, sel backend.Selection) ([]backend.NearTerm, error) {
+	return b.terms(ctx, name, func(x *keyword.Index) ([]keyword.NearTerm, error) {
+		return x.Beginning(ctx, word, documentsOf(sel))
+	})
+}
+
+// terms returns what find says of the keyword index; nothing where that lacks documents.
+func (b *Backend) terms(ctx context.Context, name string, find func(x *keyword.Index) ([]keyword.NearTerm, error)) ([]backend.NearTerm, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
@@ -134,7 +148,7 @@ func (b *Backend) Near(ctx context.Context, name, word string, edits int, sel ba
 	if c.lacking() || c.words.Seq() < c.seq.Load() {
 		return nil, nil
 	}
-	terms, err := c.words.Near(ctx, word, edits, documentsOf(sel))
+	terms, err := find(c.words)
 	if err != nil {
 		return nil, err
 	}
