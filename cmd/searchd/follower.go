@@ -274,7 +274,7 @@ func lost(err error) bool {
 func (f *follower) round(ctx context.Context, e *search.Engine, keys *access.Keyring, m search.Marker, version uint64) (*wire.End, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	body, err := f.client.Changes(ctx, wire.Question{Follower: m.Name, Store: m.Primary, After: e.Stands(), Version: version})
+	body, err := f.client.Changes(ctx, wire.Question{Follower: m.Name, Store: m.Primary, After: e.Stands(), Version: version, Used: keys.Uses()})
 	if err != nil {
 		return nil, err
 	}
