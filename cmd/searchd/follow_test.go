@@ -157,6 +157,45 @@ func TestUselessCopy(t *testing.T) {
 	}
 }
 
+// Requests that are passed on at the same time keep their connections for the next ones.
+func TestPassingConnections(t *testing.T) {
+	const at = 16
+	var addresses sync.Map
+	together := make(chan struct{})
+	fo := newFollower(t, func(w http.ResponseWriter, r *http.Request) {
+		addresses.Store(r.RemoteAddr, true)
+		<-together
+	})
+	for range 5 {
+		var wait sync.WaitGroup
+		for range at {
+			wait.Go(func() {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fo.url.String(), nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				res, err := fo.transport.RoundTrip(r)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				res.Body.Close()
+			})
+		}
+		for range at {
+			together <- struct{}{}
+		}
+		wait.Wait()
+		time.Sleep(10 * time.Millisecond) // what was read gives its connection back
+	}
+	n := 0
+	addresses.Range(func(any, any) bool { n++; return true })
+	if n > at+at/2 {
+		t.Errorf("%d connections for %d requests at a time", n, at)
+	}
+}
+
 // replica is a follower with its primary and what it has.
 type replica struct {
 	*follower
