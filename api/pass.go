@@ -30,7 +30,7 @@ type Primary struct {
 // Following says how far a replica is.
 type Following struct {
 	CaughtUp bool      // it has had everything, or cannot ask now: requests may be sent to it
-	Away     string    // why the primary does not answer; empty: it does
+	Away     string    // why the primary is not followed now; empty: it is
 	Contact  time.Time // when it answered last
 	Behind   uint64    // changes that are known and not applied yet
 	Copies   int       // made since the start

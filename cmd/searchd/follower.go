@@ -213,7 +213,7 @@ func (f *follower) remind(store string) (stop func()) {
 // follow takes what the primary sends until ctx ends. It returns true when a copy is there that must take the place of what e has.
 func (f *follower) follow(ctx context.Context, e *search.Engine, keys *access.Keyring) (replace bool) {
 	f.mu.Lock()
-	f.mu.CaughtUp, f.mu.commits = false, 0
+	f.mu.CaughtUp, f.mu.Away, f.mu.commits = false, "", 0
 	f.mu.Unlock()
 	m := *e.Marker()
 	if m.URL != f.url.Redacted() || m.Name != f.name {
