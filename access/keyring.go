@@ -291,6 +291,31 @@ func (k *Keyring) Revoke(ctx context.Context, id string) error {
 	return nil
 }
 
+// Uses returns the hours of last use that the vault does not have, as Unix times by the ids of the keys.
+func (k *Keyring) Uses() map[string]int64 {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	uses := map[string]int64{}
+	for id, e := range k.mu.byID {
+		if at := e.used.Load(); at > e.kept.Load() {
+			uses[id] = at
+		}
+	}
+	return uses
+}
+
+// Note takes [Keyring.Uses] of another server with the same keys. Its clock may be another.
+func (k *Keyring) Note(uses map[string]int64) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	now := k.now().Truncate(time.Hour).Unix()
+	for id, at := range uses {
+		if e := k.mu.byID[id]; e != nil {
+			e.used.Store(max(e.used.Load(), min(at, now)))
+		}
+	}
+}
+
 // Flush writes the hours of last use that changed. What a crash loses of them is at most what came since the last Flush.
 func (k *Keyring) Flush(ctx context.Context) error {
 	k.write.Lock()

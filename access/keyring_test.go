@@ -430,6 +430,34 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// What a replica knows of uses it tells its primary, until it has got them back.
+func TestNote(t *testing.T) {
+	v := &memory{}
+	primary, replica := ring(t, v, Options{}), ring(t, v, Options{})
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	primary.now, replica.now = func() time.Time { return now }, func() time.Time { return now.Add(5 * time.Hour) } // a clock that is ahead
+	used, token := create(t, primary, Spec{Name: "used", Scopes: Search})
+	unused, _ := create(t, primary, Spec{Name: "unused", Scopes: Search})
+	if err := replica.Refresh(); err != nil || len(replica.Uses()) > 0 {
+		t.Fatal("before any use:", err, replica.Uses())
+	}
+	replica.Check(token)
+	primary.Note(map[string]int64{"gone": now.Unix(), unused.ID: -1})
+	primary.Note(replica.Uses())
+	want := now.Truncate(time.Hour)
+	if k, err := primary.Key(used.ID); err != nil || k.LastUsed == nil || !k.LastUsed.Equal(want) {
+		t.Errorf("last use %v, %v; want %v", k.LastUsed, err, want)
+	}
+	if k, err := primary.Key(unused.ID); err != nil || k.LastUsed != nil {
+		t.Errorf("last use of a key without: %v, %v", k.LastUsed, err)
+	}
+	now = now.Add(5 * time.Hour)
+	primary.Note(replica.Uses())
+	if err := errors.Join(primary.Flush(t.Context()), replica.Refresh()); err != nil || len(replica.Uses()) > 0 {
+		t.Errorf("after the primary has kept it: %v, %v", err, replica.Uses())
+	}
+}
+
 // Replication hands out everything, so it takes everything to give it away.
 func TestReplicationIsGivenByAllAlone(t *testing.T) {
 	s := Spec{Scopes: Replication, Collections: []string{"*"}}

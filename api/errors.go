@@ -38,8 +38,8 @@ var (
 	errScope         = errors.New("scope missing")
 	errCollection    = errors.New("collection not allowed")
 	errRate          = errors.New("too many requests")
-	errNoPrimary     = errors.New("primary does not answer")
-	errAnswerLost    = errors.New("answer of the primary lost")
+	errNoPrimary     = errors.New("this server is a replica, and its primary, which takes writes, does not answer; nothing was written")
+	errAnswerLost    = errors.New("the primary was sent the request and its answer was lost; it may have been carried out")
 	errLoop          = errors.New("servers follow one another")
 )
 

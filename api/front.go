@@ -16,11 +16,18 @@ import (
 // Front answers a listener from before there is an engine until the end. Before a [Server] takes it over it answers probes alone: the
 // process lives, and is not ready.
 type Front struct {
-	l       net.Listener
-	conns   *conns
-	srv     *http.Server
-	handler atomic.Pointer[http.Handler]
-	failed  chan error
+	l      net.Listener
+	conns  *conns
+	srv    *http.Server
+	turn   atomic.Pointer[turn]
+	failed chan error
+}
+
+// turn is a handler as long as it answers.
+type turn struct {
+	http.Handler
+	running atomic.Int64  // requests
+	over    chan struct{} // closed when it is another's turn
 }
 
 // NewFront answers from l at once. Of o only Logger, WriteTimeout, MaxConns and Primary count; Engine may be nil. l is closed by [Front.Close] or
@@ -28,9 +35,9 @@ type Front struct {
 func NewFront(l net.Listener, o Options) *Front {
 	o = o.withDefaults()
 	f := &Front{l: l, conns: newConns(l, o.MaxConns), failed: make(chan error, 1)}
-	f.use(opening(o.Primary != nil))
+	f.use(newTurn(opening(o.Primary != nil)))
 	f.srv = &http.Server{
-		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*f.handler.Load()).ServeHTTP(w, r) }),
+		Handler:           http.HandlerFunc(f.answer),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second, // of a body; a route with streams extends it as bytes arrive
 		WriteTimeout:      o.WriteTimeout + writeGrace,
@@ -43,7 +50,57 @@ func NewFront(l net.Listener, o Options) *Front {
 	return f
 }
 
-func (f *Front) use(h http.Handler) { f.handler.Store(&h) }
+func newTurn(h http.Handler) *turn { return &turn{Handler: h, over: make(chan struct{})} }
+
+// use makes it the turn of t and returns the turn before.
+func (f *Front) use(t *turn) (before *turn) {
+	if before = f.turn.Swap(t); before != nil {
+		close(before.over)
+	}
+	return before
+}
+
+func (f *Front) answer(w http.ResponseWriter, r *http.Request) {
+	for {
+		t := f.turn.Load()
+		t.running.Add(1)
+		if f.turn.Load() == t {
+			defer t.running.Add(-1)
+			t.ServeHTTP(w, r)
+			return
+		}
+		t.running.Add(-1) // who waits for the end of a turn may not have seen it
+	}
+}
+
+// While data is replaced, requests wait so long for it, and so long it waits for those that began before.
+const (
+	replaceWait  = 2 * time.Second
+	replaceGrace = time.Second
+)
+
+// hold lets what is no probe wait for the next turn, and answers with h where that takes too long. It returns when the requests of the turn before have
+// ended, or have had time to.
+func (f *Front) hold(h http.HandlerFunc) {
+	t := newTurn(nil)
+	t.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if quietRoutes[r.URL.Path] {
+			h(w, r)
+			return
+		}
+		select {
+		case <-t.over:
+			f.answer(w, r)
+		case <-time.After(replaceWait):
+			h(w, r)
+		case <-r.Context().Done():
+		}
+	})
+	before := f.use(t)
+	for end := time.Now().Add(replaceGrace); before.running.Load() > 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
 
 // Close closes the listener and every connection.
 func (f *Front) Close() error { return f.srv.Close() }
@@ -73,20 +130,20 @@ func (s *Server) ServeFront(ctx context.Context, f *Front) error {
 }
 
 // ServeUntil is ServeFront that also ends when the data is about to be replaced. Then f goes on and answers probes alone, until another server
-// takes it over.
+// takes it over; other requests wait for it a moment.
 func (s *Server) ServeUntil(ctx context.Context, f *Front, replace <-chan struct{}) (replaced bool, err error) {
 	if a, ok := f.l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
 		s.local.Store(true)
 	}
 	s.conns.Store(f.conns)
 	defer s.keepUses(ctx)()
-	f.use(s.handler)
+	f.use(newTurn(s.handler))
 	select {
 	case err := <-f.failed:
 		return false, fmt.Errorf("api: serve %s: %w", f.l.Addr(), err)
 	case <-replace:
 		close(s.stopping)
-		f.use(opening(s.o.Primary != nil))
+		f.hold(opening(s.o.Primary != nil))
 		return true, nil
 	case <-ctx.Done():
 	}

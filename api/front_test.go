@@ -83,6 +83,72 @@ func TestFrontAnswersProbesBeforeThereIsAServer(t *testing.T) {
 	}
 }
 
+// While data is replaced, requests that have begun end, and those that come wait for the next server; probes say that it is not ready.
+func TestFrontHolds(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + l.Addr().String()
+	front := NewFront(l, Options{Logger: slog.New(slog.DiscardHandler)})
+	defer front.Close()
+	first, second := newFixture(t, Options{}), newFixture(t, Options{})
+	begun, end := make(chan struct{}), make(chan struct{})
+	first.engine.Hook = func(_ context.Context, op string) error {
+		if op == "Collections" {
+			close(begun)
+			<-end
+		}
+		return nil
+	}
+	unused := front.turn.Load()
+	replace, replaced := make(chan struct{}), make(chan bool, 1)
+	go func() {
+		ok, err := first.server.ServeUntil(t.Context(), front, replace)
+		replaced <- ok && err == nil
+	}()
+	answers := make(chan int, 2)
+	ask := func() {
+		code, _ := status(t, url+"/v1/collections")
+		answers <- code
+	}
+	for front.turn.Load() == unused {
+		time.Sleep(time.Millisecond)
+	}
+	serving := front.turn.Load()
+	go ask()
+	<-begun
+	close(replace)
+	for front.turn.Load() == serving {
+		time.Sleep(time.Millisecond)
+	}
+	if code, _ := status(t, url+"/readyz"); code != 503 {
+		t.Errorf("/readyz: %d, want 503", code)
+	}
+	go ask()
+	select {
+	case <-replaced:
+		t.Error("a request that had begun was not waited for")
+	case code := <-answers:
+		t.Errorf("a request that could not be answered yet was: %d", code)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(end)
+	if !<-replaced || <-answers != 200 {
+		t.Error("the request that had begun was cut off")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- second.server.ServeFront(ctx, front) }()
+	if code := <-answers; code != 200 {
+		t.Errorf("the request that waited: %d", code)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDrainGrace(t *testing.T) {
 	f := newFixture(t, Options{DrainGrace: 400 * time.Millisecond})
 	addr, stop := f.serve()

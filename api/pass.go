@@ -3,14 +3,16 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"searchd/access"
@@ -28,7 +30,7 @@ type Primary struct {
 // Following says how far a replica is.
 type Following struct {
 	CaughtUp bool      // it has had everything, or cannot ask now: requests may be sent to it
-	Away     string    // why the primary does not answer; empty: it does
+	Away     string    // why the primary is not followed now; empty: it is
 	Contact  time.Time // when it answered last
 	Behind   uint64    // changes that are known and not applied yet
 	Copies   int       // made since the start
@@ -81,7 +83,11 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 		rc.EnableFullDuplex() // answers may come while the body goes out
 		w.Header().Set("Connection", "close")
 	}
-	r = r.WithContext(ctx)
+	var sent atomic.Bool // the primary may have the request
+	r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { sent.Store(false) }, // also where an idle connection turned out to be closed
+		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
+	}))
 	if r.Body == nil || r.Body == http.NoBody {
 		rc.SetReadDeadline(time.Time{})
 	} else {
@@ -122,23 +128,21 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 		out = patientWriter{w, rc, s.o.WriteTimeout}
 	}
 	p.ServeHTTP(out, r)
-	return s.notPassed(r, failed)
+	return notPassed(r, failed, sent.Load())
 }
 
 // notPassed says what the failure of the way to the primary means for the request.
-func (s *Server) notPassed(r *http.Request, err error) error {
-	var op *net.OpError
+func notPassed(r *http.Request, err error, sent bool) error {
 	var re *requestError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &re), errors.Is(err, context.Canceled) && r.Context().Err() != nil:
 		return err
-	case errors.As(err, &op) && op.Op == "dial":
-		return &requestError{kind: errNoPrimary, detail: "this server is a replica, and its primary, which takes writes, does not answer; nothing was written"}
+	case !sent:
+		return fmt.Errorf("%w: %w", errNoPrimary, err)
 	}
-	s.log.Warn("the primary's answer was lost", "method", r.Method, "path", r.URL.EscapedPath(), "error", err, "request_id", requestID(r.Context()))
-	return &requestError{kind: errAnswerLost, detail: "the primary was sent the request and its answer was lost; it may have been carried out"}
+	return fmt.Errorf("%w: %w", errAnswerLost, err)
 }
 
 type readCloser struct {

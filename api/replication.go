@@ -49,6 +49,9 @@ func (s *Server) replicationChanges(w http.ResponseWriter, r *http.Request) erro
 	if id := s.o.Engine.StoreID(); q.Store != id {
 		return fmt.Errorf("%w: store %.64q, this is %s", search.ErrPlaceLost, q.Store, id)
 	}
+	if s.o.Keys != nil {
+		s.o.Keys.Note(q.Used)
+	}
 	n, commits, err := s.awaitNews(r.Context(), q)
 	if err != nil {
 		return err

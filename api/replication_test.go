@@ -2,8 +2,12 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
+	"log"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"searchd/access"
@@ -139,7 +144,31 @@ func TestPass(t *testing.T) {
 // An answer that is lost is no refusal: the write may have been carried out.
 func TestPassedAnswerLost(t *testing.T) {
 	f, _, _ := replicaOf(t, Options{}, func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
+	var log bytes.Buffer
+	f.server.log = slog.New(slog.NewTextHandler(&log, nil))
 	f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"x"}`).problem(502, "primary_answer_lost", "")
+	if failed := strings.Count(log.String(), "level=WARN") + strings.Count(log.String(), "level=ERROR"); failed != 1 || !strings.Contains(log.String(), "EOF") {
+		t.Errorf("logged %d times, want once, with the cause: %s", failed, &log)
+	}
+}
+
+// What never had a connection was not sent: nothing was written.
+func TestPassedUnsent(t *testing.T) {
+	f, p, primary := replicaOf(t, Options{}, func(http.ResponseWriter, *http.Request) { t.Error("the primary was asked") })
+	stranger := httptest.NewTLSServer(primary.Config.Handler)
+	defer stranger.Close()
+	stranger.Config.ErrorLog = log.New(io.Discard, "", 0)
+	p.URL.Scheme, p.URL.Host = "https", stranger.Listener.Addr().String()
+	f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"x"}`).problem(503, "primary_unavailable", "")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		p.Transport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			<-ctx.Done() // nobody answers
+			return nil, ctx.Err()
+		}}
+		f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"x"}`).problem(503, "primary_unavailable", "")
+	})
 }
 
 // What a replica may refuse by itself does not reach the primary.

@@ -337,3 +337,32 @@ func TestAdoptRefuses(t *testing.T) {
 		t.Errorf("the next number is %d, %v, want 6", c.ID, err)
 	}
 }
+
+// When a commit is told of, it has its version: whoever is told, asks and finds nothing new would wait for the next one.
+func TestCommitHasVersion(t *testing.T) {
+	s := open(t, t.TempDir())
+	ctx := context.Background()
+	for i, change := range []func() error{
+		func() error { _, err := s.CreateCollection(ctx, "docs", []byte("{}")); return err },
+		func() error { _, err := s.UpdateCollection(ctx, 1, []byte("{}")); return err },
+		func() error { return s.SetValue(ctx, "key", []byte("value")) },
+		func() error { return s.DropCollection(ctx, 1) },
+	} {
+		commits, _ := s.Commits()
+		version := s.catalog.Load()
+		done := make(chan error, 1)
+		go func() { done <- change() }()
+		s.mu.Lock() // without it the change cannot return
+		for n := commits; n == commits; n, _ = s.Commits() {
+			s.mu.Unlock()
+			s.mu.Lock()
+		}
+		if s.catalog.Load() == version {
+			t.Errorf("change %d was told of before it had a version", i)
+		}
+		s.mu.Unlock()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -72,7 +72,8 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	}
 	passing := t.Clone()
 	passing.ResponseHeaderTimeout = 0 // the route's own
-	fo := &follower{log: log, dir: dir, url: u, client: c, transport: passing, first: firstPause, most: mostPause}
+	passing.MaxIdleConnsPerHost = passing.MaxIdleConns
+	fo := &follower{log: log, dir: dir, url: u, client: c, transport: passing, first: firstPause, most: mostPause, reminds: remindEvery, wanted: make(chan struct{}, 1)}
 	fo.mu.moved = make(chan struct{})
 	return fo, nil
 }
@@ -103,10 +104,10 @@ func newName() string { return strings.ToLower(rand.Text()) }
 
 // Times of following.
 const (
-	firstPause  = 250 * time.Millisecond // after the primary did not answer, then twice that and so on
-	mostPause   = 10 * time.Second
-	copyPause   = 20 * time.Second // at least, between one copy and the next, should the first not help
-	roomPause   = 2 * time.Minute  // after a copy for which there was no room
-	remindEvery = 20 * time.Minute // of the hour that the primary waits
-	silence     = time.Minute      // without a byte from the primary it is taken to be away
+	firstPause   = 250 * time.Millisecond // after the primary did not answer, then twice that and so on
+	mostPause    = 10 * time.Second
+	copyPause    = 20 * time.Second // at least, between one copy and the next, should the first not help
+	uselessPause = 2 * time.Minute  // after a copy for which there was no room, or that is of no use
+	remindEvery  = 20 * time.Minute // of the hour that the primary waits
+	silence      = time.Minute      // without a byte from the primary it is taken to be away
 )

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,10 +16,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"searchd/access"
+	"searchd/api"
 	"searchd/client"
 	"searchd/search"
 	"searchd/search/wire"
@@ -126,6 +134,246 @@ func TestLost(t *testing.T) {
 		if got := lost(tt.err); got != tt.want {
 			t.Errorf("%s: %t, want %t", name, got, tt.want)
 		}
+	}
+}
+
+// A copy that arrives and is of no use is not asked for again and again: it may be large. One of a later version never is of use.
+func TestUselessCopy(t *testing.T) {
+	garbage := bytes.Repeat([]byte("garbage "), 1<<13)
+	trailer := binary.LittleEndian.AppendUint64([]byte("searchd-backup-1"), uint64(len(garbage)))
+	sum := sha256.Sum256(garbage)
+	var asked atomic.Int64
+	fo := newFollower(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		w.Write(append(append(garbage, trailer...), sum[:]...))
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if err := fo.begin(ctx); !errors.Is(err, context.DeadlineExceeded) || asked.Load() != 1 {
+		t.Errorf("begin = %v after %d copies, want one", err, asked.Load())
+	}
+	if err := error(&uselessError{fmt.Errorf("%w: format 2", store.ErrNewerFormat)}); !hopeless(err) {
+		t.Errorf("%v is tried again", err)
+	}
+}
+
+// Requests that are passed on at the same time keep their connections for the next ones.
+func TestPassingConnections(t *testing.T) {
+	const at = 16
+	var addresses sync.Map
+	together := make(chan struct{})
+	fo := newFollower(t, func(w http.ResponseWriter, r *http.Request) {
+		addresses.Store(r.RemoteAddr, true)
+		<-together
+	})
+	for range 5 {
+		var wait sync.WaitGroup
+		for range at {
+			wait.Go(func() {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fo.url.String(), nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				res, err := fo.transport.RoundTrip(r)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				res.Body.Close()
+			})
+		}
+		for range at {
+			together <- struct{}{}
+		}
+		wait.Wait()
+		time.Sleep(10 * time.Millisecond) // what was read gives its connection back
+	}
+	n := 0
+	addresses.Range(func(any, any) bool { n++; return true })
+	if n > at+at/2 {
+		t.Errorf("%d connections for %d requests at a time", n, at)
+	}
+}
+
+// replica is a follower with its primary and what it has.
+type replica struct {
+	*follower
+	a, b *search.Engine
+	keys *access.Keyring
+	stop func() (replace bool)
+}
+
+// newReplica follows a primary with one collection; wrap, if not nil, is asked in the primary's place.
+func newReplica(t *testing.T, wrap func(primary http.Handler) http.HandlerFunc) *replica {
+	t.Helper()
+	r := &replica{a: openEngine(t, t.TempDir())}
+	if _, err := r.a.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := api.New(api.Options{Engine: r.a, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := s.Handler().ServeHTTP
+	if wrap != nil {
+		h = wrap(s.Handler())
+	}
+	r.follower = newFollower(t, h)
+	if err := r.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.b = openEngine(t, r.dir)
+	vault, err := r.b.Vault()
+	if err == nil {
+		r.keys, err = access.Open(vault, access.Options{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func openEngine(t *testing.T, dir string) *search.Engine {
+	t.Helper()
+	e, err := search.Open(dir, search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// run follows until stop is called, or there is a copy to be put in the place of what the replica has.
+func (r *replica) run(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan bool, 1)
+	go func() { done <- r.follow(ctx, r.b, r.keys) }()
+	r.stop = sync.OnceValue(func() bool {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() { r.stop() })
+}
+
+// until waits for something that will be so.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not %s", what)
+		}
+	}
+}
+
+// A replica that needs another copy says so as long as it has none, and goes on with what it has.
+func TestFollowLost(t *testing.T) {
+	lost, copies := &atomic.Bool{}, make(chan struct{})
+	r := newReplica(t, func(primary http.Handler) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case !lost.Load():
+				primary.ServeHTTP(w, r)
+			case strings.HasSuffix(r.URL.Path, "/copy"):
+				<-copies
+				primary.ServeHTTP(w, r)
+			default:
+				w.Header().Set("Content-Type", "application/problem+json")
+				w.WriteHeader(410)
+				io.WriteString(w, `{"status":410,"code":"replication_lost","title":"Lost"}`)
+			}
+		}
+	})
+	release := sync.OnceFunc(func() { close(copies) })
+	t.Cleanup(release)
+	r.run(t)
+	until(t, "caught up", func() bool { return r.state().CaughtUp })
+	lost.Store(true)
+	r.copied = time.Time{}
+	if _, err := r.a.CreateCollection(t.Context(), "more", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "told of", func() bool { return r.state().Away != "" })
+	if !r.state().CaughtUp {
+		t.Error("it is not ready any more")
+	}
+	release()
+	until(t, "copied", func() bool { return r.state().Copies == 2 })
+	if !r.stop() {
+		t.Error("the copy is not to be put in its place")
+	}
+}
+
+// While a copy is made the primary is reminded of the replica, which it would forget otherwise.
+func TestReminds(t *testing.T) {
+	var asked atomic.Int64
+	fo := newFollower(t, func(w http.ResponseWriter, r *http.Request) {
+		var q wire.Question
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || q.Follower != "b" || q.Store != "s" {
+			t.Errorf("asked %+v, %v", q, err)
+		}
+		asked.Add(1)
+	})
+	fo.name, fo.reminds = "b", time.Millisecond
+	stop := fo.remind("s")
+	until(t, "asked", func() bool { return asked.Load() > 2 })
+	stop()
+	after := asked.Load()
+	time.Sleep(20 * time.Millisecond)
+	if n := asked.Load(); n != after {
+		t.Errorf("%d questions after the end", n-after)
+	}
+}
+
+// A marker that is damaged names nobody: the replica gives itself a name, notes it, and makes a copy.
+func TestFollowUnnamed(t *testing.T) {
+	r := newReplica(t, nil)
+	first := r.name
+	if err := r.b.SetMarker(t.Context(), search.Marker{}); err != nil { // what reading a damaged one gives
+		t.Fatal(err)
+	}
+	r.name, r.copied = newName(), time.Time{}
+	r.run(t)
+	until(t, "copied", func() bool { return r.state().Copies == 2 })
+	if !r.stop() {
+		t.Error("the copy is not to be put in its place")
+	}
+	if m := r.b.Marker(); m.Name != r.name || m.Name == first || m.URL != r.url.Redacted() {
+		t.Errorf("marker %+v of %s, named %s before", m, r.name, first)
+	}
+}
+
+// A primary that is back may count its commits anew: who writes then waits for them too, the replica asks at once, and is answered.
+func TestWaitForRestarted(t *testing.T) {
+	down := &atomic.Bool{}
+	r := newReplica(t, func(primary http.Handler) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if down.Load() {
+				w.WriteHeader(502)
+				return
+			}
+			primary.ServeHTTP(w, r)
+		}
+	})
+	r.most = time.Hour
+	r.run(t)
+	until(t, "caught up", func() bool { return r.state().CaughtUp })
+	down.Store(true)
+	if _, err := r.a.CreateCollection(t.Context(), "one", search.Settings{}); err != nil { // ends a question
+		t.Fatal(err)
+	}
+	until(t, "away", func() bool { return r.state().Away != "" })
+	time.Sleep(200 * time.Millisecond) // pauses grow
+	down.Store(false)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r.waitFor(ctx, 1)
+	if r.state().Away != "" || ctx.Err() != nil {
+		t.Errorf("state %+v, %v: want that it was waited for", r.state(), ctx.Err())
 	}
 }
 

@@ -36,6 +36,8 @@ type follower struct {
 	copied      time.Time         // the last copy
 	staleKeys   bool              // the keyring is not that of what was taken yet
 	first, most time.Duration     // pauses
+	reminds     time.Duration     // between reminders
+	wanted      chan struct{}     // somebody waits for what the primary has
 
 	mu struct {
 		sync.Mutex
@@ -52,7 +54,7 @@ func (f *follower) state() api.Following {
 	return f.mu.Following
 }
 
-// waitFor waits until the replica has so many commits of the primary, or for the end of ctx.
+// waitFor waits until the replica has so many commits of the primary, which it asks at once if it thought that it is away, or for the end of ctx.
 func (f *follower) waitFor(ctx context.Context, commits uint64) {
 	for {
 		f.mu.Lock()
@@ -60,6 +62,10 @@ func (f *follower) waitFor(ctx context.Context, commits uint64) {
 		f.mu.Unlock()
 		if there {
 			return
+		}
+		select {
+		case f.wanted <- struct{}{}:
+		default:
 		}
 		select {
 		case <-moved:
@@ -94,7 +100,7 @@ func (f *follower) begin(ctx context.Context) error {
 // hopeless reports whether asking again cannot help before somebody changes something.
 func hopeless(err error) bool {
 	var e *client.Error
-	return errors.Is(err, client.ErrDenied) || errors.As(err, &e) && (e.Code == "replica" || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed)
+	return errors.Is(err, client.ErrDenied) || errors.Is(err, store.ErrNewerFormat) || errors.As(err, &e) && (e.Code == "replica" || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed)
 }
 
 // said says what the primary's refusal means.
@@ -133,14 +139,19 @@ func (f *follower) copyUntil(ctx context.Context, e *search.Engine) error {
 			f.mu.Unlock()
 		}
 		wait := pause
-		if errors.Is(err, search.ErrNoSpace) {
-			wait = max(pause, roomPause)
+		if useless := (*uselessError)(nil); errors.Is(err, search.ErrNoSpace) || errors.As(err, &useless) {
+			wait = max(pause, uselessPause)
 		}
-		if sleep(ctx, wait) != nil {
+		if sleep(ctx, wait, nil) != nil {
 			return context.Cause(ctx)
 		}
 	}
 }
+
+// uselessError is the error of a copy that arrived as a whole. The next one is likely to be of no use either.
+type uselessError struct{ error }
+
+func (e *uselessError) Unwrap() error { return e.error }
 
 // errEmpty keeps a primary that has lost its disk from emptying all its replicas.
 var errEmpty = errors.New("the primary is another one than before, and holds nothing; this replica keeps what it has. If that is right, start it in an empty folder")
@@ -150,18 +161,22 @@ func (f *follower) copy(ctx context.Context, e *search.Engine) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began := time.Now()
-	body, store, err := f.client.Copy(ctx, f.name)
+	body, id, err := f.client.Copy(ctx, f.name)
 	if err != nil {
 		return err
 	}
 	defer body.Close()
 	f.log.Info("copying the primary", "primary", f.url.Redacted())
-	defer f.remind(store)()
-	m := search.Marker{Primary: store, URL: f.url.Redacted(), Name: f.name}
-	n, collections, err := search.FetchCopy(ctx, watch(body, cancel), f.dir, m, func(text string) {
+	defer f.remind(id)()
+	m := search.Marker{Primary: id, URL: f.url.Redacted(), Name: f.name}
+	w := watch(body, cancel)
+	n, collections, err := search.FetchCopy(ctx, w, f.dir, m, func(text string) {
 		f.log.Error("a value of the primary is damaged, and of the copy too", "value", text)
 	})
-	if err != nil {
+	switch {
+	case err != nil && w.ended && !errors.Is(err, store.ErrBackup): // that is one that was cut
+		return &uselessError{err}
+	case err != nil:
 		return errors.Join(err, context.Cause(ctx))
 	}
 	if e != nil && collections == 0 && len(e.Stands()) > 0 {
@@ -182,7 +197,7 @@ func (f *follower) remind(store string) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for sleep(ctx, remindEvery) == nil {
+		for sleep(ctx, f.reminds, nil) == nil {
 			body, err := f.client.Changes(ctx, wire.Question{Follower: f.name, Store: store, After: map[uint32]uint64{}})
 			if err == nil { // a refusal that the log does not reach so far back reminds as well
 				body.Close()
@@ -198,7 +213,7 @@ func (f *follower) remind(store string) (stop func()) {
 // follow takes what the primary sends until ctx ends. It returns true when a copy is there that must take the place of what e has.
 func (f *follower) follow(ctx context.Context, e *search.Engine, keys *access.Keyring) (replace bool) {
 	f.mu.Lock()
-	f.mu.CaughtUp, f.mu.commits = false, 0
+	f.mu.CaughtUp, f.mu.Away, f.mu.commits = false, "", 0
 	f.mu.Unlock()
 	m := *e.Marker()
 	if m.URL != f.url.Redacted() || m.Name != f.name {
@@ -222,13 +237,17 @@ func (f *follower) follow(ctx context.Context, e *search.Engine, keys *access.Ke
 			return false
 		case lost(err):
 			f.log.Warn("this replica cannot go on where it was and makes a new copy; what it has is served meanwhile", "reason", err)
-			if wait := copyPause - time.Since(f.copied); wait > 0 && sleep(ctx, 2*wait) != nil {
+			f.mu.Lock()
+			f.mu.Away = err.Error()
+			f.mu.Unlock()
+			if wait := copyPause - time.Since(f.copied); wait > 0 && sleep(ctx, 2*wait, nil) != nil {
 				return false
 			}
 			return f.copyUntil(ctx, e) == nil
 		}
 		f.away(err)
-		if sleep(ctx, pause) != nil {
+		version = 0 // when the primary is back it answers at once, also where nothing is new
+		if sleep(ctx, f.first, nil) != nil || sleep(ctx, pause-f.first, f.wanted) != nil {
 			return false
 		}
 		pause = min(2*pause, f.most)
@@ -255,7 +274,7 @@ func lost(err error) bool {
 func (f *follower) round(ctx context.Context, e *search.Engine, keys *access.Keyring, m search.Marker, version uint64) (*wire.End, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	body, err := f.client.Changes(ctx, wire.Question{Follower: m.Name, Store: m.Primary, After: e.Stands(), Version: version})
+	body, err := f.client.Changes(ctx, wire.Question{Follower: m.Name, Store: m.Primary, After: e.Stands(), Version: version, Used: keys.Uses()})
 	if err != nil {
 		return nil, err
 	}
@@ -312,14 +331,17 @@ func (f *follower) away(err error) {
 		f.log.Warn("the primary is away: reads are served, writes are refused, until it answers", "primary", f.url.Redacted(), "error", f.said(err))
 	}
 	f.mu.Away, f.mu.CaughtUp = err.Error(), true
+	f.mu.commits = 0 // it counts anew if it was started again
 }
 
-// sleep waits about as long as d, so that replicas do not all come back at the same moment, or for the end of ctx.
-func sleep(ctx context.Context, d time.Duration) error {
+// sleep waits about as long as d, so that replicas do not all come back at the same moment, or for wake, or for the end of ctx.
+func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	t := time.NewTimer(d/2 + rand.N(d/2+1))
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return nil
+	case <-wake:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -330,17 +352,19 @@ func sleep(ctx context.Context, d time.Duration) error {
 type watched struct {
 	io.Reader
 	timer *time.Timer
+	ended bool // all of it was read
 }
 
 var errSilent = fmt.Errorf("nothing came from the primary for %v", silence)
 
-func watch(r io.Reader, cancel context.CancelCauseFunc) io.Reader {
-	return &watched{r, time.AfterFunc(silence, func() { cancel(errSilent) })}
+func watch(r io.Reader, cancel context.CancelCauseFunc) *watched {
+	return &watched{Reader: r, timer: time.AfterFunc(silence, func() { cancel(errSilent) })}
 }
 
 func (w *watched) Read(p []byte) (int, error) {
 	w.timer.Reset(silence)
 	n, err := w.Reader.Read(p)
 	w.timer.Stop() // what is done with it may take its time
+	w.ended = err == io.EOF
 	return n, err
 }

@@ -347,6 +347,8 @@ func TestReplicaKeys(t *testing.T) {
 	reader := *b
 	reader.key = made.Key
 	reader.want(200, "GET", "/v1/collections", "")
+	a.want(201, "POST", "/v1/collections", `{"name":"more"}`) // so that the replica asks
+	a.until("told of the use of a key", func() bool { return strings.Contains(a.want(200, "GET", "/v1/keys/"+made.ID, ""), "last_used") })
 	a.want(204, "DELETE", "/v1/keys/"+made.ID, "")
 	reader.until("closed to a revoked key", func() bool { return reader.status("GET", "/v1/collections", "") == 401 })
 	b.stop()

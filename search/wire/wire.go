@@ -27,6 +27,7 @@ type Question struct {
 	Store    string            `json:"store"`             // what its sequence numbers are of
 	After    map[uint32]uint64 `json:"after"`             // the last of them that it has, by the number of the collection
 	Version  uint64            `json:"version,omitempty"` // of the names and values that it had last
+	Used     map[string]int64  `json:"used,omitempty"`    // Unix times of uses of API keys that those values do not have
 }
 
 // End is the last line of an answer.
