@@ -186,13 +186,6 @@ func (j *journal) applyPart(k key, l journalLine, at span) {
 	e.Size, e.Sum, e.How, e.Left, e.Failures, e.plain = -1, "", l.How, 0, nil, false
 }
 
-// untry forgets what was tried of a file. The caller holds mu.
-func (j *journal) untry(k key) {
-	if e := j.entries[k]; e != nil {
-		e.parts = slices.DeleteFunc(e.parts, func(s span) bool { return s.tried })
-	}
-}
-
 // distrust makes every file look changed.
 func (j *journal) distrust() {
 	for _, k := range j.entries {
@@ -240,25 +233,6 @@ func (j *journal) part(k key, how string, ids []string) error {
 		return nil
 	}
 	return j.write(partOf(k, how, ids))
-}
-
-// try notes ids of documents of a file that are about to be put in, in case nobody learns what became of them. [journal.tried] says that
-// somebody has; after it the file has to be put, parted or dropped.
-func (j *journal) try(k key, how string, ids []string) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if e := j.entries[k]; !j.keeps() || e != nil && e.plain && e.Docs == 1 && len(ids) == 1 && ids[0] == k.path {
-		return nil // it is known already
-	}
-	l := partOf(k, how, ids)
-	l.Tried = true
-	return j.write(l)
-}
-
-func (j *journal) tried(k key) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.untry(k)
 }
 
 func (j *journal) drop(k key) error {
