@@ -34,7 +34,7 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	t.ids, t.noted = slices.Compact(t.ids), 0
 	defer func() { t.ids = nil }()
 	switch {
-	case res.Info == nil || t.file.Taken() || res.Skipped > 0:
+	case res.Info == nil || t.file.Taken() && t.docs == 0 || res.Skipped > 0: // records of a file whose id is taken have ids of their own
 		p.journal.mark(t.key)
 		return nil // not read: the next run tries again
 	case res.Err != nil || res.Moved || t.refused || t.unkept:

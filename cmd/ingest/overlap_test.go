@@ -266,3 +266,28 @@ func TestOverlapWatched(t *testing.T) {
 		t.Errorf("%v, the collection has %s, want 1=rent", err, to)
 	}
 }
+
+// Mailboxes and other records in files of one name below two folders are followed, although a whole file of that name would be refused.
+func TestRecordsOfOneName(t *testing.T) {
+	top, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+	letter := func(id string) string {
+		return "From - Mon Jan  5 10:00:00 2026\nSubject: S\nMessage-ID: <" + id + ">\n\n" + id + "\n\n"
+	}
+	write(t, top+"/a/Inbox", letter("a1"))
+	write(t, top+"/b/Inbox", letter("b1")+letter("b2"))
+	write(t, top+"/b/note.txt", "note")
+	step := func(name, want string) {
+		t.Helper()
+		p := pipelineOf(t, f, to)
+		if err := p.once(t.Context(), []string{top + "/a", top + "/b"}, extract.Options{}); err != nil || to.String() != want {
+			t.Errorf("%s: the collection has %s, %v, want %s", name, to, err, want)
+		}
+	}
+	step("new", "a1=a1 b1=b1 b2=b2 note.txt=note")
+	write(t, top+"/b/Inbox", letter("b2"))
+	step("one deleted", "a1=a1 b2=b2 note.txt=note")
+	if err := os.Remove(top + "/b/Inbox"); err != nil {
+		t.Fatal(err)
+	}
+	step("all gone", "a1=a1 note.txt=note")
+}

@@ -66,8 +66,8 @@ type task struct {
 	unkept   bool       // reading had more failures than are kept
 }
 
-// journalled reports whether the file is known by its key: standard input is not, nor a file whose id another one has.
-func (t *task) journalled() bool { return t.file.Info != nil && !t.file.Taken() }
+// journalled reports whether the file is known by its key, as all are but standard input.
+func (t *task) journalled() bool { return t.file.Info != nil }
 
 // event is one of its fields.
 type event struct {
