@@ -41,7 +41,7 @@ func (p *pipeline) finish(t *task, end *ending) error {
 		return p.partly(t)
 	}
 	e := entry{Root: t.key.root, Path: t.key.path, Size: res.Info.Size(), Time: res.Info.ModTime().UnixNano(), Read: end.read.UnixNano(),
-		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: t.failures,
+		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: slices.Concat(t.failures, t.warnings),
 		Empty: res.Empty > 0}
 	if tooMany {
 		e.Docs = t.docs

@@ -56,7 +56,7 @@ func (s collectionState) follows(before collectionState) bool {
 const (
 	journalName = "journal.jsonl"
 	lockName    = "journal.lock"
-	// maxFailures is the number of failures that are kept of one file. One with more is read again.
+	// maxFailures is the number of failures that are kept of one file. One with more of reading is read again.
 	maxFailures = 1000
 )
 
