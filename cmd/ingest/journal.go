@@ -373,6 +373,9 @@ func (j *journal) under(root string, ok func(k *known) bool) []key {
 func (j *journal) begin(now collectionState) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if err := j.flushLocked(); err != nil { // for what other runs have deleted
+		return err
+	}
 	if now.follows(j.state) && now.Documents >= j.state.Documents {
 		return nil
 	}
@@ -384,6 +387,9 @@ func (j *journal) begin(now collectionState) error {
 func (j *journal) goOn(now collectionState) (another bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if err := j.flushLocked(); err != nil { // as in begin
+		return false, err
+	}
 	if now.follows(j.state) {
 		return false, nil
 	}

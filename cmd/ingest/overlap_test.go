@@ -291,3 +291,25 @@ func TestRecordsOfOneName(t *testing.T) {
 	}
 	step("all gone", "a1=a1 note.txt=note")
 }
+
+// A file that another run has found gone, and that is back as it was, is put in again by a run that goes on, as a watch does.
+func TestDeletedByAnotherRun(t *testing.T) {
+	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+	write(t, dir+"/a.txt", "one")
+	write(t, dir+"/b.txt", "two")
+	_, p := ingested(t, f, to, dir)
+	if err := os.Remove(dir + "/a.txt"); err != nil {
+		t.Fatal(err)
+	}
+	if ingested(t, f, to, dir); to.String() != "b.txt=two" {
+		t.Fatalf("another run: the collection has %s", to)
+	}
+	write(t, dir+"/a.txt", "one")
+	roots, err := watchedPaths([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.follow(t.Context(), roots, roots, extract.Options{}); err != nil || to.String() != "a.txt=one b.txt=two" {
+		t.Errorf("back: the collection has %s, %v", to, err)
+	}
+}
