@@ -51,7 +51,7 @@ async function walk(entry, found, inside) {
 }
 
 const shownErrors = 20;
-const many = [media.ndjson, media.json, media.csv, media.tsv]; // of which each line is a document
+const many = [media.ndjson, media.json, media.csv, media.tsv]; // of which each line is a document; and of a mailbox each message
 
 let limits; // of the server, asked for once
 
@@ -103,7 +103,7 @@ export class Upload {
       return;
     }
     const form = await formOf(type, file, this.path);
-    this.many = many.includes(form.type);
+    this.many = many.includes(form.type) || extension(this.file.name) === 'mbox';
     const most = this.many ? Infinity : await limitOf(form.type);
     if (file.size > most) {
       this.fail(`${bytes(file.size)} are more than the ${bytes(most)} that ${form.type === media.pdf ? 'a PDF' : 'one document'} may have.`);
