@@ -67,9 +67,15 @@ function contentOf(file) {
   return gzipped.test(file.name) ? new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).blob() : file;
 }
 
+/** The name of a file, of one too long its end. */
+function nameOf(path) {
+  const b = new TextEncoder().encode(path);
+  return b.length <= 512 ? path : new TextDecoder().decode(b.slice(-500)).replace(/^\uFFFD+/, '');
+}
+
 /** How a file is sent: its media type and parameters. A JSON object is one document. */
 async function formOf(type, file, path) {
-  const name = path.slice(-500);
+  const name = nameOf(path);
   if (type === 'text/plain') return { type, query: new URLSearchParams({ format: 'txt', name }) };
   if (type === 'application/json' && !(await file.slice(0, 1024).text()).trimStart().startsWith('[')) return { type: media.ndjson, query: new URLSearchParams(), whole: true };
   return { type, query: new URLSearchParams({ name }) };

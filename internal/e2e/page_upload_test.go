@@ -49,6 +49,13 @@ func TestPageDrop(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	deep := strings.Repeat("/"+strings.Repeat("ö", 100), 3) + "/pan.txt" // more bytes than an id may have
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, "notes"+deep)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "notes"+deep), []byte("A pan fries eggs."), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=collections"))
 	p.until(t, "document.querySelector('#target')?.value === 'kitchen'")
@@ -73,12 +80,12 @@ func TestPageDrop(t *testing.T) {
 		t.Errorf("the bar goes through %v", bars)
 	}
 	p.drop(t, ".drop", filepath.Join(dir, "notes"))
-	p.until(t, "document.querySelectorAll('.upload.done').length === 4 && document.querySelector('.drop').innerText.includes('2 files of other kinds passed over')")
-	if got := eval[[]string](t, p, "[...document.querySelectorAll('.upload .file')].map(f => f.firstChild.textContent).sort()"); strings.Join(got, " ") != "many.ndjson notes/deep/er/knife.txt notes/käse 🧀.md notes/rows.csv" {
+	p.until(t, "document.querySelectorAll('.upload.done').length === 5 && document.querySelector('.drop').innerText.includes('2 files of other kinds passed over')")
+	if got := eval[[]string](t, p, "[...document.querySelectorAll('.upload .file')].map(f => f.firstChild.textContent).sort()"); strings.Join(got, " ") != "many.ndjson notes/deep/er/knife.txt notes/käse 🧀.md notes/rows.csv notes"+deep {
 		t.Errorf("files sent: %q", got)
 	}
 	p.drop(t, "#foot", filepath.Join(dir, "notes/picture.png")) // beside the place for files: nothing happens
-	for query, id := range map[string]string{"word499": "m499", "cellar": "notes/käse 🧀.md", "dull knife": "notes/deep/er/knife.txt", "mustard": "row1"} {
+	for query, id := range map[string]string{"word499": "m499", "cellar": "notes/käse 🧀.md", "dull knife": "notes/deep/er/knife.txt", "mustard": "row1", "fries eggs": "ö/pan.txt"} {
 		p.do(t, chromedp.Navigate(base+"/?mode=keyword&q="+strings.ReplaceAll(query, " ", "+")))
 		p.until(t, "document.querySelectorAll('#results li').length > 0")
 		if found := eval[bool](t, p, "document.querySelector('#results li').innerText.includes("+string(must(json.Marshal(id)))+")"); !found {
