@@ -14,17 +14,24 @@ import (
 // envelope is the line in front of each message of a mailbox. A line of text that begins with the same word has no time and year.
 var envelope = regexp.MustCompile(`^From .*\d\d:\d\d.*\d{4}`)
 
+// certain is an envelope with the date as mail programs write it. Behind a line that is not blank only such a one counts.
+var certain = regexp.MustCompile(`^From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d(:\d\d)?( .*)? \d{4}\b`)
+
 // maxEnvelope is how many bytes of a line are looked at.
 const maxEnvelope = 512
 
-func isEnvelope(line []byte) bool {
-	return bytes.HasPrefix(line, []byte("From ")) && envelope.Match(line[:min(len(line), maxEnvelope)])
+func isEnvelope(line []byte, behindBlank bool) bool {
+	if !bytes.HasPrefix(line, []byte("From ")) {
+		return false
+	}
+	line = line[:min(len(line), maxEnvelope)]
+	return behindBlank && envelope.Match(line) || certain.Match(line)
 }
 
 // isMailbox reports whether a stream that begins with head is messages one after another.
 func isMailbox(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
-	return isEnvelope(line)
+	return isEnvelope(line, true)
 }
 
 // readMailbox reads a mailbox, one document per message, whose id is its Message-ID, or a hash of its content.
@@ -44,7 +51,7 @@ func (x *source) readMailbox(br *bufio.Reader) error {
 			return x.errorf(line, "cannot be read: %v", err)
 		}
 		if fresh {
-			if gap && isEnvelope(part) && size > 0 {
+			if isEnvelope(part, gap) && size > 0 {
 				if err := end(); err != nil {
 					return err
 				}

@@ -33,6 +33,16 @@ func TestMailbox(t *testing.T) {
 			}
 		})
 	}
+	// What ends without a blank line ends where the date of the next one is as mail programs write it.
+	box = strings.TrimRight(one, "\n") + "\nFrom all of us at 10:00, 2023\n" + strings.Replace(one, "<1@", "<2@", 1) + "bye\n" +
+		"From - Mon Jan 02 10:00:00 +0000 2023\r\nSubject: Three\r\nMessage-ID: <3@example.org>\r\n\r\nend\r\n"
+	ids := ""
+	for _, d := range readBytes(t, []byte(box), "a.mbox", Options{}).docs {
+		ids += fmt.Sprintf("%s:%d ", d.ID, d.Line)
+	}
+	if ids != "1@example.org:1 2@example.org:12 3@example.org:24 " {
+		t.Errorf("without blank lines: %s", ids)
+	}
 	// A message beyond the limit costs no other.
 	out := readBytes(t, []byte(envelope+"Subject: Long\n\n"+strings.Repeat("x", 1000)+"\n\n"+one), "a.mbox", Options{MaxFile: 500})
 	if len(out.docs) != 1 || out.docs[0].ID != "1@example.org" || len(out.errors) != 1 || out.errors[0].Line != 1 {
