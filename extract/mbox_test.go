@@ -43,8 +43,18 @@ func TestMailbox(t *testing.T) {
 	if ids != "1@example.org:1 2@example.org:12 3@example.org:24 " {
 		t.Errorf("without blank lines: %s", ids)
 	}
+	// A line of text is no envelope, though it has a time and a year; nor is the first line of a text.
+	const text = "From 10:30 on 5 May 2024 it is open.\nBring cake."
+	box = "From an exporter, 2 Jan 10:00 2023\nMessage-ID: <1@example.org>\nSubject: One\n\nDear all,\n\n" + text + "\n\nFrom - 2023-01-02 10:00:00 (year 2023)\nSubject: Two\nMessage-ID: <2@example.org>\n\nbye\n"
+	out := readBytes(t, []byte(box), "a.mbox", Options{})
+	if len(out.docs) != 2 || out.docs[0].Fields["text"] != "Dear all,\n\n"+text || out.docs[1].ID != "2@example.org" || len(out.errors) > 0 {
+		t.Error(out)
+	}
+	if out = readBytes(t, []byte(text), "hours", Options{}); len(out.docs) != 1 || out.docs[0].ID != "hours" || out.docs[0].Fields["text"] != text {
+		t.Error(out)
+	}
 	// A message beyond the limit costs no other.
-	out := readBytes(t, []byte(envelope+"Subject: Long\n\n"+strings.Repeat("x", 1000)+"\n\n"+one), "a.mbox", Options{MaxFile: 500})
+	out = readBytes(t, []byte(envelope+"Subject: Long\n\n"+strings.Repeat("x", 1000)+"\n\n"+one), "a.mbox", Options{MaxFile: 500})
 	if len(out.docs) != 1 || out.docs[0].ID != "1@example.org" || len(out.errors) != 1 || out.errors[0].Line != 1 {
 		t.Error(out)
 	}
