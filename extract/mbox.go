@@ -89,6 +89,8 @@ func (x *source) letter(line int, b []byte, size int64) error {
 	switch {
 	case err != nil:
 		return err
+	case why == "" && c.deleted:
+		return nil
 	case why == "" && !valueHasText(c.text) && !valueHasText(c.title):
 		why = "no text in a message"
 	}

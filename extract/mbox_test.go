@@ -53,6 +53,19 @@ func TestMailbox(t *testing.T) {
 	if out = readBytes(t, []byte(text), "hours", Options{}); len(out.docs) != 1 || out.docs[0].ID != "hours" || out.docs[0].Fields["text"] != text {
 		t.Error(out)
 	}
+	// What Thunderbird has deleted or moved stays in the file until that is compacted.
+	box = ""
+	for id, status := range []string{"0009", "0001", "8009", "", "none"} {
+		box += fmt.Sprintf("%sX-Mozilla-Status: %s\nX-Mozilla-Status2: 00000000\nSubject: One\nMessage-ID: <%d>\n\ntext\n\n", envelope, status, id)
+	}
+	ids = ""
+	out = readBytes(t, []byte(box), "Inbox", Options{})
+	for _, d := range out.docs {
+		ids += d.ID + " "
+	}
+	if ids != "1 3 4 " || len(out.errors) > 0 {
+		t.Errorf("with deleted messages: %s", out)
+	}
 	// A message beyond the limit costs no other.
 	out = readBytes(t, []byte(envelope+"Subject: Long\n\n"+strings.Repeat("x", 1000)+"\n\n"+one), "a.mbox", Options{MaxFile: 500})
 	if len(out.docs) != 1 || out.docs[0].ID != "1@example.org" || len(out.errors) != 1 || out.errors[0].Line != 1 {
