@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -156,11 +155,7 @@ func (im *importer) flush(ctx context.Context) error {
 		}
 		for i, res := range results {
 			a := im.s.answerItem(im.answers[im.at[i]].Line, res)
-			if said := im.answers[im.at[i]].Warning; said != "" && a.Warning != "" {
-				a.Warning = said + "; " + a.Warning
-			} else {
-				a.Warning = cmp.Or(said, a.Warning)
-			}
+			a.Warning = joined(im.answers[im.at[i]].Warning, a.Warning)
 			im.answers[im.at[i]] = a
 		}
 	}
@@ -174,6 +169,14 @@ func (im *importer) flush(ctx context.Context) error {
 	clear(im.docs)
 	im.docs, im.at, im.answers, im.bytes = im.docs[:0], im.at[:0], im.answers[:0], 0
 	return im.out.write(ctx, b.Bytes())
+}
+
+// joined returns two warnings as one; either may be empty.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }
 
 // abort ends the answer with a line that says why; an error before the first line is answered as a problem instead.

@@ -45,8 +45,11 @@ var importMedia = []struct {
 // maxPDF is the length of a PDF, whose text is a small part of it.
 const maxPDF = 64 << 20
 
+// maxWarning is the length from which the warning about a document is not added to.
+const maxWarning = 1000
+
 // importedFile reads the media type and the parameters format and name. The body is NDJSON or a JSON array, CSV or tab-separated values with
-// a header line, or one document as Markdown, HTML, PDF, Word (docx), mail, notebook (ipynb) or, with format=txt, plain text.
+// a header line, messages of a mailbox, or one document as Markdown, HTML, PDF, Word (docx), mail, notebook (ipynb) or, with format=txt, plain text.
 func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	p := queryParams(r)
 	format, _ := p.text("format")
@@ -113,8 +116,8 @@ func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) err
 			return nil // which is said at the end
 		}
 		if e.Warning {
-			if f.format == extract.PDF || f.format == extract.DOCX { // what is missing; other formats warn of what the reader has mended
-				im.warning = e.Reason
+			if len(im.warning) < maxWarning {
+				im.warning = joined(im.warning, e.Reason)
 			}
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 	"mime/quotedprintable"
 	"net/mail"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,8 +60,14 @@ func (x *source) message(b []byte, line int) (c content, id, why string, err err
 	if t, err := header.Date(); err == nil && t.Year() > 0 && t.Year() < 10000 {
 		c.fields["date"] = t.UTC().Format(time.RFC3339)
 	}
+	status, err := strconv.ParseUint(header.Get("X-Mozilla-Status"), 16, 16)
+	c.deleted = err == nil && status&expunged != 0
 	return c, r.header(header, "Message-Id"), "", nil
 }
+
+// expunged is the bit of Thunderbird's X-Mozilla-Status of a message that was deleted, or moved to another mailbox, and is in the file until
+// that is compacted.
+const expunged = 8
 
 // headerLine is a line of the head of a message that is right: a header, or more of one.
 var headerLine = regexp.MustCompile(`^([\w.-]+:|[ \t])`)

@@ -22,7 +22,7 @@ type File struct {
 	rival string // the path that has brought this id before; empty: none
 }
 
-// Taken reports whether another path of the same call of [Files] has brought a file of the same id. Read refuses it.
+// Taken reports whether another path of the same call of [Files] has brought a file of the same id. Read refuses it, but for records.
 func (f File) Taken() bool { return f.rival != "" }
 
 // Result is what the reading of one file came to.

@@ -11,20 +11,28 @@ import (
 	"unicode"
 )
 
-// envelope is the line in front of each message of a mailbox. A line of text that begins with the same word has no time and year.
-var envelope = regexp.MustCompile(`^From .*\d\d:\d\d.*\d{4}`)
+// certain is the line in front of each message of a mailbox, with the date as mail programs write it.
+var certain = regexp.MustCompile(`^From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d(:\d\d)?( .*)? \d{4}\b`)
+
+// likely is such a line, too, where it stands behind a blank one and before a header. Else it is text.
+var likely = regexp.MustCompile(`^From .*\d\d:\d\d.*\d{4}`)
 
 // maxEnvelope is how many bytes of a line are looked at.
 const maxEnvelope = 512
 
-func isEnvelope(line []byte) bool {
-	return bytes.HasPrefix(line, []byte("From ")) && envelope.Match(line[:min(len(line), maxEnvelope)])
+// isEnvelope reports whether a message of a mailbox begins with line. next returns what stands behind it.
+func isEnvelope(line []byte, behindBlank bool, next func() []byte) bool {
+	if !bytes.HasPrefix(line, []byte("From ")) {
+		return false
+	}
+	line = line[:min(len(line), maxEnvelope)]
+	return certain.Match(line) || behindBlank && likely.Match(line) && headerLine.Match(next())
 }
 
 // isMailbox reports whether a stream that begins with head is messages one after another.
 func isMailbox(head []byte) bool {
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	return isEnvelope(line)
+	line, rest, _ := bytes.Cut(head, []byte("\n"))
+	return isEnvelope(line, true, func() []byte { return rest })
 }
 
 // readMailbox reads a mailbox, one document per message, whose id is its Message-ID, or a hash of its content.
@@ -44,7 +52,12 @@ func (x *source) readMailbox(br *bufio.Reader) error {
 			return x.errorf(line, "cannot be read: %v", err)
 		}
 		if fresh {
-			if gap && isEnvelope(part) && size > 0 {
+			behind := func() []byte {
+				part = bytes.Clone(part) // the buffer moves
+				b, _ := br.Peek(maxEnvelope)
+				return b
+			}
+			if isEnvelope(part, gap, behind) && size > 0 {
 				if err := end(); err != nil {
 					return err
 				}
@@ -76,6 +89,8 @@ func (x *source) letter(line int, b []byte, size int64) error {
 	switch {
 	case err != nil:
 		return err
+	case why == "" && c.deleted:
+		return nil
 	case why == "" && !valueHasText(c.text) && !valueHasText(c.title):
 		why = "no text in a message"
 	}

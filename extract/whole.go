@@ -33,9 +33,10 @@ func (x *source) reject(format string, args ...any) error {
 
 // content is what a parser finds in a whole file.
 type content struct {
-	title  string
-	text   string
-	fields map[string]any // what else the file says about itself
+	title   string
+	text    string
+	fields  map[string]any // what else the file says about itself
+	deleted bool           // a message that a mailbox has no more
 }
 
 // reserved fields of whole-file documents come from the file, never from its front matter.

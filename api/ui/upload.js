@@ -51,7 +51,7 @@ async function walk(entry, found, inside) {
 }
 
 const shownErrors = 20;
-const many = [media.ndjson, media.json, media.csv, media.tsv]; // of which each line is a document
+const many = [media.ndjson, media.json, media.csv, media.tsv]; // of which each line is a document; and of a mailbox each message
 
 let limits; // of the server, asked for once
 
@@ -67,9 +67,15 @@ function contentOf(file) {
   return gzipped.test(file.name) ? new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).blob() : file;
 }
 
+/** The name of a file, of one too long its end. */
+function nameOf(path) {
+  const b = new TextEncoder().encode(path);
+  return b.length <= 512 ? path : new TextDecoder().decode(b.slice(-500)).replace(/^\uFFFD+/, '');
+}
+
 /** How a file is sent: its media type and parameters. A JSON object is one document. */
 async function formOf(type, file, path) {
-  const name = path.slice(-500);
+  const name = nameOf(path);
   if (type === 'text/plain') return { type, query: new URLSearchParams({ format: 'txt', name }) };
   if (type === 'application/json' && !(await file.slice(0, 1024).text()).trimStart().startsWith('[')) return { type: media.ndjson, query: new URLSearchParams(), whole: true };
   return { type, query: new URLSearchParams({ name }) };
@@ -103,7 +109,7 @@ export class Upload {
       return;
     }
     const form = await formOf(type, file, this.path);
-    this.many = many.includes(form.type);
+    this.many = many.includes(form.type) || extension(this.file.name) === 'mbox';
     const most = this.many ? Infinity : await limitOf(form.type);
     if (file.size > most) {
       this.fail(`${bytes(file.size)} are more than the ${bytes(most)} that ${form.type === media.pdf ? 'a PDF' : 'one document'} may have.`);

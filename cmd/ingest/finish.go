@@ -34,14 +34,14 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	t.ids, t.noted = slices.Compact(t.ids), 0
 	defer func() { t.ids = nil }()
 	switch {
-	case res.Info == nil || t.file.Taken() || res.Skipped > 0:
+	case res.Info == nil || t.file.Taken() && t.docs == 0 || res.Skipped > 0: // records of a file whose id is taken have ids of their own
 		p.journal.mark(t.key)
 		return nil // not read: the next run tries again
 	case res.Err != nil || res.Moved || t.refused || t.unkept:
 		return p.partly(t)
 	}
 	e := entry{Root: t.key.root, Path: t.key.path, Size: res.Info.Size(), Time: res.Info.ModTime().UnixNano(), Read: end.read.UnixNano(),
-		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: t.failures,
+		Sum: hex.EncodeToString(res.Sum), How: p.how, Format: res.Format.String(), Docs: len(t.ids), Failures: slices.Concat(t.failures, t.warnings),
 		Empty: res.Empty > 0}
 	if tooMany {
 		e.Docs = t.docs

@@ -56,7 +56,7 @@ func (s collectionState) follows(before collectionState) bool {
 const (
 	journalName = "journal.jsonl"
 	lockName    = "journal.lock"
-	// maxFailures is the number of failures that are kept of one file. One with more is read again.
+	// maxFailures is the number of failures that are kept of one file. One with more of reading is read again.
 	maxFailures = 1000
 )
 
@@ -186,13 +186,6 @@ func (j *journal) applyPart(k key, l journalLine, at span) {
 	e.Size, e.Sum, e.How, e.Left, e.Failures, e.plain = -1, "", l.How, 0, nil, false
 }
 
-// untry forgets what was tried of a file. The caller holds mu.
-func (j *journal) untry(k key) {
-	if e := j.entries[k]; e != nil {
-		e.parts = slices.DeleteFunc(e.parts, func(s span) bool { return s.tried })
-	}
-}
-
 // distrust makes every file look changed.
 func (j *journal) distrust() {
 	for _, k := range j.entries {
@@ -240,25 +233,6 @@ func (j *journal) part(k key, how string, ids []string) error {
 		return nil
 	}
 	return j.write(partOf(k, how, ids))
-}
-
-// try notes ids of documents of a file that are about to be put in, in case nobody learns what became of them. [journal.tried] says that
-// somebody has; after it the file has to be put, parted or dropped.
-func (j *journal) try(k key, how string, ids []string) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if e := j.entries[k]; !j.keeps() || e != nil && e.plain && e.Docs == 1 && len(ids) == 1 && ids[0] == k.path {
-		return nil // it is known already
-	}
-	l := partOf(k, how, ids)
-	l.Tried = true
-	return j.write(l)
-}
-
-func (j *journal) tried(k key) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.untry(k)
 }
 
 func (j *journal) drop(k key) error {
@@ -399,6 +373,9 @@ func (j *journal) under(root string, ok func(k *known) bool) []key {
 func (j *journal) begin(now collectionState) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if err := j.flushLocked(); err != nil { // for what other runs have deleted
+		return err
+	}
 	if now.follows(j.state) && now.Documents >= j.state.Documents {
 		return nil
 	}
@@ -410,6 +387,9 @@ func (j *journal) begin(now collectionState) error {
 func (j *journal) goOn(now collectionState) (another bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if err := j.flushLocked(); err != nil { // as in begin
+		return false, err
+	}
 	if now.follows(j.state) {
 		return false, nil
 	}

@@ -266,3 +266,50 @@ func TestOverlapWatched(t *testing.T) {
 		t.Errorf("%v, the collection has %s, want 1=rent", err, to)
 	}
 }
+
+// Mailboxes and other records in files of one name below two folders are followed, although a whole file of that name would be refused.
+func TestRecordsOfOneName(t *testing.T) {
+	top, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+	letter := func(id string) string {
+		return "From - Mon Jan  5 10:00:00 2026\nSubject: S\nMessage-ID: <" + id + ">\n\n" + id + "\n\n"
+	}
+	write(t, top+"/a/Inbox", letter("a1"))
+	write(t, top+"/b/Inbox", letter("b1")+letter("b2"))
+	write(t, top+"/b/note.txt", "note")
+	step := func(name, want string) {
+		t.Helper()
+		p := pipelineOf(t, f, to)
+		if err := p.once(t.Context(), []string{top + "/a", top + "/b"}, extract.Options{}); err != nil || to.String() != want {
+			t.Errorf("%s: the collection has %s, %v, want %s", name, to, err, want)
+		}
+	}
+	step("new", "a1=a1 b1=b1 b2=b2 note.txt=note")
+	write(t, top+"/b/Inbox", letter("b2"))
+	step("one deleted", "a1=a1 b2=b2 note.txt=note")
+	if err := os.Remove(top + "/b/Inbox"); err != nil {
+		t.Fatal(err)
+	}
+	step("all gone", "a1=a1 note.txt=note")
+}
+
+// A file that another run has found gone, and that is back as it was, is put in again by a run that goes on, as a watch does.
+func TestDeletedByAnotherRun(t *testing.T) {
+	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+	write(t, dir+"/a.txt", "one")
+	write(t, dir+"/b.txt", "two")
+	_, p := ingested(t, f, to, dir)
+	if err := os.Remove(dir + "/a.txt"); err != nil {
+		t.Fatal(err)
+	}
+	if ingested(t, f, to, dir); to.String() != "b.txt=two" {
+		t.Fatalf("another run: the collection has %s", to)
+	}
+	write(t, dir+"/a.txt", "one")
+	roots, err := watchedPaths([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.follow(t.Context(), roots, roots, extract.Options{}); err != nil || to.String() != "a.txt=one b.txt=two" {
+		t.Errorf("back: the collection has %s, %v", to, err)
+	}
+}

@@ -163,6 +163,28 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 	}
 }
 
+// So it is where the file has changed until the next run, and that one puts in other documents of it.
+func TestChangedBeforeTheAnswer(t *testing.T) {
+	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+	write(t, dir+"/stays.txt", "stays")
+	ingested(t, f, to, dir)
+	for _, ids := range []string{"1 2", "3", "4"} { // three runs that are cut off
+		var b strings.Builder
+		for id := range strings.FieldsSeq(ids) {
+			fmt.Fprintf(&b, `{"id":%q,"text":"x"}`+"\n", id)
+		}
+		write(t, dir+"/a.jsonl", b.String())
+		p := pipelineOf(t, f, &unanswered{dying{to, 1}})
+		if err := p.once(t.Context(), []string{dir}, extract.Options{}); err == nil {
+			t.Fatal("the run ended well")
+		}
+	}
+	write(t, dir+"/a.jsonl", `{"id":"2","text":"x"}`)
+	if ingested(t, f, to, dir); to.String() != "2=x stays.txt=stays" {
+		t.Errorf("the collection has %s", to)
+	}
+}
+
 // A document that was refused is nobody's: one of the same id from elsewhere stays when the file goes.
 func TestRefusedIsNotOurs(t *testing.T) {
 	dir, f := t.TempDir(), flags{state: t.TempDir()}

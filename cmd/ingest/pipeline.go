@@ -59,6 +59,7 @@ type task struct {
 	key      key
 	out      chan event // what reading gives, in order; closed at the end
 	failures []failure  // of reading
+	warnings []failure  // of the sink, up to maxFailures
 	ids      []string   // of the documents that are committed, up to maxIDs and one more
 	noted    int        // how many of them the journal knows
 	docs     int        // that are committed
@@ -66,8 +67,8 @@ type task struct {
 	unkept   bool       // reading had more failures than are kept
 }
 
-// journalled reports whether the file is known by its key: standard input is not, nor a file whose id another one has.
-func (t *task) journalled() bool { return t.file.Info != nil && !t.file.Taken() }
+// journalled reports whether the file is known by its key, as all are but standard input.
+func (t *task) journalled() bool { return t.file.Info != nil }
 
 // event is one of its fields.
 type event struct {
@@ -356,6 +357,9 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 			continue
 		}
 		if r.warning != "" {
+			if len(it.task.warnings) < maxFailures {
+				it.task.warnings = append(it.task.warnings, failure{it.doc.line, r.warning, true})
+			}
 			if err := p.fail(extract.ItemError{Path: it.doc.source, Line: it.doc.line, Warning: true, Reason: r.warning}); err != nil {
 				return err
 			}

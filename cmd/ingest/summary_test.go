@@ -83,11 +83,13 @@ func TestWarnings(t *testing.T) {
 	_, url := served(t, t.TempDir())
 	for _, f := range []flags{{data: t.TempDir()}, {server: url, state: t.TempDir()}} {
 		f.collection, f.format, f.workers, f.onError, f.pdfTime = "docs", "auto", 2, "stop", time.Second
-		var stderr bytes.Buffer
-		err := run(t.Context(), f, []string{dir}, strings.NewReader(""), io.Discard, &stderr)
-		if err != nil || !strings.Contains(stderr.String(), `shelf.jsonl:2: warning: no text, so that filters find it, and words and meaning do not: "title"`) ||
-			!strings.Contains(stderr.String(), "1 warnings") {
-			t.Errorf("%s: %v\n%s", f.server, err, &stderr)
+		for _, files := range []string{"new", "unchanged"} {
+			var stderr bytes.Buffer
+			err := run(t.Context(), f, []string{dir}, strings.NewReader(""), io.Discard, &stderr)
+			if err != nil || !strings.Contains(stderr.String(), `shelf.jsonl:2: warning: no text, so that filters find it, and words and meaning do not: "title"`) ||
+				!strings.Contains(stderr.String(), "1 warnings") {
+				t.Errorf("%s, %s: %v\n%s", f.server, files, err, &stderr)
+			}
 		}
 	}
 }

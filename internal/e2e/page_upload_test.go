@@ -49,6 +49,13 @@ func TestPageDrop(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	deep := strings.Repeat("/"+strings.Repeat("ö", 100), 3) + "/pan.txt" // more bytes than an id may have
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, "notes"+deep)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "notes"+deep), []byte("A pan fries eggs."), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=collections"))
 	p.until(t, "document.querySelector('#target')?.value === 'kitchen'")
@@ -73,12 +80,12 @@ func TestPageDrop(t *testing.T) {
 		t.Errorf("the bar goes through %v", bars)
 	}
 	p.drop(t, ".drop", filepath.Join(dir, "notes"))
-	p.until(t, "document.querySelectorAll('.upload.done').length === 4 && document.querySelector('.drop').innerText.includes('2 files of other kinds passed over')")
-	if got := eval[[]string](t, p, "[...document.querySelectorAll('.upload .file')].map(f => f.firstChild.textContent).sort()"); strings.Join(got, " ") != "many.ndjson notes/deep/er/knife.txt notes/käse 🧀.md notes/rows.csv" {
+	p.until(t, "document.querySelectorAll('.upload.done').length === 5 && document.querySelector('.drop').innerText.includes('2 files of other kinds passed over')")
+	if got := eval[[]string](t, p, "[...document.querySelectorAll('.upload .file')].map(f => f.firstChild.textContent).sort()"); strings.Join(got, " ") != "many.ndjson notes/deep/er/knife.txt notes/käse 🧀.md notes/rows.csv notes"+deep {
 		t.Errorf("files sent: %q", got)
 	}
 	p.drop(t, "#foot", filepath.Join(dir, "notes/picture.png")) // beside the place for files: nothing happens
-	for query, id := range map[string]string{"word499": "m499", "cellar": "notes/käse 🧀.md", "dull knife": "notes/deep/er/knife.txt", "mustard": "row1"} {
+	for query, id := range map[string]string{"word499": "m499", "cellar": "notes/käse 🧀.md", "dull knife": "notes/deep/er/knife.txt", "mustard": "row1", "fries eggs": "ö/pan.txt"} {
 		p.do(t, chromedp.Navigate(base+"/?mode=keyword&q="+strings.ReplaceAll(query, " ", "+")))
 		p.until(t, "document.querySelectorAll('#results li').length > 0")
 		if found := eval[bool](t, p, "document.querySelector('#results li').innerText.includes("+string(must(json.Marshal(id)))+")"); !found {
@@ -113,6 +120,12 @@ func zipped(text string) string {
 	return b.String()
 }
 
+// letter is a message of a mailbox with an attachment of 5 MB.
+func letter(n int) string {
+	return fmt.Sprintf("From - Mon Jan  5 10:00:00 2026\nSubject: Letter %d\nMessage-ID: <%d@post>\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nDear cook.\n--b\n"+
+		"Content-Type: application/octet-stream\nContent-Disposition: attachment\nContent-Transfer-Encoding: base64\n\n%s\n--b--\n\n", n, n, strings.Repeat(strings.Repeat("A", 76)+"\n", 65000))
+}
+
 func TestPageCollections(t *testing.T) {
 	base := serve(t, kitchen(t))
 	dir := t.TempDir()
@@ -132,6 +145,7 @@ func TestPageCollections(t *testing.T) {
 		{"pot.json.gz", zipped(`{"id":"z1","title":"Pots","text":"Pots boil."}`)},
 		{"cup.md.gz", "no gzip"},
 		{"large.txt", strings.Repeat("large ", 3<<19)},
+		{"post.mbox", letter(1) + letter(2)},
 	} {
 		paths = append(paths, filepath.Join(dir, f[0]))
 		if err := os.WriteFile(paths[len(paths)-1], []byte(f[1]), 0o644); err != nil {
@@ -151,19 +165,19 @@ func TestPageCollections(t *testing.T) {
 	})
 	t.Run("takes files of every kind, and answers for each document", func(t *testing.T) {
 		p.choose(t, "#files", paths...)
-		p.until(t, "document.querySelectorAll('.upload.done, .upload.failed').length === 14")
+		p.until(t, "document.querySelectorAll('.upload.done, .upload.failed').length === 15")
 		got := eval[map[string]string](t, p, "Object.fromEntries([...document.querySelectorAll('.upload')].map(u => [u.querySelector('.file').firstChild.textContent, u.children[2].textContent]))")
 		for name, want := range map[string]string{
 			"rows.csv": "1 created, 1 error", "grater.md": "1 created", "sieve.html": "1 created", "whisk.txt": "1 created",
 			"lines.ndjson": "2 created", "one.json": "1 created", "picture.png": "failed", "oven.pdf": "1 created", "scan.pdf": "1 error", "large.txt": "failed",
-			"oven.ipynb": "1 created", "fork.rst.gz": "1 created", "pot.json.gz": "1 created", "cup.md.gz": "failed",
+			"oven.ipynb": "1 created", "fork.rst.gz": "1 created", "pot.json.gz": "1 created", "cup.md.gz": "failed", "post.mbox": "2 created",
 		} {
 			if got[name] != want {
 				t.Errorf("%s: %q, want %q", name, got[name], want)
 			}
 		}
 		p.until(t, "document.querySelectorAll('.upload progress')[0].value === 1 && [...document.querySelectorAll('.wrongs li')].map(e => e.textContent).filter(s => s === 'line 3: row has 5 fields, the header has 3' || s.startsWith('PDF: no text layer') || s === '9.4 MB are more than the 8.4 MB that one document may have.').length === 3")
-		p.until(t, "[...document.querySelectorAll('.collection')].some(c => c.innerText.includes('tools') && /documents\\s+11/.test(c.innerText))")
+		p.until(t, "[...document.querySelectorAll('.collection')].some(c => c.innerText.includes('tools') && /documents\\s+13/.test(c.innerText))")
 	})
 	p.looks(t, "collections")
 	t.Run("and finds them", func(t *testing.T) {
