@@ -174,11 +174,33 @@ func (k *Keyring) Check(token string) (*Key, error) {
 	if e == nil || !e.hash.is(sum) {
 		return nil, ErrUnknown
 	}
-	if k.expired(e) {
-		return nil, fmt.Errorf("%w: %s, on %s", ErrExpired, id, e.key.Expires.Format(time.RFC3339))
+	if err := k.lapsed(e); err != nil {
+		return nil, err
 	}
 	e.used.Store(k.now().Truncate(time.Hour).Unix())
 	return &e.key, nil
+}
+
+// Holds returns nil while a key that Check has returned is neither revoked nor expired, and else what Check would.
+func (k *Keyring) Holds(key *Key) error {
+	if k.admin != nil && key == &k.admin.key {
+		return nil
+	}
+	k.mu.RLock()
+	e := k.mu.byID[key.ID]
+	k.mu.RUnlock()
+	if e == nil {
+		return ErrUnknown
+	}
+	return k.lapsed(e)
+}
+
+// lapsed returns [ErrExpired] for a key that has expired.
+func (k *Keyring) lapsed(e *entry) error {
+	if k.expired(e) {
+		return fmt.Errorf("%w: %s, on %s", ErrExpired, e.key.ID, e.key.Expires.Format(time.RFC3339))
+	}
+	return nil
 }
 
 // Create makes a key and returns it with its token, which is kept nowhere.

@@ -61,11 +61,8 @@ func (s *Server) admit(r *http.Request, rt route) (caller, error) {
 		return caller{}, &authError{kind: errNoKey, detail: "this server asks for an API key: Authorization: Bearer KEY", challenge: challenge}
 	}
 	key, err := s.o.Keys.Check(token)
-	switch {
-	case errors.Is(err, access.ErrExpired):
-		return caller{}, &authError{kind: errBadKey, detail: err.Error(), challenge: challengeToken}
-	case err != nil:
-		return caller{}, &authError{kind: errBadKey, detail: "the API key is not known here; it may have been revoked", challenge: challengeToken}
+	if err != nil {
+		return caller{}, badKey(err)
 	}
 	c := caller{key}
 	if key.Scopes&rt.needs == 0 {
@@ -85,6 +82,27 @@ func (s *Server) admit(r *http.Request, rt route) (caller, error) {
 		return c, err
 	}
 	return c, c.mayUse(name)
+}
+
+// badKey refuses a request for what the keyring says of its key.
+func badKey(err error) error {
+	detail := "the API key is not known here; it may have been revoked"
+	if errors.Is(err, access.ErrExpired) {
+		detail = err.Error()
+	}
+	return &authError{kind: errBadKey, detail: detail, challenge: challengeToken}
+}
+
+// stillMay returns why a request that streams may not go on: its key has expired meanwhile, or was revoked.
+func (s *Server) stillMay(ctx context.Context) error {
+	key := callerOf(ctx).key
+	if key == nil {
+		return nil
+	}
+	if err := s.o.Keys.Holds(key); err != nil {
+		return badKey(err)
+	}
+	return nil
 }
 
 // tokenOf reads the token from the headers that clients of the field send: Authorization: Bearer, X-Api-Key, api-key. It is never read from

@@ -20,6 +20,9 @@ func (s *Server) exportDocuments(w http.ResponseWriter, r *http.Request) error {
 	cursor, page := "", 200
 	for first := true; ; first = false {
 		docs, next, err := s.o.Engine.Documents(r.Context(), c, cursor, page)
+		if err == nil {
+			err = s.stillMay(r.Context())
+		}
 		if err != nil {
 			if !first {
 				panic(http.ErrAbortHandler) // a cut connection cannot be taken for the end of the documents

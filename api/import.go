@@ -146,6 +146,10 @@ func (im *importer) flush(ctx context.Context) error {
 		if err := im.s.writes.enterEventually(ctx); err != nil {
 			return err
 		}
+		if err := im.s.stillMay(ctx); err != nil {
+			im.s.writes.leave()
+			return err
+		}
 		batch, cancel := context.WithTimeout(ctx, im.s.o.EmbedTimeout)
 		results, err := im.s.o.Engine.Ingest(batch, im.collection, im.docs)
 		cancel()

@@ -327,3 +327,41 @@ func TestLogNamesTheKey(t *testing.T) {
 		t.Errorf("log line %s, want key %s", lines[len(lines)-1], key.ID)
 	}
 }
+
+// TestRevokedWhileItStreams revokes a key while a request of it is under way: what streams goes no further.
+func TestRevokedWhileItStreams(t *testing.T) {
+	for _, tt := range []struct{ method, path, engine string }{
+		{"POST", importPath, "Ingest"},
+		{"GET", "/v1/collections/docs/documents/export", "Documents"},
+		{"GET", "/v1/replication/copy?follower=f", "Copy"},
+	} {
+		g := newGuarded(t, Options{})
+		key, token, err := g.ring.Create(t.Context(), access.Spec{Name: "test", Scopes: access.All})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		g.engine.Hook = func(ctx context.Context, method string) error {
+			if method != tt.engine {
+				return nil
+			}
+			if calls++; calls > 1 {
+				return nil
+			}
+			return g.ring.Revoke(context.WithoutCancel(ctx), key.ID)
+		}
+		var body strings.Builder
+		for i := range importBatchDocs + 1 {
+			fmt.Fprintf(&body, "{\"id\":\"n%d\"}\n", i)
+		}
+		a := g.do(tt.method, tt.path, body.String(), "Content-Type", "application/x-ndjson", "Authorization", "Bearer "+token)
+		if tt.engine != "Ingest" {
+			a.problem(401, "invalid_api_key", "")
+			continue
+		}
+		lines := importLines(t, a)
+		if last := lines[len(lines)-1]; calls != 1 || len(lines) != importBatchDocs+1 || !last.Stopped || last.Error.Code != "invalid_api_key" {
+			t.Errorf("import: %d batches, %d lines, the last one %+v", calls, len(lines), last)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 	}
 	out := http.ResponseWriter(w)
 	if rt.within == 0 {
-		out = patientWriter{w, rc, s.o.WriteTimeout}
+		out = patientWriter{w, rc, s.o.WriteTimeout, nil}
 	}
 	p.ServeHTTP(out, r)
 	return notPassed(r, failed, sent.Load())

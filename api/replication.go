@@ -58,7 +58,7 @@ func (s *Server) replicationChanges(w http.ResponseWriter, r *http.Request) erro
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.WriteHeader(http.StatusOK)
-	return wire.Write(patientWriter{w, http.NewResponseController(w), s.o.WriteTimeout}, n, commits)
+	return wire.Write(s.patient(w, r), n, commits)
 }
 
 // awaitNews reads what a follower lacks; where that is nothing, again after each commit, until it has waited long enough or the server stops.
@@ -102,7 +102,7 @@ func (s *Server) replicationCopy(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set(storeHeader, s.o.Engine.StoreID())
-	n, err := s.o.Engine.Copy(r.Context(), name, patientWriter{w, http.NewResponseController(w), s.o.WriteTimeout})
+	n, err := s.o.Engine.Copy(r.Context(), name, s.patient(w, r))
 	if err != nil {
 		return err
 	}

@@ -60,21 +60,32 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="searchd-%s.backup"`, snap.ID))
 	h.Set("ETag", `"`+snap.ID+`"`)
-	http.ServeContent(patientWriter{w, http.NewResponseController(w), s.o.WriteTimeout}, r, "", snap.Created, f)
+	http.ServeContent(s.patient(w, r), r, "", snap.Created, f)
 	return nil
 }
 
 // patientWriter gives each write of an answer a time of its own.
 type patientWriter struct {
 	http.ResponseWriter
-	rc   *http.ResponseController
-	idle time.Duration
+	rc    *http.ResponseController
+	idle  time.Duration
+	allow func() error // nil: all
+}
+
+// patient is a patientWriter for an answer to r, which ends where the key of r does.
+func (s *Server) patient(w http.ResponseWriter, r *http.Request) patientWriter {
+	return patientWriter{w, http.NewResponseController(w), s.o.WriteTimeout, func() error { return s.stillMay(r.Context()) }}
 }
 
 // Unwrap lets http.ResponseController reach the connection.
 func (p patientWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 func (p patientWriter) Write(b []byte) (int, error) {
+	if p.allow != nil {
+		if err := p.allow(); err != nil {
+			return 0, err
+		}
+	}
 	p.rc.SetWriteDeadline(time.Now().Add(p.idle)) // a recorder of tests has no deadlines
 	return p.ResponseWriter.Write(b)
 }

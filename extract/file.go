@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // File is a file that [Files] has found.
@@ -16,10 +17,11 @@ type File struct {
 	ID   string      // path below Root with forward slashes, of which Walk tells how it is the id of a whole-file document; empty for standard input
 	Info fs.FileInfo // nil for standard input
 
-	o     Options
-	stdin bool
-	quiet bool   // content of no known format is skipped, not an error
-	rival string // the path that has brought this id before; empty: none
+	o      Options
+	stdin  bool
+	within string // the folder given by name that it was found in, which no link may lead out of; empty: any may
+	quiet  bool   // content of no known format is skipped, not an error
+	rival  string // the path that has brought this id before; empty: none
 }
 
 // Taken reports whether another path of the same call of [Files] has brought a file of the same id. Read refuses it, but for records.
@@ -60,7 +62,7 @@ func (f File) Sum(ctx context.Context) ([]byte, fs.FileInfo, error) {
 
 // open opens the file, which may have been replaced since it was looked at.
 func (f File) open() (*os.File, fs.FileInfo, error) {
-	in, err := openRegular(f.Path)
+	in, err := f.openFile()
 	if err != nil {
 		return nil, nil, cause(err)
 	}
@@ -73,6 +75,24 @@ func (f File) open() (*os.File, fs.FileInfo, error) {
 		return nil, nil, cause(err)
 	}
 	return in, info, nil
+}
+
+// openFile opens the path. A link that has taken the place of a file in a folder, or of a folder on the way, since it was looked at does not
+// lead out of the folder that was given.
+func (f File) openFile() (*os.File, error) {
+	if f.within == "" {
+		return os.OpenFile(f.Path, openFlags, 0)
+	}
+	rel, err := filepath.Rel(f.within, f.Path)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(f.within)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.OpenFile(rel, openFlags, 0)
 }
 
 type notRegular struct{ mode fs.FileMode }

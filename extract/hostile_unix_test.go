@@ -3,6 +3,8 @@
 package extract
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,5 +110,39 @@ func TestWalkDepth(t *testing.T) {
 	_, fails, s := walk(t, root, []string{root}, Options{})
 	if len(fails) != 1 || !strings.Contains(fails[0], "deeper than the limit of 128") || s.Folders != maxDepth+1 {
 		t.Errorf("got %v after %d folders", fails, s.Folders)
+	}
+}
+
+// TestLinkInThePlaceOfAFile puts links in the place of a file, and of its folder, after they were found and before they are read: what lies outside
+// the folder that was given is not read.
+func TestLinkInThePlaceOfAFile(t *testing.T) {
+	root := t.TempDir()
+	in, outside := filepath.Join(root, "in"), filepath.Join(root, "outside")
+	write := func(path, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(in, "a.txt"), "public")
+	write(filepath.Join(in, "sub", "b.txt"), "public")
+	write(filepath.Join(in, "sub", "c.txt"), "public")
+	write(filepath.Join(outside, "a.txt"), "secret")
+	write(filepath.Join(outside, "b.txt"), "secret")
+	var files []File
+	each := func(f File) error { files = append(files, f); return nil }
+	if _, err := Files(t.Context(), []string{in}, Options{}, each, func(e ItemError) error { return e }); err != nil || len(files) != 3 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(in, "a.txt")), os.Symlink(filepath.Join(outside, "a.txt"), filepath.Join(in, "a.txt")),
+		os.Rename(filepath.Join(in, "sub"), filepath.Join(in, "kept")), os.Symlink(outside, filepath.Join(in, "sub"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		fails := 0
+		_, err := f.Read(t.Context(), func(d Document) error { return fmt.Errorf("read: %v", d.Fields) }, func(e ItemError) error { fails++; return nil })
+		if _, _, sumErr := f.Sum(t.Context()); err != nil || fails != 1 || sumErr == nil {
+			t.Errorf("%s: %v, %d failures, sum: %v", f.ID, err, fails, sumErr)
+		}
 	}
 }

@@ -4,5 +4,5 @@ package extract
 
 import "os"
 
-// openRegular opens path for reading.
-func openRegular(path string) (*os.File, error) { return os.Open(path) }
+// openFlags are for reading.
+const openFlags = os.O_RDONLY

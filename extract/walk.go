@@ -281,6 +281,9 @@ func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 			return w.skip(path, SkippedType)
 		}
 		f.quiet = !isKnown
+		if !w.o.FollowSymlinks {
+			f.within = w.given
+		}
 	}
 	if w.o.Format != Auto {
 		known = w.o.Format

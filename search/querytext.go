@@ -52,11 +52,12 @@ func (t QueryText) differs() bool {
 func ParseQueryText(q string) QueryText {
 	var t QueryText
 	var text strings.Builder
+	last := lastClosing(q)
 	before := ' ' // the character before q[i]
 	for i := 0; i < len(q); {
 		r, size := utf8.DecodeRuneInString(q[i:])
 		if (r == '-' || r == '－') && unicode.IsSpace(before) {
-			if what, end := excluded(q, i+size); what != "" {
+			if what, end := excluded(q, i+size, last); what != "" {
 				t.Without = append(t.Without, what)
 				text.WriteByte(' ')
 				before, _ = utf8.DecodeLastRuneInString(q[:end])
@@ -65,7 +66,7 @@ func ParseQueryText(q string) QueryText {
 			}
 		}
 		if isQuote(r) && !joinsQuote(before) {
-			if phrase, end := quoted(q, i+size); phrase != "" {
+			if phrase, end := quoted(q, i+size, last); phrase != "" {
 				t.Phrases = append(t.Phrases, phrase)
 				text.WriteString(" " + phrase + " ")
 				before, i = '"', end
@@ -87,11 +88,11 @@ func ParseQueryText(q string) QueryText {
 }
 
 // excluded reads what a minus before q[at:] excludes and where it ends; "" for nothing.
-func excluded(q string, at int) (what string, end int) {
+func excluded(q string, at, last int) (what string, end int) {
 	r, size := utf8.DecodeRuneInString(q[at:])
 	switch {
 	case isQuote(r):
-		return quoted(q, at+size)
+		return quoted(q, at+size, last)
 	case unicode.IsLetter(r):
 		end = len(q)
 		if i := strings.IndexFunc(q[at:], unicode.IsSpace); i >= 0 {
@@ -102,12 +103,13 @@ func excluded(q string, at int) (what string, end int) {
 	return "", at
 }
 
-// quoted reads the phrase whose opening quote ends at q[at], and where it ends; "" where no quote closes it or it has no words.
-func quoted(q string, at int) (phrase string, end int) {
-	for i := at; i < len(q); {
+// quoted reads the phrase whose opening quote ends at q[at], and where it ends; "" where no quote closes it or it has no words. The last quote of
+// q that may close one is at q[last], so that many which nothing closes are not each looked for to the end.
+func quoted(q string, at, last int) (phrase string, end int) {
+	for i := at; i <= last; {
 		r, size := utf8.DecodeRuneInString(q[i:])
 		if isQuote(r) {
-			if after, _ := utf8.DecodeRuneInString(q[i+size:]); !joinsQuote(after) {
+			if closes(q, i+size) {
 				if phrase = strings.Join(strings.Fields(q[at:i]), " "); !strings.ContainsFunc(phrase, isWordRune) {
 					phrase = ""
 				}
@@ -117,6 +119,24 @@ func quoted(q string, at int) (phrase string, end int) {
 		i += size
 	}
 	return "", at
+}
+
+// lastClosing returns where the last quote of q that may close a phrase is, -1 for none.
+func lastClosing(q string) int {
+	for end := len(q); end > 0; {
+		r, size := utf8.DecodeLastRuneInString(q[:end])
+		if isQuote(r) && closes(q, end) {
+			return end - size
+		}
+		end -= size
+	}
+	return -1
+}
+
+// closes says whether a quote that ends at q[end] may close a phrase.
+func closes(q string, end int) bool {
+	after, _ := utf8.DecodeRuneInString(q[end:])
+	return !joinsQuote(after)
 }
 
 func isQuote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '„' || r == '＂' }

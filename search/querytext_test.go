@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"searchd/search"
 )
@@ -57,6 +58,18 @@ func TestParseQueryText(t *testing.T) {
 				t.Errorf("ParseQueryText(%q) = %+v, want text %q, phrases %q, without %q", tc.q, got, tc.text, tc.phrases, tc.without)
 			}
 		})
+	}
+}
+
+// TestManyOpenQuotes: a query of the greatest length whose quotes nothing closes is read in one pass, not in one per quote.
+func TestManyOpenQuotes(t *testing.T) {
+	for _, part := range []string{` "a`, ` -"a`} {
+		q := strings.Repeat(part, search.MaxQueryBytes/len(part))
+		began := time.Now()
+		got := search.ParseQueryText(q)
+		if took := time.Since(began); got.Text != q || len(got.Phrases)+len(got.Without) > 0 || took > 100*time.Millisecond {
+			t.Errorf("%d times %q: %d phrases and exclusions after %v, want the text as it is within 0.1 s", search.MaxQueryBytes/len(part), part, len(got.Phrases)+len(got.Without), took)
+		}
 	}
 }
 

@@ -197,7 +197,7 @@ func Restore(ctx context.Context, r io.Reader, dir string, o RestoreOptions) (er
 
 // receive writes a backup without its trailer to path.
 func receive(ctx context.Context, r io.Reader, path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}

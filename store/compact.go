@@ -50,7 +50,10 @@ func (s *Store) Compact(ctx context.Context) error {
 
 // exchange puts the finished file tmp in the place of the file of h.
 func (s *Store) exchange(h *handle, tmp string) error {
-	err := syncFile(tmp)
+	err := keepMode(tmp, s.path)
+	if err == nil {
+		err = syncFile(tmp)
+	}
 	if err == nil {
 		err = os.Rename(tmp, s.path)
 	}
@@ -73,6 +76,15 @@ func (s *Store) exchange(h *handle, tmp string) error {
 		s.fail(err)
 	}
 	return err
+}
+
+// keepMode lets those read a file who may read the one that it replaces.
+func keepMode(path, of string) error {
+	fi, err := os.Stat(of)
+	if err != nil {
+		return err
+	}
+	return os.Chmod(path, fi.Mode().Perm())
 }
 
 // copyTo copies every record of h to a new file at path.

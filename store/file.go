@@ -108,7 +108,7 @@ func (s *Store) openBolt(path string) (db *bbolt.DB, err error) {
 		mapped = 0
 	}
 	err = guard(func() error {
-		db, err = bbolt.Open(path, 0o644, &bbolt.Options{
+		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
 			Timeout:         time.Second,
 			ReadOnly:        s.readOnly,
 			PageSize:        s.opts.PageSize,

@@ -20,7 +20,7 @@ var errWouldBlock = errors.New("lock is held")
 // takeLock locks dir or fails at once with ErrLocked. The file holds the pid of the last holder.
 func takeLock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("store: cannot open the lock file: %w", err)
 	}

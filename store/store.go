@@ -99,7 +99,7 @@ func prepareDir(dir string, mustExist bool) error {
 		}
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("store: cannot make the data folder: %w", err)
 	}
 	return nil

@@ -134,7 +134,7 @@ func (g *Graph) WriteSnapshot(path string, meta Meta) (err error) {
 	f := g.freeze()
 	f.meta = meta
 	tmp := path + ".tmp"
-	file, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("hnsw: snapshot: %w", err)
 	}

@@ -24,7 +24,7 @@ type SortKey struct {
 //  3. The score is what by gives; it is asked only for documents that earlier keys leave equal.
 //
 // Numbers and dates are found by walking down their prefixes, so that the first k cost little however many there are. Of strings all
-// that docs have are looked at; ErrQuery says that these are too many, that k is negative, or that by has no score for a key that wants one.
+// that docs have are looked at, once for all documents that earlier keys leave equal; ErrQuery says that these are too many, that k is negative, or that by has no score for a key that wants one.
 // Documents that the index does not hold have no values.
 func (x *Index) Order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap, k int, by Scorer) ([]uint32, error) {
 	if k < 0 {
@@ -76,13 +76,33 @@ type docGroup struct {
 	strangers *roaring.Bitmap   // nil where there are none
 }
 
-func (g docGroup) empty() bool {
+// size counts the documents.
+func (g docGroup) size() (n int) {
 	for _, l := range g.locals {
-		if l != nil && !l.IsEmpty() {
-			return false
+		if l != nil {
+			n += int(l.GetCardinality())
 		}
 	}
-	return g.strangers == nil || g.strangers.IsEmpty()
+	if g.strangers != nil {
+		n += int(g.strangers.GetCardinality())
+	}
+	return n
+}
+
+// add adds the documents of another group of the same segments.
+func (g *docGroup) add(other docGroup) {
+	for i, l := range other.locals {
+		switch {
+		case l == nil:
+		case g.locals[i] == nil:
+			g.locals[i] = l.Clone()
+		default:
+			g.locals[i].Or(l)
+		}
+	}
+	if other.strangers != nil {
+		g.strangers.Or(other.strangers)
+	}
 }
 
 // order is one Order under way.
@@ -110,7 +130,7 @@ func (o *order) sort(ctx context.Context, g docGroup, keys []SortKey) error {
 			left.locals[i] = l.Clone()
 		}
 	}
-	w := walk{order: o, field: keys[0].Field, desc: keys[0].Desc, rest: keys[1:], left: left}
+	w := walk{order: o, field: keys[0].Field, desc: keys[0].Desc, ties: ties{order: o, rest: keys[1:]}, left: left}
 	for _, f := range []func(context.Context) error{
 		func(ctx context.Context) error { return w.prefixes(ctx, termNumber, 0, 0, w.left.locals) },
 		func(ctx context.Context) error { return w.prefixes(ctx, termDate, 0, 0, w.left.locals) },
@@ -121,10 +141,72 @@ func (o *order) sort(ctx context.Context, g docGroup, keys []SortKey) error {
 			return err
 		}
 	}
-	if w.left.empty() {
+	if err := w.ties.add(ctx, w.left); err != nil {
+		return err
+	}
+	return w.ties.end(ctx)
+}
+
+// ties are the groups of documents that a key leaves equal, in its order. A field's terms are looked through for all of them together: one
+// by one that would be once for each group.
+type ties struct {
+	order *order
+	rest  []SortKey // the keys that are left
+	whole [][]uint32
+	n     int      // documents in whole, all of which are among the first k
+	equal docGroup // those of whole that are not alone in their group
+}
+
+// add takes the next group. Of one that goes beyond the first k only these are put in order.
+func (t *ties) add(ctx context.Context, g docGroup) error {
+	n := g.size()
+	if n == 0 {
 		return nil
 	}
-	return o.sort(ctx, w.left, keys[1:])
+	if len(t.rest) == 0 {
+		return t.order.sort(ctx, g, nil)
+	}
+	if t.n+n > t.order.k-len(t.order.out) {
+		if err := t.end(ctx); err != nil {
+			return err
+		}
+		return t.order.sort(ctx, g, t.rest)
+	}
+	t.whole, t.n = append(t.whole, t.order.numbers(g)), t.n+n
+	if n > 1 {
+		if t.equal.locals == nil {
+			t.equal = docGroup{locals: make([]*roaring.Bitmap, len(g.locals)), strangers: roaring.New()}
+		}
+		t.equal.add(g)
+	}
+	if t.n == t.order.k-len(t.order.out) {
+		return t.end(ctx)
+	}
+	return nil
+}
+
+// end appends the groups that were taken; errEnough once there are k.
+func (t *ties) end(ctx context.Context) error {
+	place := map[uint32]int{}
+	if n := t.equal.size(); n > 0 {
+		o := &order{view: t.order.view, k: n, scores: t.order.scores}
+		if err := o.sort(ctx, t.equal, t.rest); err != nil && !errors.Is(err, errEnough) {
+			return err
+		}
+		for i, no := range o.out {
+			place[no] = i
+		}
+	}
+	out := &t.order.out
+	for _, nos := range t.whole {
+		slices.SortFunc(nos, func(a, b uint32) int { return cmp.Compare(place[a], place[b]) })
+		*out = append(*out, nos...)
+	}
+	t.whole, t.n, t.equal = nil, 0, docGroup{}
+	if len(*out) >= t.order.k {
+		return errEnough
+	}
+	return nil
 }
 
 // numbers returns the document numbers of a group, in order.
@@ -158,17 +240,18 @@ func (o *order) byScore(ctx context.Context, g docGroup, keys []SortKey) error {
 		}
 		return cmp.Compare(a.Score, b.Score)
 	})
+	t := ties{order: o, rest: keys[1:]}
 	for len(hits) > 0 {
 		n := 1
 		for n < len(hits) && hits[n].Score == hits[0].Score {
 			n++
 		}
-		if err := o.sort(ctx, o.group(hits[:n]), keys[1:]); err != nil {
+		if err := t.add(ctx, o.group(hits[:n])); err != nil {
 			return err
 		}
 		hits = hits[n:]
 	}
-	return nil
+	return t.end(ctx)
 }
 
 // group makes a group of documents by their numbers.
@@ -195,7 +278,7 @@ type walk struct {
 	order *order
 	field string
 	desc  bool
-	rest  []SortKey
+	ties  ties
 	left  docGroup // documents that no value has been met of
 }
 
@@ -346,7 +429,7 @@ func (w *walk) terms(ctx context.Context, r termRange, docs []*roaring.Bitmap) e
 	return nil
 }
 
-// meet takes the documents of one value out of what is left and sorts them by the other keys.
+// meet takes the documents of one value out of what is left; the other keys sort them.
 func (w *walk) meet(ctx context.Context, docs []*roaring.Bitmap) error {
 	g := docGroup{locals: docs}
 	for i, d := range docs {
@@ -355,8 +438,5 @@ func (w *walk) meet(ctx context.Context, docs []*roaring.Bitmap) error {
 			w.left.locals[i].AndNot(d)
 		}
 	}
-	if g.empty() {
-		return nil
-	}
-	return w.order.sort(ctx, g, w.rest)
+	return w.ties.add(ctx, g)
 }

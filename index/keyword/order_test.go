@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -274,5 +275,26 @@ func TestOrderOfWhat(t *testing.T) {
 	}
 	if _, err := x.Order(t.Context(), []SortKey{{"", true}}, nil, 1, Scorer{}); !errors.Is(err, ErrQuery) {
 		t.Errorf("a score that nobody gives: %v, want ErrQuery", err)
+	}
+}
+
+// TestOrderOfManyTies sorts documents of which two each are equal by the first key, and as many different values stand in the second: a walk
+// through these for every two would take minutes.
+func TestOrderOfManyTies(t *testing.T) {
+	x := openTemp(t, Options{})
+	entries := make([]Entry, 10_000)
+	want := make([]uint32, len(entries))
+	for i := range entries {
+		entries[i] = Entry{No: uint32(i), Values: map[string]any{"twice": fmt.Sprintf("%05d", i/2), "once": fmt.Sprintf("%05d", 99_999-i)}}
+		want[i] = uint32(i ^ 1)
+	}
+	apply(t, x, 1, entries...)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for _, k := range []int{10_000, 9_999, 9_998, 1, 0} {
+		got, err := x.Order(ctx, []SortKey{{"twice", false}, {"once", false}}, nil, k, Scorer{})
+		if err != nil || !slices.Equal(got, want[:k]) {
+			t.Errorf("the first %d of %d: %d, %v", k, len(want), len(got), err)
+		}
 	}
 }

@@ -38,19 +38,16 @@ func (x *Index) Phrase(text string) Phrase {
 // Len is the number of terms. The index knows the documents with a phrase of one term; of longer ones, those with all of the terms.
 func (p Phrase) Len() int { return len(p.terms) }
 
-// Holds says whether the phrase is in text. starts are where strings begin that text is made of, rising and without the first: no phrase
-// goes from one to the next. An empty phrase is in every text.
-func (x *Index) Holds(text string, starts []int, p Phrase) bool {
-	if len(p.terms) == 0 {
-		return true
-	}
-	wanted := make(map[string]map[int]bool, len(p.terms)) // term to its positions
-	for _, t := range p.terms {
-		wanted[t.text] = nil
-	}
-	gap := 0 // between strings: wider than the phrase
-	for _, t := range p.terms {
-		gap = max(gap, t.offset+1)
+// Holds says of each phrase whether it is in text, which is analysed once. starts are where strings begin that text is made of, rising and
+// without the first: no phrase goes from one to the next. An empty phrase is in every text.
+func (x *Index) Holds(text string, starts []int, phrases ...Phrase) []bool {
+	wanted := map[string]*roaring.Bitmap{} // term to its positions
+	gap := 0                               // between strings: wider than any phrase
+	for _, p := range phrases {
+		for _, t := range p.terms {
+			wanted[t.text] = nil
+			gap = max(gap, t.offset+1)
+		}
 	}
 	before := 0 // strings
 	x.analyzer.each(text, func(t token) bool {
@@ -62,24 +59,35 @@ func (x *Index) Holds(text string, starts []int, p Phrase) bool {
 			return true
 		}
 		if at == nil {
-			at = map[int]bool{}
+			at = roaring.New()
 			wanted[string(t.term)] = at
 		}
-		at[t.position+before*gap] = true
+		at.Add(uint32(t.position + before*gap))
 		return true
 	})
-	for first := range wanted[p.terms[0].text] {
-		if followed(wanted, p.terms, first) {
-			return true
-		}
+	held := make([]bool, len(phrases))
+	for i, p := range phrases {
+		held[i] = p.follows(wanted)
 	}
-	return false
+	return held
 }
 
-// followed says whether all terms have their places after a first one.
-func followed(positions map[string]map[int]bool, terms []phraseTerm, first int) bool {
-	for _, t := range terms {
-		if !positions[t.text][first+t.offset] {
+// follows says whether all terms have their places after a first one. Their positions are moved and met as sets: where text and phrase repeat
+// themselves, going from each first one through the terms would take the product of both lengths.
+func (p Phrase) follows(positions map[string]*roaring.Bitmap) bool {
+	var firsts *roaring.Bitmap
+	for _, t := range p.terms {
+		at := positions[t.text]
+		if at == nil {
+			return false
+		}
+		at = roaring.AddOffset64(at, -int64(t.offset))
+		if firsts == nil {
+			firsts = at
+		} else {
+			firsts.And(at)
+		}
+		if firsts.IsEmpty() {
 			return false
 		}
 	}

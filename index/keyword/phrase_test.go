@@ -1,7 +1,9 @@
 package keyword
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -48,7 +50,7 @@ func TestHolds(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := &Index{analyzer: a}
-			if got := x.Holds(tc.text, nil, x.Phrase(tc.phrase)); got != tc.want {
+			if got := x.Holds(tc.text, nil, x.Phrase(tc.phrase))[0]; got != tc.want {
 				t.Errorf("%q in %q: %v, want %v; %+v in %+v", tc.phrase, tc.text, got, tc.want, x.Phrase(tc.phrase), x.Analyze(tc.text[max(0, len(tc.text)-80):]))
 			}
 		})
@@ -89,9 +91,35 @@ func TestHoldsInStrings(t *testing.T) {
 		{"red", []string{"blue", "red"}, true},
 	} {
 		text, starts := join(tc.texts...)
-		if got := x.Holds(text, starts, x.Phrase(tc.phrase)); got != tc.want {
+		if got := x.Holds(text, starts, x.Phrase(tc.phrase))[0]; got != tc.want {
 			t.Errorf("%q in %.80q: %v, want %v", tc.phrase, tc.texts, got, tc.want)
 		}
+	}
+}
+
+// TestHoldsInRepetitions: a text and phrases that repeat a word take a time like the length of the text, not like that times the lengths of the phrases.
+func TestHoldsInRepetitions(t *testing.T) {
+	a, err := newAnalyzer("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &Index{analyzer: a}
+	text := "end " + long("word", 2<<20)
+	phrases := make([]Phrase, 16)
+	for i := range phrases {
+		phrases[i] = x.Phrase(strings.Repeat("word ", maxPhraseTerms-1-i) + "end")
+	}
+	phrases[3] = x.Phrase("end word word")
+	began := time.Now()
+	held := x.Holds(text, nil, phrases...)
+	took := time.Since(began)
+	for i, got := range held {
+		if got != (i == 3) {
+			t.Errorf("phrase %d: %v", i, got)
+		}
+	}
+	if took > 5*time.Second {
+		t.Errorf("%d phrases in %d bytes took %v", len(phrases), len(text), took)
 	}
 }
 

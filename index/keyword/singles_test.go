@@ -37,7 +37,7 @@ func TestOneCharacter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := x.Holds(tc.text, nil, p) && !have.IsEmpty(); got != tc.want {
+		if got := x.Holds(tc.text, nil, p)[0] && !have.IsEmpty(); got != tc.want {
 			t.Errorf("%s: %q in %q: %v, want %v; %v in %v", tc.language, tc.query, tc.text, got, tc.want, p, x.Analyze(tc.text))
 		}
 		if tc.want {

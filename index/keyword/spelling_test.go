@@ -73,7 +73,7 @@ func TestSpellings(t *testing.T) {
 				if a, b := markedTerms(x, composed), markedTerms(x, decomposed); a != b {
 					t.Errorf("%+q has %s, decomposed %s", word, a, b)
 				}
-				if p, q := x.Phrase(composed+" 5678"), x.Phrase(decomposed+" 90"); !x.Holds(text, nil, p) || !x.Holds(text, nil, q) {
+				if p, q := x.Phrase(composed+" 5678"), x.Phrase(decomposed+" 90"); !x.Holds(text, nil, p)[0] || !x.Holds(text, nil, q)[0] {
 					t.Errorf("%+q: phrases %v, %v are not in %v", word, p, q, x.Phrase(text))
 				}
 			}
@@ -323,7 +323,7 @@ func TestUnspaced(t *testing.T) {
 			}
 			p := x.Phrase(query)
 			for _, text := range texts {
-				if got := x.Holds(text, nil, p); got != strings.Contains(text, query) {
+				if got := x.Holds(text, nil, p)[0]; got != strings.Contains(text, query) {
 					t.Errorf("%s: Holds(%q, %q) = %t", language, text, query, got)
 				}
 			}

@@ -79,7 +79,7 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebui
 	if c.config.Quantize == backend.QuantizeInt8 {
 		c.source = c.stored()
 	}
-	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(c.loadSlots(ctx), c.readLog(ctx)); err != nil {

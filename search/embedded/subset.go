@@ -14,7 +14,6 @@ import (
 	"searchd/index/filter"
 	"searchd/index/keyword"
 	"searchd/search/backend"
-	"searchd/search/mapping"
 	"searchd/store"
 )
 
@@ -268,28 +267,20 @@ func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err er
 	if err != nil { // refused: it leaves the postings too
 		return 0, false, nil
 	}
+	all := slices.Concat(p.with, p.without)
+	found := make([]bool, len(all))
 	for _, f := range texts(parts) {
 		bytes += len(f.Text)
-	}
-	for _, phrase := range p.with {
-		if !p.holds(parts, phrase, p.fields) {
-			return bytes, false, nil
+		asked := len(p.fields) == 0 || slices.Contains(p.fields, f.Name)
+		if !asked && len(p.without) == 0 {
+			continue
+		}
+		for i, held := range p.c.words.Holds(f.Text, parts.Starts[named(f.Name)], all...) {
+			found[i] = found[i] || held && (asked || i >= len(p.with))
+		}
+		if len(p.without) == 0 && !slices.Contains(found, false) {
+			break
 		}
 	}
-	for _, phrase := range p.without {
-		if p.holds(parts, phrase, nil) {
-			return bytes, false, nil
-		}
-	}
-	return bytes, true, nil
-}
-
-// holds says whether a phrase is in a string of one of fields of parts; none means all.
-func (p *phraseCheck) holds(parts mapping.Parts, phrase keyword.Phrase, fields []string) bool {
-	for _, f := range texts(parts) {
-		if (len(fields) == 0 || slices.Contains(fields, f.Name)) && p.c.words.Holds(f.Text, parts.Starts[named(f.Name)], phrase) {
-			return true
-		}
-	}
-	return false
+	return bytes, !slices.Contains(found[:len(p.with)], false) && !slices.Contains(found[len(p.with):], true), nil
 }
