@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"searchd/models"
 	"searchd/search"
@@ -109,5 +110,35 @@ func TestEmbedderRefused(t *testing.T) {
 				t.Errorf("Search = %v, want %s", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestOwnEmbedderIsNotTheEmbedded: an own Embedder is not taken for the embedded checkpoint, nor that for it.
+func TestOwnEmbedderIsNotTheEmbedded(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, dir, &fakeEmbedder{})
+	put(t, e, search.Created, doc("a", `{"text":"a car"}`))
+	if task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: models.Embedded}); !errors.Is(err, search.ErrUnsupported) {
+		t.Errorf("Reembed with the embedded checkpoint = %+v, %v, want ErrUnsupported", task, err)
+	}
+	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); !task.Ended() && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if task, err = e.Task(t.Context(), task.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if task.State != search.TaskSucceeded {
+		t.Fatalf("task %+v", task)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, dir, &fakeEmbedder{sha256: "other"})
+	_, err = other.Search(t.Context(), "docs", search.Query{Q: "car"})
+	if !errors.Is(err, search.ErrModelMismatch) || strings.Contains(err.Error(), models.Embedded) {
+		t.Errorf("Search with another Embedder = %v, want ErrModelMismatch without a word of the embedded checkpoint", err)
 	}
 }

@@ -80,8 +80,10 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 		e.alarm = e.notice
 	}
 	e.snapshots = filepath.Join(dir, snapshotFolder)
-	load := o.Load
-	if e.embedder == nil {
+	load, source := o.Load, sourceOf(o.Model)
+	if e.embedder != nil {
+		source = e.embedder.Model().Name
+	} else {
 		c, err := models.Open(o.Model, o.Encoder)
 		if err != nil {
 			return nil, err
@@ -95,7 +97,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 		e.sparse = c.checkpoint
 	}
 	var err error
-	if e.encodings, err = newEncodings(e.embedder, sourceOf(o.Model), e.Encoder().Precision, load); err != nil {
+	if e.encodings, err = newEncodings(e.embedder, source, e.Encoder().Precision, load); err != nil {
 		return nil, err
 	}
 	e.collector = e.encodings.own.collector
