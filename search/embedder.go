@@ -24,8 +24,8 @@ type Embedder interface {
 	// they are; one of zeros has no direction and is refused.
 	Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error)
 	CountTokens(text string) int // special tokens not included; by it texts are cut into passages of MaxTokens
-	// Model identifies the vectors: a collection is searched with an Embedder of the same SHA256 (any string), Dimension and Pooling, and by
-	// words alone with any other. Dimension and MaxTokens must be above 0.
+	// Model identifies the vectors: a collection is searched with an Embedder of the same SHA256 (any string), Dimension and Pooling, and
+	// with any other in keyword mode alone ([ErrModelMismatch]). Dimension and MaxTokens must be above 0.
 	Model() ModelInfo
 	Calibration() models.Calibration // the zero value stands for models.DefaultCalibration
 }
