@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -132,6 +133,9 @@ func (s *Server) ServeFront(ctx context.Context, f *Front) error {
 // ServeUntil is ServeFront that also ends when the data is about to be replaced. Then f goes on and answers probes alone, until another server
 // takes it over; other requests wait for it a moment.
 func (s *Server) ServeUntil(ctx context.Context, f *Front, replace <-chan struct{}) (replaced bool, err error) {
+	if s.served.Swap(true) {
+		return false, errors.Join(errors.New("api: this Server serves a listener, or has"), f.Close())
+	}
 	if a, ok := f.l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
 		s.local.Store(true)
 	}

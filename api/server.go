@@ -260,6 +260,7 @@ type Server struct {
 	inFlight atomic.Int64 // bytes of bodies in memory
 	unsent   atomic.Int64 // bytes of answers in memory
 	local    atomic.Bool  // bound to loopback: only its names are answered
+	served   atomic.Bool  // Serve or its like was called
 	draining atomic.Bool
 	stopping chan struct{}         // closed when the server stops, or is replaced: nobody waits for news any more
 	conns    atomic.Pointer[conns] // nil: not serving yet
@@ -303,7 +304,8 @@ func New(o Options) (*Server, error) {
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Serve answers requests from l until ctx ends, then says 503 on /readyz and goes on answering for DrainGrace, takes no new connections and
-// lets the requests in flight finish for up to DrainTimeout; it closes l and returns nil, or the error that stopped it.
+// lets the requests in flight finish for up to DrainTimeout; it closes l and returns nil, or the error that stopped it. A Server serves one listener, once: a second call is an error. For several, or within
+// a server of one's own, there is [Server.Handler].
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return s.ServeFront(ctx, NewFront(l, s.o))
 }

@@ -201,6 +201,44 @@ func TestServeStopsGracefully(t *testing.T) {
 	}
 }
 
+// TestServeOnce: a second listener is refused and closed, while the first is served and after it.
+func TestServeOnce(t *testing.T) {
+	f := newFixture(t, Options{})
+	addr, stop := f.serve()
+	second := func(when string) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := f.server.Serve(ctx, l); err == nil || !strings.Contains(err.Error(), "a listener") {
+			t.Errorf("Serve %s = %v, want an error", when, err)
+		}
+		if _, err := l.Accept(); err == nil {
+			t.Errorf("%s the listener is open", when)
+		}
+	}
+	answers := func() bool {
+		res, err := http.Get("http://" + addr + "/readyz")
+		if err == nil {
+			res.Body.Close()
+		}
+		return err == nil && res.StatusCode == 200
+	}
+	for deadline := time.Now().Add(10 * time.Second); !answers() && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	second("beside another")
+	if !answers() {
+		t.Error("the first listener is not answered any more")
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	second("after another")
+}
+
 func TestServeCutsOffWhatDoesNotFinish(t *testing.T) {
 	f := newFixture(t, Options{DrainTimeout: 30 * time.Millisecond, SearchTimeout: time.Minute})
 	entered := make(chan struct{})

@@ -3,7 +3,7 @@
 //	c, err := client.New("http://127.0.0.1:8080", client.Options{})
 //	_, err = c.EnsureCollection(ctx, "notes", client.Settings{})
 //	sum, err := c.Import(ctx, "notes", docs, nil)
-//	res, err := c.Search(ctx, "notes", client.Query{Q: "how to flip pancakes"})
+//	res, err := c.Search(ctx, "notes", client.Query{Q: "how to flip pancakes", Limit: new(3)})
 //
 // A request that the server refuses because it is busy (429, 503) or that never reached it is sent again, after the time
 // that the server asks for, or after one that doubles with each attempt. Errors of the server are of type [*Error] and match

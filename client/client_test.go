@@ -102,6 +102,28 @@ func TestNewChecksTheURL(t *testing.T) {
 	}
 }
 
+// TestFieldsAreAnObject: what is no object is refused before it is sent, since the server would store {"document": ...}.
+func TestFieldsAreAnObject(t *testing.T) {
+	c, _ := server(t, nil)
+	ctx := t.Context()
+	must[*client.Collection](t)(c.CreateCollection(ctx, "docs", client.Settings{}))
+	for _, fields := range []any{`{"title":"a string"}`, []byte(`{"title":"bytes"}`), 5, []string{"a"}, nil} {
+		if _, err := c.PutDocument(ctx, "docs", "a", fields, client.Condition{}); !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("PutDocument of %T = %v, want ErrInvalid", fields, err)
+		}
+	}
+	sum, err := c.Import(ctx, "docs", func(yield func(client.Document, error) bool) {
+		_ = yield(client.Document{ID: "good", Fields: json.RawMessage(` {"title":"pancakes"}`)}, nil) &&
+			yield(client.Document{ID: "bad", Fields: json.RawMessage(`"pancakes"`)}, nil)
+	}, nil)
+	if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), `"bad"`) || sum.Created != 1 {
+		t.Errorf("Import = %+v, %v, want one document and ErrInvalid of the other", sum, err)
+	}
+	if info := must[*client.Collection](t)(c.Collection(ctx, "docs")); info.Documents != 1 {
+		t.Errorf("%d documents, want 1", info.Documents)
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	c, _ := server(t, nil)
 	ctx := t.Context()

@@ -100,15 +100,29 @@ func (c *Client) Document(ctx context.Context, collection, id string) (*StoredDo
 	return out, err
 }
 
-// PutDocument writes the document id with these fields, which marshal to a JSON object; ErrConflict, and with a condition
+// PutDocument writes the document id with these fields, which marshal to a JSON object; ErrConflict, ErrInvalid, and with a condition
 // ErrOutcomeUnknown.
 func (c *Client) PutDocument(ctx context.Context, collection, id string, fields any, w Condition) (*Result, error) {
 	out := &Result{}
-	body := struct {
-		Fields any `json:"document"`
-	}{fields}
-	_, err := c.send(ctx, call{method: http.MethodPut, path: documentPath(collection, id), header: w.header(), effect: w.effect()}, body, out)
+	object, err := objectOf(id, fields)
+	if err != nil {
+		return out, err
+	}
+	body := Document{Fields: object}
+	_, err = c.send(ctx, call{method: http.MethodPut, path: documentPath(collection, id), header: w.header(), effect: w.effect()}, body, out)
 	return out, err
+}
+
+// objectOf returns the fields of a document as JSON. The server would take anything but an object for the value of a field "document".
+func objectOf(id string, fields any) (json.RawMessage, error) {
+	b, err := json.Marshal(fields)
+	if err == nil && b[0] != '{' {
+		err = fmt.Errorf("%w: the fields are no JSON object", ErrInvalid)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("client: document %q: %w", id, err)
+	}
+	return b, nil
 }
 
 // PatchDocument merges a patch (RFC 7396: null removes a member) into the fields of a document; ErrNotFound, ErrConflict,

@@ -24,12 +24,15 @@ type ImportSummary struct {
 // request again when the server is busy or the connection breaks; one that is too large is halved. each, where not nil, is
 // called with the number of the document, from 0, and its result, in the order of docs; its error ends the import.
 //
-// A failed document is counted and does not end the import. What is returned with an error counts what was answered
+// A failed document is counted and does not end the import; one whose Fields are no JSON object ends it (ErrInvalid). What is returned with an error counts what was answered
 // until then; importing everything again is safe.
 func (c *Client) Import(ctx context.Context, collection string, docs iter.Seq2[Document, error], each func(n int, r Result) error) (ImportSummary, error) {
 	im := &importer{c: c, path: collectionPath(collection) + "/documents/import", each: each}
 	for doc, err := range docs {
 		if err != nil {
+			return im.sum, errors.Join(err, im.flush(ctx))
+		}
+		if doc.Fields, err = objectOf(doc.ID, doc.Fields); err != nil {
 			return im.sum, errors.Join(err, im.flush(ctx))
 		}
 		line, err := json.Marshal(doc)

@@ -305,13 +305,13 @@ func TestAnswersThatDoNotTell(t *testing.T) {
 				w.WriteHeader(tt.status)
 				io.WriteString(w, tt.body)
 			}))
-			_, err := c.PutDocument(t.Context(), "c", "d", 1, client.Condition{Revision: 1})
+			_, err := c.PutDocument(t.Context(), "c", "d", struct{}{}, client.Condition{Revision: 1})
 			var e *client.Error
 			if tried.Load() != tt.tries || errors.Is(err, client.ErrOutcomeUnknown) != tt.unknown || !errors.As(err, &e) {
 				t.Errorf("with a condition: %d tries, %v; want %d, outcome unknown %v", tried.Load(), err, tt.tries, tt.unknown)
 			}
 			tried.Store(0)
-			_, err = c.PutDocument(t.Context(), "c", "d", 1, client.Condition{})
+			_, err = c.PutDocument(t.Context(), "c", "d", struct{}{}, client.Condition{})
 			if tried.Load() != tt.triesToWrite || errors.Is(err, client.ErrOutcomeUnknown) != tt.unknown {
 				t.Errorf("without: %d tries, %v; want %d", tried.Load(), err, tt.triesToWrite)
 			}
@@ -329,7 +329,7 @@ func TestLostThenRefused(t *testing.T) {
 		w.Header().Set("Retry-After", "0")
 		w.WriteHeader(429)
 	})))
-	_, err := c.PutDocument(t.Context(), "c", "d", 1, client.Condition{})
+	_, err := c.PutDocument(t.Context(), "c", "d", struct{}{}, client.Condition{})
 	if !errors.Is(err, client.ErrOutcomeUnknown) || !errors.Is(err, client.ErrBusy) {
 		t.Errorf("error %v, want ErrOutcomeUnknown and ErrBusy", err)
 	}

@@ -111,17 +111,25 @@ func readCalibration(fsys fs.FS) (Calibration, error) {
 	if err := json.Unmarshal(b, &c); err != nil {
 		return c, fmt.Errorf("%s: %w", CalibrationFile, err)
 	}
-	if !(c.CosineFloor >= -1 && c.CosineFloor < c.CosineCeiling && c.CosineCeiling <= 1) {
-		return c, fmt.Errorf("%s: cosine_floor %v, cosine_ceiling %v: allowed: -1 <= floor < ceiling <= 1", CalibrationFile, c.CosineFloor, c.CosineCeiling)
-	}
-	if !(c.Alpha >= 0 && c.Alpha <= 1) {
-		return c, fmt.Errorf("%s: alpha: got %v, allowed: 0 to 1", CalibrationFile, c.Alpha)
-	}
-	if n := c.PassageTokens; n != 0 && n < minPassageTokens {
-		return c, fmt.Errorf("%s: passage_tokens: got %d, allowed: 0 (all that the checkpoint takes) or at least %d", CalibrationFile, n, minPassageTokens)
-	}
-	if !(c.Match >= 0 && c.Match <= 1) {
-		return c, fmt.Errorf("%s: match: got %v, allowed: 0 to 1", CalibrationFile, c.Match)
+	if err := c.Validate(); err != nil {
+		return c, fmt.Errorf("%s: %w", CalibrationFile, err)
 	}
 	return c, nil
+}
+
+// Validate names the first value that is not allowed.
+func (c Calibration) Validate() error {
+	if !(c.CosineFloor >= -1 && c.CosineFloor < c.CosineCeiling && c.CosineCeiling <= 1) {
+		return fmt.Errorf("cosine_floor %v, cosine_ceiling %v: allowed: -1 <= floor < ceiling <= 1", c.CosineFloor, c.CosineCeiling)
+	}
+	if !(c.Alpha >= 0 && c.Alpha <= 1) {
+		return fmt.Errorf("alpha: got %v, allowed: 0 to 1", c.Alpha)
+	}
+	if n := c.PassageTokens; n != 0 && n < minPassageTokens {
+		return fmt.Errorf("passage_tokens: got %d, allowed: 0 (all that the checkpoint takes) or at least %d", n, minPassageTokens)
+	}
+	if !(c.Match >= 0 && c.Match <= 1) {
+		return fmt.Errorf("match: got %v, allowed: 0 to 1", c.Match)
+	}
+	return nil
 }

@@ -300,8 +300,5 @@ func (c *collector) embed(ctx context.Context, texts []string, o EmbedOptions) (
 			err = fmt.Errorf("encoding %d texts: panic: %v", len(texts), v)
 		}
 	}()
-	if r, err = c.embedder.Embed(ctx, texts, o); err == nil && len(r.Vectors) != len(texts) {
-		err = fmt.Errorf("encoding %d texts: the embedder gave %d vectors", len(texts), len(r.Vectors))
-	}
-	return r, err
+	return embed(ctx, c.embedder, texts, o)
 }

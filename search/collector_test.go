@@ -88,7 +88,7 @@ func TestCollectorGathersWhatWaits(t *testing.T) {
 	for i := range 8 {
 		ask(fmt.Sprint("text", strings.Repeat("x", i)), EmbedOptions{})
 	}
-	ask("other", EmbedOptions{Dimensions: 1})
+	ask("other", EmbedOptions{Prompt: "other"})
 	waits(c, 9)
 	for i := range 3 { // the first has a call of its own, the others wait for it
 		wg.Go(func() {

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -80,12 +79,9 @@ func (c *courtesy) embed(ctx context.Context, e Embedder, texts []string) ([][]f
 			}
 		}
 		began := time.Now()
-		r, err := e.Embed(ctx, texts[:n], EmbedOptions{})
+		r, err := embed(ctx, e, texts[:n], EmbedOptions{})
 		if err != nil {
 			return nil, err
-		}
-		if r == nil || len(r.Vectors) != n {
-			return nil, fmt.Errorf("the embedder gave other than %d vectors for %d texts", n, n)
 		}
 		vectors, texts = append(vectors, r.Vectors...), texts[n:]
 		if err := c.pause(ctx, time.Since(began)); err != nil {

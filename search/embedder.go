@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -18,10 +19,52 @@ import (
 
 // Embedder turns texts into vectors. Implementations are safe for concurrent use.
 type Embedder interface {
+	// Embed returns a vector for each text, in their order, each with Model().Dimension components, or o.Dimensions where that is not 0.
+	// Of the result Vectors alone is needed. Passages and queries are given unit length by the engine, [Engine.Embed] answers vectors as
+	// they are; one of zeros has no direction and is refused.
 	Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error)
-	CountTokens(text string) int // special tokens not included
+	CountTokens(text string) int // special tokens not included; by it texts are cut into passages of MaxTokens
+	// Model identifies the vectors: a collection is searched with an Embedder of the same SHA256 (any string), Dimension and Pooling, and
+	// with any other in keyword mode alone ([ErrModelMismatch]). Dimension and MaxTokens must be above 0.
 	Model() ModelInfo
-	Calibration() models.Calibration
+	Calibration() models.Calibration // the zero value stands for models.DefaultCalibration
+}
+
+// checkEmbedder refuses an Embedder that nothing can be done with, and returns its calibration.
+func checkEmbedder(e Embedder) (models.Calibration, error) {
+	var wrong fieldErrors
+	m, c := e.Model(), e.Calibration()
+	if m.Dimension < 1 {
+		wrong.add("embedder.model.dimension", m.Dimension, "at least 1")
+	}
+	if m.MaxTokens < 1 {
+		wrong.add("embedder.model.max_tokens", m.MaxTokens, "at least 1")
+	}
+	if c == (models.Calibration{}) {
+		c = models.DefaultCalibration
+	}
+	if err := c.Validate(); err != nil {
+		wrong.add("embedder.calibration", c, err.Error())
+	}
+	return c, wrong.err()
+}
+
+// embed is e.Embed for an Embedder that may answer something else than it was asked for.
+func embed(ctx context.Context, e Embedder, texts []string, o EmbedOptions) (*Embeddings, error) {
+	r, err := e.Embed(ctx, texts, o)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil || len(r.Vectors) != len(texts) {
+		return nil, fmt.Errorf("the embedder gave other than %d vectors for %d texts", len(texts), len(texts))
+	}
+	dim := cmp.Or(o.Dimensions, e.Model().Dimension)
+	for _, v := range r.Vectors {
+		if len(v) != dim {
+			return nil, fmt.Errorf("the embedder gave a vector of %d components, want %d", len(v), dim)
+		}
+	}
+	return r, nil
 }
 
 // EmbedOptions say how texts are encoded.

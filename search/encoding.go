@@ -14,15 +14,20 @@ import (
 
 // encoding is a checkpoint at work: with the queue of its requests and what it made of recent texts.
 type encoding struct {
-	embedder  Embedder
-	collector *collector
-	queries   *queryCache
-	sentences textCache  // of hits
-	passages  tokenCache // tokens of what was compared token by token
+	embedder    Embedder
+	calibration models.Calibration
+	collector   *collector
+	queries     *queryCache
+	sentences   textCache  // of hits
+	passages    tokenCache // tokens of what was compared token by token
 }
 
-func newEncoding(e Embedder) *encoding {
-	return &encoding{e, newCollector(e), newQueryCache(queryCacheSize), newTextCache(sentencesBudget), newTokenCache(matchBudget)}
+func newEncoding(e Embedder) (*encoding, error) {
+	c, err := checkEmbedder(e)
+	if err != nil {
+		return nil, err
+	}
+	return &encoding{e, c, newCollector(e), newQueryCache(queryCacheSize), newTextCache(sentencesBudget), newTokenCache(matchBudget)}, nil
 }
 
 // encodings are the checkpoints that an engine runs: its own, for new collections and for requests that name none, and those of
@@ -40,10 +45,14 @@ type encodings struct {
 	}
 }
 
-func newEncodings(own Embedder, source, precision string, load func(source, precision string) (Embedder, error)) *encodings {
-	s := &encodings{own: newEncoding(own), source: source, precision: precision, load: load}
+func newEncodings(own Embedder, source, precision string, load func(source, precision string) (Embedder, error)) (*encodings, error) {
+	e, err := newEncoding(own)
+	if err != nil {
+		return nil, err
+	}
+	s := &encodings{own: e, source: source, precision: precision, load: load}
 	s.mu.others, s.mu.why = map[string]*encoding{}, map[string]error{}
-	return s
+	return s, nil
 }
 
 // key tells checkpoints apart: different ones give different vectors.
@@ -138,7 +147,7 @@ func (s *encodings) open(source, precision string) (*encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newEncoding(e), nil
+	return newEncoding(e)
 }
 
 // require loads the checkpoint of a collection where it is not loaded yet; a failure is remembered for [encodings.of].

@@ -80,8 +80,10 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 		e.alarm = e.notice
 	}
 	e.snapshots = filepath.Join(dir, snapshotFolder)
-	load := o.Load
-	if e.embedder == nil {
+	load, source := o.Load, sourceOf(o.Model)
+	if e.embedder != nil {
+		source = e.embedder.Model().Name
+	} else {
 		c, err := models.Open(o.Model, o.Encoder)
 		if err != nil {
 			return nil, err
@@ -94,7 +96,10 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	if c, ok := e.embedder.(checkpointEmbedder); ok && e.sparse == nil && c.checkpoint.Info().Sparse {
 		e.sparse = c.checkpoint
 	}
-	e.encodings = newEncodings(e.embedder, sourceOf(o.Model), e.Encoder().Precision, load)
+	var err error
+	if e.encodings, err = newEncodings(e.embedder, source, e.Encoder().Precision, load); err != nil {
+		return nil, err
+	}
 	e.collector = e.encodings.own.collector
 	if e.backend == nil {
 		b, err := embedded.OpenContext(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote})

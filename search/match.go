@@ -48,7 +48,7 @@ func newTokenCache(budget int) tokenCache {
 
 // table returns the vectors of the checkpoint's tokens; nil where it does not compare texts token by token.
 func (e *encoding) table() *maxsim.Table {
-	if m, ok := e.embedder.(Matcher); ok && e.embedder.Calibration().Match > 0 {
+	if m, ok := e.embedder.(Matcher); ok && e.calibration.Match > 0 {
 		return m.TokenTable()
 	}
 	return nil
@@ -91,7 +91,7 @@ func (s *search) match(ctx context.Context) error {
 		return nil
 	}
 	s.matched = &matched{
-		share: s.encoding.embedder.Calibration().Match * math.Min(1, math.Max(0, (slices.Max(all)-matchNothing)/(matchFully-matchNothing))),
+		share: s.encoding.calibration.Match * math.Min(1, math.Max(0, (slices.Max(all)-matchNothing)/(matchFully-matchNothing))),
 		least: slices.Min(all),
 	}
 	s.fuser().rank(s.candidates)

@@ -33,7 +33,7 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (*se
 	if mismatch != nil {
 		enc = e.encodings.own
 	}
-	p, err := newPlan(q, rec.Settings.Fields, enc.embedder.Calibration().Alpha, e.reranker != nil)
+	p, err := newPlan(q, rec.Settings.Fields, enc.calibration.Alpha, e.reranker != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +350,7 @@ func (s *search) fill(ctx context.Context) error {
 }
 
 func (s *search) fuser() fuser {
-	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.embedder.Calibration(), s.matched}
+	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.calibration, s.matched}
 }
 
 // bestLeg is the vector leg of a document that it did not find: the largest cosine of its passages.

@@ -52,7 +52,7 @@ func (l newLanguage) check(collection, has string) error {
 	if named, _ := keyword.LanguageOf(l.named); l.auto() || named == has {
 		return nil
 	}
-	return fmt.Errorf("--language: got %q, but the collection %s is there already, with %q: leave the flag out, name another collection, or build it anew with POST /v1/collections/%s/reembed",
+	return fmt.Errorf("--language: got %q, but the collection %s is there already, with %q: leave the flag out, name another collection, or build it anew: `searchd reembed --settings`, on a server POST /v1/collections/%s/reembed",
 		l.named, collection, has, collection)
 }
 

@@ -51,6 +51,7 @@ print, beside the figure of the vectors, that of bags of words under the same me
 	settings.Choices(cmd, "spelling", "exact", "corrected")
 	cmd.Flags().BoolVar(&misspell, "misspell", false, "put one wrong letter into each query of --dataset, always the same ones")
 	cmd.Flags().Float64SliceVar(&alphas, "alpha", nil, "weight of the vector leg in hybrid search, 0 to 1; or several joined by commas (default: the checkpoint's)")
+	cmd.Flags().Lookup("alpha").DefValue = "" // said already
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.MarkFlagsOneRequired("dataset", "sts", "classes", "clusters")
 	cmd.MarkFlagsMutuallyExclusive("dataset", "sts", "classes", "clusters")

@@ -52,7 +52,7 @@ minus, put -- in front of it.`,
 	cmd.Flags().StringVar(&facets, "facets", "", "fields whose values are counted, e.g. lang,year")
 	cmd.Flags().StringVar(&sort, "sort", "", "instead of by score, e.g. year:desc,_score")
 	cmd.Flags().IntVar(&limit, "limit", search.DefaultLimit, "hits")
-	cmd.Flags().Float64Var(&alpha, "alpha", -1, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
+	cmd.Flags().Float64Var(&alpha, "alpha", 0, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
 	cmd.Flags().Float64Var(&diversity, "diversity", 0, "0 to 1: how much what is like an earlier hit is held back")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	cmd.Flags().BoolVar(&explain, "explain", false, "say how each score came about")
@@ -70,7 +70,7 @@ minus, put -- in front of it.`,
 			}
 			q.Sort = append(q.Sort, k)
 		}
-		if alpha != -1 {
+		if cmd.Flags().Changed("alpha") {
 			q.Alpha = &alpha
 		}
 		var r *search.Response

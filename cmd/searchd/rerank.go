@@ -21,7 +21,11 @@ func newRerankCommand() *cobra.Command {
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
 	f.add(cmd)
+	cmd.Flags().Lookup("model").Usage = "cross-encoder: its folder, or OWNER/NAME of a pulled one; needed"
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if f.model == "" {
+			return errors.New("name a cross-encoder: --model DIR, or OWNER/NAME of a pulled one")
+		}
 		o, err := f.options()
 		if err != nil {
 			return err

@@ -64,6 +64,7 @@ if [ $# -ge 4 ]; then
 
 \`internal/bench/onnx.sh searchd $(basename "$2") $(basename "$3") CACHE\`: onnxruntime-node in float32, batches of 32 sorted by length, two
 threads each, $(wc -l <"$3") texts. How many times faster searchd is, with its own precision; the middle one of three rounds.
+$(basename "$2") is not in this repository: any folder with model.onnx beside model.safetensors does (\`make bench ONNX="DIR TEXTS.jsonl CACHE"\`).
 
 | searchd | all texts | one short query |
 |---|---|---|

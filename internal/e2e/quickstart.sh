@@ -18,7 +18,6 @@ while IFS= read -r line; do
     sed 's/ *&$//' <<<"$line" >"$dir/server"
     bash "$dir/server" >"$dir/log" 2>&1 &
     server=$!
-    for _ in $(seq 100); do curl -fs "http://127.0.0.1:$port/readyz" >/dev/null && break; sleep 0.1; done
     ;;
   *) bash -euo pipefail -c "$line" | tee "$dir/out" | cut -c1-300 ;;
   esac
