@@ -70,7 +70,7 @@ func TestNumbersAreExact(t *testing.T) {
 
 // TestFloatsBeyondIntegers: what is no integer of less than 2^64 is a float64, before and behind the integers.
 func TestFloatsBeyondIntegers(t *testing.T) {
-	ordered := []any{-1e300, -0x1p64, json.Number("-18446744073709551615"), -0x1p63, 0.0, 0x1p53, 1<<53 + 1, uint64(1<<64 - 1), json.Number("18446744073709551616"), 1e300}
+	ordered := []any{-1e300, -0x1p64, json.Number("-18446744073709551615"), -0x1p63, 0.0, 0x1p53, int64(1<<53 + 1), uint64(1<<64 - 1), json.Number("18446744073709551616"), 1e300}
 	for i, x := range ordered {
 		for j, y := range ordered {
 			v, w := Values(nil, x)[0], Values(nil, y)[0]

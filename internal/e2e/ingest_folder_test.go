@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -228,7 +227,7 @@ func finds(t *testing.T, e *search.Engine, good map[string]string) {
 	}
 }
 
-// runMeasured is run that tells the most memory that the program, or one of its children, held: what is resident, in bytes.
+// runMeasured is run that tells the peakMemory of the program.
 func runMeasured(t *testing.T, name string, args ...string) (code int, stderr string, peak int64) {
 	t.Helper()
 	cmd := command(t, name, args...)
@@ -239,10 +238,7 @@ func runMeasured(t *testing.T, name string, args ...string) (code int, stderr st
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		peak = int64(u.Maxrss) << 10 // kilobytes on Linux
-	}
-	return cmd.ProcessState.ExitCode(), errs.String(), peak
+	return cmd.ProcessState.ExitCode(), errs.String(), peakMemory(cmd.ProcessState)
 }
 
 // TestIngestFolder puts a folder of files of all kinds in, good, broken and hostile ones: killed in the middle, again, and once more with

@@ -187,13 +187,20 @@ func (t *slotTable) of(docs *roaring.Bitmap) (slots *roaring.Bitmap, version uin
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	out := roaring.New()
+	var some []uint32 // AddRange copies the slots before, each time
 	for it := docs.Iterator(); it.HasNext(); {
 		if no := it.Next(); int(no) < len(t.mu.ranges) {
-			if r := t.mu.ranges[no]; r.n > 0 {
-				out.AddRange(uint64(r.first), uint64(r.first)+uint64(r.n))
+			r := t.mu.ranges[no]
+			for s := range r.n {
+				some = append(some, r.first+s)
 			}
 		}
+		if len(some) >= 4096 {
+			out.AddMany(some)
+			some = some[:0]
+		}
 	}
+	out.AddMany(some)
 	return out, t.mu.version
 }
 
