@@ -27,7 +27,7 @@ func bertHead(f *fields) *headSpec {
 	if !f.hasArchitecture("ForSequenceClassification") {
 		return nil
 	}
-	return &headSpec{mode: pooling.CLSMode, dense: "pooler.dense", denseBias: true, act: simd.Tanh, out: "/classifier", outBias: true}
+	return &headSpec{mode: pooling.CLS, dense: "pooler.dense", denseBias: true, act: simd.Tanh, out: "/classifier", outBias: true}
 }
 
 // roberta reads RoBERTa, XLM-RoBERTa and CamemBERT: BERT whose positions begin after the padding id, with one segment.
@@ -42,7 +42,7 @@ func roberta(f *fields) *architecture {
 		f.fail("max_position_embeddings", "is %d, want more than pad_token_id + 1 = %d", a.positions.rows, pad+1)
 	}
 	if f.hasArchitecture("ForSequenceClassification") {
-		a.head = &headSpec{mode: pooling.CLSMode, dense: "/classifier.dense", denseBias: true, act: simd.Tanh,
+		a.head = &headSpec{mode: pooling.CLS, dense: "/classifier.dense", denseBias: true, act: simd.Tanh,
 			out: "/classifier.out_proj", outBias: true}
 	}
 	a.mlm = robertaMLM

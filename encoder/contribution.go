@@ -90,7 +90,7 @@ func (m *Model) checkContributions() error {
 		return fmt.Errorf("%w: a static model has no layers", ErrInspect)
 	case len(m.pool.modes) == 0:
 		return ErrNotDense
-	case slices.Contains(m.pool.modes, pooling.AttentionMode):
+	case slices.Contains(m.pool.modes, pooling.Attention):
 		return fmt.Errorf("%w: pooling by attention weighs tokens by one another, which no share tells", ErrInspect)
 	}
 	for _, mod := range m.after {
@@ -107,7 +107,7 @@ func addShares(shares []float64, mode pooling.Mode, states, other []float32, ski
 	if skip = min(skip, len(shares)); skip == len(shares) {
 		return
 	}
-	if mode == pooling.MaxMode {
+	if mode == pooling.Max {
 		for j, v := range other {
 			best := skip
 			for i := skip + 1; i < len(shares); i++ {
@@ -123,17 +123,17 @@ func addShares(shares []float64, mode pooling.Mode, states, other []float32, ski
 	for i := skip; i < len(shares); i++ {
 		var w float64
 		switch mode {
-		case pooling.MeanMode:
+		case pooling.Mean:
 			w = 1 / n
-		case pooling.MeanSqrtLenMode:
+		case pooling.MeanSqrtLen:
 			w = 1 / math.Sqrt(n)
-		case pooling.WeightedMeanMode:
+		case pooling.WeightedMean:
 			w = float64(i+1) / (n * (float64(skip) + (n+1)/2))
-		case pooling.CLSMode:
+		case pooling.CLS:
 			if i == skip {
 				w = 1
 			}
-		case pooling.LastTokenMode:
+		case pooling.LastToken:
 			if i == len(shares)-1 {
 				w = 1
 			}

@@ -15,7 +15,7 @@ func electra(f *fields) *architecture {
 	}
 	a.positions = positionTable{name: "embeddings.position_embeddings.weight", rows: a.maxTokens, padID: -1}
 	if f.hasArchitecture("ForSequenceClassification") {
-		a.head = &headSpec{mode: pooling.CLSMode, dense: "/classifier.dense", denseBias: true, act: simd.GELU,
+		a.head = &headSpec{mode: pooling.CLS, dense: "/classifier.dense", denseBias: true, act: simd.GELU,
 			out: "/classifier.out_proj", outBias: true}
 	}
 	return a

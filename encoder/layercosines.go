@@ -14,7 +14,7 @@ import (
 // Static models have no layers, and pooling by attention is defined for the last alone: ErrInspect.
 func (m *Model) LayerCosines(ctx context.Context, texts, promptNames [2]string) ([]float64, error) {
 	for _, mode := range m.pool.modes {
-		if mode == pooling.AttentionMode {
+		if mode == pooling.Attention {
 			return nil, fmt.Errorf("%w: pooling by the attention of the last layer says nothing of the others", ErrInspect)
 		}
 	}

@@ -99,7 +99,7 @@ func (s *stack) received(ctx context.Context, w *workspace, begin, end int) ([]f
 func (m *Model) poolSequence(ctx context.Context, dst []float32, w *workspace, begin, end, skip int) error {
 	hidden, modes := m.info.Hidden, m.pool.modes
 	states := w.states[begin*hidden : end*hidden]
-	if last := len(modes) - 1; last >= 0 && modes[last] == pooling.AttentionMode {
+	if last := len(modes) - 1; last >= 0 && modes[last] == pooling.Attention {
 		weights, err := m.stack.received(ctx, w, begin, end)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func mpnet(f *fields) *architecture {
 	}
 	a.mlm = robertaMLM
 	if f.hasArchitecture("ForSequenceClassification") {
-		a.head = &headSpec{mode: pooling.CLSMode, dense: "/classifier.dense", denseBias: true, act: simd.Tanh,
+		a.head = &headSpec{mode: pooling.CLS, dense: "/classifier.dense", denseBias: true, act: simd.Tanh,
 			out: "/classifier.out_proj", outBias: true}
 	}
 	return a
