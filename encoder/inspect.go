@@ -13,6 +13,9 @@ import (
 // ErrInspect is a request for a part of the stack that the model does not have.
 var ErrInspect = errors.New("encoder: no such layer or head")
 
+// errNoLayers refuses what only a transformer has.
+var errNoLayers = fmt.Errorf("%w: a static model has no layers", ErrInspect)
+
 // MaxInspectTokens is where Inspect cuts a text, since attention weights grow with the square of its length.
 const MaxInspectTokens = 512
 
@@ -45,7 +48,7 @@ type Inspection struct {
 // Inspect encodes one text and hands out attention weights and states on the way. Static models have neither: ErrInspect.
 func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*Inspection, error) {
 	if m.static != nil {
-		return nil, fmt.Errorf("%w: a static model has no layers", ErrInspect)
+		return nil, errNoLayers
 	}
 	s := m.stack
 	if o.Attention && (o.Layer < 0 || o.Layer >= len(s.layers) || o.Head < AllHeads || o.Head >= s.heads) {

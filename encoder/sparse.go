@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"searchd/encoder/safetensors"
-	"searchd/encoder/tokenizer"
 	"searchd/internal/simd"
 )
 
@@ -115,11 +114,7 @@ func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOption
 	if m.sparse == nil {
 		return nil, ErrNotSparse
 	}
-	prompt, err := m.prompts.text(o.Prompt)
-	if err != nil {
-		return nil, err
-	}
-	seqs, err := m.tokenize(ctx, len(texts), func(i int) tokenizer.Encoding { return m.encodeText(prompt + texts[i]) })
+	seqs, err := m.textSequences(ctx, texts, o.Prompt)
 	if err != nil {
 		return nil, err
 	}
