@@ -71,7 +71,7 @@ func (s *stack) readLayerPooling(fsys fs.FS, dir string) error {
 // received returns for each token of the rows [begin, end) the attention that it gets in the last layer, averaged over heads and
 // queries: it sums to 1. It is taken from the queries and keys that a run leaves in w.
 func (s *stack) received(ctx context.Context, w *workspace, begin, end int) ([]float32, error) {
-	n, d, width := end-begin, s.headSize, w.qkvWidth
+	n := end - begin
 	spec := s.layers[len(s.layers)-1].spec
 	out, scores := make([]float32, n), make([]float32, n)
 	each := 1 / float32(s.heads*n)
@@ -79,20 +79,27 @@ func (s *stack) received(ctx context.Context, w *workspace, begin, end int) ([]f
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		keys := w.qkv[begin*width+s.heads*d+head/(s.heads/s.kvHeads)*d:]
 		for i := range n {
-			q := w.qkv[(begin+i)*width+head*d : (begin+i)*width+(head+1)*d]
-			lo, hi := s.visible(spec, i, n)
-			seen := scores[lo:hi]
-			for j := range seen {
-				seen[j] = s.alpha * simd.Dot(q, keys[(lo+j)*width:(lo+j)*width+d])
-			}
-			s.bias.add(w.bias, seen, head, lo-i)
-			simd.Softmax(seen)
-			simd.Axpy(out[lo:hi], each, seen)
+			s.addWeights(out, scores, spec, w, head, begin, i, each)
 		}
 	}
 	return out, nil
+}
+
+// addWeights adds to dst [L] factor times the attention weights of token i of the sequence whose rows begin at begin, under one head,
+// computed the plain way from the queries and keys in w. scores [L] is overwritten.
+func (s *stack) addWeights(dst, scores []float32, l *layerSpec, w *workspace, head, begin, i int, factor float32) {
+	d, width := s.headSize, w.qkvWidth
+	q := w.qkv[(begin+i)*width+head*d:][:d]
+	keys := w.qkv[begin*width+s.heads*d+head/(s.heads/s.kvHeads)*d:]
+	lo, hi := s.visible(l, i, len(dst))
+	seen := scores[lo:hi]
+	for j := range seen {
+		seen[j] = s.alpha * simd.Dot(q, keys[(lo+j)*width:][:d])
+	}
+	s.bias.add(w.bias, seen, head, lo-i)
+	simd.Softmax(seen)
+	simd.Axpy(dst[lo:hi], factor, seen)
 }
 
 // poolSequence writes the pooled vector of one sequence, whose rows are [begin, end), to dst [modes*H].
