@@ -181,11 +181,8 @@ func readWeights(fsys fs.FS, dir string, load func(*loader)) error {
 		return err
 	}
 	defer ck.Close()
-	l := &loader{ck: ck, dry: true, used: map[string]bool{}}
-	load(l)
-	if err := l.check(); err != nil {
+	if err := (&loader{ck: ck, dry: true, used: map[string]bool{}}).twice(load); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
-	load(l)
-	return l.err
+	return nil
 }

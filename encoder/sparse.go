@@ -69,12 +69,7 @@ func (m *Model) loadSparse(fsys fs.FS, dir string) error {
 		return err
 	}
 	m.sparse = &sparse{act: a.mlm.act}
-	m.sparse.load(l, a)
-	if err := l.check(); err != nil {
-		return err
-	}
-	m.sparse.load(l, a)
-	return l.err
+	return l.twice(func(l *loader) { m.sparse.load(l, a) })
 }
 
 func (s *sparse) load(l *loader, a *architecture) {
