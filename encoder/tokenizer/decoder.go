@@ -103,17 +103,12 @@ func newDecoder(kind string, raw json.RawMessage, depth int) (sugar.Decoder, err
 }
 
 func parseDecoders(raw json.RawMessage, depth int) (sugar.Decoder, error) {
-	if err := tooDeep(depth); err != nil {
-		return nil, err
-	}
-	var seq struct {
-		Decoders []json.RawMessage `json:"decoders"`
-	}
-	if err := json.Unmarshal(raw, &seq); err != nil {
+	parts, err := sequence(raw, "decoders", depth)
+	if err != nil {
 		return nil, err
 	}
 	var all []sugar.Decoder
-	for i, r := range seq.Decoders {
+	for i, r := range parts {
 		d, err := parseDecoder(r, depth)
 		if err != nil {
 			return nil, fmt.Errorf("decoders[%d]: %w", i, err)

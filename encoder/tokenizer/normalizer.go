@@ -33,15 +33,23 @@ func typeOf(raw json.RawMessage) (string, error) {
 // maxSequence bounds how deep Sequence may nest in itself.
 const maxSequence = 16
 
-func tooDeep(depth int) error {
+// sequence returns the parts of a Sequence, which stand under key; depth is how deep it is nested, itself included.
+func sequence(raw json.RawMessage, key string, depth int) (parts []json.RawMessage, err error) {
 	if depth > maxSequence {
-		return fmt.Errorf("Sequence nested deeper than %d", maxSequence)
+		return nil, fmt.Errorf("Sequence nested deeper than %d", maxSequence)
 	}
-	return nil
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, err
+	}
+	if list := fields[key]; !isNull(list) {
+		err = json.Unmarshal(list, &parts)
+	}
+	return parts, err
 }
 
-// parseNormalizers reads the normalizer field and returns its steps in order, Sequences flattened.
-func parseNormalizers(raw json.RawMessage, depth int) ([]normalizer, error) {
+// parseSteps reads a field that holds one part of a kind, or a Sequence of them under key, and returns them in order, Sequences flattened.
+func parseSteps[S any](raw json.RawMessage, key string, depth int, parse func(kind string, raw json.RawMessage) (S, error)) ([]S, error) {
 	if isNull(raw) {
 		return nil, nil
 	}
@@ -49,33 +57,30 @@ func parseNormalizers(raw json.RawMessage, depth int) ([]normalizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind == "Sequence" {
-		var seq struct {
-			Normalizers []json.RawMessage `json:"normalizers"`
+	if kind != "Sequence" {
+		s, err := parse(kind, raw)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
-		if err := json.Unmarshal(raw, &seq); err != nil {
-			return nil, err
-		}
-		if err := tooDeep(depth + 1); err != nil {
-			return nil, err
-		}
-		var steps []normalizer
-		for i, r := range seq.Normalizers {
-			s, err := parseNormalizers(r, depth+1)
-			if err != nil {
-				return nil, fmt.Errorf("normalizers[%d]: %w", i, err)
-			}
-			steps = append(steps, s...)
-		}
-		return steps, nil
+		return []S{s}, nil
 	}
-	n, err := parseNormalizer(kind, raw)
+	depth++
+	parts, err := sequence(raw, key, depth)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
+		return nil, err
 	}
-	return []normalizer{n}, nil
+	var steps []S
+	for i, part := range parts {
+		s, err := parseSteps(part, key, depth, parse)
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", key, i, err)
+		}
+		steps = append(steps, s...)
+	}
+	return steps, nil
 }
 
+// parseNormalizer reads one step of the normalizer field.
 func parseNormalizer(kind string, raw json.RawMessage) (normalizer, error) {
 	switch kind {
 	case "BertNormalizer":

@@ -73,10 +73,10 @@ func build(f *file, o Options) (*Tokenizer, error) {
 	}
 	t := &Tokenizer{lower: o.LowerCase, cache: new(wordCache)}
 	var err error
-	if t.steps, err = parseNormalizers(f.normalizer, 0); err != nil {
+	if t.steps, err = parseSteps(f.normalizer, "normalizers", 0, parseNormalizer); err != nil {
 		return nil, fmt.Errorf("normalizer: %w", err)
 	}
-	if t.cuts, err = parsePreTokenizers(f.preTokenizer, 0); err != nil {
+	if t.cuts, err = parseSteps(f.preTokenizer, "pretokenizers", 0, parsePreTokenizer); err != nil {
 		return nil, fmt.Errorf("pre_tokenizer: %w", err)
 	}
 	if err := checkGrowth(t.steps, t.cuts); err != nil {
@@ -399,7 +399,7 @@ func (t *Tokenizer) words(s *scratch, cur, next *aligned, w span, origin int, ou
 		return true
 	}
 	p := &s.pipe
-	p.cur, p.tmp, p.origin, p.raw = cur, next, origin, false
+	p.cur, p.tmp, p.origin = cur, next, origin
 	p.words = append(p.words[:0], w)
 	for _, c := range t.cuts {
 		c.split(p)
