@@ -159,7 +159,7 @@ func (m *modelFile) fields(into map[string]any) error {
 }
 
 // build checks the model and returns it with its vocabulary. bytes: words come as bytes, see byteLevel.
-func (m *modelFile) build(rows int, bytes bool) (model, *vocab, error) {
+func (m *modelFile) build(bytes bool) (model, *vocab, error) {
 	switch m.kind {
 	case "WordPiece", "WordLevel", "BPE", "Unigram":
 	default:
@@ -168,8 +168,7 @@ func (m *modelFile) build(rows int, bytes bool) (model, *vocab, error) {
 	if (m.kind == "Unigram") != (m.scores != nil) {
 		return nil, nil, fmt.Errorf("vocab of %s, want an object {token: id}, or for Unigram a list of [token, score]", m.kind)
 	}
-	scores := m.scores
-	v, err := newVocab(m.entries, rows)
+	v, err := newVocab(m.entries)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -182,7 +181,7 @@ func (m *modelFile) build(rows int, bytes bool) (model, *vocab, error) {
 	case "BPE":
 		mod, err = newBPE(m, v, bytes)
 	case "Unigram":
-		mod, err = newUnigram(m, v, scores)
+		mod, err = newUnigram(m, v)
 	}
 	return mod, v, err
 }

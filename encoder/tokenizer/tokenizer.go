@@ -13,8 +13,6 @@ import (
 type Options struct {
 	// LowerCase lower-cases a text before anything else, as do_lower_case of sentence_bert_config.json asks.
 	LowerCase bool
-	// EmbeddingRows is the vocab_size of the model; an id that is not below it is an error at load. 0: not checked.
-	EmbeddingRows int
 }
 
 // Span is a range of bytes [Start, End) of the text given to Encode.
@@ -68,9 +66,6 @@ func New(tokenizerJSON []byte, o Options) (*Tokenizer, error) {
 }
 
 func build(f *file, o Options) (*Tokenizer, error) {
-	if o.EmbeddingRows < 0 {
-		return nil, fmt.Errorf("Options.EmbeddingRows %d, allowed 0 and more", o.EmbeddingRows)
-	}
 	t := &Tokenizer{lower: o.LowerCase, cache: new(wordCache)}
 	var err error
 	if t.steps, err = parseSteps(f.normalizer, "normalizers", 0, parseNormalizer); err != nil {
@@ -83,7 +78,7 @@ func build(f *file, o Options) (*Tokenizer, error) {
 		return nil, err
 	}
 	last := lastByteLevel(t.cuts)
-	if t.model, t.vocab, err = f.model.build(o.EmbeddingRows, last != nil); err != nil {
+	if t.model, t.vocab, err = f.model.build(last != nil); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	if b, ok := t.model.(*bpe); ok && last != nil {
@@ -93,7 +88,7 @@ func build(f *file, o Options) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.byToken, err = checkAdded(added, t.vocab, o.EmbeddingRows); err != nil {
+	if t.byToken, err = checkAdded(added, t.vocab); err != nil {
 		return nil, err
 	}
 	t.index(added)

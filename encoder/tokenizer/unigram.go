@@ -28,7 +28,8 @@ type step struct {
 	id    int32
 }
 
-func newUnigram(m *modelFile, v *vocab, scores []float64) (*unigram, error) {
+func newUnigram(m *modelFile, v *vocab) (*unigram, error) {
+	scores := m.scores
 	u := &unigram{trie: v.trie, scores: scores, unk: -1, unkScore: math.Inf(1)}
 	var unk *int
 	if err := m.fields(map[string]any{"unk_id": &unk, "byte_fallback": &u.byteFallback}); err != nil {
