@@ -102,10 +102,7 @@ func parseObject(b []byte) (map[string]json.RawMessage, error) {
 }
 
 func errText(err error) string {
-	switch err {
-	case nil:
-		return ""
-	case io.EOF:
+	if err == io.EOF {
 		return "unexpected end"
 	}
 	return err.Error()

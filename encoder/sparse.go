@@ -1,14 +1,12 @@
 package encoder
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"path"
-	"slices"
 
 	"searchd/encoder/safetensors"
 	"searchd/internal/simd"
@@ -174,16 +172,4 @@ func (s *sparse) weight(logit float32) float32 {
 		w = math.Log1p(w)
 	}
 	return float32(w)
-}
-
-// Heaviest returns the k entries of a sparse vector with the greatest weights, by ascending id; all if there are no more.
-func Heaviest(v []TokenWeight, k int) []TokenWeight {
-	if k < 0 || len(v) <= k {
-		return v
-	}
-	v = slices.Clone(v)
-	slices.SortStableFunc(v, func(a, b TokenWeight) int { return cmp.Compare(b.Weight, a.Weight) })
-	v = v[:k]
-	slices.SortFunc(v, func(a, b TokenWeight) int { return cmp.Compare(a.ID, b.ID) })
-	return v
 }

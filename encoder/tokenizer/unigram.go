@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -109,10 +110,7 @@ func (u *unigram) trace(dst []piece, w []byte, best []step) []piece {
 		}
 		end = start
 	}
-	found := dst[before:]
-	for i, j := 0, len(found)-1; i < j; i, j = i+1, j-1 {
-		found[i], found[j] = found[j], found[i]
-	}
+	slices.Reverse(dst[before:])
 	return dst
 }
 
