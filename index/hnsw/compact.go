@@ -274,7 +274,7 @@ func (c *core) adoptRow(old *core, f *frozenRows, to uint32) {
 	}
 	if c.rotation != nil {
 		w := c.rotation.width
-		copy(g.codes[int(row)*w:int(row+1)*w], from.codes[int(at)*w:])
+		copy(g.code(row, w), from.code(at, w))
 		g.scales[row] = from.scales[at]
 		if g.norms != nil {
 			g.norms[row] = from.norms[at]

@@ -37,9 +37,6 @@ func New(o Options) (*Graph, error) {
 // Dim returns the number of components of a vector.
 func (g *Graph) Dim() int { return g.o.Dim }
 
-// Metric returns the measure of distance.
-func (g *Graph) Metric() Metric { return g.o.Metric }
-
 // Len returns the number of ids in the graph.
 func (g *Graph) Len() int { return int(g.core.Load().live.Load()) }
 
