@@ -125,13 +125,9 @@ func newAddedTokens(list []addedToken, normalized bool, steps []normalizer) *add
 }
 
 func normalizeString(s string, steps []normalizer) string {
-	cur, next := &aligned{}, &aligned{}
-	cur.set(s)
-	for _, n := range steps {
-		if n.normalize(next, cur) {
-			cur, next = next, cur
-		}
-	}
+	cur := new(aligned)
+	cur.set([]byte(s))
+	cur, _ = normalizeAll(steps, cur, new(aligned))
 	return string(cur.b)
 }
 

@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -190,18 +191,8 @@ func fallbackByte(t string) (byte, bool) {
 	if len(t) != 6 || t[:3] != "<0x" || t[5] != '>' {
 		return 0, false
 	}
-	v := 0
-	for _, c := range []byte(t[3:5]) {
-		i := strings.IndexByte("0123456789abcdef", c|0x20)
-		if c >= '0' && c <= '9' {
-			i = int(c - '0')
-		}
-		if i < 0 {
-			return 0, false
-		}
-		v = v<<4 | i
-	}
-	return byte(v), true
+	v, err := strconv.ParseUint(t[3:5], 16, 8)
+	return byte(v), err == nil
 }
 
 // decode makes blanks of the replacement character, and none of the one that was put in front of the text.

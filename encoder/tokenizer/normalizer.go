@@ -17,6 +17,16 @@ type normalizer interface {
 	normalize(dst, src *aligned) bool
 }
 
+// normalizeAll takes cur through the steps and returns the text that comes out, and the one of the two that is free then.
+func normalizeAll(steps []normalizer, cur, next *aligned) (out, free *aligned) {
+	for _, s := range steps {
+		if s.normalize(next, cur) {
+			cur, next = next, cur
+		}
+	}
+	return cur, next
+}
+
 // component is what every part of a pipeline in tokenizer.json begins with.
 type component struct {
 	Type string `json:"type"`

@@ -363,13 +363,8 @@ func (t *Tokenizer) text(s *scratch, out *output) {
 
 // gap encodes bytes [i, j) of s.text, which hold no added token but normalised ones.
 func (t *Tokenizer) gap(s *scratch, i, j int, out *output) bool {
-	cur, next := &s.a, &s.b
-	cur.b, cur.at, cur.identity = append(cur.b[:0], s.text[i:j]...), cur.at[:0], true
-	for _, n := range t.steps {
-		if n.normalize(next, cur) {
-			cur, next = next, cur
-		}
-	}
+	s.a.set(s.text[i:j])
+	cur, next := normalizeAll(t.steps, &s.a, &s.b)
 	if t.normed.trie == nil {
 		return t.words(s, cur, next, span{0, int32(len(cur.b))}, i, out)
 	}
