@@ -1,14 +1,12 @@
 package encoder
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"math"
 	"path"
 
 	"searchd/internal/simd"
-	"searchd/pooling"
 )
 
 // setLayerWeights makes the pooled states a weighted mean over layers: weights[0] is that of the embeddings, weights[n] of the states
@@ -66,54 +64,4 @@ func (s *stack) readLayerPooling(fsys fs.FS, dir string) error {
 		return err
 	}
 	return s.setLayerWeights(append(make([]float32, start), learned...))
-}
-
-// received returns for each token of the rows [begin, end) the attention that it gets in the last layer, averaged over heads and
-// queries: it sums to 1. It is taken from the queries and keys that a run leaves in w.
-func (s *stack) received(ctx context.Context, w *workspace, begin, end int) ([]float32, error) {
-	n := end - begin
-	spec := s.layers[len(s.layers)-1].spec
-	out, scores := make([]float32, n), make([]float32, n)
-	each := 1 / float32(s.heads*n)
-	for head := range s.heads {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		for i := range n {
-			s.addWeights(out, scores, spec, w, head, begin, i, each)
-		}
-	}
-	return out, nil
-}
-
-// addWeights adds to dst [L] factor times the attention weights of token i of the sequence whose rows begin at begin, under one head,
-// computed the plain way from the queries and keys in w. scores [L] is overwritten.
-func (s *stack) addWeights(dst, scores []float32, l *layerSpec, w *workspace, head, begin, i int, factor float32) {
-	d, width := s.headSize, w.qkvWidth
-	q := w.qkv[(begin+i)*width+head*d:][:d]
-	keys := w.qkv[begin*width+s.heads*d+head/(s.heads/s.kvHeads)*d:]
-	lo, hi := s.visible(l, i, len(dst))
-	seen := scores[lo:hi]
-	for j := range seen {
-		seen[j] = s.alpha * simd.Dot(q, keys[(lo+j)*width:][:d])
-	}
-	s.bias.add(w.bias, seen, head, lo-i)
-	simd.Softmax(seen)
-	simd.Axpy(dst[lo:hi], factor, seen)
-}
-
-// poolSequence writes the pooled vector of one sequence, whose rows are [begin, end), to dst [modes*H].
-func (m *Model) poolSequence(ctx context.Context, dst []float32, w *workspace, begin, end, skip int) error {
-	hidden, modes := m.info.Hidden, m.pool.modes
-	states := w.states[begin*hidden : end*hidden]
-	if last := len(modes) - 1; last >= 0 && modes[last] == pooling.Attention {
-		weights, err := m.stack.received(ctx, w, begin, end)
-		if err != nil {
-			return err
-		}
-		pooling.Weighted(dst[last*hidden:], states[skip*hidden:], weights[skip:], hidden)
-		modes = modes[:last]
-	}
-	pooling.Sequence(dst[:len(modes)*hidden], states, hidden, skip, modes)
-	return nil
 }
