@@ -213,7 +213,7 @@ func (p *replace) decode(tokens []string) []string {
 	for i, t := range tokens {
 		var sb strings.Builder
 		end := 0
-		p.matches([]byte(t), func(i, j int) {
+		p.find.matches([]byte(t), func(i, j int) {
 			sb.WriteString(t[end:i])
 			sb.WriteString(p.content)
 			end = j

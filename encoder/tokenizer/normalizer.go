@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"unicode"
 	"unicode/utf8"
 
@@ -255,8 +254,7 @@ func (p prepend) normalize(dst, src *aligned) bool {
 
 // replace puts content in the place of each match. The new bytes belong to the source of the match.
 type replace struct {
-	literal []byte
-	re      *regexp.Regexp // nil: literal
+	find    matcher
 	content string
 }
 
@@ -275,7 +273,7 @@ func parseReplace(raw json.RawMessage) (*replace, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep := &replace{content: *f.Content, literal: []byte(p.literal)}
+	rep := &replace{find: literal(p.literal), content: *f.Content}
 	if p.regex != "" {
 		t, err := translateRegex(p.regex)
 		if err != nil {
@@ -284,42 +282,22 @@ func parseReplace(raw json.RawMessage) (*replace, error) {
 		if t.backOff > 0 {
 			return nil, fmt.Errorf("pattern %q: look-ahead is not supported here", p.regex)
 		}
-		rep.re = t.re
+		rep.find = t
 	}
 	return rep, nil
 }
 
-// matches calls f with the range of each match that is not empty.
-func (p *replace) matches(b []byte, f func(i, j int)) {
-	if p.re != nil {
-		for _, m := range p.re.FindAllIndex(b, -1) {
-			if m[0] < m[1] {
-				f(m[0], m[1])
-			}
-		}
-		return
-	}
-	for at := 0; len(p.literal) > 0; {
-		i := bytes.Index(b[at:], p.literal)
-		if i < 0 {
-			return
-		}
-		f(at+i, at+i+len(p.literal))
-		at += i + len(p.literal)
-	}
-}
-
 func (p *replace) normalize(dst, src *aligned) bool {
-	if p.re != nil && !p.re.Match(src.b) || p.re == nil && !bytes.Contains(src.b, p.literal) {
-		return false
-	}
 	dst.reset()
 	end := 0
-	p.matches(src.b, func(i, j int) {
+	p.find.matches(src.b, func(i, j int) {
 		dst.keep(src, end, i)
 		dst.putString(p.content, src.source(i, j))
 		end = j
 	})
+	if end == 0 {
+		return false
+	}
 	dst.keep(src, end, len(src.b))
 	return true
 }
