@@ -2,12 +2,14 @@ package safetensors
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/bits"
-	"sort"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -76,15 +78,8 @@ func decodeHeader(raw []byte, dataBytes int64) (map[string]Tensor, error) {
 // checkCover wants the tensors to lie one after another, from the first byte of the data to its last. Shared or skipped bytes would let
 // a small file stand for a large one, or carry something else.
 func checkCover(tensors map[string]Tensor, dataBytes int64) error {
-	order := make([]Tensor, 0, len(tensors))
-	for _, t := range tensors {
-		order = append(order, t)
-	}
-	sort.Slice(order, func(i, j int) bool {
-		if order[i].begin != order[j].begin {
-			return order[i].begin < order[j].begin
-		}
-		return order[i].end < order[j].end // tensors of no bytes come before the one that shares their begin
+	order := slices.SortedFunc(maps.Values(tensors), func(a, b Tensor) int {
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end)) // tensors of no bytes come before the one that shares their begin
 	})
 	at := int64(0)
 	for _, t := range order {

@@ -191,12 +191,8 @@ func (t *Tokenizer) EncodePair(a, b string, maxLen int) Encoding {
 
 // longestFirst returns how many of n and m ids stay within limit.
 func longestFirst(n, m, limit int) (int, int) {
-	short, long := min(n, m), max(n, m)
-	if short > limit {
-		long = short
-	} else {
-		long = max(short, limit-short)
-	}
+	short := min(n, m)
+	long := max(short, limit-short)
 	if short+long > limit {
 		short = limit / 2
 		long = short + limit%2
