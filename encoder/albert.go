@@ -29,7 +29,7 @@ func albert(f *fields) *architecture {
 		}
 	})
 	if f.classifies() {
-		a.head = &headSpec{mode: pooling.CLS, dense: "pooler", denseBias: true, act: simd.Tanh, out: "/classifier", outBias: true}
+		a.head = &headSpec{mode: pooling.CLSMode, dense: "pooler", denseBias: true, act: simd.Tanh, out: "/classifier", outBias: true}
 	}
 	return a
 }

@@ -26,7 +26,7 @@ func bertHead(f *fields) *headSpec {
 	if !f.classifies() {
 		return nil
 	}
-	return &headSpec{mode: pooling.CLS, dense: "pooler.dense", denseBias: true, act: simd.Tanh, out: "/classifier", outBias: true}
+	return &headSpec{mode: pooling.CLSMode, dense: "pooler.dense", denseBias: true, act: simd.Tanh, out: "/classifier", outBias: true}
 }
 
 // roberta reads RoBERTa, XLM-RoBERTa and CamemBERT: BERT whose positions begin after the padding id, with one segment.
@@ -54,7 +54,7 @@ func robertaHead(f *fields, act simd.Activation) *headSpec {
 	if !f.classifies() {
 		return nil
 	}
-	return &headSpec{mode: pooling.CLS, dense: "/classifier.dense", denseBias: true, act: act, out: "/classifier.out_proj", outBias: true}
+	return &headSpec{mode: pooling.CLSMode, dense: "/classifier.dense", denseBias: true, act: act, out: "/classifier.out_proj", outBias: true}
 }
 
 // robertaMLM is the masked-language head of RoBERTa and MPNet.

@@ -87,7 +87,7 @@ func (m *Model) checkContributions() error {
 		return errNoLayers
 	case len(m.pool.modes) == 0:
 		return ErrNotDense
-	case slices.Contains(m.pool.modes, pooling.Attention):
+	case slices.Contains(m.pool.modes, pooling.AttentionMode):
 		return fmt.Errorf("%w: pooling by attention weighs tokens by one another, which no share tells", ErrInspect)
 	}
 	for _, mod := range m.after {
@@ -104,7 +104,7 @@ func addShares(shares []float64, mode pooling.Mode, states, other []float32, ski
 	if skip = min(skip, len(shares)); skip == len(shares) {
 		return
 	}
-	if mode == pooling.Max {
+	if mode == pooling.MaxMode {
 		for j, v := range other {
 			best := skip
 			for i := skip + 1; i < len(shares); i++ {
@@ -120,17 +120,17 @@ func addShares(shares []float64, mode pooling.Mode, states, other []float32, ski
 	for i := skip; i < len(shares); i++ {
 		var w float64
 		switch mode {
-		case pooling.Mean:
+		case pooling.MeanMode:
 			w = 1 / n
-		case pooling.MeanSqrtLen:
+		case pooling.MeanSqrtLenMode:
 			w = 1 / math.Sqrt(n)
-		case pooling.WeightedMean:
+		case pooling.WeightedMeanMode:
 			w = float64(i+1) / (n * (float64(skip) + (n+1)/2))
-		case pooling.CLS:
+		case pooling.CLSMode:
 			if i == skip {
 				w = 1
 			}
-		case pooling.LastToken:
+		case pooling.LastTokenMode:
 			if i == len(shares)-1 {
 				w = 1
 			}

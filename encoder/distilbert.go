@@ -42,7 +42,7 @@ func distilbert(f *fields) *architecture {
 	a.mlm = &mlmSpec{dense: "/vocab_transform", denseBias: true, act: a.act, norm: "/vocab_layer_norm",
 		decoder: "/vocab_projector", bias: []string{"/vocab_projector.bias"}}
 	if f.classifies() {
-		a.head = &headSpec{mode: pooling.CLS, dense: "/pre_classifier", denseBias: true, act: simd.ReLU, out: "/classifier", outBias: true}
+		a.head = &headSpec{mode: pooling.CLSMode, dense: "/pre_classifier", denseBias: true, act: simd.ReLU, out: "/classifier", outBias: true}
 	}
 	return a
 }

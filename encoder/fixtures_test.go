@@ -110,12 +110,12 @@ func TestStack(t *testing.T) {
 }
 
 func fixturePooling(dir string) pooling.Mode {
-	for _, m := range []pooling.Mode{pooling.CLS, pooling.Max, pooling.MeanSqrtLen, pooling.WeightedMean, pooling.LastToken} {
+	for _, m := range []pooling.Mode{pooling.CLSMode, pooling.MaxMode, pooling.MeanSqrtLenMode, pooling.WeightedMeanMode, pooling.LastTokenMode} {
 		if strings.HasSuffix(filepath.Base(dir), "-"+strings.TrimSuffix(m.String(), "_tokens")) {
 			return m
 		}
 	}
-	return pooling.Mean
+	return pooling.MeanMode
 }
 
 func difference(got, want []float32) float64 {

@@ -62,7 +62,7 @@ func gte(f *fields) *architecture {
 		return l
 	})
 	if f.classifies() {
-		a.head = &headSpec{mode: pooling.CLS, dense: "pooler.dense", denseBias: true, denseOptional: true, act: simd.Tanh,
+		a.head = &headSpec{mode: pooling.CLSMode, dense: "pooler.dense", denseBias: true, denseOptional: true, act: simd.Tanh,
 			out: "/classifier", outBias: true}
 	}
 	return a

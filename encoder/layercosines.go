@@ -14,7 +14,7 @@ import (
 // cosine of the model's vectors where that is Normalize alone. Texts are cut at MaxInspectTokens; the prompts are names as in EncodeOptions.
 // Static models have no layers, and pooling by attention is defined for the last alone: ErrInspect.
 func (m *Model) LayerCosines(ctx context.Context, texts, promptNames [2]string) ([]float64, error) {
-	if slices.Contains(m.pool.modes, pooling.Attention) {
+	if slices.Contains(m.pool.modes, pooling.AttentionMode) {
 		return nil, fmt.Errorf("%w: pooling by the attention of the last layer says nothing of the others", ErrInspect)
 	}
 	if m.static == nil && len(m.pool.modes) == 0 {

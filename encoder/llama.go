@@ -60,7 +60,7 @@ func llama(f *fields) *architecture {
 		return l
 	})
 	if f.classifies() {
-		a.head = &headSpec{mode: pooling.LastToken, out: "/score"}
+		a.head = &headSpec{mode: pooling.LastTokenMode, out: "/score"}
 	}
 	return a
 }

@@ -109,20 +109,20 @@ func TestPoolingLayouts(t *testing.T) {
 		option  string
 		want    []pooling.Mode
 	}{
-		{"old, cls", plain, `{"word_embedding_dimension":48,"pooling_mode_cls_token":true,"pooling_mode_mean_tokens":false}`, "", []pooling.Mode{pooling.CLS}},
-		{"old, no flag", plain, `{"word_embedding_dimension":48}`, "", []pooling.Mode{pooling.Mean}},
+		{"old, cls", plain, `{"word_embedding_dimension":48,"pooling_mode_cls_token":true,"pooling_mode_mean_tokens":false}`, "", []pooling.Mode{pooling.CLSMode}},
+		{"old, no flag", plain, `{"word_embedding_dimension":48}`, "", []pooling.Mode{pooling.MeanMode}},
 		{"old, all flags", plain, `{"word_embedding_dimension":48,"pooling_mode_lasttoken":true,"pooling_mode_weightedmean_tokens":true,
 			"pooling_mode_mean_sqrt_len_tokens":true,"pooling_mode_mean_tokens":true,"pooling_mode_max_tokens":true,"pooling_mode_cls_token":true}`, "",
-			[]pooling.Mode{pooling.CLS, pooling.Max, pooling.Mean, pooling.MeanSqrtLen, pooling.WeightedMean, pooling.LastToken}},
-		{"new, name", newer, `{"embedding_dimension":48,"pooling_mode":"lasttoken","include_prompt":true}`, "", []pooling.Mode{pooling.LastToken}},
-		{"new, list", newer, `{"embedding_dimension":48,"pooling_mode":["mean","cls"]}`, "", []pooling.Mode{pooling.Mean, pooling.CLS}},
+			[]pooling.Mode{pooling.CLSMode, pooling.MaxMode, pooling.MeanMode, pooling.MeanSqrtLenMode, pooling.WeightedMeanMode, pooling.LastTokenMode}},
+		{"new, name", newer, `{"embedding_dimension":48,"pooling_mode":"lasttoken","include_prompt":true}`, "", []pooling.Mode{pooling.LastTokenMode}},
+		{"new, list", newer, `{"embedding_dimension":48,"pooling_mode":["mean","cls"]}`, "", []pooling.Mode{pooling.MeanMode, pooling.CLSMode}},
 		{"new, list with a repetition", newer, `{"embedding_dimension":48,"pooling_mode":["max","cls","max"]}`, "",
-			[]pooling.Mode{pooling.Max, pooling.CLS, pooling.Max}},
+			[]pooling.Mode{pooling.MaxMode, pooling.CLSMode, pooling.MaxMode}},
 		{"new list beside equal flags", newer, `{"embedding_dimension":48,"pooling_mode":["mean","cls"],"pooling_mode_cls_token":true,"pooling_mode_mean_tokens":true}`, "",
-			[]pooling.Mode{pooling.Mean, pooling.CLS}},
-		{"new beside equal flags", newer, `{"embedding_dimension":48,"pooling_mode":"max","pooling_mode_max_tokens":true}`, "", []pooling.Mode{pooling.Max}},
-		{"no modules.json", "", "", "", []pooling.Mode{pooling.Mean}},
-		{"option", plain, `{"word_embedding_dimension":48}`, "max+cls", []pooling.Mode{pooling.CLS, pooling.Max}},
+			[]pooling.Mode{pooling.MeanMode, pooling.CLSMode}},
+		{"new beside equal flags", newer, `{"embedding_dimension":48,"pooling_mode":"max","pooling_mode_max_tokens":true}`, "", []pooling.Mode{pooling.MaxMode}},
+		{"no modules.json", "", "", "", []pooling.Mode{pooling.MeanMode}},
+		{"option", plain, `{"word_embedding_dimension":48}`, "max+cls", []pooling.Mode{pooling.CLSMode, pooling.MaxMode}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestModules(t *testing.T) {
 	}
 	for i, got := range encode(t, m, EncodeOptions{}, sampleTexts...) {
 		mean := make([]float32, 48)
-		pooling.Sequence(mean, tokenStates(t, m, sampleTexts[i]), 48, 0, []pooling.Mode{pooling.Mean})
+		pooling.Sequence(mean, tokenStates(t, m, sampleTexts[i]), 48, 0, []pooling.Mode{pooling.MeanMode})
 		row := make([]float64, 48)
 		for j, v := range mean {
 			row[j] = float64(v)

@@ -193,7 +193,7 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 			return nil, err
 		}
 	}
-	m.pool = poolConfig{modes: []pooling.Mode{pooling.Mean}, includePrompt: true}
+	m.pool = poolConfig{modes: []pooling.Mode{pooling.MeanMode}, includePrompt: true}
 	if len(rest) > 0 && rest[0].class == "Pooling" {
 		if m.pool, err = readPooling(fsys, rest[0].dir, m.stack.hidden); err != nil {
 			return nil, err

@@ -54,9 +54,9 @@ func modernbert(f *fields) *architecture {
 	a.mlm = &mlmSpec{dense: "/head.dense", denseBias: f.bool("classifier_bias", false), act: f.activation("classifier_activation", "gelu"),
 		norm: "/head.norm", decoder: "/decoder", bias: []string{"/decoder.bias"}}
 	if f.classifies() {
-		mode := pooling.CLS
+		mode := pooling.CLSMode
 		if f.oneOf("classifier_pooling", "cls", "cls", "mean") == "mean" {
-			mode = pooling.Mean
+			mode = pooling.MeanMode
 		}
 		a.head = &headSpec{mode: mode, dense: "/head.dense", denseBias: f.bool("classifier_bias", false),
 			act: f.activation("classifier_activation", "gelu"), norm: "/head.norm", out: "/classifier", outBias: true}

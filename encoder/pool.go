@@ -10,7 +10,7 @@ import (
 func (m *Model) poolSequence(ctx context.Context, dst []float32, w *workspace, begin, end, skip int) error {
 	hidden, modes := m.info.Hidden, m.pool.modes
 	states := w.states[begin*hidden : end*hidden]
-	if last := len(modes) - 1; last >= 0 && modes[last] == pooling.Attention {
+	if last := len(modes) - 1; last >= 0 && modes[last] == pooling.AttentionMode {
 		weights, err := m.stack.received(ctx, w, begin, end)
 		if err != nil {
 			return err

@@ -18,12 +18,12 @@ type poolConfig struct {
 
 // poolFlags are the fields of the old layout, in the order of concatenation.
 var poolFlags = []string{
-	pooling.CLS:          "pooling_mode_cls_token",
-	pooling.Max:          "pooling_mode_max_tokens",
-	pooling.Mean:         "pooling_mode_mean_tokens",
-	pooling.MeanSqrtLen:  "pooling_mode_mean_sqrt_len_tokens",
-	pooling.WeightedMean: "pooling_mode_weightedmean_tokens",
-	pooling.LastToken:    "pooling_mode_lasttoken",
+	pooling.CLSMode:          "pooling_mode_cls_token",
+	pooling.MaxMode:          "pooling_mode_max_tokens",
+	pooling.MeanMode:         "pooling_mode_mean_tokens",
+	pooling.MeanSqrtLenMode:  "pooling_mode_mean_sqrt_len_tokens",
+	pooling.WeightedMeanMode: "pooling_mode_weightedmean_tokens",
+	pooling.LastTokenMode:    "pooling_mode_lasttoken",
 }
 
 // readPooling reads the config of a Pooling module over states of width hidden: flags in the old layout, a name or a list of names under
@@ -52,7 +52,7 @@ func readPooling(fsys fs.FS, dir string, hidden int) (poolConfig, error) {
 	p.modes = f.poolingModes("pooling_mode")
 	switch {
 	case p.modes == nil && flagged == nil:
-		p.modes = []pooling.Mode{pooling.Mean}
+		p.modes = []pooling.Mode{pooling.MeanMode}
 	case p.modes == nil:
 		p.modes = flagged
 	case flagged != nil && !slices.Equal(slices.Sorted(slices.Values(p.modes)), flagged):
@@ -77,7 +77,7 @@ func (f *fields) poolingModes(name string) []pooling.Mode {
 	if err != nil {
 		f.fail(name, "is %s: %v", f.text(name), err)
 	}
-	if slices.Contains(modes, pooling.Attention) {
+	if slices.Contains(modes, pooling.AttentionMode) {
 		f.fail(name, "is %s; attention is for Options.Pooling alone", f.text(name))
 	}
 	return modes

@@ -58,7 +58,7 @@ func (m *Model) useStatic(fsys fs.FS, dir string, s *static, ck *safetensors.Che
 		return err
 	}
 	m.static = s
-	m.pool = poolConfig{modes: []pooling.Mode{pooling.Mean}, includePrompt: true}
+	m.pool = poolConfig{modes: []pooling.Mode{pooling.MeanMode}, includePrompt: true}
 	m.maxLen = least(s.limit, m.options.MaxSeqLength)
 	m.info.SHA256, err = ck.SHA256()
 	m.info.Family, m.info.Hidden, m.info.Vocab, m.info.Parameters = "static", s.dim, s.vocab, len(s.table)

@@ -9,19 +9,28 @@ import (
 	"searchd/pooling"
 )
 
+// Two sequences of two columns: rows (1,2) (3,-4) (5,0), then (-1,7); between them an empty one.
+var (
+	states  = []float32{1, 2, 3, -4, 5, 0, -1, 7}
+	offsets = []int{0, 3, 3, 4}
+)
+
 func TestModes(t *testing.T) {
 	r3 := float32(math.Sqrt(3))
-	states := []float32{1, 2, 3, -4, 5, 0}
 	tests := []struct {
 		mode string
-		want []float32 // of the three tokens, and of the last one
+		want []float32 // three sequences
 	}{
-		{"cls", []float32{1, 2, 5, 0}},
-		{"max", []float32{5, 2, 5, 0}},
-		{"mean", []float32{3, -2. / 3, 5, 0}},
-		{"mean_sqrt_len_tokens", []float32{9 / r3, -2 / r3, 5, 0}},
-		{"weightedmean", []float32{22. / 6, -6. / 6, 5, 0}},
-		{"lasttoken", []float32{5, 0, 5, 0}},
+		{"cls", []float32{1, 2, 0, 0, -1, 7}},
+		{"max", []float32{5, 2, 0, 0, -1, 7}},
+		{"mean", []float32{3, -2. / 3, 0, 0, -1, 7}},
+		{"mean_sqrt_len_tokens", []float32{9 / r3, -2 / r3, 0, 0, -1, 7}},
+		{"weightedmean", []float32{22. / 6, -6. / 6, 0, 0, -1, 7}},
+		{"lasttoken", []float32{5, 0, 0, 0, -1, 7}},
+	}
+	direct := map[string]func(dst, states []float32, offsets []int, hidden int){
+		"cls": pooling.CLS, "max": pooling.Max, "mean": pooling.Mean,
+		"mean_sqrt_len_tokens": pooling.MeanSqrtLen, "weightedmean": pooling.WeightedMean, "lasttoken": pooling.LastToken,
 	}
 	for _, test := range tests {
 		t.Run(test.mode, func(t *testing.T) {
@@ -32,12 +41,12 @@ func TestModes(t *testing.T) {
 			if got := mode.String(); got != test.mode {
 				t.Errorf("String() = %q, want %q", got, test.mode)
 			}
-			modes := []pooling.Mode{mode}
 			got := []float32{9, 9, 9, 9, 9, 9} // what was there must not shine through
-			pooling.Sequence(got[:2], states, 2, 0, modes)
-			pooling.Sequence(got[2:4], states[4:], 2, 0, modes)
-			pooling.Sequence(got[4:], nil, 2, 0, modes)
-			equal(t, "Sequence", got, append(test.want, 0, 0))
+			pooling.Pool(got, states, offsets, 2, []pooling.Mode{mode})
+			equal(t, "Pool", got, test.want)
+			got = []float32{9, 9, 9, 9, 9, 9}
+			direct[test.mode](got, states, offsets, 2)
+			equal(t, "direct", got, test.want)
 		})
 	}
 }
@@ -50,7 +59,7 @@ func TestSkip(t *testing.T) {
 	for i := range x {
 		x[i] = rng.Float32()*2 - 1
 	}
-	all := []pooling.Mode{pooling.CLS, pooling.Max, pooling.Mean, pooling.MeanSqrtLen, pooling.WeightedMean, pooling.LastToken}
+	all := []pooling.Mode{pooling.CLSMode, pooling.MaxMode, pooling.MeanMode, pooling.MeanSqrtLenMode, pooling.WeightedMeanMode, pooling.LastTokenMode}
 	for skip := range tokens + 2 {
 		want := masked(x, hidden, skip)
 		got := make([]float32, len(all)*hidden)
@@ -114,10 +123,10 @@ func equal(t *testing.T, what string, got, want []float32) {
 	}
 }
 
-func ExampleSequence() {
+func ExamplePool() {
 	states := []float32{1, 2, 3, -4, 5, 0} // three tokens of two numbers
 	dst := make([]float32, 4)
-	pooling.Sequence(dst, states, 2, 0, []pooling.Mode{pooling.CLS, pooling.Max})
+	pooling.Pool(dst, states, []int{0, 3}, 2, []pooling.Mode{pooling.CLSMode, pooling.MaxMode})
 	fmt.Println(dst)
 	// Output: [1 2 5 2]
 }

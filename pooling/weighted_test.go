@@ -25,7 +25,7 @@ func TestWeighted(t *testing.T) {
 }
 
 func TestParseModeShort(t *testing.T) {
-	if m, err := ParseMode("mean_sqrt_len"); err != nil || m != MeanSqrtLen {
+	if m, err := ParseMode("mean_sqrt_len"); err != nil || m != MeanSqrtLenMode {
 		t.Errorf("ParseMode(mean_sqrt_len) = %v, %v", m, err)
 	}
 }
