@@ -14,7 +14,6 @@ func albert(f *fields) *architecture {
 	a.embedding = f.int("embedding_size", 128, 1, maxHidden)
 	a.projection = "encoder.embedding_hidden_mapping_in"
 	a.layerRoot = "encoder.albert_layer_groups."
-	a.positions = positionTable{name: "embeddings.position_embeddings.weight", rows: a.maxTokens, padID: -1}
 	layers := len(a.specs)
 	groups := f.int("num_hidden_groups", 1, 1, layers)
 	inner := f.int("inner_group_num", 1, 1, maxLayers/layers)
@@ -29,7 +28,7 @@ func albert(f *fields) *architecture {
 			feedForwardNorm: "full_layer_layer_norm",
 		}
 	})
-	if f.hasArchitecture("ForSequenceClassification") {
+	if f.classifies() {
 		a.head = &headSpec{mode: pooling.CLSMode, dense: "pooler", denseBias: true, act: simd.Tanh, out: "/classifier", outBias: true}
 	}
 	return a

@@ -2,6 +2,7 @@ package encoder
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -157,12 +158,7 @@ func readArchitecture(f *fields) (*architecture, error) {
 	model := f.string("model_type", "")
 	read, ok := families[model]
 	if !ok {
-		known := make([]string, 0, len(families))
-		for name := range families {
-			known = append(known, name)
-		}
-		slices.Sort(known)
-		f.fail("model_type", "is %q, want one of %s", model, strings.Join(known, ", "))
+		f.fail("model_type", "is %q, want one of %s", model, strings.Join(slices.Sorted(maps.Keys(families)), ", "))
 		return nil, f.err()
 	}
 	a := read(f)
@@ -214,9 +210,9 @@ func (f *fields) activation(name, def string) simd.Activation {
 // eps reads the epsilon of the norms.
 func (f *fields) eps(name string, def float64) float64 { return f.float(name, def, 1e-30, 1) }
 
-// hasArchitecture reports whether an entry of architectures ends in suffix.
-func (f *fields) hasArchitecture(suffix string) bool {
-	return slices.ContainsFunc(f.strings("architectures"), func(s string) bool { return strings.HasSuffix(s, suffix) })
+// classifies reports whether the checkpoint is one for sequence classification.
+func (f *fields) classifies() bool {
+	return slices.ContainsFunc(f.strings("architectures"), func(s string) bool { return strings.HasSuffix(s, "ForSequenceClassification") })
 }
 
 // repeat makes the specs of n layers.

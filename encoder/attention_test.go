@@ -177,7 +177,7 @@ func TestWeights(t *testing.T) {
 				for i := range weights {
 					weights[i] = make([]float32, n)
 				}
-				s.addWeights(weights, s.layers[0].spec, w, head, 1)
+				s.addMatrix(weights, s.layers[0].spec, w, head, 1)
 				value := (c.heads + c.kvHeads + head*c.kvHeads/c.heads) * d
 				for i, row := range weights {
 					got := make([]float32, d)
@@ -211,7 +211,7 @@ func TestWorkedExample(t *testing.T) {
 		t.Errorf("output differs by %.2g, want at most 6e-4", d)
 	}
 	weights := [][]float32{make([]float32, 3), make([]float32, 3), make([]float32, 3)}
-	s.addWeights(weights, s.layers[0].spec, &workspace{qkv: qkv, qkvWidth: 12}, 0, 1)
+	s.addMatrix(weights, s.layers[0].spec, &workspace{qkv: qkv, qkvWidth: 12}, 0, 1)
 	for i, row := range weights {
 		if d := difference(row, wantWeights[3*i:3*i+3]); d > 6e-4 {
 			t.Errorf("weights of token %d: %v, want %v", i, row, wantWeights[3*i:3*i+3])

@@ -15,7 +15,6 @@ func bert(f *fields) *architecture {
 	}
 	f.oneOf("position_embedding_type", "absolute", "absolute")
 	a := bertLike(f, "bert")
-	a.positions = positionTable{name: "embeddings.position_embeddings.weight", rows: a.maxTokens, padID: -1}
 	a.head = bertHead(f)
 	a.mlm = &mlmSpec{dense: "/cls.predictions.transform.dense", denseBias: true, act: a.act, norm: "/cls.predictions.transform.LayerNorm",
 		decoder: "/cls.predictions.decoder", bias: []string{"/cls.predictions.bias", "/cls.predictions.decoder.bias"}}
@@ -24,7 +23,7 @@ func bert(f *fields) *architecture {
 
 // bertHead is the head of BERT for sequence classification, on the pooler; nil if the checkpoint is not one.
 func bertHead(f *fields) *headSpec {
-	if !f.hasArchitecture("ForSequenceClassification") {
+	if !f.classifies() {
 		return nil
 	}
 	return &headSpec{mode: pooling.CLSMode, dense: "pooler.dense", denseBias: true, act: simd.Tanh, out: "/classifier", outBias: true}
@@ -35,25 +34,34 @@ func bertHead(f *fields) *headSpec {
 func roberta(f *fields) *architecture {
 	f.oneOf("position_embedding_type", "absolute", "absolute")
 	a := bertLike(f, f.string("model_type", ""), "roberta.", "xlm-roberta.", "camembert.")
-	pad := f.int("pad_token_id", 1, 0, a.maxTokens-1)
-	a.positions = positionTable{name: "embeddings.position_embeddings.weight", rows: a.maxTokens, offset: pad + 1, padID: pad}
-	a.maxTokens -= pad + 1
-	if a.maxTokens < 1 {
-		f.fail("max_position_embeddings", "is %d, want more than pad_token_id + 1 = %d", a.positions.rows, pad+1)
-	}
-	if f.hasArchitecture("ForSequenceClassification") {
-		a.head = &headSpec{mode: pooling.CLSMode, dense: "/classifier.dense", denseBias: true, act: simd.Tanh,
-			out: "/classifier.out_proj", outBias: true}
-	}
+	a.positionsAfter(f, f.int("pad_token_id", 1, 0, a.maxTokens-1))
+	a.head = robertaHead(f, simd.Tanh)
 	a.mlm = robertaMLM
 	return a
+}
+
+// positionsAfter makes the positions begin behind that of the padding id.
+func (a *architecture) positionsAfter(f *fields, pad int) {
+	a.positions.offset, a.positions.padID = pad+1, pad
+	a.maxTokens -= pad + 1
+	if a.maxTokens < 1 {
+		f.fail("max_position_embeddings", "is %d, want more than the padding id + 1 = %d", a.positions.rows, pad+1)
+	}
+}
+
+// robertaHead is the head of RoBERTa, MPNet and ELECTRA for sequence classification, on the first token; nil if the checkpoint is not one.
+func robertaHead(f *fields, act simd.Activation) *headSpec {
+	if !f.classifies() {
+		return nil
+	}
+	return &headSpec{mode: pooling.CLSMode, dense: "/classifier.dense", denseBias: true, act: act, out: "/classifier.out_proj", outBias: true}
 }
 
 // robertaMLM is the masked-language head of RoBERTa and MPNet.
 var robertaMLM = &mlmSpec{dense: "/lm_head.dense", denseBias: true, act: simd.GELU, norm: "/lm_head.layer_norm",
 	decoder: "/lm_head.decoder", bias: []string{"/lm_head.bias", "/lm_head.decoder.bias"}}
 
-// bertLike reads what all relatives of BERT have in common; maxTokens is the number of rows of the position table.
+// bertLike reads what all relatives of BERT have in common, with a table of positions from 0, each row of which is one of maxTokens.
 func bertLike(f *fields, family string, prefixes ...string) *architecture {
 	if len(prefixes) == 0 {
 		prefixes = []string{family + "."}
@@ -62,12 +70,12 @@ func bertLike(f *fields, family string, prefixes ...string) *architecture {
 	a := &architecture{
 		family:       family,
 		prefixes:     append([]string{""}, prefixes...),
-		vocab:        f.needInt("vocab_size", 1, maxVocab),
-		hidden:       f.needInt("hidden_size", 1, maxHidden),
-		heads:        f.needInt("num_attention_heads", 1, maxHeads),
-		intermediate: f.needInt("intermediate_size", 1, maxIntermediate),
+		vocab:        f.needInt("vocab_size", maxVocab),
+		hidden:       f.needInt("hidden_size", maxHidden),
+		heads:        f.needInt("num_attention_heads", maxHeads),
+		intermediate: f.needInt("intermediate_size", maxIntermediate),
 		types:        f.int("type_vocab_size", 2, 1, 1024),
-		maxTokens:    f.needInt("max_position_embeddings", 1, maxPositions),
+		maxTokens:    f.needInt("max_position_embeddings", maxPositions),
 
 		words:         []string{"embeddings.word_embeddings.weight"},
 		typeTable:     "embeddings.token_type_embeddings.weight",
@@ -78,7 +86,8 @@ func bertLike(f *fields, family string, prefixes ...string) *architecture {
 		act:       f.activation("hidden_act", "gelu"),
 		layerRoot: "encoder.layer.",
 	}
-	a.specs = repeat(f.needInt("num_hidden_layers", 1, maxLayers), bertLayer)
+	a.positions = positionTable{name: "embeddings.position_embeddings.weight", rows: a.maxTokens, padID: -1}
+	a.specs = repeat(f.needInt("num_hidden_layers", maxLayers), bertLayer)
 	return a
 }
 

@@ -52,12 +52,9 @@ func (m *Model) Contributions(ctx context.Context, texts, promptNames [2]string)
 		if err := m.checkIDs(e.IDs); err != nil {
 			return nil, err
 		}
-		seqs[i] = sequence{ids: e.IDs}
+		seqs[i] = sequence{ids: e.IDs, skip: m.skipped(prompt)}
 		if m.segments {
 			seqs[i].types = e.TypeIDs
-		}
-		if prompt != "" && !m.pool.includePrompt {
-			seqs[i].skip = m.promptTokens(prompt)
 		}
 	}
 	states, err := m.tokenStates(ctx, seqs)
@@ -87,7 +84,7 @@ func (m *Model) Contributions(ctx context.Context, texts, promptNames [2]string)
 func (m *Model) checkContributions() error {
 	switch {
 	case m.static != nil:
-		return fmt.Errorf("%w: a static model has no layers", ErrInspect)
+		return errNoLayers
 	case len(m.pool.modes) == 0:
 		return ErrNotDense
 	case slices.Contains(m.pool.modes, pooling.AttentionMode):

@@ -12,11 +12,11 @@ func distilbert(f *fields) *architecture {
 	a := &architecture{
 		family:       "distilbert",
 		prefixes:     []string{"", "distilbert."},
-		vocab:        f.needInt("vocab_size", 1, maxVocab),
-		hidden:       f.needInt("dim", 1, maxHidden),
-		heads:        f.needInt("n_heads", 1, maxHeads),
-		intermediate: f.needInt("hidden_dim", 1, maxIntermediate),
-		maxTokens:    f.needInt("max_position_embeddings", 1, maxPositions),
+		vocab:        f.needInt("vocab_size", maxVocab),
+		hidden:       f.needInt("dim", maxHidden),
+		heads:        f.needInt("n_heads", maxHeads),
+		intermediate: f.needInt("hidden_dim", maxIntermediate),
+		maxTokens:    f.needInt("max_position_embeddings", maxPositions),
 
 		words:         []string{"embeddings.word_embeddings.weight"},
 		embeddingNorm: "embeddings.LayerNorm",
@@ -28,7 +28,7 @@ func distilbert(f *fields) *architecture {
 	}
 	a.positions = positionTable{name: "embeddings.position_embeddings.weight", rows: a.maxTokens, padID: -1,
 		sinusoidal: f.bool("sinusoidal_pos_embds", false)}
-	a.specs = repeat(f.needInt("n_layers", 1, maxLayers), func(i int) layerSpec {
+	a.specs = repeat(f.needInt("n_layers", maxLayers), func(i int) layerSpec {
 		return layerSpec{
 			root:  fmt.Sprintf("transformer.layer.%d.", i),
 			query: "attention.q_lin", key: "attention.k_lin", value: "attention.v_lin", qkvBias: true,
@@ -41,7 +41,7 @@ func distilbert(f *fields) *architecture {
 	})
 	a.mlm = &mlmSpec{dense: "/vocab_transform", denseBias: true, act: a.act, norm: "/vocab_layer_norm",
 		decoder: "/vocab_projector", bias: []string{"/vocab_projector.bias"}}
-	if f.hasArchitecture("ForSequenceClassification") {
+	if f.classifies() {
 		a.head = &headSpec{mode: pooling.CLSMode, dense: "/pre_classifier", denseBias: true, act: simd.ReLU, out: "/classifier", outBias: true}
 	}
 	return a

@@ -1,9 +1,6 @@
 package encoder
 
-import (
-	"searchd/internal/simd"
-	"searchd/pooling"
-)
+import "searchd/internal/simd"
 
 // electra reads the discriminator of ELECTRA: BERT with embeddings of their own width. Source: transformers modeling_electra.py.
 func electra(f *fields) *architecture {
@@ -13,10 +10,6 @@ func electra(f *fields) *architecture {
 	if a.embedding != a.hidden {
 		a.projection = "embeddings_project"
 	}
-	a.positions = positionTable{name: "embeddings.position_embeddings.weight", rows: a.maxTokens, padID: -1}
-	if f.hasArchitecture("ForSequenceClassification") {
-		a.head = &headSpec{mode: pooling.CLSMode, dense: "/classifier.dense", denseBias: true, act: simd.GELU,
-			out: "/classifier.out_proj", outBias: true}
-	}
+	a.head = robertaHead(f, simd.GELU)
 	return a
 }

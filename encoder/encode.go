@@ -50,19 +50,9 @@ func (m *Model) Encode(ctx context.Context, texts []string, o EncodeOptions) (*R
 	if err := m.checkDimensions(o.Dimensions); err != nil {
 		return nil, err
 	}
-	prompt, err := m.prompts.text(o.Prompt)
+	seqs, err := m.textSequences(ctx, texts, o.Prompt)
 	if err != nil {
 		return nil, err
-	}
-	seqs, err := m.tokenize(ctx, len(texts), func(i int) tokenizer.Encoding { return m.encodeText(prompt + texts[i]) })
-	if err != nil {
-		return nil, err
-	}
-	if prompt != "" && !m.pool.includePrompt {
-		skip := m.promptTokens(prompt)
-		for i := range seqs {
-			seqs[i].skip = skip
-		}
 	}
 	return m.vectors(ctx, seqs, o)
 }
@@ -73,15 +63,9 @@ func (m *Model) EncodeIDs(ctx context.Context, ids [][]int32, o EncodeOptions) (
 	if err := m.checkDimensions(o.Dimensions); err != nil {
 		return nil, err
 	}
-	seqs := make([]sequence, len(ids))
-	for i, list := range ids {
-		seqs[i].ids = list
-		if m.maxLen > 0 && len(list) > m.maxLen {
-			seqs[i].ids, seqs[i].truncated = list[:m.maxLen], true
-		}
-		if err := m.checkIDs(seqs[i].ids); err != nil {
-			return nil, fmt.Errorf("text %d: %w", i, err)
-		}
+	seqs, err := m.idSequences(ids)
+	if err != nil {
+		return nil, err
 	}
 	return m.vectors(ctx, seqs, o)
 }
@@ -136,6 +120,38 @@ func (m *Model) Classify(ctx context.Context, pairs [][2]string) ([][]float32, e
 	return out, err
 }
 
+// textSequences turns texts, with the prompt of that name, into tokens.
+func (m *Model) textSequences(ctx context.Context, texts []string, promptName string) ([]sequence, error) {
+	prompt, err := m.prompts.text(promptName)
+	if err != nil {
+		return nil, err
+	}
+	seqs, err := m.tokenize(ctx, len(texts), func(i int) tokenizer.Encoding { return m.encodeText(prompt + texts[i]) })
+	if err != nil {
+		return nil, err
+	}
+	skip := m.skipped(prompt)
+	for i := range seqs {
+		seqs[i].skip = skip
+	}
+	return seqs, nil
+}
+
+// idSequences checks and cuts texts that are already tokens.
+func (m *Model) idSequences(ids [][]int32) ([]sequence, error) {
+	seqs := make([]sequence, len(ids))
+	for i, list := range ids {
+		seqs[i].ids = list
+		if m.maxLen > 0 && len(list) > m.maxLen {
+			seqs[i].ids, seqs[i].truncated = list[:m.maxLen], true
+		}
+		if err := m.checkIDs(seqs[i].ids); err != nil {
+			return nil, fmt.Errorf("text %d: %w", i, err)
+		}
+	}
+	return seqs, nil
+}
+
 // encodeText turns a text with its prompt into tokens.
 func (m *Model) encodeText(text string) tokenizer.Encoding {
 	if m.static == nil {
@@ -148,8 +164,12 @@ func (m *Model) encodeText(text string) tokenizer.Encoding {
 	return e
 }
 
-// promptTokens counts the tokens of a prompt as it stands before a text: with the special tokens in front, without one at the end.
-func (m *Model) promptTokens(prompt string) int {
+// skipped is how many tokens of a text behind the prompt the pooling leaves out: where the prompt does not count, its tokens and the special
+// ones in front, without one at the end.
+func (m *Model) skipped(prompt string) int {
+	if prompt == "" || m.pool.includePrompt {
+		return 0
+	}
 	e := m.encodeText(prompt)
 	n := len(e.IDs)
 	if n > 0 && n <= len(e.Spans) && e.Spans[n-1] == (tokenizer.Span{}) {

@@ -102,10 +102,7 @@ func parseObject(b []byte) (map[string]json.RawMessage, error) {
 }
 
 func errText(err error) string {
-	switch err {
-	case nil:
-		return ""
-	case io.EOF:
+	if err == io.EOF {
 		return "unexpected end"
 	}
 	return err.Error()
@@ -158,13 +155,13 @@ func (f *fields) int(name string, def, lo, hi int) int {
 	return int(n)
 }
 
-// needInt reads an integer that must be there.
-func (f *fields) needInt(name string, lo, hi int) int {
+// needInt reads an integer from 1 to hi that must be there.
+func (f *fields) needInt(name string, hi int) int {
 	if !f.has(name) {
-		f.fail(name, "is missing, want an integer from %d to %d", lo, hi)
-		return lo
+		f.fail(name, "is missing, want an integer from 1 to %d", hi)
+		return 1
 	}
-	return f.int(name, lo, lo, hi)
+	return f.int(name, 1, 1, hi)
 }
 
 // float reads a number from lo to hi; an absent field is def.

@@ -11,10 +11,10 @@ func gpt2(f *fields) *architecture {
 	a := &architecture{
 		family:    "gpt2",
 		prefixes:  []string{"", "transformer."},
-		vocab:     f.needInt("vocab_size", 1, maxVocab),
-		hidden:    f.needInt("n_embd", 1, maxHidden),
-		heads:     f.needInt("n_head", 1, maxHeads),
-		maxTokens: f.needInt("n_positions", 1, maxPositions),
+		vocab:     f.needInt("vocab_size", maxVocab),
+		hidden:    f.needInt("n_embd", maxHidden),
+		heads:     f.needInt("n_head", maxHeads),
+		maxTokens: f.needInt("n_positions", maxPositions),
 
 		words:     []string{"wte.weight"},
 		finalNorm: "ln_f",
@@ -29,7 +29,7 @@ func gpt2(f *fields) *architecture {
 	}
 	a.intermediate = f.int("n_inner", 4*a.hidden, 1, maxIntermediate)
 	a.positions = positionTable{name: "wpe.weight", rows: a.maxTokens, padID: -1}
-	a.specs = repeat(f.needInt("n_layer", 1, maxLayers), func(i int) layerSpec {
+	a.specs = repeat(f.needInt("n_layer", maxLayers), func(i int) layerSpec {
 		return layerSpec{
 			root: fmt.Sprintf("h.%d.", i),
 			qkv:  "attn.c_attn", qkvBias: true,

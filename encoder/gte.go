@@ -17,10 +17,10 @@ func gte(f *fields) *architecture {
 	a := &architecture{
 		family:       "gte",
 		prefixes:     []string{"", "new."},
-		vocab:        f.needInt("vocab_size", 1, maxVocab),
-		hidden:       f.needInt("hidden_size", 1, maxHidden),
-		heads:        f.needInt("num_attention_heads", 1, maxHeads),
-		intermediate: f.needInt("intermediate_size", 1, maxIntermediate),
+		vocab:        f.needInt("vocab_size", maxVocab),
+		hidden:       f.needInt("hidden_size", maxHidden),
+		heads:        f.needInt("num_attention_heads", maxHeads),
+		intermediate: f.needInt("intermediate_size", maxIntermediate),
 		types:        f.int("type_vocab_size", 0, 0, 1024),
 		statedTokens: f.int("max_position_embeddings", 8192, 1, maxPositions),
 
@@ -43,7 +43,7 @@ func gte(f *fields) *architecture {
 		a.positions = positionTable{name: "embeddings.position_embeddings.weight", rows: a.maxTokens, padID: -1}
 	}
 	packed := f.bool("pack_qkv", true)
-	a.specs = repeat(f.needInt("num_hidden_layers", 1, maxLayers), func(i int) layerSpec {
+	a.specs = repeat(f.needInt("num_hidden_layers", maxLayers), func(i int) layerSpec {
 		l := layerSpec{
 			root:    fmt.Sprintf("encoder.layer.%d.", i),
 			qkvBias: true,
@@ -61,7 +61,7 @@ func gte(f *fields) *architecture {
 		}
 		return l
 	})
-	if f.hasArchitecture("ForSequenceClassification") {
+	if f.classifies() {
 		a.head = &headSpec{mode: pooling.CLSMode, dense: "pooler.dense", denseBias: true, denseOptional: true, act: simd.Tanh,
 			out: "/classifier", outBias: true}
 	}

@@ -7,11 +7,13 @@ import (
 	"math"
 
 	"searchd/encoder/tokenizer"
-	"searchd/internal/simd"
 )
 
 // ErrInspect is a request for a part of the stack that the model does not have.
 var ErrInspect = errors.New("encoder: no such layer or head")
+
+// errNoLayers refuses what only a transformer has.
+var errNoLayers = fmt.Errorf("%w: a static model has no layers", ErrInspect)
 
 // MaxInspectTokens is where Inspect cuts a text, since attention weights grow with the square of its length.
 const MaxInspectTokens = 512
@@ -45,7 +47,7 @@ type Inspection struct {
 // Inspect encodes one text and hands out attention weights and states on the way. Static models have neither: ErrInspect.
 func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*Inspection, error) {
 	if m.static != nil {
-		return nil, fmt.Errorf("%w: a static model has no layers", ErrInspect)
+		return nil, errNoLayers
 	}
 	s := m.stack
 	if o.Attention && (o.Layer < 0 || o.Layer >= len(s.layers) || o.Head < AllHeads || o.Head >= s.heads) {
@@ -127,11 +129,11 @@ func (t *tap) attention(s *stack, n int, w *workspace) {
 	}
 	t.in.Attention = squareMatrix(len(t.in.IDs))
 	if t.head != AllHeads {
-		s.addWeights(t.in.Attention, s.layers[n].spec, w, t.head, 1)
+		s.addMatrix(t.in.Attention, s.layers[n].spec, w, t.head, 1)
 		return
 	}
 	for head := range s.heads {
-		s.addWeights(t.in.Attention, s.layers[n].spec, w, head, 1/float32(s.heads))
+		s.addMatrix(t.in.Attention, s.layers[n].spec, w, head, 1/float32(s.heads))
 	}
 }
 
@@ -147,7 +149,7 @@ func squareMatrix(n int) [][]float32 {
 // weightMap returns the attention weights of one head as bytes [n*n]. Their square roots are what is kept, since most weights are small.
 func (s *stack) weightMap(l *layerSpec, w *workspace, head, n int) []byte {
 	weights, out := squareMatrix(n), make([]byte, 0, n*n)
-	s.addWeights(weights, l, w, head, 1)
+	s.addMatrix(weights, l, w, head, 1)
 	for _, row := range weights {
 		for _, x := range row {
 			out = append(out, byte(math.Round(255*math.Sqrt(float64(min(1, max(0, x)))))))
@@ -156,21 +158,10 @@ func (s *stack) weightMap(l *layerSpec, w *workspace, head, n int) []byte {
 	return out
 }
 
-// addWeights adds factor times the attention weights of one head to dst [L][L], computed the plain way.
-func (s *stack) addWeights(dst [][]float32, l *layerSpec, w *workspace, head int, factor float32) {
-	d, width := s.headSize, w.qkvWidth
-	keys := w.qkv[s.heads*d+head/(s.heads/s.kvHeads)*d:]
+// addMatrix adds factor times the attention weights of one head to dst [L][L].
+func (s *stack) addMatrix(dst [][]float32, l *layerSpec, w *workspace, head int, factor float32) {
 	scores := make([]float32, len(dst))
 	for i, row := range dst {
-		q := w.qkv[i*width+head*d : i*width+(head+1)*d]
-		lo, hi := s.visible(l, i, len(dst))
-		seen := scores[lo:hi]
-		for j := range seen {
-			k := keys[(lo+j)*width : (lo+j)*width+d]
-			seen[j] = s.alpha * simd.Dot(q, k)
-		}
-		s.bias.add(w.bias, seen, head, lo-i)
-		simd.Softmax(seen)
-		simd.Axpy(row[lo:hi], factor, seen)
+		s.addWeights(row, scores, l, w, head, 0, i, factor)
 	}
 }

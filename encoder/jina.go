@@ -9,7 +9,7 @@ func jina(f *fields) *architecture {
 	a.family = "jina-bert"
 	a.head = bertHead(f)
 	a.statedTokens, a.maxTokens = a.maxTokens, 0
-	a.alibi = true
+	a.positions, a.alibi = positionTable{}, true
 	switch f.oneOf("feed_forward_type", "original", "original", "geglu", "reglu") {
 	case "original":
 		return a

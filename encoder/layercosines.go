@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"searchd/pooling"
 )
@@ -13,10 +14,8 @@ import (
 // cosine of the model's vectors where that is Normalize alone. Texts are cut at MaxInspectTokens; the prompts are names as in EncodeOptions.
 // Static models have no layers, and pooling by attention is defined for the last alone: ErrInspect.
 func (m *Model) LayerCosines(ctx context.Context, texts, promptNames [2]string) ([]float64, error) {
-	for _, mode := range m.pool.modes {
-		if mode == pooling.AttentionMode {
-			return nil, fmt.Errorf("%w: pooling by the attention of the last layer says nothing of the others", ErrInspect)
-		}
+	if slices.Contains(m.pool.modes, pooling.AttentionMode) {
+		return nil, fmt.Errorf("%w: pooling by the attention of the last layer says nothing of the others", ErrInspect)
 	}
 	if m.static == nil && len(m.pool.modes) == 0 {
 		return nil, ErrNotDense
@@ -27,12 +26,11 @@ func (m *Model) LayerCosines(ctx context.Context, texts, promptNames [2]string) 
 		if err != nil {
 			return nil, err
 		}
-		skip := 0
-		if prompt, err := m.prompts.text(promptNames[i]); err != nil {
+		prompt, err := m.prompts.text(promptNames[i])
+		if err != nil {
 			return nil, err
-		} else if prompt != "" && !m.pool.includePrompt {
-			skip = m.promptTokens(prompt)
 		}
+		skip := m.skipped(prompt)
 		h := m.stack.hidden
 		for _, states := range in.States {
 			v := make([]float32, h*len(m.pool.modes))

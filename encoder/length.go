@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// lengthConfigs are the names under which releases of sentence-transformers have stored max_seq_length and do_lower_case.
-var lengthConfigs = []string{
+// LengthConfigs are the names under which releases of sentence-transformers have stored max_seq_length and do_lower_case.
+var LengthConfigs = []string{
 	"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_camembert_config.json",
 	"sentence_albert_config.json", "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json",
 }
@@ -48,7 +48,7 @@ func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (lowerCase b
 
 // readLengthConfig reads max_seq_length, 0 if there is none, and do_lower_case.
 func readLengthConfig(fsys fs.FS, dir string) (limit int, lowerCase bool, err error) {
-	for _, name := range lengthConfigs {
+	for _, name := range LengthConfigs {
 		f, err := readFields(fsys, path.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

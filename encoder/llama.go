@@ -15,12 +15,12 @@ func llama(f *fields) *architecture {
 	a := &architecture{
 		family:       family,
 		prefixes:     []string{"", "model."},
-		vocab:        f.needInt("vocab_size", 1, maxVocab),
-		hidden:       f.needInt("hidden_size", 1, maxHidden),
-		heads:        f.needInt("num_attention_heads", 1, maxHeads),
+		vocab:        f.needInt("vocab_size", maxVocab),
+		hidden:       f.needInt("hidden_size", maxHidden),
+		heads:        f.needInt("num_attention_heads", maxHeads),
 		headSize:     f.int("head_dim", 0, 1, maxHidden),
-		intermediate: f.needInt("intermediate_size", 1, maxIntermediate),
-		statedTokens: f.needInt("max_position_embeddings", 1, maxPositions),
+		intermediate: f.needInt("intermediate_size", maxIntermediate),
+		statedTokens: f.needInt("max_position_embeddings", maxPositions),
 
 		words:     []string{"embed_tokens.weight"},
 		finalNorm: "norm",
@@ -41,7 +41,7 @@ func llama(f *fields) *architecture {
 	qkvBias := attentionBias || family == "qwen2"
 	mlpBias := f.bool("mlp_bias", false)
 	rope := llamaRope(f, headSize)
-	windows := slidingWindows(f, family, f.needInt("num_hidden_layers", 1, maxLayers))
+	windows := slidingWindows(f, family, f.needInt("num_hidden_layers", maxLayers))
 	a.specs = repeat(len(windows), func(i int) layerSpec {
 		l := layerSpec{
 			root:  fmt.Sprintf("layers.%d.", i),
@@ -59,7 +59,7 @@ func llama(f *fields) *architecture {
 		}
 		return l
 	})
-	if f.hasArchitecture("ForSequenceClassification") {
+	if f.classifies() {
 		a.head = &headSpec{mode: pooling.LastTokenMode, out: "/score"}
 	}
 	return a

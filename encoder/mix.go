@@ -1,14 +1,12 @@
 package encoder
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"math"
 	"path"
 
 	"searchd/internal/simd"
-	"searchd/pooling"
 )
 
 // setLayerWeights makes the pooled states a weighted mean over layers: weights[0] is that of the embeddings, weights[n] of the states
@@ -66,47 +64,4 @@ func (s *stack) readLayerPooling(fsys fs.FS, dir string) error {
 		return err
 	}
 	return s.setLayerWeights(append(make([]float32, start), learned...))
-}
-
-// received returns for each token of the rows [begin, end) the attention that it gets in the last layer, averaged over heads and
-// queries: it sums to 1. It is taken from the queries and keys that a run leaves in w.
-func (s *stack) received(ctx context.Context, w *workspace, begin, end int) ([]float32, error) {
-	n, d, width := end-begin, s.headSize, w.qkvWidth
-	spec := s.layers[len(s.layers)-1].spec
-	out, scores := make([]float32, n), make([]float32, n)
-	each := 1 / float32(s.heads*n)
-	for head := range s.heads {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		keys := w.qkv[begin*width+s.heads*d+head/(s.heads/s.kvHeads)*d:]
-		for i := range n {
-			q := w.qkv[(begin+i)*width+head*d : (begin+i)*width+(head+1)*d]
-			lo, hi := s.visible(spec, i, n)
-			seen := scores[lo:hi]
-			for j := range seen {
-				seen[j] = s.alpha * simd.Dot(q, keys[(lo+j)*width:(lo+j)*width+d])
-			}
-			s.bias.add(w.bias, seen, head, lo-i)
-			simd.Softmax(seen)
-			simd.Axpy(out[lo:hi], each, seen)
-		}
-	}
-	return out, nil
-}
-
-// poolSequence writes the pooled vector of one sequence, whose rows are [begin, end), to dst [modes*H].
-func (m *Model) poolSequence(ctx context.Context, dst []float32, w *workspace, begin, end, skip int) error {
-	hidden, modes := m.info.Hidden, m.pool.modes
-	states := w.states[begin*hidden : end*hidden]
-	if last := len(modes) - 1; last >= 0 && modes[last] == pooling.AttentionMode {
-		weights, err := m.stack.received(ctx, w, begin, end)
-		if err != nil {
-			return err
-		}
-		pooling.Weighted(dst[last*hidden:], states[skip*hidden:], weights[skip:], hidden)
-		modes = modes[:last]
-	}
-	pooling.Sequence(dst[:len(modes)*hidden], states, hidden, skip, modes)
-	return nil
 }

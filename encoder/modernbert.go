@@ -12,10 +12,10 @@ func modernbert(f *fields) *architecture {
 	a := &architecture{
 		family:       "modernbert",
 		prefixes:     []string{"", "model."},
-		vocab:        f.needInt("vocab_size", 1, maxVocab),
-		hidden:       f.needInt("hidden_size", 1, maxHidden),
-		heads:        f.needInt("num_attention_heads", 1, maxHeads),
-		intermediate: f.needInt("intermediate_size", 1, maxIntermediate),
+		vocab:        f.needInt("vocab_size", maxVocab),
+		hidden:       f.needInt("hidden_size", maxHidden),
+		heads:        f.needInt("num_attention_heads", maxHeads),
+		intermediate: f.needInt("intermediate_size", maxIntermediate),
 		statedTokens: f.int("max_position_embeddings", 8192, 1, maxPositions),
 
 		words:         []string{"embeddings.tok_embeddings.weight"},
@@ -28,7 +28,7 @@ func modernbert(f *fields) *architecture {
 		act:       f.activation("hidden_activation", "gelu"),
 		layerRoot: "layers.",
 	}
-	local := modernWindows(f, f.needInt("num_hidden_layers", 1, maxLayers))
+	local := modernWindows(f, f.needInt("num_hidden_layers", maxLayers))
 	global, sliding := modernRopes(f, a.hidden/a.heads)
 	window := f.int("local_attention", 128, 1, maxPositions)/2 + 1
 	attentionBias, mlpBias := f.bool("attention_bias", false), f.bool("mlp_bias", false)
@@ -53,7 +53,7 @@ func modernbert(f *fields) *architecture {
 	})
 	a.mlm = &mlmSpec{dense: "/head.dense", denseBias: f.bool("classifier_bias", false), act: f.activation("classifier_activation", "gelu"),
 		norm: "/head.norm", decoder: "/decoder", bias: []string{"/decoder.bias"}}
-	if f.hasArchitecture("ForSequenceClassification") {
+	if f.classifies() {
 		mode := pooling.CLSMode
 		if f.oneOf("classifier_pooling", "cls", "cls", "mean") == "mean" {
 			mode = pooling.MeanMode

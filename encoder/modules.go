@@ -110,10 +110,10 @@ func readDense(fsys fs.FS, dir string, in int) (vectorModule, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := f.needInt("in_features", 1, maxHidden); n != in && f.err() == nil {
+	if n := f.needInt("in_features", maxHidden); n != in && f.err() == nil {
 		f.fail("in_features", "is %d, but the module before gives %d", n, in)
 	}
-	out := f.needInt("out_features", 1, maxHidden)
+	out := f.needInt("out_features", maxHidden)
 	bias := f.bool("bias", true)
 	act := f.denseActivation()
 	f.want("use_residual", false)
@@ -162,7 +162,7 @@ func readLayerNorm(fsys fs.FS, dir string, in int) (vectorModule, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := f.needInt("dimension", 1, maxHidden); n != in && f.err() == nil {
+	if n := f.needInt("dimension", maxHidden); n != in && f.err() == nil {
 		f.fail("dimension", "is %d, but the module before gives %d", n, in)
 	}
 	if err := f.err(); err != nil {
@@ -181,11 +181,8 @@ func readWeights(fsys fs.FS, dir string, load func(*loader)) error {
 		return err
 	}
 	defer ck.Close()
-	l := &loader{ck: ck, dry: true, used: map[string]bool{}}
-	load(l)
-	if err := l.check(); err != nil {
+	if err := (&loader{ck: ck, dry: true, used: map[string]bool{}}).twice(load); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
-	load(l)
-	return l.err
+	return nil
 }

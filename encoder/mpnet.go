@@ -1,9 +1,6 @@
 package encoder
 
-import (
-	"searchd/internal/simd"
-	"searchd/pooling"
-)
+import "searchd/internal/simd"
 
 // mpnet reads MPNet: BERT without segments, with positions from 2 and one table of relative biases for all layers. The model fixes the
 // padding id, 32 buckets and the distance 128, whatever the config says. Source: transformers modeling_mpnet.py.
@@ -12,11 +9,7 @@ func mpnet(f *fields) *architecture {
 	f.oneOf("position_embedding_type", "absolute", "absolute")
 	a := bertLike(f, "mpnet")
 	a.types, a.typeTable = 0, ""
-	a.positions = positionTable{name: "embeddings.position_embeddings.weight", rows: a.maxTokens, offset: pad + 1, padID: pad}
-	a.maxTokens -= pad + 1
-	if a.maxTokens < 1 {
-		f.fail("max_position_embeddings", "is %d, want at least %d", a.positions.rows, pad+2)
-	}
+	a.positionsAfter(f, pad)
 	a.relative = relativeTable{name: "encoder.relative_attention_bias.weight", buckets: buckets, maxDistance: maxDistance,
 		rows: f.int("relative_attention_num_buckets", buckets, buckets, 1024)}
 	for i := range a.specs {
@@ -26,9 +19,6 @@ func mpnet(f *fields) *architecture {
 		a.specs[i] = l
 	}
 	a.mlm = robertaMLM
-	if f.hasArchitecture("ForSequenceClassification") {
-		a.head = &headSpec{mode: pooling.CLSMode, dense: "/classifier.dense", denseBias: true, act: simd.Tanh,
-			out: "/classifier.out_proj", outBias: true}
-	}
+	a.head = robertaHead(f, simd.Tanh)
 	return a
 }

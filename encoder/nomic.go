@@ -20,10 +20,10 @@ func nomic(f *fields) *architecture {
 	a := &architecture{
 		family:       "nomic_bert",
 		prefixes:     []string{"", "bert."},
-		vocab:        f.needInt("vocab_size", 1, maxVocab),
-		hidden:       f.needInt("n_embd", 1, maxHidden),
-		heads:        f.needInt("n_head", 1, maxHeads),
-		intermediate: f.needInt("n_inner", 1, maxIntermediate),
+		vocab:        f.needInt("vocab_size", maxVocab),
+		hidden:       f.needInt("n_embd", maxHidden),
+		heads:        f.needInt("n_head", maxHeads),
+		intermediate: f.needInt("n_inner", maxIntermediate),
 		types:        f.int("type_vocab_size", 0, 0, 1024),
 		statedTokens: f.int("n_positions", 8192, 1, maxPositions),
 
@@ -52,7 +52,7 @@ func nomic(f *fields) *architecture {
 	}
 	rope := nomicRope(f, a)
 	qkvBias, upBias, downBias := f.bool("qkv_proj_bias", true), f.bool("mlp_fc1_bias", true), f.bool("mlp_fc2_bias", true)
-	a.specs = repeat(f.needInt("n_layer", 1, maxLayers), func(i int) layerSpec {
+	a.specs = repeat(f.needInt("n_layer", maxLayers), func(i int) layerSpec {
 		return layerSpec{
 			root: fmt.Sprintf("encoder.layers.%d.", i),
 			qkv:  "attn.Wqkv", qkvBias: qkvBias,

@@ -1,8 +1,9 @@
 package encoder
 
 import (
+	"cmp"
 	"context"
-	"sort"
+	"slices"
 )
 
 // run puts the sequences through the stack in batches and calls sink for each, with its states in w and the indexes of its members. sink is
@@ -60,7 +61,7 @@ func (m *Model) plan(seqs []sequence) [][]int {
 		order[i] = i
 		total += len(seqs[i].ids)
 	}
-	sort.SliceStable(order, func(i, j int) bool { return len(seqs[order[i]].ids) > len(seqs[order[j]].ids) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(seqs[b].ids), len(seqs[a].ids)) })
 	const least = 64 // below this, splitting costs more than it gains
 	budget := min(m.options.MaxBatchTokens, max(least, (total+m.options.Threads-1)/m.options.Threads))
 	const most = 4096 // empty texts must not gather in one batch without end

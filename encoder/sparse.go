@@ -1,17 +1,14 @@
 package encoder
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"path"
-	"slices"
 
 	"searchd/encoder/safetensors"
-	"searchd/encoder/tokenizer"
 	"searchd/internal/simd"
 )
 
@@ -70,12 +67,7 @@ func (m *Model) loadSparse(fsys fs.FS, dir string) error {
 		return err
 	}
 	m.sparse = &sparse{act: a.mlm.act}
-	m.sparse.load(l, a)
-	if err := l.check(); err != nil {
-		return err
-	}
-	m.sparse.load(l, a)
-	return l.err
+	return l.twice(func(l *loader) { m.sparse.load(l, a) })
 }
 
 func (s *sparse) load(l *loader, a *architecture) {
@@ -115,11 +107,7 @@ func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOption
 	if m.sparse == nil {
 		return nil, ErrNotSparse
 	}
-	prompt, err := m.prompts.text(o.Prompt)
-	if err != nil {
-		return nil, err
-	}
-	seqs, err := m.tokenize(ctx, len(texts), func(i int) tokenizer.Encoding { return m.encodeText(prompt + texts[i]) })
+	seqs, err := m.textSequences(ctx, texts, o.Prompt)
 	if err != nil {
 		return nil, err
 	}
@@ -184,16 +172,4 @@ func (s *sparse) weight(logit float32) float32 {
 		w = math.Log1p(w)
 	}
 	return float32(w)
-}
-
-// Heaviest returns the k entries of a sparse vector with the greatest weights, by ascending id; all if there are no more.
-func Heaviest(v []TokenWeight, k int) []TokenWeight {
-	if k < 0 || len(v) <= k {
-		return v
-	}
-	v = slices.Clone(v)
-	slices.SortStableFunc(v, func(a, b TokenWeight) int { return cmp.Compare(b.Weight, a.Weight) })
-	v = v[:k]
-	slices.SortFunc(v, func(a, b TokenWeight) int { return cmp.Compare(a.ID, b.ID) })
-	return v
 }

@@ -2,7 +2,6 @@ package encoder
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -130,14 +129,4 @@ func readArray(t *testing.T, m *Model, rows, width int) *array {
 		a.x = append(a.x, float64(v))
 	}
 	return a
-}
-
-func TestHeaviest(t *testing.T) {
-	v := []TokenWeight{{1, .5}, {4, 2}, {9, 1}}
-	if got := fmt.Sprint(Heaviest(v, 2)); got != "[{4 2} {9 1}]" {
-		t.Errorf("Heaviest(2) = %s", got)
-	}
-	if got := fmt.Sprint(Heaviest(v, 5), v); got != "[{1 0.5} {4 2} {9 1}] [{1 0.5} {4 2} {9 1}]" {
-		t.Errorf("Heaviest(5) = %s", got)
-	}
 }

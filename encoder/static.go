@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 
 	"searchd/encoder/safetensors"
 	"searchd/pooling"
@@ -79,7 +78,7 @@ func (m *Model) loadModel2Vec(fsys fs.FS) error {
 	if err != nil {
 		return err
 	}
-	s := &static{limit: 512}
+	s := &static{drop: -1, limit: 512}
 	if f.bool("normalize", false) {
 		m.after = append(m.after, normalize{})
 	}
@@ -100,7 +99,6 @@ func (m *Model) loadModel2Vec(fsys fs.FS) error {
 	if err := m.useStatic(fsys, ".", s, ck); err != nil {
 		return err
 	}
-	s.drop = -1
 	unknown, err := unknownToken(fsys)
 	if err != nil {
 		return err
@@ -140,7 +138,7 @@ func (s *static) readMapping(ck *safetensors.Checkpoint) error {
 
 // unknownToken reads the name of the unknown token from tokenizer.json; empty if there is none.
 func unknownToken(fsys fs.FS) (string, error) {
-	b, err := readLimited(fsys, path.Join(".", "tokenizer.json"), maxTokenizerBytes)
+	b, err := readLimited(fsys, "tokenizer.json", maxTokenizerBytes)
 	if err != nil {
 		return "", err
 	}

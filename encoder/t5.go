@@ -13,11 +13,11 @@ func t5(f *fields) *architecture {
 	a := &architecture{
 		family:       f.string("model_type", "t5"),
 		prefixes:     []string{""},
-		vocab:        f.needInt("vocab_size", 1, maxVocab),
-		hidden:       f.needInt("d_model", 1, maxHidden),
-		heads:        f.needInt("num_heads", 1, maxHeads),
-		headSize:     f.needInt("d_kv", 1, maxHidden),
-		intermediate: f.needInt("d_ff", 1, maxIntermediate),
+		vocab:        f.needInt("vocab_size", maxVocab),
+		hidden:       f.needInt("d_model", maxHidden),
+		heads:        f.needInt("num_heads", maxHeads),
+		headSize:     f.needInt("d_kv", maxHidden),
+		intermediate: f.needInt("d_ff", maxIntermediate),
 		statedTokens: f.int("n_positions", 512, 1, maxPositions),
 
 		words:     []string{"shared.weight", "encoder.embed_tokens.weight"},
@@ -36,7 +36,7 @@ func t5(f *fields) *architecture {
 		f.fail("relative_attention_max_distance", "is %d, want more than a quarter of %d buckets", a.relative.maxDistance, buckets)
 	}
 	gated := a.readFeedForward(f)
-	a.specs = repeat(f.needInt("num_layers", 1, maxLayers), func(i int) layerSpec {
+	a.specs = repeat(f.needInt("num_layers", maxLayers), func(i int) layerSpec {
 		l := layerSpec{
 			root:            fmt.Sprintf("encoder.block.%d.", i),
 			query:           "layer.0.SelfAttention.q",

@@ -6,11 +6,6 @@ import (
 	"sync/atomic"
 )
 
-// counter hands out 0, 1, 2 and so on to several goroutines.
-type counter struct{ n atomic.Int64 }
-
-func (c *counter) take() int { return int(c.n.Add(1) - 1) }
-
 // team is the number of goroutines that work on one batch.
 type team int
 
@@ -24,30 +19,36 @@ func (t team) each(n int, f func(worker, i int)) {
 		}
 		return
 	}
-	var (
-		next   counter
-		wg     sync.WaitGroup
-		failed = make(chan any, size)
-	)
+	var next atomic.Int64
+	team(size).start(func(worker int) {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			f(worker, i)
+		}
+	})
+}
+
+// start calls f on each goroutine of the team at the same time and returns when all have returned. A panic in f reaches the caller.
+func (t team) start(f func(worker int)) {
+	var run struct {
+		sync.WaitGroup
+		first  sync.Once
+		failed any
+	}
 	work := func(worker int) {
 		defer func() {
 			if r := recover(); r != nil {
-				failed <- r
+				run.first.Do(func() { run.failed = r })
 			}
 		}()
-		for i := next.take(); i < n; i = next.take() {
-			f(worker, i)
-		}
+		f(worker)
 	}
-	for worker := 1; worker < size; worker++ {
-		wg.Go(func() { work(worker) })
+	for worker := 1; worker < int(t); worker++ {
+		run.Go(func() { work(worker) })
 	}
 	work(0)
-	wg.Wait()
-	select {
-	case r := <-failed:
-		panic(r)
-	default:
+	run.Wait()
+	if run.failed != nil {
+		panic(run.failed)
 	}
 }
 

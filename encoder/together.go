@@ -3,7 +3,6 @@ package encoder
 import (
 	"context"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -139,30 +138,18 @@ func (m *meeting) leave() {
 	panic(gone{})
 }
 
-// together calls f on each goroutine of the team at the same time and returns when all have returned. A panic in f reaches the caller.
+// together is start for goroutines that meet: when one of them leaves or panics, the others return at their next meeting.
 func (t team) together(f func(worker int, m *meeting)) {
 	m := &meeting{size: int32(t)}
-	failed := make(chan any, t)
-	work := func(worker int) {
+	t.start(func(worker int) {
 		defer func() {
 			if r := recover(); r != nil {
 				m.leaving.Store(true)
 				if _, ok := r.(gone); !ok {
-					failed <- r
+					panic(r)
 				}
 			}
 		}()
 		f(worker, m)
-	}
-	var wg sync.WaitGroup
-	for worker := 1; worker < int(t); worker++ {
-		wg.Go(func() { work(worker) })
-	}
-	work(0)
-	wg.Wait()
-	select {
-	case r := <-failed:
-		panic(r)
-	default:
-	}
+	})
 }

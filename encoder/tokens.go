@@ -1,11 +1,6 @@
 package encoder
 
-import (
-	"context"
-	"fmt"
-
-	"searchd/encoder/tokenizer"
-)
+import "context"
 
 // TokenStates holds the states of the tokens of each text before pooling, in the order of the texts.
 type TokenStates struct {
@@ -18,14 +13,10 @@ type TokenStates struct {
 // EncodeTokens returns the states after the last layer, before pooling and the modules behind it. Of o only Prompt counts. It returns
 // ErrPrompt, ErrInspect for a static model, which has no layers, or the error of ctx.
 func (m *Model) EncodeTokens(ctx context.Context, texts []string, o EncodeOptions) (*TokenStates, error) {
-	prompt, err := m.prompts.text(o.Prompt)
-	if err != nil {
-		return nil, err
-	}
 	if m.static != nil {
-		return nil, fmt.Errorf("%w: a static model has no layers", ErrInspect)
+		return nil, errNoLayers
 	}
-	seqs, err := m.tokenize(ctx, len(texts), func(i int) tokenizer.Encoding { return m.encodeText(prompt + texts[i]) })
+	seqs, err := m.textSequences(ctx, texts, o.Prompt)
 	if err != nil {
 		return nil, err
 	}
@@ -35,17 +26,11 @@ func (m *Model) EncodeTokens(ctx context.Context, texts []string, o EncodeOption
 // EncodeTokensIDs is EncodeTokens for texts that are already tokens; see EncodeIDs.
 func (m *Model) EncodeTokensIDs(ctx context.Context, ids [][]int32) (*TokenStates, error) {
 	if m.static != nil {
-		return nil, fmt.Errorf("%w: a static model has no layers", ErrInspect)
+		return nil, errNoLayers
 	}
-	seqs := make([]sequence, len(ids))
-	for i, list := range ids {
-		seqs[i].ids = list
-		if m.maxLen > 0 && len(list) > m.maxLen {
-			seqs[i].ids, seqs[i].truncated = list[:m.maxLen], true
-		}
-		if err := m.checkIDs(seqs[i].ids); err != nil {
-			return nil, fmt.Errorf("text %d: %w", i, err)
-		}
+	seqs, err := m.idSequences(ids)
+	if err != nil {
+		return nil, err
 	}
 	return m.tokenStates(ctx, seqs)
 }

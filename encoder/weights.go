@@ -132,6 +132,16 @@ func (l *loader) check(roots ...string) error {
 	return fmt.Errorf("%w: %s%s", ErrWeights, strings.Join(l.problems[:min(show, len(l.problems))], "; "), more)
 }
 
+// twice runs load dry and then for good.
+func (l *loader) twice(load func(*loader)) error {
+	load(l)
+	if err := l.check(); err != nil {
+		return err
+	}
+	load(l)
+	return l.err
+}
+
 // derived tells tensors that older checkpoints store although they follow from the config.
 func derived(name string) bool {
 	for _, suffix := range []string{safetensors.ScalesOf(""), ".position_ids", ".token_type_ids", ".inv_freq", ".masked_bias", ".attn.bias"} {

@@ -65,50 +65,41 @@ const (
 
 // hasValue reports whether any field holds a number, a boolean, or a letter, a digit or a symbol.
 func hasValue(v any) bool {
+	return holds(v, func(v any) bool {
+		switch v.(type) {
+		case bool, float64, json.Number:
+			return true
+		}
+		return isTextValue(v)
+	})
+}
+
+// hasText reports whether one of the named fields holds a letter, a digit or a symbol.
+func hasText(fields map[string]any, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return valueHasText(fields[name]) })
+}
+
+func valueHasText(v any) bool { return holds(v, isTextValue) }
+
+// holds reports whether v, or a value in it where it is a list or an object, is one that is wanted.
+func holds(v any, wanted func(any) bool) bool {
 	switch v := v.(type) {
-	case bool, float64, json.Number:
-		return true
 	case []any:
-		return slices.ContainsFunc(v, hasValue)
+		return slices.ContainsFunc(v, func(e any) bool { return holds(e, wanted) })
 	case map[string]any:
 		for _, e := range v {
-			if hasValue(e) {
+			if holds(e, wanted) {
 				return true
 			}
 		}
 		return false
 	}
-	return valueHasText(v)
+	return wanted(v)
 }
 
-// hasText reports whether one of the named fields holds a letter, a digit or a symbol.
-func hasText(fields map[string]any, names []string) bool {
-	for _, name := range names {
-		if valueHasText(fields[name]) {
-			return true
-		}
-	}
-	return false
-}
-
-func valueHasText(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.IndexFunc(v, isTextRune) >= 0
-	case []any:
-		for _, e := range v {
-			if valueHasText(e) {
-				return true
-			}
-		}
-	case map[string]any:
-		for _, e := range v {
-			if valueHasText(e) {
-				return true
-			}
-		}
-	}
-	return false
+func isTextValue(v any) bool {
+	s, ok := v.(string)
+	return ok && strings.ContainsFunc(s, isTextRune)
 }
 
 func isTextRune(r rune) bool {

@@ -101,10 +101,8 @@ func (e notRegular) Error() string { return fileKind(e.mode) + ", not a regular 
 
 // read reads the file and counts into stats.
 func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error, fail func(ItemError) error) (res Result, err error) {
-	x := &source{ended: ctx.Err, o: f.o, format: f.o.Format, name: f.Path, id: f.ID, quiet: f.quiet, blanks: !f.stdin, emit: emit, fail: fail, stats: stats}
-	if f.o.PDF != nil {
-		x.readPDF = func(b []byte) (PDFText, error) { return f.o.PDF(ctx, b) }
-	}
+	x := newSource(ctx, f.o, f.Path, stats, emit, fail)
+	x.id, x.quiet, x.blanks = f.ID, f.quiet, !f.stdin
 	if f.stdin {
 		stats.Files++
 		err = x.read(f.o.Stdin)

@@ -18,42 +18,49 @@ type badLine struct {
 	reason string
 }
 
-// frontMatter takes the lines between two lines of "---" (YAML) or "+++" (TOML) off the front of s. Line ends are LF.
-//
-// What is no YAML is read line by line, as people write it: "key: value" with plain, quoted and [a, b] values, lists of "- item" lines, and
-// text blocks after | and >. What cannot be read comes back in bad. If there is no front matter, as where no line between the rules has a
-// key, body is s.
+// frontMatter takes the lines between two lines of "---" (YAML) or "+++" (TOML) off the front of s. Line ends are LF. What cannot be read
+// comes back in bad. If there is no front matter, as where no line between the rules has a key, body is s.
 func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
-	if rest, ok := strings.CutPrefix(s, "+++\n"); ok {
-		head, body, ok := cutRule(rest, "+++", "+++")
-		if !ok {
-			return nil, s, nil
+	ok := false
+	if rest, toml := strings.CutPrefix(s, "+++\n"); toml {
+		if head, after, ruled := cutRule(rest, "+++", "+++"); ruled {
+			body = after
+			fields, bad, ok = tomlFields(head)
 		}
-		if fields, bad = toml(head); len(fields) == 0 && len(bad) > 0 {
-			return nil, s, nil
-		}
-		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			if reserved[key] {
-				bad = append(bad, badLine{1, reservedKey(key)})
-			}
-			if reserved[key] || fields[key] == "" {
-				delete(fields, key)
+	} else if rest, yaml := strings.CutPrefix(s, "---\n"); yaml {
+		if head, after, ruled := cutRule(rest, "---", "..."); ruled {
+			body = after
+			if fields, bad, ok = yamlFields(head); !ok {
+				fields, bad, ok = lineFields(head)
 			}
 		}
-		return fields, body, bad
 	}
-	rest, ok := strings.CutPrefix(s, "---\n")
 	if !ok {
 		return nil, s, nil
 	}
-	head, body, ok := cutRule(rest, "---", "...")
-	if !ok {
-		return nil, s, nil
+	return fields, body, bad
+}
+
+// tomlFields reads head as TOML, and reports false where it is none.
+func tomlFields(head string) (fields map[string]any, bad []badLine, ok bool) {
+	if fields, bad = toml(head); len(fields) == 0 && len(bad) > 0 {
+		return nil, nil, false
 	}
-	if fields, bad, ok = yamlFields(head); ok {
-		return fields, body, bad
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if reserved[key] {
+			bad = append(bad, badLine{1, reservedKey(key)})
+		}
+		if reserved[key] || fields[key] == "" {
+			delete(fields, key)
+		}
 	}
-	fields, bad = make(map[string]any), nil
+	return fields, bad, true
+}
+
+// lineFields reads head line by line, as people write it: "key: value" with plain, quoted and [a, b] values, lists of "- item" lines, and
+// text blocks after | and >. It reports false for a text between two rules, where no line has a key.
+func lineFields(head string) (fields map[string]any, bad []badLine, ok bool) {
+	fields = make(map[string]any)
 	lines := strings.Split(head, "\n")
 	keys := 0
 	for i := 0; i < len(lines); i++ {
@@ -73,7 +80,7 @@ func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 			continue
 		}
 		if _, twice := fields[key]; twice {
-			bad = append(bad, badLine{line, fmt.Sprintf("key %q stands twice; the first one counts", key)})
+			bad = append(bad, badLine{line, keyTwice(key)})
 			continue
 		}
 		var v any
@@ -96,14 +103,15 @@ func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 			fields[key] = v
 		}
 	}
-	if keys == 0 && len(bad) > 0 {
-		return nil, s, nil // a text between two rules
-	}
-	return fields, body, bad
+	return fields, bad, keys > 0 || len(bad) == 0
 }
 
 func reservedKey(key string) string {
 	return fmt.Sprintf("key %q is reserved for what the file itself says", key)
+}
+
+func keyTwice(key string) string {
+	return fmt.Sprintf("key %q stands twice; the first one counts", key)
 }
 
 // yamlFields reads head as YAML, and reports false where it is none, or no map.
@@ -129,7 +137,7 @@ func yamlFields(head string) (fields map[string]any, bad []badLine, ok bool) {
 		case reserved[k.Value]:
 			bad = append(bad, badLine{line, reservedKey(k.Value)})
 		case twice:
-			bad = append(bad, badLine{line, fmt.Sprintf("key %q stands twice; the first one counts", k.Value)})
+			bad = append(bad, badLine{line, keyTwice(k.Value)})
 		case k.Value == "title" && v.Kind == yaml.ScalarNode && v.Tag != "!!null":
 			fields[k.Value] = strings.TrimSpace(v.Value)
 		default:

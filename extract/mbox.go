@@ -5,10 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"unicode"
 )
 
 // certain is the line in front of each message of a mailbox, with the date as mail programs write it.
@@ -98,14 +96,8 @@ func (x *source) letter(line int, b []byte, size int64) error {
 		return x.errorf(line, "%s", why)
 	}
 	c.fields["title"], c.fields["text"] = c.title, withoutTitle(c.text, c.title)
-	if c.title == "" {
-		c.fields["title"] = readable(stem(x.name))
-	}
-	c.fields["path"] = readable(filepath.ToSlash(x.name))
-	if x.id != "" {
-		c.fields["path"] = readable(x.id)
-	}
-	if id = strings.Trim(id, "<> "); id == "" || len(id) > maxID || strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }) {
+	x.locate(c.fields, c.title)
+	if id = strings.Trim(id, "<> "); id == "" || len(id) > maxID || strings.ContainsFunc(id, notInID) {
 		id = contentID(c.fields)
 	}
 	return x.document(Document{ID: id, Fields: c.fields, Line: line})

@@ -29,16 +29,11 @@ func Reader(ctx context.Context, r io.Reader, name string, f Format, o Options, 
 	if f == Auto {
 		f = o.Format
 	}
-	x := &source{ended: ctx.Err, o: o, format: f, name: name, emit: emit, fail: fail, stats: new(Stats)}
-	if o.PDF != nil {
-		x.readPDF = func(b []byte) (PDFText, error) { return o.PDF(ctx, b) }
-	}
-	switch name {
-	case "":
+	x := newSource(ctx, o, name, new(Stats), emit, fail)
+	x.format = f
+	if name == "" || name == "-" {
 		x.name = "stdin"
-	case "-":
-		x.name = "stdin"
-	default:
+	} else {
 		x.id = filepath.ToSlash(name)
 	}
 	if s, ok := r.(interface{ Stat() (fs.FileInfo, error) }); ok {
@@ -67,6 +62,14 @@ type source struct {
 	stats  *Stats
 
 	readPDF func([]byte) (PDFText, error) // nil: PDF is not read
+}
+
+func newSource(ctx context.Context, o Options, name string, stats *Stats, emit func(Document) error, fail func(ItemError) error) *source {
+	x := &source{ended: ctx.Err, o: o, format: o.Format, name: name, stats: stats, emit: emit, fail: fail}
+	if o.PDF != nil {
+		x.readPDF = func(b []byte) (PDFText, error) { return o.PDF(ctx, b) }
+	}
+	return x
 }
 
 // document hands d on.

@@ -62,12 +62,15 @@ func takeID(fields map[string]any, name string) (string, error) {
 		return "", fmt.Errorf("id field %q is empty", name)
 	case len(id) > maxID:
 		return "", fmt.Errorf("id field %q has %d bytes; the limit is %d", name, len(id), maxID)
-	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }):
+	case strings.ContainsFunc(id, notInID):
 		return "", fmt.Errorf("id field %q is %q; control characters and invalid UTF-8 are not allowed", name, id)
 	}
 	delete(fields, name)
 	return id, nil
 }
+
+// notInID is for characters that an id must not hold.
+func notInID(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }
 
 // contentID returns the first 16 bytes, in hex, of the SHA-256 of fields as JSON with sorted keys.
 func contentID(fields map[string]any) string {

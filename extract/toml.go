@@ -88,7 +88,7 @@ func (r *tomlReader) statement(fields map[string]any, table *map[string]any) err
 	}
 	key := path[len(path)-1]
 	if _, twice := in[key]; twice {
-		return tomlError(fmt.Sprintf("key %q stands twice; the first one counts", key))
+		return tomlError(keyTwice(key))
 	}
 	in[key] = v
 	return nil

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -29,35 +30,20 @@ var junk = map[string]bool{
 // skipped; files of nothing but white space are counted as empty. What is given by name is always read: a hidden file, the target of a link, a file of unknown type if o.Format says how. Only
 // regular files are opened; pipes, devices, sockets, and what cannot be read go to fail. See Reader for fail and the error returned.
 func Walk(ctx context.Context, paths []string, o Options, emit func(Document) error, fail func(ItemError) error) (Stats, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return Stats{}, err
-	}
-	if len(paths) == 0 {
-		return Stats{}, errors.New("extract: no files or folders given")
-	}
-	w := newWalker(ctx, o, fail)
+	w := &walker{ended: ctx.Err, o: o, fail: fail}
 	w.each = func(f File) error {
 		_, err := f.read(ctx, &w.stats, emit, fail)
 		return err
 	}
-	err = w.walk(paths)
+	err := w.walk(paths)
 	return w.stats, err
 }
 
 // Files finds what Walk would read, in the same order, and hands it to each instead of reading it. Its counts are of folders, of what was
 // skipped by its name, and of what cannot be read for what it is.
 func Files(ctx context.Context, paths []string, o Options, each func(File) error, fail func(ItemError) error) (Stats, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return Stats{}, err
-	}
-	if len(paths) == 0 {
-		return Stats{}, errors.New("extract: no files or folders given")
-	}
-	w := newWalker(ctx, o, fail)
-	w.each = each
-	err = w.walk(paths)
+	w := &walker{ended: ctx.Err, o: o, fail: fail, each: each}
+	err := w.walk(paths)
 	return w.stats, err
 }
 
@@ -80,17 +66,18 @@ type owner struct {
 	base  string // the folder below which the id is a path
 }
 
-func newWalker(ctx context.Context, o Options, fail func(ItemError) error) *walker {
-	w := &walker{ended: ctx.Err, o: o, fail: fail}
-	for _, path := range o.Exclude {
+func (w *walker) walk(paths []string) (err error) {
+	if w.o, err = w.o.withDefaults(); err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return errors.New("extract: no files or folders given")
+	}
+	for _, path := range w.o.Exclude {
 		if info, err := os.Stat(path); err == nil { // what is not there needs no leaving out
 			w.exclude = append(w.exclude, info)
 		}
 	}
-	return w
-}
-
-func (w *walker) walk(paths []string) error {
 	if len(paths) > 1 {
 		w.owner = make(map[[16]byte]owner) // a single path cannot bring an id twice
 	}
@@ -256,12 +243,7 @@ func (w *walker) skip(path string, why SkipKind) error {
 }
 
 func (w *walker) excluded(info fs.FileInfo) bool {
-	for _, e := range w.exclude {
-		if os.SameFile(e, info) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.exclude, func(e os.FileInfo) bool { return os.SameFile(e, info) })
 }
 
 // file hands one file on; id is that of its document if it is a whole-file one. In a folder files of unknown type are skipped.

@@ -3,6 +3,7 @@ package extract
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -108,17 +109,19 @@ func (x *source) whole(c content, size int) error {
 	if id == "" {
 		id = contentID(fields)
 	}
-	if c.title == "" {
-		fields["title"] = readable(stem(x.name))
-	}
-	fields["path"] = readable(filepath.ToSlash(x.name))
-	if x.id != "" {
-		fields["path"] = readable(x.id)
-	}
+	x.locate(fields, c.title)
 	if x.info != nil {
 		fields["modified"] = x.info.ModTime().UTC().Format(time.RFC3339)
 	}
 	return x.document(Document{ID: id, Fields: fields})
+}
+
+// locate says in fields where the document comes from: its path and, without a title of its own, the name of the file.
+func (x *source) locate(fields map[string]any, title string) {
+	if title == "" {
+		fields["title"] = readable(stem(x.name))
+	}
+	fields["path"] = readable(cmp.Or(x.id, filepath.ToSlash(x.name)))
 }
 
 // wholeID returns the id of the document of a file: its path, with what an id cannot hold as in quotes of Go. Of one that is too long it is the

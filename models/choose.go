@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"searchd/encoder"
 	"searchd/encoder/safetensors"
 )
 
@@ -23,11 +24,7 @@ const (
 // rootFiles are wanted from the root of a repository, moduleFiles from the folder of each module.
 var (
 	rootFiles   = []string{"modules.json", "config_sentence_transformers.json", CalibrationFile, "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}
-	moduleFiles = []string{
-		"config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
-		"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_camembert_config.json",
-		"sentence_albert_config.json", "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json",
-	}
+	moduleFiles = append([]string{"config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}, encoder.LengthConfigs...)
 )
 
 // moduleDir is the folder of a module and the last segment of its class.

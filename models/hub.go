@@ -128,6 +128,11 @@ func (h *hub) url(segments ...string) *url.URL {
 	return u
 }
 
+// resolve is the URL of a file of a commit; slashes in its path stay.
+func (h *hub) resolve(r Repo, commit, file string) *url.URL {
+	return h.url(append([]string{r.Owner, r.Name, "resolve", commit}, strings.Split(file, "/")...)...)
+}
+
 // reply is the last response of a chain of redirects.
 type reply struct {
 	*http.Response

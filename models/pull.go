@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"path"
 	"path/filepath"
 	"slices"
@@ -276,9 +275,4 @@ func (p *pull) finish() (*Pulled, error) {
 		return nil, err
 	}
 	return &Pulled{Manifest: m, Dir: p.dir, New: true}, nil
-}
-
-// resolve is the URL of a file of a commit; slashes in its path stay.
-func (h *hub) resolve(r Repo, commit, file string) *url.URL {
-	return h.url(append([]string{r.Owner, r.Name, "resolve", commit}, strings.Split(file, "/")...)...)
 }

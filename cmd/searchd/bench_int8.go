@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,57 +34,64 @@ both by exact search are printed. Exit code 1 where a cosine is below 0.99 or nD
 		if err != nil {
 			return err
 		}
-		embed := func(p encoder.Precision) (func([]string) ([][]float32, error), error) {
-			m, err := models.Open(f.model, encoder.Options{Precision: p})
-			if err != nil {
-				return nil, err
-			}
-			return func(texts []string) ([][]float32, error) {
-				r, err := m.Encode(cmd.Context(), texts, encoder.EncodeOptions{})
-				if err != nil {
-					return nil, err
-				}
-				return r.Vectors, nil
-			}, nil
-		}
-		exact, err := embed(encoder.Float32)
+		exact, err := vectorsOf(cmd.Context(), f.model, encoder.Options{Precision: encoder.Float32})
 		if err != nil {
 			return err
 		}
-		rounded, err := embed(encoder.Int8)
+		rounded, err := vectorsOf(cmd.Context(), f.model, encoder.Options{Precision: encoder.Int8})
 		if err != nil {
 			return err
 		}
-		out := cmd.OutOrStdout()
-		if !asJSON {
-			fmt.Fprint(out, "| set | texts | smallest cosine | nDCG@10 float32 | int8 |\n|---|---|---|---|---|\n")
-		}
-		var failed error
-		for _, dir := range sets {
-			set, err := eval.ReadCollection(os.DirFS(dir))
-			if err != nil {
-				return fmt.Errorf("%s: %w", dir, err)
-			}
-			r, err := bench.CompareRounding(filepath.Base(dir), set, exact, rounded)
-			if err != nil {
-				return fmt.Errorf("%s: %w", dir, err)
-			}
-			if asJSON {
-				err = json.NewEncoder(out).Encode(r)
-			} else {
-				_, err = fmt.Fprintf(out, "| %s | %d | %.5f | %.4f | %.4f |\n", r.Set, r.Texts, r.MinCosine, r.Exact, r.Rounded)
-			}
-			if err != nil {
-				return err
-			}
-			if err := r.Err(); err != nil {
-				fmt.Fprintln(cmd.ErrOrStderr(), err)
-				failed = errSome
-			}
-		}
-		return failed
+		return compareSets(cmd, sets, exact, rounded, asJSON)
 	}
 	return cmd
+}
+
+// vectorsOf loads a checkpoint and returns what encodes texts with it.
+func vectorsOf(ctx context.Context, model string, o encoder.Options) (func([]string) ([][]float32, error), error) {
+	m, err := models.Open(model, o)
+	if err != nil {
+		return nil, err
+	}
+	return func(texts []string) ([][]float32, error) {
+		r, err := m.Encode(ctx, texts, encoder.EncodeOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return r.Vectors, nil
+	}, nil
+}
+
+// compareSets prints what rounding costs on each set.
+func compareSets(cmd *cobra.Command, sets []string, exact, rounded func([]string) ([][]float32, error), asJSON bool) error {
+	out := cmd.OutOrStdout()
+	if !asJSON {
+		fmt.Fprint(out, "| set | texts | smallest cosine | nDCG@10 float32 | int8 |\n|---|---|---|---|---|\n")
+	}
+	var failed error
+	for _, dir := range sets {
+		set, err := eval.ReadCollection(os.DirFS(dir))
+		if err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+		r, err := bench.CompareRounding(filepath.Base(dir), set, exact, rounded)
+		if err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+		if asJSON {
+			err = json.NewEncoder(out).Encode(r)
+		} else {
+			_, err = fmt.Fprintf(out, "| %s | %d | %.5f | %.4f | %.4f |\n", r.Set, r.Texts, r.MinCosine, r.Exact, r.Rounded)
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.Err(); err != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), err)
+			failed = errSome
+		}
+	}
+	return failed
 }
 
 // setsIn returns the folders of dirs that hold a corpus, and where one does not, those of its folders that do.

@@ -24,7 +24,7 @@ The bytes of deleted texts are gone from the file then. Indexes and snapshots st
 	settings.Folders(cmd, "data")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if data == "" {
-			return errors.New("name the data folder: --data DIR, or SEARCHD_DATA in the environment")
+			return errNoData
 		}
 		before, after, err := search.Compact(cmd.Context(), data)
 		if errors.Is(err, store.ErrLocked) {

@@ -11,9 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/encoder"
 	"searchd/internal/eval"
-	"searchd/models"
 )
 
 // labelFigures is what eval prints of a set of texts with labels: of our vectors, and of bags of words under the same method.
@@ -98,13 +96,9 @@ func encodeAll(ctx context.Context, f modelFlags, texts []string) ([][]float32, 
 	if err != nil {
 		return nil, err
 	}
-	m, err := models.Open(f.model, o)
+	encode, err := vectorsOf(ctx, f.model, o)
 	if err != nil {
 		return nil, err
 	}
-	r, err := m.Encode(ctx, texts, encoder.EncodeOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return r.Vectors, nil
+	return encode(texts)
 }

@@ -107,6 +107,11 @@ func (f *engineFlags) mustExist() error {
 	return nil
 }
 
+// openServer returns a client for a command that somebody waits for.
+func openServer(server, key string) (*client.Client, error) {
+	return client.New(server, client.Options{Key: key, Retries: 2})
+}
+
 // inUse says what to do where another program has the data folder.
 func inUse(err error) error {
 	if errors.Is(err, store.ErrLocked) {

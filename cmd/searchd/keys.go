@@ -53,7 +53,7 @@ func (f *keysFlags) with(mustExist bool, fn func(keyring) error) error {
 	case f.data == "" && f.server == "":
 		return errors.New("name --data DIR, or --server URL of a running server")
 	case f.server != "":
-		c, err := client.New(f.server, client.Options{Key: f.key, Retries: 2}) // somebody waits
+		c, err := openServer(f.server, f.key)
 		if err != nil {
 			return err
 		}

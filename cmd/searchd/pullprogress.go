@@ -3,11 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"searchd/models"
 )
@@ -24,8 +22,7 @@ type pullProgress struct {
 const pullTellEvery = 10 * time.Second
 
 func newPullProgress(w io.Writer) *pullProgress {
-	f, ok := w.(*os.File)
-	return &pullProgress{w: w, terminal: ok && term.IsTerminal(int(f.Fd())), told: time.Now()}
+	return &pullProgress{w: w, terminal: isTerminal(w), told: time.Now()}
 }
 
 func (p *pullProgress) show(s models.Progress) {

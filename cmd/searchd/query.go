@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,11 +23,7 @@ import (
 )
 
 func newQueryCommand() *cobra.Command {
-	var f engineFlags
-	var server, key, collection, mode, filter, operator, fields, facets, sort string
-	var limit int
-	var alpha, diversity float64
-	var asJSON, explain, sentences bool
+	var f queryFlags
 	cmd := &cobra.Command{
 		Use: "query TEXT...", Short: "Search a data folder or a running server",
 		Long: `Search a data folder or a running server. In TEXT, "two words" is a phrase that must occur, and -word or -"two words"
@@ -40,50 +37,20 @@ minus, put -- in front of it.`,
 		}, PreRunE: fillSettings,
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&server, "server", "", "URL of a running server, instead of --data")
-	cmd.Flags().StringVar(&key, "key", "", "API key of the server")
-	cmd.Flags().StringVar(&collection, "collection", "", "collection (default: the only one, or docs)")
-	cmd.Flags().StringVar(&mode, "mode", "hybrid", "hybrid, semantic or keyword")
-	settings.Choices(cmd, "mode", "hybrid", "semantic", "keyword")
-	cmd.Flags().StringVar(&filter, "filter", "", "e.g. \"lang = 'en' AND year >= 2020\"")
-	cmd.Flags().StringVar(&operator, "operator", "or", "or, and: whether the keyword leg wants all the words")
-	settings.Choices(cmd, "operator", "or", "and")
-	cmd.Flags().StringVar(&fields, "fields", "", "text fields of the keyword leg, e.g. title^3,body (default: all)")
-	cmd.Flags().StringVar(&facets, "facets", "", "fields whose values are counted, e.g. lang,year")
-	cmd.Flags().StringVar(&sort, "sort", "", "instead of by score, e.g. year:desc,_score")
-	cmd.Flags().IntVar(&limit, "limit", search.DefaultLimit, "hits")
-	cmd.Flags().Float64Var(&alpha, "alpha", 0, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
-	cmd.Flags().Float64Var(&diversity, "diversity", 0, "0 to 1: how much what is like an earlier hit is held back")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
-	cmd.Flags().BoolVar(&explain, "explain", false, "say how each score came about")
-	cmd.Flags().BoolVar(&sentences, "sentences", false, "show the sentence of each hit that is nearest to the query")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		q := search.Query{Q: strings.Join(args, " "), Mode: search.Mode(mode), Filter: filter, Limit: &limit, Explain: explain, Sentences: sentences}
-		q.Operator, q.Fields, q.Diversity = operator, list(fields), diversity
-		for _, name := range list(facets) {
-			q.Facets = append(q.Facets, search.Facet{Field: name})
-		}
-		for _, key := range list(sort) {
-			k, err := search.ParseSortKey(key)
-			if err != nil {
-				return err
-			}
-			q.Sort = append(q.Sort, k)
-		}
-		if cmd.Flags().Changed("alpha") {
-			q.Alpha = &alpha
-		}
-		var r *search.Response
-		var err error
-		if server != "" {
-			r, err = queryServer(cmd, server, key, collection, q)
-		} else {
-			r, err = queryFolder(cmd, &f, collection, q)
-		}
+		q, err := f.query(cmd, strings.Join(args, " "))
 		if err != nil {
 			return err
 		}
-		if asJSON {
+		ask := f.askFolder
+		if f.server != "" {
+			ask = f.askServer
+		}
+		r, err := ask(cmd.Context(), q)
+		if err != nil {
+			return err
+		}
+		if f.asJSON {
 			enc := json.NewEncoder(cmd.OutOrStdout())
 			enc.SetEscapeHTML(false)
 			return enc.Encode(r)
@@ -94,6 +61,60 @@ minus, put -- in front of it.`,
 	return cmd
 }
 
+// queryFlags say what to ask and whom.
+type queryFlags struct {
+	engineFlags
+	server, key, collection                      string
+	mode, filter, operator, fields, facets, sort string
+	spelling                                     string
+	limit                                        int
+	alpha, diversity                             float64
+	asJSON, explain, sentences                   bool
+}
+
+func (f *queryFlags) add(cmd *cobra.Command) {
+	f.engineFlags.add(cmd)
+	cmd.Flags().StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
+	cmd.Flags().StringVar(&f.key, "key", "", "API key of the server")
+	cmd.Flags().StringVar(&f.collection, "collection", "", "collection (default: the only one, or docs)")
+	cmd.Flags().StringVar(&f.mode, "mode", "hybrid", "hybrid, semantic or keyword")
+	settings.Choices(cmd, "mode", "hybrid", "semantic", "keyword")
+	cmd.Flags().StringVar(&f.filter, "filter", "", "e.g. \"lang = 'en' AND year >= 2020\"")
+	cmd.Flags().StringVar(&f.operator, "operator", "or", "or, and: whether the keyword leg wants all the words")
+	settings.Choices(cmd, "operator", "or", "and")
+	cmd.Flags().StringVar(&f.spelling, "spelling", "corrected", "corrected, exact: whether words that no document has are read as near ones")
+	settings.Choices(cmd, "spelling", "corrected", "exact")
+	cmd.Flags().StringVar(&f.fields, "fields", "", "text fields of the keyword leg, e.g. title^3,body (default: all)")
+	cmd.Flags().StringVar(&f.facets, "facets", "", "fields whose values are counted, e.g. lang,year")
+	cmd.Flags().StringVar(&f.sort, "sort", "", "instead of by score, e.g. year:desc,_score")
+	cmd.Flags().IntVar(&f.limit, "limit", search.DefaultLimit, "hits")
+	cmd.Flags().Float64Var(&f.alpha, "alpha", 0, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
+	cmd.Flags().Float64Var(&f.diversity, "diversity", 0, "0 to 1: how much what is like an earlier hit is held back")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the answer as JSON")
+	cmd.Flags().BoolVar(&f.explain, "explain", false, "say how each score came about")
+	cmd.Flags().BoolVar(&f.sentences, "sentences", false, "show the sentence of each hit that is nearest to the query")
+}
+
+// query returns what the flags of cmd ask for.
+func (f *queryFlags) query(cmd *cobra.Command, text string) (search.Query, error) {
+	q := search.Query{Q: text, Mode: search.Mode(f.mode), Filter: f.filter, Limit: &f.limit, Explain: f.explain, Sentences: f.sentences}
+	q.Spelling, q.Operator, q.Fields, q.Diversity = search.Spelling(f.spelling), f.operator, list(f.fields), f.diversity
+	for _, name := range list(f.facets) {
+		q.Facets = append(q.Facets, search.Facet{Field: name})
+	}
+	for _, key := range list(f.sort) {
+		k, err := search.ParseSortKey(key)
+		if err != nil {
+			return q, err
+		}
+		q.Sort = append(q.Sort, k)
+	}
+	if cmd.Flags().Changed("alpha") {
+		q.Alpha = &f.alpha
+	}
+	return q, nil
+}
+
 // list splits the value of a flag at commas.
 func list(value string) []string {
 	if value == "" {
@@ -102,27 +123,28 @@ func list(value string) []string {
 	return strings.Split(value, ",")
 }
 
-func queryFolder(cmd *cobra.Command, f *engineFlags, collection string, q search.Query) (*search.Response, error) {
-	e, err := f.openToRead(cmd.Context())
+func (f *queryFlags) askFolder(ctx context.Context, q search.Query) (*search.Response, error) {
+	e, err := f.openToRead(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer e.Close()
-	if collection, err = folderCollection(cmd.Context(), e, collection); err != nil {
-		return nil, err
-	}
-	return e.Search(cmd.Context(), collection, q)
-}
-
-// queryServer asks a server. Queries and answers of the client have the JSON shape of the engine's.
-func queryServer(cmd *cobra.Command, server, key, collection string, q search.Query) (*search.Response, error) {
-	c, err := client.New(server, client.Options{Key: key, Retries: 2}) // somebody waits
+	collection, err := folderCollection(ctx, e, f.collection)
 	if err != nil {
 		return nil, err
 	}
-	find := func(name string) error { _, err := c.Collection(cmd.Context(), name); return err }
-	collection, err = onlyCollection(collection, "the server", find, func() (names []string, err error) {
-		list, err := c.Collections(cmd.Context())
+	return e.Search(ctx, collection, q)
+}
+
+// askServer asks a server. Queries and answers of the client have the JSON shape of the engine's.
+func (f *queryFlags) askServer(ctx context.Context, q search.Query) (*search.Response, error) {
+	c, err := openServer(f.server, f.key)
+	if err != nil {
+		return nil, err
+	}
+	find := func(name string) error { _, err := c.Collection(ctx, name); return err }
+	collection, err := onlyCollection(f.collection, "the server", find, func() (names []string, err error) {
+		list, err := c.Collections(ctx)
 		for _, x := range list {
 			names = append(names, x.Name)
 		}
@@ -135,7 +157,7 @@ func queryServer(cmd *cobra.Command, server, key, collection string, q search.Qu
 	if err := convert(q, &asked); err != nil {
 		return nil, err
 	}
-	answer, err := c.Search(cmd.Context(), collection, asked)
+	answer, err := c.Search(ctx, collection, asked)
 	if err != nil {
 		return nil, err
 	}

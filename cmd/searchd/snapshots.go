@@ -37,7 +37,7 @@ func (f *serverFlags) client() (*client.Client, error) {
 	if f.server == "" {
 		return nil, errors.New("name the server: --server URL, or SEARCHD_SERVER in the environment; of a folder that no server uses they are the files in DATA/snapshots")
 	}
-	return client.New(f.server, client.Options{Key: f.key, Retries: 2}) // somebody waits
+	return openServer(f.server, f.key)
 }
 
 func newSnapshotsListCommand() *cobra.Command {

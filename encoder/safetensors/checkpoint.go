@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"path"
 	"slices"
-	"sort"
 	"sync"
 )
 
@@ -33,12 +33,11 @@ type located struct {
 }
 
 type shard struct {
-	name     string
-	file     fs.File
-	data     io.ReaderAt
-	size     int64 // of the whole file
-	start    int64 // of the data part
-	metadata map[string]string
+	name  string
+	file  fs.File
+	data  io.ReaderAt
+	size  int64 // of the whole file
+	start int64 // of the data part
 }
 
 // Open opens the checkpoint in the folder dir ("." for the root of fsys): model.safetensors, or else the shards that
@@ -62,12 +61,12 @@ func Open(fsys fs.FS, dir string) (*Checkpoint, error) {
 
 // OpenFile opens one file.
 func OpenFile(fsys fs.FS, name string) (*Checkpoint, error) {
-	s, h, err := openShard(fsys, name)
+	s, tensors, err := openShard(fsys, name)
 	if err != nil {
 		return nil, err
 	}
-	c := &Checkpoint{shards: []*shard{s}, tensors: make(map[string]located, len(h.tensors))}
-	for n, t := range h.tensors {
+	c := &Checkpoint{shards: []*shard{s}, tensors: make(map[string]located, len(tensors))}
+	for n, t := range tensors {
 		c.tensors[n] = located{t, s}
 	}
 	return c, nil
@@ -82,20 +81,15 @@ func openShards(fsys fs.FS, dir, index string, raw []byte) (*Checkpoint, error) 
 	for _, file := range weightMap {
 		names[file] = true
 	}
-	order := make([]string, 0, len(names))
-	for file := range names {
-		order = append(order, file)
-	}
-	sort.Strings(order)
 	c := &Checkpoint{tensors: map[string]located{}}
-	for _, file := range order {
-		s, h, err := openShard(fsys, path.Join(dir, file))
+	for _, file := range slices.Sorted(maps.Keys(names)) {
+		s, tensors, err := openShard(fsys, path.Join(dir, file))
 		if err != nil {
 			c.Close()
 			return nil, err
 		}
 		c.shards = append(c.shards, s)
-		for n, t := range h.tensors {
+		for n, t := range tensors {
 			if weightMap[n] == file { // a tensor that the index puts elsewhere is not this file's to give
 				c.tensors[n] = located{t, s}
 			}
@@ -110,7 +104,7 @@ func openShards(fsys fs.FS, dir, index string, raw []byte) (*Checkpoint, error) 
 	return c, nil
 }
 
-func openShard(fsys fs.FS, name string) (_ *shard, _ *header, err error) {
+func openShard(fsys fs.FS, name string) (_ *shard, _ map[string]Tensor, err error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, nil, err
@@ -138,11 +132,11 @@ func openShard(fsys fs.FS, name string) (_ *shard, _ *header, err error) {
 		}
 		s.data = bytes.NewReader(b)
 	}
-	h, err := s.readHeader()
-	return s, h, err
+	tensors, err := s.readHeader()
+	return s, tensors, err
 }
 
-func (s *shard) readHeader() (*header, error) {
+func (s *shard) readHeader() (map[string]Tensor, error) {
 	if s.size < 8 {
 		return nil, fmt.Errorf("%w: %d bytes, too short for a header length", ErrFormat, s.size)
 	}
@@ -165,12 +159,7 @@ func (s *shard) readHeader() (*header, error) {
 		return nil, err
 	}
 	s.start = 8 + int64(n)
-	h, err := decodeHeader(raw, s.size-s.start)
-	if err != nil {
-		return nil, err
-	}
-	s.metadata = h.metadata
-	return h, nil
+	return decodeHeader(raw, s.size-s.start)
 }
 
 // readAt fills b; a file that became shorter since its size was taken is an error, not a short read.
@@ -202,24 +191,7 @@ func (c *Checkpoint) Tensor(name string) (Tensor, bool) {
 
 // Names lists all tensors, sorted.
 func (c *Checkpoint) Names() []string {
-	names := make([]string, 0, len(c.tensors))
-	for n := range c.tensors {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
-}
-
-// Metadata returns the __metadata__ of the first file; it may be nil.
-func (c *Checkpoint) Metadata() map[string]string { return c.shards[0].metadata }
-
-// Size returns the bytes of all files.
-func (c *Checkpoint) Size() int64 {
-	n := int64(0)
-	for _, s := range c.shards {
-		n += s.size
-	}
-	return n
+	return slices.Sorted(maps.Keys(c.tensors))
 }
 
 // chunks holds the read buffers of Float32, so that loading a checkpoint does not allocate each tensor twice.

@@ -2,12 +2,14 @@ package safetensors
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/bits"
-	"sort"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -41,14 +43,8 @@ type Tensor struct {
 // Len returns the number of elements, the product of the shape.
 func (t Tensor) Len() int { return t.elements }
 
-// header is the decoded head of one file.
-type header struct {
-	tensors  map[string]Tensor
-	metadata map[string]string
-}
-
 // decodeHeader decodes and checks the JSON header raw of a file whose data part is dataBytes long.
-func decodeHeader(raw []byte, dataBytes int64) (*header, error) {
+func decodeHeader(raw []byte, dataBytes int64) (map[string]Tensor, error) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, fmt.Errorf("%w: the header does not begin with '{'", ErrFormat)
 	}
@@ -57,8 +53,18 @@ func decodeHeader(raw []byte, dataBytes int64) (*header, error) {
 	}
 	d := &headerDecoder{dec: json.NewDecoder(bytes.NewReader(raw))}
 	d.dec.UseNumber()
-	h := &header{tensors: map[string]Tensor{}}
-	if err := d.object(func(name string) error { return d.entry(h, name) }); err != nil {
+	tensors, metadata := map[string]Tensor{}, false
+	err := d.object(func(name string) error {
+		if name != "__metadata__" {
+			return d.tensor(tensors, name)
+		}
+		if metadata {
+			return fmt.Errorf("%w: __metadata__ occurs twice", ErrFormat)
+		}
+		metadata = true
+		return d.metadata()
+	})
+	if err != nil {
 		return nil, err
 	}
 	for _, b := range raw[d.dec.InputOffset():] {
@@ -66,21 +72,14 @@ func decodeHeader(raw []byte, dataBytes int64) (*header, error) {
 			return nil, fmt.Errorf("%w: byte 0x%02x after the header's JSON, only spaces may follow", ErrFormat, b)
 		}
 	}
-	return h, checkCover(h.tensors, dataBytes)
+	return tensors, checkCover(tensors, dataBytes)
 }
 
 // checkCover wants the tensors to lie one after another, from the first byte of the data to its last. Shared or skipped bytes would let
 // a small file stand for a large one, or carry something else.
 func checkCover(tensors map[string]Tensor, dataBytes int64) error {
-	order := make([]Tensor, 0, len(tensors))
-	for _, t := range tensors {
-		order = append(order, t)
-	}
-	sort.Slice(order, func(i, j int) bool {
-		if order[i].begin != order[j].begin {
-			return order[i].begin < order[j].begin
-		}
-		return order[i].end < order[j].end // tensors of no bytes come before the one that shares their begin
+	order := slices.SortedFunc(maps.Values(tensors), func(a, b Tensor) int {
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end)) // tensors of no bytes come before the one that shares their begin
 	})
 	at := int64(0)
 	for _, t := range order {
@@ -173,18 +172,15 @@ func (d *headerDecoder) numbers(what string, limit int) ([]int64, error) {
 	return ns, d.delim(']', what)
 }
 
-// entry reads the value of one key of the header: the metadata, or a tensor.
-func (d *headerDecoder) entry(h *header, name string) error {
-	if name == "__metadata__" {
-		return d.metadata(h)
-	}
+// tensor reads what the header says of the tensor called name.
+func (d *headerDecoder) tensor(tensors map[string]Tensor, name string) error {
 	if len(name) > MaxNameBytes {
 		return fmt.Errorf("%w: a tensor name of %d bytes, at most %d are allowed", ErrFormat, len(name), MaxNameBytes)
 	}
-	if _, dup := h.tensors[name]; dup {
+	if _, dup := tensors[name]; dup {
 		return fmt.Errorf("%w: tensor %q occurs twice", ErrFormat, name)
 	}
-	if len(h.tensors) == MaxTensors {
+	if len(tensors) == MaxTensors {
 		return fmt.Errorf("%w: more than %d tensors", ErrFormat, MaxTensors)
 	}
 	var dtype string
@@ -215,25 +211,20 @@ func (d *headerDecoder) entry(h *header, name string) error {
 	if err != nil {
 		return err
 	}
-	h.tensors[name] = t
+	tensors[name] = t
 	return nil
 }
 
-func (d *headerDecoder) metadata(h *header) error {
-	if h.metadata != nil {
-		return fmt.Errorf("%w: __metadata__ occurs twice", ErrFormat)
-	}
-	h.metadata = map[string]string{}
+// metadata checks __metadata__, an object of strings; nothing here needs what they say.
+func (d *headerDecoder) metadata() error {
+	seen := map[string]bool{}
 	return d.object(func(key string) error {
-		value, err := d.str("__metadata__ " + strconv.Quote(key))
-		if err != nil {
-			return err
-		}
-		if _, dup := h.metadata[key]; dup {
+		if seen[key] {
 			return fmt.Errorf("%w: __metadata__ %q occurs twice", ErrFormat, key)
 		}
-		h.metadata[key] = value
-		return nil
+		seen[key] = true
+		_, err := d.str("__metadata__ " + strconv.Quote(key))
+		return err
 	})
 }
 

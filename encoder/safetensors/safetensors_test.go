@@ -46,9 +46,6 @@ func TestFloat32(t *testing.T) {
 			t.Errorf("Float32(%q) = %v, %v, want %v", name, got, err, want)
 		}
 	}
-	if got := c.Metadata()["format"]; got != "pt" {
-		t.Errorf("Metadata()[format] = %q, want pt", got)
-	}
 	if tensor, _ := c.Tensor("h"); fmt.Sprint(tensor.Shape) != "[2 1]" || tensor.Len() != 2 {
 		t.Errorf("Tensor(h) = %+v, want shape [2 1]", tensor)
 	}
@@ -200,9 +197,6 @@ func TestShards(t *testing.T) {
 	}
 	if _, err := c.Float32("b"); err != nil {
 		t.Error(err)
-	}
-	if c.Size() != int64(len(a)+len(b)) {
-		t.Errorf("Size() = %d, want %d", c.Size(), len(a)+len(b))
 	}
 	for name, bad := range map[string]string{
 		"elsewhere":    `{"weight_map":{"a":"2.safetensors"}}`,

@@ -59,7 +59,7 @@ func readAdded(raw json.RawMessage) ([]addedToken, error) {
 
 // checkAdded gives each added token the id that it has in Hugging Face's code and requires that the file says the same:
 // that of the vocabulary, or else the next one after the vocabulary and the tokens added before.
-func checkAdded(list []addedToken, v *vocab, rows int) (byToken map[string]int32, err error) {
+func checkAdded(list []addedToken, v *vocab) (byToken map[string]int32, err error) {
 	byToken = make(map[string]int32, len(list))
 	largest := int32(-1)
 	owner := make(map[int32]string, len(list))
@@ -77,9 +77,6 @@ func checkAdded(list []addedToken, v *vocab, rows int) (byToken map[string]int32
 		}
 		if o, ok := owner[t.id]; ok && o != t.Content {
 			return nil, fmt.Errorf("added_tokens[%d]: id %d of %.40q is also that of %.40q", i, t.id, t.Content, o)
-		}
-		if err := checkID(t.Content, t.id, rows); err != nil {
-			return nil, fmt.Errorf("added_tokens[%d]: %w", i, err)
 		}
 		owner[t.id] = t.Content
 		byToken[t.Content] = t.id
@@ -128,13 +125,9 @@ func newAddedTokens(list []addedToken, normalized bool, steps []normalizer) *add
 }
 
 func normalizeString(s string, steps []normalizer) string {
-	cur, next := &aligned{}, &aligned{}
-	cur.set(s)
-	for _, n := range steps {
-		if n.normalize(next, cur) {
-			cur, next = next, cur
-		}
-	}
+	cur := new(aligned)
+	cur.set([]byte(s))
+	cur, _ = normalizeAll(steps, cur, new(aligned))
 	return string(cur.b)
 }
 

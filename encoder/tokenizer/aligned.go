@@ -17,9 +17,9 @@ func (a *aligned) reset() {
 	a.b, a.at, a.identity = a.b[:0], a.at[:0], false
 }
 
-// set makes a the identity over s.
-func (a *aligned) set(s string) {
-	a.b, a.at, a.identity = append(a.b[:0], s...), a.at[:0], true
+// set makes a the identity over b.
+func (a *aligned) set(b []byte) {
+	a.b, a.at, a.identity = append(a.b[:0], b...), a.at[:0], true
 }
 
 // put appends p, all of it from the source range sp.

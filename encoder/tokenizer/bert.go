@@ -138,16 +138,9 @@ func (n *bertNormalizer) stepwise(dst, src *aligned) {
 	if n.lower {
 		steps = append(steps, lowercase{})
 	}
-	cur, next := src, &aligned{}
-	for _, s := range steps {
-		if s.normalize(next, cur) {
-			if cur == src {
-				cur, next = next, &aligned{}
-			} else {
-				cur, next = next, cur
-			}
-		}
-	}
+	cur := new(aligned)
+	cur.keep(src, 0, len(src.b))
+	cur, _ = normalizeAll(steps, cur, new(aligned))
 	dst.reset()
 	dst.keep(cur, 0, len(cur.b))
 }

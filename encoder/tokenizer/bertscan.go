@@ -125,7 +125,7 @@ func (b *bertScanner) stretch(text []byte, start int) int {
 // slow encodes bytes [i, j) of the text by way of the two steps.
 func (b *bertScanner) slow(t *Tokenizer, s *scratch, i, j int, out *output) bool {
 	cur, next := &s.a, &s.b
-	cur.b, cur.at, cur.identity = append(cur.b[:0], s.text[i:j]...), cur.at[:0], true
+	cur.set(s.text[i:j])
 	b.norm.normalize(next, cur)
 	return t.words(s, next, cur, span{0, int32(len(next.b))}, i, out)
 }

@@ -55,11 +55,9 @@ func (s *byteLevel) split(p *pipe) {
 	if s.regex {
 		gpt2Split.split(p)
 	}
-	if s.raw {
-		p.raw = true
-		return
+	if !s.raw {
+		p.rewrite(func(dst *aligned, w span) { appendByteRunes(dst, p.cur, int(w.start), int(w.end)) })
 	}
-	p.rewrite(func(dst *aligned, w span) { appendByteRunes(dst, p.cur, int(w.start), int(w.end)) })
 }
 
 func appendByteRunes(dst, src *aligned, i, j int) {

@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -103,17 +104,12 @@ func newDecoder(kind string, raw json.RawMessage, depth int) (sugar.Decoder, err
 }
 
 func parseDecoders(raw json.RawMessage, depth int) (sugar.Decoder, error) {
-	if err := tooDeep(depth); err != nil {
-		return nil, err
-	}
-	var seq struct {
-		Decoders []json.RawMessage `json:"decoders"`
-	}
-	if err := json.Unmarshal(raw, &seq); err != nil {
+	parts, err := sequence(raw, "decoders", depth)
+	if err != nil {
 		return nil, err
 	}
 	var all []sugar.Decoder
-	for i, r := range seq.Decoders {
+	for i, r := range parts {
 		d, err := parseDecoder(r, depth)
 		if err != nil {
 			return nil, fmt.Errorf("decoders[%d]: %w", i, err)
@@ -195,18 +191,8 @@ func fallbackByte(t string) (byte, bool) {
 	if len(t) != 6 || t[:3] != "<0x" || t[5] != '>' {
 		return 0, false
 	}
-	v := 0
-	for _, c := range []byte(t[3:5]) {
-		i := strings.IndexByte("0123456789abcdef", c|0x20)
-		if c >= '0' && c <= '9' {
-			i = int(c - '0')
-		}
-		if i < 0 {
-			return 0, false
-		}
-		v = v<<4 | i
-	}
-	return byte(v), true
+	v, err := strconv.ParseUint(t[3:5], 16, 8)
+	return byte(v), err == nil
 }
 
 // decode makes blanks of the replacement character, and none of the one that was put in front of the text.
@@ -227,7 +213,7 @@ func (p *replace) decode(tokens []string) []string {
 	for i, t := range tokens {
 		var sb strings.Builder
 		end := 0
-		p.matches([]byte(t), func(i, j int) {
+		p.find.matches([]byte(t), func(i, j int) {
 			sb.WriteString(t[end:i])
 			sb.WriteString(p.content)
 			end = j

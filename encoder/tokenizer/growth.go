@@ -14,7 +14,10 @@ type grower interface {
 }
 
 func (p *replace) growth() int {
-	n := max(len(p.literal), 1)
+	n := 1 // a match may be as short
+	if l, ok := p.find.(literal); ok {
+		n = max(len(l), 1)
+	}
 	return max((len(p.content)+n-1)/n, 1)
 }
 

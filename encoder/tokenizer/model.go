@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // model cuts a word into tokens: it appends the pieces of w to dst. Read-only and safe for concurrent use; what it needs
@@ -132,18 +133,11 @@ func readMerge(r *reader) (pair [2]string, err error) {
 	if err != nil {
 		return pair, err
 	}
-	for i := range len(s) {
-		if s[i] == ' ' {
-			pair[0], pair[1] = s[:i], s[i+1:]
-			for j := range len(pair[1]) {
-				if pair[1][j] == ' ' {
-					return pair, r.errorf("merge %.80q, want two tokens with one blank between", s)
-				}
-			}
-			return pair, nil
-		}
+	left, right, ok := strings.Cut(s, " ")
+	if !ok || strings.Contains(right, " ") {
+		return pair, r.errorf("merge %.80q, want two tokens with one blank between", s)
 	}
-	return pair, r.errorf("merge %.80q, want two tokens with one blank between", s)
+	return [2]string{left, right}, nil
 }
 
 // fields fills the given pointers from the model's other keys; null and missing keys leave them alone.
@@ -159,7 +153,7 @@ func (m *modelFile) fields(into map[string]any) error {
 }
 
 // build checks the model and returns it with its vocabulary. bytes: words come as bytes, see byteLevel.
-func (m *modelFile) build(rows int, bytes bool) (model, *vocab, error) {
+func (m *modelFile) build(bytes bool) (model, *vocab, error) {
 	switch m.kind {
 	case "WordPiece", "WordLevel", "BPE", "Unigram":
 	default:
@@ -168,8 +162,7 @@ func (m *modelFile) build(rows int, bytes bool) (model, *vocab, error) {
 	if (m.kind == "Unigram") != (m.scores != nil) {
 		return nil, nil, fmt.Errorf("vocab of %s, want an object {token: id}, or for Unigram a list of [token, score]", m.kind)
 	}
-	scores := m.scores
-	v, err := newVocab(m.entries, rows)
+	v, err := newVocab(m.entries)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -182,7 +175,7 @@ func (m *modelFile) build(rows int, bytes bool) (model, *vocab, error) {
 	case "BPE":
 		mod, err = newBPE(m, v, bytes)
 	case "Unigram":
-		mod, err = newUnigram(m, v, scores)
+		mod, err = newUnigram(m, v)
 	}
 	return mod, v, err
 }

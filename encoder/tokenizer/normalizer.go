@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,6 +14,16 @@ import (
 // nothing changes; dst is then of no account. Implementations are read-only and safe for concurrent use.
 type normalizer interface {
 	normalize(dst, src *aligned) bool
+}
+
+// normalizeAll takes cur through the steps and returns the text that comes out, and the one of the two that is free then.
+func normalizeAll(steps []normalizer, cur, next *aligned) (out, free *aligned) {
+	for _, s := range steps {
+		if s.normalize(next, cur) {
+			cur, next = next, cur
+		}
+	}
+	return cur, next
 }
 
 // component is what every part of a pipeline in tokenizer.json begins with.
@@ -33,15 +42,23 @@ func typeOf(raw json.RawMessage) (string, error) {
 // maxSequence bounds how deep Sequence may nest in itself.
 const maxSequence = 16
 
-func tooDeep(depth int) error {
+// sequence returns the parts of a Sequence, which stand under key; depth is how deep it is nested, itself included.
+func sequence(raw json.RawMessage, key string, depth int) (parts []json.RawMessage, err error) {
 	if depth > maxSequence {
-		return fmt.Errorf("Sequence nested deeper than %d", maxSequence)
+		return nil, fmt.Errorf("Sequence nested deeper than %d", maxSequence)
 	}
-	return nil
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, err
+	}
+	if list := fields[key]; !isNull(list) {
+		err = json.Unmarshal(list, &parts)
+	}
+	return parts, err
 }
 
-// parseNormalizers reads the normalizer field and returns its steps in order, Sequences flattened.
-func parseNormalizers(raw json.RawMessage, depth int) ([]normalizer, error) {
+// parseSteps reads a field that holds one part of a kind, or a Sequence of them under key, and returns them in order, Sequences flattened.
+func parseSteps[S any](raw json.RawMessage, key string, depth int, parse func(kind string, raw json.RawMessage) (S, error)) ([]S, error) {
 	if isNull(raw) {
 		return nil, nil
 	}
@@ -49,33 +66,30 @@ func parseNormalizers(raw json.RawMessage, depth int) ([]normalizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind == "Sequence" {
-		var seq struct {
-			Normalizers []json.RawMessage `json:"normalizers"`
+	if kind != "Sequence" {
+		s, err := parse(kind, raw)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
-		if err := json.Unmarshal(raw, &seq); err != nil {
-			return nil, err
-		}
-		if err := tooDeep(depth + 1); err != nil {
-			return nil, err
-		}
-		var steps []normalizer
-		for i, r := range seq.Normalizers {
-			s, err := parseNormalizers(r, depth+1)
-			if err != nil {
-				return nil, fmt.Errorf("normalizers[%d]: %w", i, err)
-			}
-			steps = append(steps, s...)
-		}
-		return steps, nil
+		return []S{s}, nil
 	}
-	n, err := parseNormalizer(kind, raw)
+	depth++
+	parts, err := sequence(raw, key, depth)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
+		return nil, err
 	}
-	return []normalizer{n}, nil
+	var steps []S
+	for i, part := range parts {
+		s, err := parseSteps(part, key, depth, parse)
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", key, i, err)
+		}
+		steps = append(steps, s...)
+	}
+	return steps, nil
 }
 
+// parseNormalizer reads one step of the normalizer field.
 func parseNormalizer(kind string, raw json.RawMessage) (normalizer, error) {
 	switch kind {
 	case "BertNormalizer":
@@ -240,8 +254,7 @@ func (p prepend) normalize(dst, src *aligned) bool {
 
 // replace puts content in the place of each match. The new bytes belong to the source of the match.
 type replace struct {
-	literal []byte
-	re      *regexp.Regexp // nil: literal
+	find    matcher
 	content string
 }
 
@@ -260,7 +273,7 @@ func parseReplace(raw json.RawMessage) (*replace, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep := &replace{content: *f.Content, literal: []byte(p.literal)}
+	rep := &replace{find: literal(p.literal), content: *f.Content}
 	if p.regex != "" {
 		t, err := translateRegex(p.regex)
 		if err != nil {
@@ -269,42 +282,22 @@ func parseReplace(raw json.RawMessage) (*replace, error) {
 		if t.backOff > 0 {
 			return nil, fmt.Errorf("pattern %q: look-ahead is not supported here", p.regex)
 		}
-		rep.re = t.re
+		rep.find = t
 	}
 	return rep, nil
 }
 
-// matches calls f with the range of each match that is not empty.
-func (p *replace) matches(b []byte, f func(i, j int)) {
-	if p.re != nil {
-		for _, m := range p.re.FindAllIndex(b, -1) {
-			if m[0] < m[1] {
-				f(m[0], m[1])
-			}
-		}
-		return
-	}
-	for at := 0; len(p.literal) > 0; {
-		i := bytes.Index(b[at:], p.literal)
-		if i < 0 {
-			return
-		}
-		f(at+i, at+i+len(p.literal))
-		at += i + len(p.literal)
-	}
-}
-
 func (p *replace) normalize(dst, src *aligned) bool {
-	if p.re != nil && !p.re.Match(src.b) || p.re == nil && !bytes.Contains(src.b, p.literal) {
-		return false
-	}
 	dst.reset()
 	end := 0
-	p.matches(src.b, func(i, j int) {
+	p.find.matches(src.b, func(i, j int) {
 		dst.keep(src, end, i)
 		dst.putString(p.content, src.source(i, j))
 		end = j
 	})
+	if end == 0 {
+		return false
+	}
 	dst.keep(src, end, len(src.b))
 	return true
 }

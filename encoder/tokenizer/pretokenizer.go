@@ -14,8 +14,7 @@ type pipe struct {
 	words    []span // ranges of cur.b
 	next     []span
 	marks    []mark
-	origin   int  // where the source of cur begins in the whole text
-	raw      bool // words are to be read as bytes by the model (ByteLevel came last)
+	origin   int // where the source of cur begins in the whole text
 }
 
 func (p *pipe) add(start, end int) {
@@ -49,42 +48,7 @@ type preTokenizer interface {
 	split(p *pipe)
 }
 
-// parsePreTokenizers reads the pre_tokenizer field and returns its steps in order, Sequences flattened.
-func parsePreTokenizers(raw json.RawMessage, depth int) ([]preTokenizer, error) {
-	if isNull(raw) {
-		return nil, nil
-	}
-	kind, err := typeOf(raw)
-	if err != nil {
-		return nil, err
-	}
-	if kind == "Sequence" {
-		var seq struct {
-			PreTokenizers []json.RawMessage `json:"pretokenizers"`
-		}
-		if err := json.Unmarshal(raw, &seq); err != nil {
-			return nil, err
-		}
-		if err := tooDeep(depth + 1); err != nil {
-			return nil, err
-		}
-		var steps []preTokenizer
-		for i, r := range seq.PreTokenizers {
-			s, err := parsePreTokenizers(r, depth+1)
-			if err != nil {
-				return nil, fmt.Errorf("pretokenizers[%d]: %w", i, err)
-			}
-			steps = append(steps, s...)
-		}
-		return steps, nil
-	}
-	s, err := parsePreTokenizer(kind, raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
-	}
-	return []preTokenizer{s}, nil
-}
-
+// parsePreTokenizer reads one step of the pre_tokenizer field.
 func parsePreTokenizer(kind string, raw json.RawMessage) (preTokenizer, error) {
 	switch kind {
 	case "BertPreTokenizer":

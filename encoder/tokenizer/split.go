@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -44,20 +45,48 @@ const (
 	qwen2Pattern  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// scanners are the patterns that are scanned by hand: each returns the end of the match at i. They match everywhere.
-var scanners = map[string]func(b []byte, i int) int{
+// matcher calls f with the range of each match of a pattern that is not empty.
+type matcher interface {
+	matches(b []byte, f func(i, j int))
+}
+
+// literal matches itself.
+type literal []byte
+
+func (l literal) matches(b []byte, f func(i, j int)) {
+	for at := 0; len(l) > 0; {
+		i := bytes.Index(b[at:], l)
+		if i < 0 {
+			return
+		}
+		f(at+i, at+i+len(l))
+		at += i + len(l)
+	}
+}
+
+// scanner is a pattern that matches everywhere: it returns the end of the match at i.
+type scanner func(b []byte, i int) int
+
+func (s scanner) matches(b []byte, f func(i, j int)) {
+	for i := 0; i < len(b); {
+		j := s(b, i)
+		f(i, j)
+		i = j
+	}
+}
+
+// scanners are the patterns that are scanned by hand.
+var scanners = map[string]scanner{
 	gpt2Pattern:   scanGPT2,
 	llama3Pattern: func(b []byte, i int) int { return scanLlama(b, i, 3) },
 	qwen2Pattern:  func(b []byte, i int) int { return scanLlama(b, i, 1) },
 }
 
-var gpt2Split = &regexSplit{scan: scanGPT2, mode: isolated}
+var gpt2Split = &patternSplit{find: scanner(scanGPT2), mode: isolated}
 
-// regexSplit splits at the matches of a pattern.
-type regexSplit struct {
-	scan   func(b []byte, i int) int
-	re     *translated
-	rep    *replace // literal
+// patternSplit splits at the matches of a pattern.
+type patternSplit struct {
+	find   matcher
 	mode   behavior
 	invert bool
 }
@@ -78,26 +107,23 @@ func parseSplit(raw json.RawMessage) (preTokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &regexSplit{mode: *f.Behavior, invert: f.Invert}
-	switch {
-	case p.regex == "":
-		s.rep = &replace{literal: []byte(p.literal)}
-	case scanners[p.regex] != nil:
-		s.scan = scanners[p.regex]
-	default:
-		if s.re, err = translateRegex(p.regex); err != nil {
+	s := &patternSplit{find: literal(p.literal), mode: *f.Behavior, invert: f.Invert}
+	if scan := scanners[p.regex]; scan != nil {
+		s.find = scan
+	} else if p.regex != "" {
+		if s.find, err = translateRegex(p.regex); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-func (s *regexSplit) split(p *pipe) {
-	if s.scan != nil && (s.mode == isolated || s.mode == removed && s.invert) {
-		p.eachWord(func(w span) {
+func (s *patternSplit) split(p *pipe) {
+	if scan, ok := s.find.(scanner); ok && (s.mode == isolated || s.mode == removed && s.invert) {
+		p.eachWord(func(w span) { // without marks, since all of it is matches
 			b := p.cur.b[:w.end]
 			for i := int(w.start); i < len(b); {
-				j := s.scan(b, i)
+				j := scan(b, i)
 				p.add(i, j)
 				i = j
 			}
@@ -107,25 +133,13 @@ func (s *regexSplit) split(p *pipe) {
 	p.eachWord(func(w span) {
 		p.marks = p.marks[:0]
 		b, base, end := p.cur.b[w.start:w.end], int(w.start), 0
-		found := func(i, j int) {
+		s.find.matches(b, func(i, j int) {
 			if end < i {
 				p.marks = append(p.marks, mark{base + end, base + i, s.invert})
 			}
 			p.marks = append(p.marks, mark{base + i, base + j, !s.invert})
 			end = j
-		}
-		switch {
-		case s.scan != nil:
-			for i := 0; i < len(b); {
-				j := s.scan(b, i)
-				found(i, j)
-				i = j
-			}
-		case s.re != nil:
-			s.re.matches(b, found)
-		default:
-			s.rep.matches(b, found)
-		}
+		})
 		if end < len(b) {
 			p.marks = append(p.marks, mark{base + end, int(w.end), s.invert})
 		}
@@ -237,7 +251,6 @@ func classEscape(p string, i *int, inClass bool) (string, error) {
 	return `\` + string(p[*i]), nil
 }
 
-// matches calls f with the range of each match that is not empty.
 func (t *translated) matches(b []byte, f func(i, j int)) {
 	if t.backOff == 0 {
 		for _, m := range t.re.FindAllIndex(b, -1) {

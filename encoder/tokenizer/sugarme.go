@@ -119,13 +119,9 @@ type sugarNormalizer struct{ t *Tokenizer }
 
 // Normalize returns n normalised, with its alignments.
 func (s sugarNormalizer) Normalize(n *sugarnorm.NormalizedString) (*sugarnorm.NormalizedString, error) {
-	cur, next := &aligned{}, &aligned{}
-	cur.set(n.GetNormalized())
-	for _, step := range s.t.steps {
-		if step.normalize(next, cur) {
-			cur, next = next, cur
-		}
-	}
+	cur := new(aligned)
+	cur.set([]byte(n.GetNormalized()))
+	cur, _ = normalizeAll(s.t.steps, cur, new(aligned))
 	before := n.Alignments()
 	to := make([][]int, len(cur.b))
 	from := make([][]int, len(n.GetOriginal()))

@@ -73,18 +73,13 @@ func parseTemplate(raw json.RawMessage, known func(id int32) (string, bool), dep
 
 // parseProcessors reads a Sequence, of which one at most may add tokens.
 func parseProcessors(raw json.RawMessage, known func(id int32) (string, bool), depth int) (*template, error) {
-	if err := tooDeep(depth); err != nil {
-		return nil, err
-	}
-	var seq struct {
-		Processors []json.RawMessage `json:"processors"`
-	}
-	if err := json.Unmarshal(raw, &seq); err != nil {
+	parts, err := sequence(raw, "processors", depth)
+	if err != nil {
 		return nil, err
 	}
 	all := bareTemplate()
 	adds := false
-	for i, r := range seq.Processors {
+	for i, r := range parts {
 		t, err := parseTemplate(r, known, depth)
 		if err != nil {
 			return nil, fmt.Errorf("processors[%d]: %w", i, err)

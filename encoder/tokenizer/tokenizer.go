@@ -13,8 +13,6 @@ import (
 type Options struct {
 	// LowerCase lower-cases a text before anything else, as do_lower_case of sentence_bert_config.json asks.
 	LowerCase bool
-	// EmbeddingRows is the vocab_size of the model; an id that is not below it is an error at load. 0: not checked.
-	EmbeddingRows int
 }
 
 // Span is a range of bytes [Start, End) of the text given to Encode.
@@ -68,22 +66,19 @@ func New(tokenizerJSON []byte, o Options) (*Tokenizer, error) {
 }
 
 func build(f *file, o Options) (*Tokenizer, error) {
-	if o.EmbeddingRows < 0 {
-		return nil, fmt.Errorf("Options.EmbeddingRows %d, allowed 0 and more", o.EmbeddingRows)
-	}
 	t := &Tokenizer{lower: o.LowerCase, cache: new(wordCache)}
 	var err error
-	if t.steps, err = parseNormalizers(f.normalizer, 0); err != nil {
+	if t.steps, err = parseSteps(f.normalizer, "normalizers", 0, parseNormalizer); err != nil {
 		return nil, fmt.Errorf("normalizer: %w", err)
 	}
-	if t.cuts, err = parsePreTokenizers(f.preTokenizer, 0); err != nil {
+	if t.cuts, err = parseSteps(f.preTokenizer, "pretokenizers", 0, parsePreTokenizer); err != nil {
 		return nil, fmt.Errorf("pre_tokenizer: %w", err)
 	}
 	if err := checkGrowth(t.steps, t.cuts); err != nil {
 		return nil, err
 	}
 	last := lastByteLevel(t.cuts)
-	if t.model, t.vocab, err = f.model.build(o.EmbeddingRows, last != nil); err != nil {
+	if t.model, t.vocab, err = f.model.build(last != nil); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	if b, ok := t.model.(*bpe); ok && last != nil {
@@ -93,7 +88,7 @@ func build(f *file, o Options) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.byToken, err = checkAdded(added, t.vocab, o.EmbeddingRows); err != nil {
+	if t.byToken, err = checkAdded(added, t.vocab); err != nil {
 		return nil, err
 	}
 	t.index(added)
@@ -196,12 +191,8 @@ func (t *Tokenizer) EncodePair(a, b string, maxLen int) Encoding {
 
 // longestFirst returns how many of n and m ids stay within limit.
 func longestFirst(n, m, limit int) (int, int) {
-	short, long := min(n, m), max(n, m)
-	if short > limit {
-		long = short
-	} else {
-		long = max(short, limit-short)
-	}
+	short := min(n, m)
+	long := max(short, limit-short)
 	if short+long > limit {
 		short = limit / 2
 		long = short + limit%2
@@ -368,13 +359,8 @@ func (t *Tokenizer) text(s *scratch, out *output) {
 
 // gap encodes bytes [i, j) of s.text, which hold no added token but normalised ones.
 func (t *Tokenizer) gap(s *scratch, i, j int, out *output) bool {
-	cur, next := &s.a, &s.b
-	cur.b, cur.at, cur.identity = append(cur.b[:0], s.text[i:j]...), cur.at[:0], true
-	for _, n := range t.steps {
-		if n.normalize(next, cur) {
-			cur, next = next, cur
-		}
-	}
+	s.a.set(s.text[i:j])
+	cur, next := normalizeAll(t.steps, &s.a, &s.b)
 	if t.normed.trie == nil {
 		return t.words(s, cur, next, span{0, int32(len(cur.b))}, i, out)
 	}
@@ -399,7 +385,7 @@ func (t *Tokenizer) words(s *scratch, cur, next *aligned, w span, origin int, ou
 		return true
 	}
 	p := &s.pipe
-	p.cur, p.tmp, p.origin, p.raw = cur, next, origin, false
+	p.cur, p.tmp, p.origin = cur, next, origin
 	p.words = append(p.words[:0], w)
 	for _, c := range t.cuts {
 		c.split(p)

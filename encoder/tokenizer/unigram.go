@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -28,7 +29,8 @@ type step struct {
 	id    int32
 }
 
-func newUnigram(m *modelFile, v *vocab, scores []float64) (*unigram, error) {
+func newUnigram(m *modelFile, v *vocab) (*unigram, error) {
+	scores := m.scores
 	u := &unigram{trie: v.trie, scores: scores, unk: -1, unkScore: math.Inf(1)}
 	var unk *int
 	if err := m.fields(map[string]any{"unk_id": &unk, "byte_fallback": &u.byteFallback}); err != nil {
@@ -108,10 +110,7 @@ func (u *unigram) trace(dst []piece, w []byte, best []step) []piece {
 		}
 		end = start
 	}
-	found := dst[before:]
-	for i, j := 0, len(found)-1; i < j; i, j = i+1, j-1 {
-		found[i], found[j] = found[j], found[i]
-	}
+	slices.Reverse(dst[before:])
 	return dst
 }
 

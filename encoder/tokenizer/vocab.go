@@ -20,16 +20,13 @@ type vocab struct {
 	trie   *trie
 }
 
-// newVocab checks entries and builds the vocabulary. rows, if not 0, is the number of rows of the embedding.
-func newVocab(entries []trieKey, rows int) (*vocab, error) {
+// newVocab checks entries and builds the vocabulary.
+func newVocab(entries []trieKey) (*vocab, error) {
 	if len(entries) == 0 {
 		return nil, errors.New("vocab is empty, want at least one token")
 	}
 	largest := int32(0)
 	for _, e := range entries {
-		if err := checkID(e.text, e.id, rows); err != nil {
-			return nil, err
-		}
 		largest = max(largest, e.id)
 	}
 	// Gaps are allowed, but the table of tokens must stay in proportion to the file.
@@ -70,13 +67,6 @@ func (v *vocab) own(size int) {
 	for i, t := range v.tokens {
 		v.tokens[i], s = s[:len(t)], s[len(t):]
 	}
-}
-
-func checkID(token string, id int32, rows int) error {
-	if rows > 0 && int(id) >= rows {
-		return fmt.Errorf("vocab: id %d of token %.40q, allowed 0 to %d (rows of the embedding)", id, token, rows-1)
-	}
-	return nil
 }
 
 // id returns the id of token, or -1.

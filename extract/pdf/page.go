@@ -42,6 +42,14 @@ type matrix struct{ a, b, c, d, e, f float64 }
 
 var identity = matrix{a: 1, d: 1}
 
+// shift moves by (x, y).
+func shift(x, y float64) matrix { return matrix{a: 1, d: 1, e: x, f: y} }
+
+// matrixOf is the matrix of six numbers.
+func matrixOf(v []parser.Value) matrix {
+	return matrix{v[0].Float64(), v[1].Float64(), v[2].Float64(), v[3].Float64(), v[4].Float64(), v[5].Float64()}
+}
+
 func (m matrix) mul(n matrix) matrix {
 	return matrix{
 		m.a*n.a + m.b*n.c, m.a*n.b + m.b*n.d,
@@ -72,87 +80,106 @@ func (w *writer) content(stream, resources parser.Value, ctm matrix, depth int) 
 	if stream.IsNull() {
 		return
 	}
-	g := state{ctm: ctm, scale: 1}
-	var stack []state
-	var tm, line matrix
-	fonts := map[string]*font{}
-	move := func(x, y float64) {
-		line = matrix{1, 0, 0, 1, x, y}.mul(line)
-		tm = line
-	}
+	in := interpreter{w: w, resources: resources, depth: depth, g: state{ctm: ctm, scale: 1}, fonts: map[string]*font{}}
 	parser.Interpret(stream, func(stk *parser.Stack, op string) {
 		args := make([]parser.Value, stk.Len())
 		for i := len(args) - 1; i >= 0; i-- {
 			args[i] = stk.Pop()
 		}
-		want := operands[op]
-		if len(args) < want {
-			return // a broken operator costs itself, not the page
-		}
-		args = args[len(args)-want:]
-		num := func(i int) float64 { return args[i].Float64() }
-		switch op {
-		case "q":
-			if len(stack) < 1024 {
-				stack = append(stack, g)
-			}
-		case "Q":
-			if n := len(stack); n > 0 {
-				g, stack = stack[n-1], stack[:n-1]
-			}
-		case "cm":
-			g.ctm = matrix{num(0), num(1), num(2), num(3), num(4), num(5)}.mul(g.ctm)
-		case "BT":
-			tm, line = identity, identity
-		case "Tc":
-			g.char = num(0)
-		case "Tw":
-			g.word = num(0)
-		case "Tz":
-			g.scale = num(0) / 100
-		case "TL":
-			g.lead = num(0)
-		case "Tf":
-			name := args[0].Name()
-			if fonts[name] == nil {
-				fonts[name] = newFont(resources.Key("Font").Key(name))
-			}
-			g.font, g.size = fonts[name], num(1)
-		case "TD":
-			g.lead = -num(1)
-			move(num(0), num(1))
-		case "Td":
-			move(num(0), num(1))
-		case "Tm":
-			line = matrix{num(0), num(1), num(2), num(3), num(4), num(5)}
-			tm = line
-		case "T*":
-			move(0, -g.lead)
-		case "\"":
-			g.word, g.char = num(0), num(1)
-			move(0, -g.lead)
-			tm = w.show(&g, tm, args[2].RawString())
-		case "'":
-			move(0, -g.lead)
-			tm = w.show(&g, tm, args[0].RawString())
-		case "Tj":
-			tm = w.show(&g, tm, args[0].RawString())
-		case "TJ":
-			for i := range args[0].Len() {
-				if v := args[0].Index(i); v.Kind() == parser.String {
-					tm = w.show(&g, tm, v.RawString())
-				} else {
-					tm = matrix{1, 0, 0, 1, -v.Float64() / 1000 * g.size * g.scale, 0}.mul(tm)
-				}
-			}
-		case "Do":
-			form := resources.Key("XObject").Key(args[0].Name())
-			if form.Key("Subtype").Name() == "Form" && depth < maxDepth {
-				w.form(form, resources, g.ctm, depth+1)
-			}
+		if want := operands[op]; len(args) >= want { // a broken operator costs itself, not the page
+			in.operator(op, args[len(args)-want:])
 		}
 	})
 }
+
+// interpreter is what the operators of one content work on.
+type interpreter struct {
+	w         *writer
+	resources parser.Value
+	depth     int // of forms
+	g         state
+	saved     []state
+	tm, line  matrix // where the next piece of text goes, and where its line begins
+	fonts     map[string]*font
+}
+
+func (in *interpreter) operator(op string, args []parser.Value) {
+	switch op {
+	case "q":
+		if len(in.saved) < 1024 {
+			in.saved = append(in.saved, in.g)
+		}
+	case "Q":
+		if n := len(in.saved); n > 0 {
+			in.g, in.saved = in.saved[n-1], in.saved[:n-1]
+		}
+	case "cm":
+		in.g.ctm = matrixOf(args).mul(in.g.ctm)
+	case "Tc":
+		in.g.char = args[0].Float64()
+	case "Tw":
+		in.g.word = args[0].Float64()
+	case "Tz":
+		in.g.scale = args[0].Float64() / 100
+	case "TL":
+		in.g.lead = args[0].Float64()
+	case "Tf":
+		name := args[0].Name()
+		if in.fonts[name] == nil {
+			in.fonts[name] = newFont(in.resources.Key("Font").Key(name))
+		}
+		in.g.font, in.g.size = in.fonts[name], args[1].Float64()
+	case "Do":
+		form := in.resources.Key("XObject").Key(args[0].Name())
+		if form.Key("Subtype").Name() == "Form" && in.depth < maxDepth {
+			in.w.form(form, in.resources, in.g.ctm, in.depth+1)
+		}
+	default:
+		in.text(op, args)
+	}
+}
+
+// text takes the operators that move to a place or show text.
+func (in *interpreter) text(op string, args []parser.Value) {
+	switch op {
+	case "BT":
+		in.tm, in.line = identity, identity
+	case "Tm":
+		in.line = matrixOf(args)
+		in.tm = in.line
+	case "TD":
+		in.g.lead = -args[1].Float64()
+		in.move(args[0].Float64(), args[1].Float64())
+	case "Td":
+		in.move(args[0].Float64(), args[1].Float64())
+	case "T*":
+		in.move(0, -in.g.lead)
+	case "\"":
+		in.g.word, in.g.char = args[0].Float64(), args[1].Float64()
+		in.move(0, -in.g.lead)
+		in.show(args[2])
+	case "'":
+		in.move(0, -in.g.lead)
+		in.show(args[0])
+	case "Tj":
+		in.show(args[0])
+	case "TJ":
+		for i := range args[0].Len() {
+			if v := args[0].Index(i); v.Kind() == parser.String {
+				in.show(v)
+			} else {
+				in.tm = shift(-v.Float64()/1000*in.g.size*in.g.scale, 0).mul(in.tm)
+			}
+		}
+	}
+}
+
+func (in *interpreter) move(x, y float64) {
+	in.line = shift(x, y).mul(in.line)
+	in.tm = in.line
+}
+
+func (in *interpreter) show(v parser.Value) { in.tm = in.w.show(&in.g, in.tm, v.RawString()) }
 
 // operands is how many operands the operators take that content knows.
 var operands = map[string]int{"cm": 6, "Tc": 1, "Tw": 1, "Tz": 1, "TL": 1, "Tf": 2, "TD": 2, "Td": 2, "Tm": 6, "\"": 3, "'": 1, "Tj": 1, "TJ": 1, "Do": 1}
@@ -163,7 +190,7 @@ func (w *writer) form(form, resources parser.Value, ctm matrix, depth int) {
 		return
 	}
 	if m := form.Key("Matrix"); m.Len() == 6 {
-		ctm = matrix{m.Index(0).Float64(), m.Index(1).Float64(), m.Index(2).Float64(), m.Index(3).Float64(), m.Index(4).Float64(), m.Index(5).Float64()}.mul(ctm)
+		ctm = matrixOf([]parser.Value{m.Index(0), m.Index(1), m.Index(2), m.Index(3), m.Index(4), m.Index(5)}).mul(ctm)
 	}
 	if own := form.Key("Resources"); !own.IsNull() {
 		resources = own
@@ -199,7 +226,7 @@ func (w *writer) show(g *state, tm matrix, raw string) matrix {
 		}
 	}
 	width, chars, spaces := g.font.width(raw)
-	tm = matrix{1, 0, 0, 1, (width*g.size + float64(chars)*g.char + float64(spaces)*g.word) * g.scale, 0}.mul(tm)
+	tm = shift((width*g.size+float64(chars)*g.char+float64(spaces)*g.word)*g.scale, 0).mul(tm)
 	if strings.TrimSpace(text) != "" {
 		end := tm.mul(g.ctm)
 		w.began, w.x, w.y, w.height = true, end.e, end.f, height

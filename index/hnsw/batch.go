@@ -3,7 +3,6 @@ package hnsw
 import (
 	"context"
 	"fmt"
-	"runtime"
 )
 
 // AddBatch inserts vectors under ids with the given number of goroutines; 0 or less: GOMAXPROCS. The graph that comes
@@ -26,14 +25,8 @@ func (g *Graph) AddBatch(ctx context.Context, ids []uint32, vectors [][]float32,
 		}
 	}
 	given := len(ids)
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	b := &batch{g: g, scratches: make([]*scratch, min(workers, max(len(ids), 1), maxWorkers))}
-	for i := range b.scratches {
-		b.scratches[i] = g.pool.take()
-		defer g.pool.put(b.scratches[i])
-	}
+	b := &batch{g: g, scratches: g.pool.takeMany(workers, len(ids))}
+	defer g.pool.put(b.scratches...)
 	for len(ids) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -3,7 +3,6 @@ package hnsw
 import (
 	"context"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -270,14 +269,8 @@ func (s *scratch) nodesBut(own uint32, n int) []uint32 {
 
 // parallel is the function parallel with scratches of the graph; it stops at the first error, and when ctx ends.
 func (g *Graph) parallel(ctx context.Context, workers, n int, do func(s *scratch, i int) error) error {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	scratches := make([]*scratch, min(workers, maxWorkers))
-	for i := range scratches {
-		scratches[i] = g.pool.take()
-		defer g.pool.put(scratches[i])
-	}
+	scratches := g.pool.takeMany(workers, n)
+	defer g.pool.put(scratches...)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	parallel(scratches, n, func(s *scratch, i int) {

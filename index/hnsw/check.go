@@ -107,8 +107,7 @@ func (c *core) equal(a, b uint32) bool {
 	g, i := c.locate(a)
 	h, j := c.locate(b)
 	w := c.rotation.width
-	return g.tags[i] == h.tags[j] && g.scales[i] == h.scales[j] &&
-		slices.Equal(g.codes[int(i)*w:int(i+1)*w], h.codes[int(j)*w:int(j+1)*w])
+	return g.tags[i] == h.tags[j] && g.scales[i] == h.scales[j] && slices.Equal(g.code(i, w), h.code(j, w))
 }
 
 // checkIDs verifies that ids and nodes agree, and that no two live nodes hold the same vector.

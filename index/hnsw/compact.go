@@ -214,11 +214,8 @@ const rebuildBlock = 2048
 // links and from those of the dead. Links are read with lock held.
 func (g *Graph) rebuild(ctx context.Context, old *core, f *frozenRows, lock sync.Locker) *core {
 	c := newCore(&g.o, uint32(len(f.nodes)+len(f.nodes)/8))
-	scratches := make([]*scratch, max(1, runtime.GOMAXPROCS(0)/2))
-	for i := range scratches {
-		scratches[i] = g.pool.take()
-		defer g.pool.put(scratches[i])
-	}
+	scratches := g.pool.takeMany(max(1, runtime.GOMAXPROCS(0)/2), len(f.nodes))
+	defer g.pool.put(scratches...)
 	var links []uint32
 	at := make([]int, rebuildBlock) // where a node's links begin
 	for lo := 0; lo < len(f.nodes); lo += rebuildBlock {
@@ -274,7 +271,7 @@ func (c *core) adoptRow(old *core, f *frozenRows, to uint32) {
 	}
 	if c.rotation != nil {
 		w := c.rotation.width
-		copy(g.codes[int(row)*w:int(row+1)*w], from.codes[int(at)*w:])
+		copy(g.code(row, w), from.code(at, w))
 		g.scales[row] = from.scales[at]
 		if g.norms != nil {
 			g.norms[row] = from.norms[at]

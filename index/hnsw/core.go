@@ -135,8 +135,17 @@ func (c *core) resident() bool { return c.o.Source == nil }
 // vector returns the row of a resident vector.
 func (c *core) vector(node uint32) []float32 {
 	s, row := c.locate(node)
-	d := c.o.Dim
-	return s.vectors[int(row)*d : int(row)*d+d : int(row)*d+d]
+	return s.vector(row, c.o.Dim)
+}
+
+func (s *segment) vector(row uint32, dim int) []float32 {
+	at := int(row) * dim
+	return s.vectors[at : at+dim : at+dim]
+}
+
+func (s *segment) code(row uint32, width int) []int8 {
+	at := int(row) * width
+	return s.codes[at : at+width : at+width]
 }
 
 // record returns the links of a node on a layer, node+1 each, 0 for a free place; nil above the node's level.

@@ -112,12 +112,7 @@ func (c *core) bypass(s *scratch, dead uint32) {
 		}
 	}
 	c.unchecked++
-	slices.Sort(s.touched)
-	for _, node := range slices.Compact(s.touched) {
-		if atomic.LoadUint32(c.inDegree(node)) == 0 {
-			c.adopt(s, node)
-		}
-	}
+	c.adoptLonely(s, s.touched)
 	c.verify(s)
 }
 

@@ -32,9 +32,8 @@ func (g *Graph) Digest() uint64 {
 // digestCode returns a hash of a node's code.
 func (c *core) digestCode(node uint32) uint64 {
 	g, row := c.locate(node)
-	w := c.rotation.width
 	h := uint64(math.Float32bits(g.scales[row]))
-	for _, x := range g.codes[int(row)*w : int(row+1)*w] {
+	for _, x := range g.code(row, c.rotation.width) {
 		h = (h ^ uint64(uint8(x))) * 0x100000001B3 // FNV-1a
 	}
 	return mix(h)

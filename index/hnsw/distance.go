@@ -37,15 +37,13 @@ func (c *core) from(q *query, vec []float32) {
 // fromNode sets q to the row of a node; without vec where a source holds the vectors.
 func (c *core) fromNode(q *query, node uint32) {
 	s, row := c.locate(node)
-	d := c.o.Dim
 	if q.vec = nil; s.vectors != nil {
-		q.vec = s.vectors[int(row)*d : int(row)*d+d : int(row)*d+d]
+		q.vec = s.vector(row, c.o.Dim)
 	}
 	if c.rotation == nil {
 		return
 	}
-	w := c.rotation.width
-	q.code = s.codes[int(row)*w : int(row)*w+w : int(row)*w+w]
+	q.code = s.code(row, c.rotation.width)
 	q.scale = s.scales[row]
 	if s.norms != nil {
 		q.norm = s.norms[row]
@@ -106,9 +104,8 @@ func (c *core) measureRows(s *scratch, g *segment, dst []float32, q *query, rows
 // vectorDistances measures from q to rows of a segment.
 func (c *core) vectorDistances(g *segment, dst []float32, q *query, rows []uint32) {
 	if c.o.Metric == L2 {
-		d := c.o.Dim
 		for i, r := range rows {
-			dst[i] = simd.SquaredL2(q.vec, g.vectors[int(r)*d:int(r)*d+d])
+			dst[i] = simd.SquaredL2(q.vec, g.vector(r, c.o.Dim))
 		}
 		return
 	}

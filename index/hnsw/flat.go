@@ -2,7 +2,6 @@ package hnsw
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -119,31 +118,4 @@ func (c *core) offer(s *scratch, q *query, n int, worst key) key {
 		}
 	}
 	return worst
-}
-
-// Vector returns a copy of the vector of an id as the graph keeps it, scaled to unit length for Cosine. Where a source
-// holds it, an error of the source counts as none there.
-func (g *Graph) Vector(id uint32) ([]float32, bool) {
-	c := g.core.Load()
-	node, ok := c.ids.lookup(id)
-	if !ok {
-		return nil, false
-	}
-	if !c.resident() {
-		v, ok, err := c.readID(context.Background(), id)
-		return v, ok && err == nil
-	}
-	return append([]float32(nil), c.vector(node)...), true
-}
-
-// Contains reports whether an id is in the graph.
-func (g *Graph) Contains(id uint32) bool {
-	_, ok := g.core.Load().ids.lookup(id)
-	return ok
-}
-
-// primaryID returns the id that stands for a node; see groups for the others.
-func (c *core) primaryID(node uint32) uint32 {
-	g, row := c.locate(node)
-	return atomic.LoadUint32(&g.ids[row])
 }

@@ -1,6 +1,7 @@
 package hnsw
 
 import (
+	"context"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -37,11 +38,29 @@ func New(o Options) (*Graph, error) {
 // Dim returns the number of components of a vector.
 func (g *Graph) Dim() int { return g.o.Dim }
 
-// Metric returns the measure of distance.
-func (g *Graph) Metric() Metric { return g.o.Metric }
-
 // Len returns the number of ids in the graph.
 func (g *Graph) Len() int { return int(g.core.Load().live.Load()) }
+
+// Vector returns a copy of the vector of an id as the graph keeps it, scaled to unit length for Cosine. Where a source
+// holds it, an error of the source counts as none there.
+func (g *Graph) Vector(id uint32) ([]float32, bool) {
+	c := g.core.Load()
+	node, ok := c.ids.lookup(id)
+	if !ok {
+		return nil, false
+	}
+	if !c.resident() {
+		v, ok, err := c.readID(context.Background(), id)
+		return v, ok && err == nil
+	}
+	return append([]float32(nil), c.vector(node)...), true
+}
+
+// Contains reports whether an id is in the graph.
+func (g *Graph) Contains(id uint32) bool {
+	_, ok := g.core.Load().ids.lookup(id)
+	return ok
+}
 
 // levelOf draws the top layer of an id: floor(-ln(u) * mL), mL = 1/ln M, with u from the id and the seed, so that it
 // does not depend on the order of insertion.

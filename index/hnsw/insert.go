@@ -93,9 +93,8 @@ func (c *core) holds(node uint32, s *scratch) bool {
 		return equalBits(c.vector(node), s.vec)
 	}
 	g, row := c.locate(node)
-	w := c.rotation.width
 	return g.tags[row] == uint32(s.hash>>33) && g.scales[row] == s.query.scale &&
-		slices.Equal(g.codes[int(row)*w:int(row+1)*w], s.query.code)
+		slices.Equal(g.code(row, c.rotation.width), s.query.code)
 }
 
 // contentOf returns the digest of a node's vector, as far as the table of contents looks at it.

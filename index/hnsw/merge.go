@@ -58,12 +58,7 @@ func (m *merger) run(c *core, scratches []*scratch) {
 	for _, s := range scratches {
 		m.touched = append(m.touched, s.touched...)
 	}
-	slices.Sort(m.touched)
-	for _, node := range slices.Compact(m.touched) {
-		if atomic.LoadUint32(c.inDegree(node)) == 0 {
-			c.adopt(scratches[0], node)
-		}
-	}
+	c.adoptLonely(scratches[0], m.touched)
 }
 
 // take offers nodes to one record. Where they do not fit, the heuristic chooses among them and what is there.
@@ -152,6 +147,16 @@ func (c *core) place(rec []uint32, keys []key, layer int) {
 	}
 }
 
+// adoptLonely adopts those of nodes, which it sorts, that have lost their last link.
+func (c *core) adoptLonely(s *scratch, nodes []uint32) {
+	slices.Sort(nodes)
+	for _, node := range slices.Compact(nodes) {
+		if atomic.LoadUint32(c.inDegree(node)) == 0 {
+			c.adopt(s, node)
+		}
+	}
+}
+
 // adopt gives a live node that nothing links to on layer 0 a link: from the nearest of its own neighbors that has room
 // or can spare the link to a node that others lead to as well, or else from a neighbor's neighbor that can.
 func (c *core) adopt(s *scratch, node uint32) {
@@ -192,12 +197,17 @@ func (c *core) foster(u, node uint32) bool {
 	if best < 0 {
 		return false
 	}
-	if rec[best] != 0 {
-		atomic.AddUint32(c.inDegree(rec[best]-1), ^uint32(0))
-	}
-	atomic.StoreUint32(&rec[best], node+1)
-	atomic.AddUint32(c.inDegree(node), 1)
+	c.turn(&rec[best], node)
 	return true
+}
+
+// turn makes a place of a record of layer 0, free or not, lead to node.
+func (c *core) turn(place *uint32, node uint32) {
+	if v := *place; v != 0 {
+		atomic.AddUint32(c.inDegree(v-1), ^uint32(0))
+	}
+	atomic.StoreUint32(place, node+1)
+	atomic.AddUint32(c.inDegree(node), 1)
 }
 
 // parallel calls do for 0 to n-1, with one goroutine per scratch, and waits for them.

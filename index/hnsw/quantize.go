@@ -9,9 +9,7 @@ import "math"
 // The rotation is rounds of random signs and a Walsh-Hadamard transform over blocks, with a shuffle between rounds
 // so that blocks mix (as in weaviate's fast_rotation). It follows from dim and seed alone.
 type rotation struct {
-	dim   int
-	width int // bytes per code: dim rounded up to a multiple of 64, one vector register
-	plain bool
+	width int // bytes per code: the dimension rounded up to a multiple of 64, one vector register
 	signs [rotationRounds][]float32
 }
 
@@ -20,7 +18,7 @@ const rotationRounds = 2
 func codeWidth(dim int) int { return (dim + 63) &^ 63 }
 
 func newRotation(dim int, seed uint64) *rotation {
-	r := &rotation{dim: dim, width: codeWidth(dim)}
+	r := &rotation{width: codeWidth(dim)}
 	h := mix(seed ^ 0x726F746174696F6E)
 	for i := range r.signs {
 		r.signs[i] = make([]float32, r.width)
@@ -37,9 +35,7 @@ func newRotation(dim int, seed uint64) *rotation {
 func (r *rotation) encode(dst []int8, v, buf []float32) float32 {
 	n := copy(buf, v)
 	clear(buf[n:])
-	if !r.plain {
-		r.rotate(buf)
-	}
+	r.rotate(buf)
 	var peak float32
 	for _, x := range buf {
 		peak = max(peak, x, -x)

@@ -73,13 +73,13 @@ func (c *core) reconnect(s *scratch, r *reach, node uint32) {
 	}
 	near := slices.Clone(s.beam.keys)
 	for _, k := range near {
-		if u := keyNode(k); u != node && r.seen[u] && c.spare(s, r, u, node) {
+		if u := keyNode(k); u != node && r.seen[u] && c.spare(r, u, node) {
 			r.from(c, node, u)
 			return
 		}
 	}
 	for u := uint32(0); u < c.next; u++ { // all around are full of tree links: any will do
-		if r.seen[u] && !c.isDead(u) && c.spare(s, r, u, node) {
+		if r.seen[u] && !c.isDead(u) && c.spare(r, u, node) {
 			r.from(c, node, u)
 			return
 		}
@@ -88,7 +88,7 @@ func (c *core) reconnect(s *scratch, r *reach, node uint32) {
 
 // spare gives node a place in the record of u: a free one, or else that of the link which the tree does not need and
 // whose node most others lead to.
-func (c *core) spare(s *scratch, r *reach, u, node uint32) bool {
+func (c *core) spare(r *reach, u, node uint32) bool {
 	rec := c.record(u, 0)
 	best, most := -1, uint32(0)
 	for i, v := range rec {
@@ -103,10 +103,7 @@ func (c *core) spare(s *scratch, r *reach, u, node uint32) bool {
 	if best < 0 {
 		return false
 	}
-	if rec[best] != 0 {
-		c.unlink(s, &rec[best], 0)
-	}
-	c.place(rec[best:best+1], []key{makeKey(0, node)}, 0)
+	c.turn(&rec[best], node)
 	return true
 }
 

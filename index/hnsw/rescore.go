@@ -83,8 +83,7 @@ func (c *core) slack(q *query, node uint32) float32 {
 	if c.o.Metric == Cosine {
 		return slackSigmas / 3.4641016 * float32(math.Sqrt(float64(a*a+b*b)))
 	}
-	w := c.rotation.width
-	code := g.codes[int(row)*w : int(row+1)*w]
+	code := g.code(row, c.rotation.width)
 	norm := b * b * float32(simd.DotInt8(code, code))
 	sigma := float32(math.Sqrt(float64(q.norm*b*b+norm*a*a))) / 3.4641016
 	if c.o.Metric == L2 {

@@ -200,7 +200,7 @@ func (r *blockReader) loadCode(c *core, node uint32) error {
 	if err != nil {
 		return err
 	}
-	code := g.codes[int(row)*w : int(row+1)*w]
+	code := g.code(row, w)
 	copy(asBytes(code), b)
 	g.tags[row], g.scales[row] = words[0], math.Float32frombits(words[1])
 	scale := float64(g.scales[row])
@@ -368,7 +368,7 @@ func (c *core) putCode(q *query, node uint32) {
 		return
 	}
 	g, row := c.locate(node)
-	copy(g.codes[int(row)*c.rotation.width:], q.code)
+	copy(g.code(row, c.rotation.width), q.code)
 	g.scales[row] = q.scale
 	if g.norms != nil {
 		g.norms[row] = q.norm

@@ -55,11 +55,25 @@ func (p scratchPool) take() *scratch {
 	}
 }
 
-func (p scratchPool) put(s *scratch) {
-	select {
-	case p <- s:
-	default:
+func (p scratchPool) put(scratches ...*scratch) {
+	for _, s := range scratches {
+		select {
+		case p <- s:
+		default:
+		}
 	}
+}
+
+// takeMany takes one for each of workers goroutines, 0 or less: GOMAXPROCS, but for no more than most and maxWorkers.
+func (p scratchPool) takeMany(workers, most int) []*scratch {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	scratches := make([]*scratch, max(1, min(workers, most, maxWorkers)))
+	for i := range scratches {
+		scratches[i] = p.take()
+	}
+	return scratches
 }
 
 // visit begins a new epoch for nodes below n.

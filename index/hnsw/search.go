@@ -263,6 +263,12 @@ func (c *core) appendIDs(dst []uint32, node uint32, limit int, allow *roaring.Bi
 	return dst
 }
 
+// primaryID returns the id that stands for a node; see groups for the others.
+func (c *core) primaryID(node uint32) uint32 {
+	g, row := c.locate(node)
+	return atomic.LoadUint32(&g.ids[row])
+}
+
 // results turns the keys of s.beam into the k best ids with exact distances.
 func (c *core) results(ctx context.Context, s *scratch, k int, allow *roaring.Bitmap) ([]Neighbor, error) {
 	if c.rotation != nil {

@@ -269,6 +269,5 @@ func (f *frozen) writeRow(w *blockWriter, node uint32) {
 	if g.norms != nil {
 		w.word(math.Float32bits(g.norms[row]))
 	}
-	n := f.c.rotation.width
-	w.bytes(asBytes(g.codes[int(row)*n : int(row+1)*n]))
+	w.bytes(asBytes(g.code(row, f.c.rotation.width)))
 }

@@ -119,7 +119,6 @@ func BenchmarkRows(b *testing.B) {
 		}},
 		{"layernorm", 384, func(x []float32, n int) { LayerNorm(x, x, x[:n], x[:n], rows, n, 1e-12) }},
 		{"rmsnorm", 384, func(x []float32, n int) { RMSNorm(x, x, x[:n], rows, n, 1e-12) }},
-		{"sumrows", 384, func(x []float32, n int) { SumRows(x[:n], x[n:], rows-1) }},
 	} {
 		source, x := random(r, rows*k.n), make([]float32, rows*k.n)
 		eachImpl(b, fmt.Sprintf("%s/n=%d", k.name, k.n), AVX512VNNI, func(b *testing.B) {

@@ -96,24 +96,6 @@ func dotRows(dst []float32, q, base []float32, ids []uint32) {
 	}
 }
 
-func sumRows(dst, x []float32, rows int) {
-	n := len(dst)
-	if active == Go || n == 0 {
-		sumRowsGo(dst, x, rows)
-		return
-	}
-	for rows > 0 {
-		block := min(rows, max(1, longest/n))
-		if active == AVX2 {
-			sumRowsAVX2(first(dst), first(x), block, n, n)
-		} else {
-			sumRowsAVX512(first(dst), first(x), block, n, n)
-		}
-		rows -= block
-		x = x[block*n:]
-	}
-}
-
 func layerNorm(dst, x, gamma, beta []float32, eps float32) {
 	switch active {
 	case Go:

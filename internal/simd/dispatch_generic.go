@@ -38,8 +38,6 @@ func multiply(dst, x []float32) { multiplyGo(dst, x) }
 
 func dotRows(dst []float32, q, base []float32, ids []uint32) { dotRowsGo(dst, q, base, ids) }
 
-func sumRows(dst, x []float32, rows int) { sumRowsGo(dst, x, rows) }
-
 func (m *MatrixInt8) mul(dst, x []float32, rows, from, to int, e Epilogue) {
 	m.mulGo(dst, x, rows, from, to, e)
 }

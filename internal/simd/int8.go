@@ -59,9 +59,6 @@ func PackInt8(w []float32, out, in int) *MatrixInt8 {
 // Out is the number of output channels, the width of dst in Mul.
 func (m *MatrixInt8) Out() int { return m.out }
 
-// In is the number of input channels, the width of x in Mul.
-func (m *MatrixInt8) In() int { return m.in }
-
 func (m *MatrixInt8) start() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(m.data))) }
 
 // Mul writes act(x·Wᵀ + bias) + residual to dst [rows, out] like Matrix.Mul, with products of bytes: each row of x is

@@ -73,8 +73,8 @@ func testMulInt8(t *testing.T) {
 	for _, s := range []struct{ out, in int }{{3, 0}, {32, 32}, {50, 77}, {70, 200}} {
 		w := random(r, s.out*s.in)
 		m := PackInt8(w, s.out, s.in)
-		if m.Out() != s.out || m.In() != s.in {
-			t.Fatalf("Out, In = %d, %d, want %d, %d", m.Out(), m.In(), s.out, s.in)
+		if m.Out() != s.out || m.in != s.in {
+			t.Fatalf("Out, in = %d, %d, want %d, %d", m.Out(), m.in, s.out, s.in)
 		}
 		for _, rows := range []int{0, 1, 2, 3, 4, 6, 9, 14, 17, 31} {
 			c := newLinear(t, r, rows, s.out, s.in)

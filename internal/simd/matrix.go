@@ -45,9 +45,6 @@ func packPanel(panel, w []float32, rows, in int) {
 // Out is the number of output channels, the width of dst in Mul.
 func (m *Matrix) Out() int { return m.out }
 
-// In is the number of input channels, the width of x in Mul.
-func (m *Matrix) In() int { return m.in }
-
 // Epilogue is what Mul does to each product before it stores it. The zero value does nothing.
 type Epilogue struct {
 	Bias     []float32  // [out], added first; nil for none
@@ -59,7 +56,6 @@ type Epilogue struct {
 // Packed is a Matrix or a MatrixInt8.
 type Packed interface {
 	Out() int
-	In() int
 	Mul(dst, x []float32, rows int, e Epilogue)
 	MulShare(dst, x []float32, rows, part, parts int, e Epilogue)
 	start() uintptr // of the packed weights

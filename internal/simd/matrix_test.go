@@ -14,8 +14,8 @@ func testMul(t *testing.T) {
 	for _, s := range shapes {
 		w := random(r, s.out*s.in)
 		m := Pack(w, s.out, s.in)
-		if m.Out() != s.out || m.In() != s.in {
-			t.Fatalf("Out, In = %d, %d, want %d, %d", m.Out(), m.In(), s.out, s.in)
+		if m.Out() != s.out || m.in != s.in {
+			t.Fatalf("Out, in = %d, %d, want %d, %d", m.Out(), m.in, s.out, s.in)
 		}
 		for rows := 0; rows <= 70; rows++ {
 			if rows > 30 && rows%7 != 0 {

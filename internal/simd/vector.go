@@ -113,17 +113,3 @@ func dotRowsGo(dst []float32, q, base []float32, ids []uint32) {
 		dst[i] = dotGo(q, base[at:at+len(q)])
 	}
 }
-
-// SumRows adds the rows of x [rows, len(dst)] to dst, the first row first.
-func SumRows(dst, x []float32, rows int) {
-	needMatrix("SumRows", "x", len(x), rows, len(dst), len(dst))
-	if rows > 0 {
-		sumRows(dst, x, rows)
-	}
-}
-
-func sumRowsGo(dst, x []float32, rows int) {
-	for r := range rows {
-		axpyGo(dst, 1, x[r*len(dst):(r+1)*len(dst)])
-	}
-}

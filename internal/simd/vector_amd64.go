@@ -29,11 +29,6 @@ func multiplyAVX512(dst *float32, x *float32, n int)
 //go:noescape
 func dotRowsAVX512(dst *float32, q *float32, base *float32, ids *uint32, count int, n int)
 
-// sumRowsAVX512 adds the rows of x [rows, n], ldx apart, to dst [n], first row first.
-//
-//go:noescape
-func sumRowsAVX512(dst *float32, x *float32, rows int, n int, ldx int)
-
 // dotAVX2 is the inner product of a [n] and b [n].
 //
 //go:noescape
@@ -58,8 +53,3 @@ func multiplyAVX2(dst *float32, x *float32, n int)
 //
 //go:noescape
 func dotRowsAVX2(dst *float32, q *float32, base *float32, ids *uint32, count int, n int)
-
-// sumRowsAVX2 adds the rows of x [rows, n], ldx apart, to dst [n], first row first.
-//
-//go:noescape
-func sumRowsAVX2(dst *float32, x *float32, rows int, n int, ldx int)

@@ -396,82 +396,6 @@ out23:
 	VZEROUPPER
 	RET
 
-// func sumRowsAVX512(dst *float32, x *float32, rows int, n int, ldx int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sumRowsAVX512(SB), NOSPLIT, $0-40
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+24(FP), DX
-	MOVQ ldx+32(FP), BX
-	SHLQ $0x02, BX
-
-block:
-	SUBQ    $0x40, DX
-	JLT     single
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
-	MOVQ    rows+16(FP), DI
-	MOVQ    CX, SI
-
-row27:
-	VADDPS  (SI), Z0, Z0
-	VADDPS  64(SI), Z1, Z1
-	VADDPS  128(SI), Z2, Z2
-	VADDPS  192(SI), Z3, Z3
-	ADDQ    BX, SI
-	DECQ    DI
-	JNZ     row27
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z3, 192(AX)
-	ADDQ    $0x00000100, AX
-	ADDQ    $0x00000100, CX
-	JMP     block
-
-single:
-	ADDQ $0x40, DX
-
-vector:
-	SUBQ    $0x10, DX
-	JLT     rest
-	VMOVUPS (AX), Z0
-	MOVQ    rows+16(FP), DI
-	MOVQ    CX, SI
-
-row28:
-	VADDPS  (SI), Z0, Z0
-	ADDQ    BX, SI
-	DECQ    DI
-	JNZ     row28
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	JMP     vector
-
-rest:
-	ADDQ      $0x10, DX
-	JZ        done
-	MOVL      $0xffffffff, SI
-	BZHIL     DX, SI, SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (AX), K1, Z0
-	MOVQ      rows+16(FP), DX
-
-row29:
-	VMOVUPS.Z (CX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	ADDQ      BX, CX
-	DECQ      DX
-	JNZ       row29
-	VMOVUPS   Z0, K1, (AX)
-
-done:
-	VZEROUPPER
-	RET
-
 // func dotAVX2(a *float32, b *float32, n int) float32
 // Requires: AVX, AVX2, FMA3
 TEXT ·dotAVX2(SB), NOSPLIT, $0-28
@@ -483,9 +407,9 @@ TEXT ·dotAVX2(SB), NOSPLIT, $0-28
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	SUBQ  $0x20, DX
-	JLT   rest31
+	JLT   rest28
 
-block30:
+block27:
 	VMOVUPS     (AX), Y4
 	VFMADD231PS (CX), Y4, Y0
 	VMOVUPS     32(AX), Y4
@@ -497,24 +421,24 @@ block30:
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000080, CX
 	SUBQ        $0x20, DX
-	JGE         block30
+	JGE         block27
 
-rest31:
+rest28:
 	ADDQ $0x20, DX
 	XORQ BX, BX
 	SUBQ $0x08, DX
-	JLT  rest33
+	JLT  rest30
 
-loop32:
+loop29:
 	VMOVUPS     (AX)(BX*1), Y4
 	VFMADD231PS (CX)(BX*1), Y4, Y0
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, DX
-	JGE         loop32
+	JGE         loop29
 
-rest33:
+rest30:
 	ADDQ        $0x08, DX
-	JZ          done34
+	JZ          done31
 	LEAQ        lanes<>+0(SB), SI
 	NEGQ        DX
 	VMOVDQU     32(SI)(DX*4), Y4
@@ -522,7 +446,7 @@ rest33:
 	VMASKMOVPS  (CX)(BX*1), Y4, Y4
 	VFMADD231PS Y4, Y5, Y0
 
-done34:
+done31:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -565,9 +489,9 @@ TEXT ·squaredL2AVX2(SB), NOSPLIT, $0-28
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	SUBQ  $0x20, DX
-	JLT   rest36
+	JLT   rest33
 
-block35:
+block32:
 	VMOVUPS     (AX), Y4
 	VMOVUPS     (CX), Y5
 	VSUBPS      Y5, Y4, Y4
@@ -587,26 +511,26 @@ block35:
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000080, CX
 	SUBQ        $0x20, DX
-	JGE         block35
+	JGE         block32
 
-rest36:
+rest33:
 	ADDQ $0x20, DX
 	XORQ BX, BX
 	SUBQ $0x08, DX
-	JLT  rest38
+	JLT  rest35
 
-loop37:
+loop34:
 	VMOVUPS     (AX)(BX*1), Y4
 	VMOVUPS     (CX)(BX*1), Y5
 	VSUBPS      Y5, Y4, Y4
 	VFMADD231PS Y4, Y4, Y0
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, DX
-	JGE         loop37
+	JGE         loop34
 
-rest38:
+rest35:
 	ADDQ        $0x08, DX
-	JZ          done39
+	JZ          done36
 	LEAQ        lanes<>+0(SB), SI
 	NEGQ        DX
 	VMOVDQU     32(SI)(DX*4), Y4
@@ -615,7 +539,7 @@ rest38:
 	VSUBPS      Y4, Y5, Y5
 	VFMADD231PS Y5, Y5, Y0
 
-done39:
+done36:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -638,20 +562,20 @@ TEXT ·axpyAVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS a+8(FP), Y0
 	XORQ         BX, BX
 	SUBQ         $0x08, DX
-	JLT          rest41
+	JLT          rest38
 
-loop40:
+loop37:
 	VMOVUPS     (CX)(BX*1), Y1
 	VMOVUPS     (AX)(BX*1), Y2
 	VFMADD231PS Y0, Y1, Y2
 	VMOVUPS     Y2, (AX)(BX*1)
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, DX
-	JGE         loop40
+	JGE         loop37
 
-rest41:
+rest38:
 	ADDQ        $0x08, DX
-	JZ          done42
+	JZ          done39
 	LEAQ        lanes<>+0(SB), SI
 	NEGQ        DX
 	VMOVDQU     32(SI)(DX*4), Y1
@@ -660,7 +584,7 @@ rest41:
 	VFMADD231PS Y0, Y2, Y3
 	VMASKMOVPS  Y3, Y1, (AX)(BX*1)
 
-done42:
+done39:
 	VZEROUPPER
 	RET
 
@@ -672,20 +596,20 @@ TEXT ·multiplyAVX2(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, DX
-	JLT  rest44
+	JLT  rest41
 
-loop43:
+loop40:
 	VMOVUPS (CX)(BX*1), Y0
 	VMOVUPS (AX)(BX*1), Y1
 	VMULPS  Y0, Y1, Y1
 	VMOVUPS Y1, (AX)(BX*1)
 	ADDQ    $0x20, BX
 	SUBQ    $0x08, DX
-	JGE     loop43
+	JGE     loop40
 
-rest44:
+rest41:
 	ADDQ       $0x08, DX
-	JZ         done45
+	JZ         done42
 	LEAQ       lanes<>+0(SB), SI
 	NEGQ       DX
 	VMOVDQU    32(SI)(DX*4), Y0
@@ -694,7 +618,7 @@ rest44:
 	VMULPS     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y0, (AX)(BX*1)
 
-done45:
+done42:
 	VZEROUPPER
 	RET
 
@@ -706,9 +630,9 @@ TEXT ·dotRowsAVX2(SB), NOSPLIT, $8-48
 	MOVQ ids+24(FP), DX
 	MOVQ count+32(FP), BX
 
-group46:
+group43:
 	CMPQ    BX, $0x04
-	JLT     out47
+	JLT     out44
 	MOVQ    n+40(FP), SI
 	MOVQ    SI, DI
 	SHLQ    $0x02, DI
@@ -748,9 +672,9 @@ group46:
 	VPXOR   Y3, Y3, Y3
 	XORQ    DI, DI
 	SUBQ    $0x08, SI
-	JLT     rest49
+	JLT     rest46
 
-loop48:
+loop45:
 	VMOVUPS     (CX)(DI*1), Y4
 	VFMADD231PS (R8)(DI*1), Y4, Y0
 	PREFETCHT0  (R12)(DI*1)
@@ -762,11 +686,11 @@ loop48:
 	PREFETCHT0  (R15)(DI*1)
 	ADDQ        $0x20, DI
 	SUBQ        $0x08, SI
-	JGE         loop48
+	JGE         loop45
 
-rest49:
+rest46:
 	ADDQ        $0x08, SI
-	JZ          done50
+	JZ          done47
 	LEAQ        lanes<>+0(SB), BP
 	NEGQ        SI
 	VMOVDQU     32(BP)(SI*4), Y4
@@ -784,7 +708,7 @@ rest49:
 	VFMADD231PS Y4, Y5, Y3
 	PREFETCHT0  (R15)(DI*1)
 
-done50:
+done47:
 	VEXTRACTF128 $0x01, Y0, X4
 	VADDPS       X4, X0, X4
 	VPERMILPS    $0x4e, X4, X0
@@ -816,12 +740,12 @@ done50:
 	ADDQ         $0x10, DX
 	ADDQ         $0x10, AX
 	SUBQ         $0x04, BX
-	JMP          group46
+	JMP          group43
 
-out47:
-group51:
+out44:
+group48:
 	CMPQ  BX, $0x01
-	JLT   out52
+	JLT   out49
 	MOVQ  n+40(FP), SI
 	MOVQ  SI, DI
 	SHLQ  $0x02, DI
@@ -832,18 +756,18 @@ group51:
 	VPXOR Y0, Y0, Y0
 	XORQ  DI, DI
 	SUBQ  $0x08, SI
-	JLT   rest54
+	JLT   rest51
 
-loop53:
+loop50:
 	VMOVUPS     (CX)(DI*1), Y1
 	VFMADD231PS (R8)(DI*1), Y1, Y0
 	ADDQ        $0x20, DI
 	SUBQ        $0x08, SI
-	JGE         loop53
+	JGE         loop50
 
-rest54:
+rest51:
 	ADDQ        $0x08, SI
-	JZ          done55
+	JZ          done52
 	LEAQ        lanes<>+0(SB), R9
 	NEGQ        SI
 	VMOVDQU     32(R9)(SI*4), Y1
@@ -851,7 +775,7 @@ rest54:
 	VMASKMOVPS  (R8)(DI*1), Y1, Y1
 	VFMADD231PS Y1, Y2, Y0
 
-done55:
+done52:
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X1
 	VPERMILPS    $0x4e, X1, X0
@@ -862,84 +786,8 @@ done55:
 	ADDQ         $0x04, DX
 	ADDQ         $0x04, AX
 	SUBQ         $0x01, BX
-	JMP          group51
+	JMP          group48
 
-out52:
-	VZEROUPPER
-	RET
-
-// func sumRowsAVX2(dst *float32, x *float32, rows int, n int, ldx int)
-// Requires: AVX
-TEXT ·sumRowsAVX2(SB), NOSPLIT, $0-40
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+24(FP), DX
-	MOVQ ldx+32(FP), BX
-	SHLQ $0x02, BX
-
-block:
-	SUBQ    $0x20, DX
-	JLT     single
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS 64(AX), Y2
-	VMOVUPS 96(AX), Y3
-	MOVQ    rows+16(FP), DI
-	MOVQ    CX, SI
-
-row56:
-	VADDPS  (SI), Y0, Y0
-	VADDPS  32(SI), Y1, Y1
-	VADDPS  64(SI), Y2, Y2
-	VADDPS  96(SI), Y3, Y3
-	ADDQ    BX, SI
-	DECQ    DI
-	JNZ     row56
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	ADDQ    $0x00000080, AX
-	ADDQ    $0x00000080, CX
-	JMP     block
-
-single:
-	ADDQ $0x20, DX
-
-vector:
-	SUBQ    $0x08, DX
-	JLT     rest
-	VMOVUPS (AX), Y0
-	MOVQ    rows+16(FP), DI
-	MOVQ    CX, SI
-
-row57:
-	VADDPS  (SI), Y0, Y0
-	ADDQ    BX, SI
-	DECQ    DI
-	JNZ     row57
-	VMOVUPS Y0, (AX)
-	ADDQ    $0x00000020, AX
-	ADDQ    $0x00000020, CX
-	JMP     vector
-
-rest:
-	ADDQ       $0x08, DX
-	JZ         done
-	LEAQ       lanes<>+0(SB), SI
-	NEGQ       DX
-	VMOVDQU    32(SI)(DX*4), Y0
-	VMASKMOVPS (AX), Y0, Y1
-	MOVQ       rows+16(FP), DX
-
-row58:
-	VMASKMOVPS (CX), Y0, Y2
-	VADDPS     Y2, Y1, Y1
-	ADDQ       BX, CX
-	DECQ       DX
-	JNZ        row58
-	VMASKMOVPS Y1, Y0, (AX)
-
-done:
+out49:
 	VZEROUPPER
 	RET

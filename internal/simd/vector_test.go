@@ -46,15 +46,6 @@ func testVectors(t *testing.T) {
 		if n == 0 {
 			continue
 		}
-		sum, check := guarded(t, n)
-		clear(sum)
-		SumRows(sum, base3(a, b, a), 3)
-		check()
-		for i := range a {
-			if got := sum[i]; far(got, 2*float64(a[i])+float64(b[i]), 4, 1e-6) {
-				t.Fatalf("SumRows n=%d [%d] = %v, want %v", n, i, got, 2*float64(a[i])+float64(b[i]))
-			}
-		}
 		const count = 40
 		base := random(r, count*n)
 		ids := make([]uint32, r.IntN(20))
@@ -107,25 +98,13 @@ func testLong(t *testing.T) {
 	for i := range ids {
 		ids[i] = uint32(i * 31 % rows)
 	}
-	floats, integers, sum := make([]float32, len(ids)), make([]int32, len(ids)), make([]float32, width)
+	floats, integers := make([]float32, len(ids)), make([]int32, len(ids))
 	DotRows(floats, base[:width], base, ids)
 	DotRowsInt8(integers, bytes[:width], bytes, ids)
-	SumRows(sum, base, rows)
 	for i, id := range ids {
 		want := DotInt8(bytes[:width], bytes[id*width:(id+1)*width])
 		if floats[i] != float32(want) || integers[i] != want {
 			t.Fatalf("DotRows, DotRowsInt8 [%d] = %v, %v, want %v", i, floats[i], integers[i], want)
 		}
 	}
-	for j, got := range sum {
-		var want float32
-		for i := range rows {
-			want += base[i*width+j]
-		}
-		if got != want {
-			t.Fatalf("SumRows [%d] = %v, want %v", j, got, want)
-		}
-	}
 }
-
-func base3(a, b, c []float32) []float32 { return append(append(append([]float32{}, a...), b...), c...) }

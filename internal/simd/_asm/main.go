@@ -41,7 +41,6 @@ var files = map[string]func(){
 			axpy(v)
 			multiply(v)
 			dotRows(v)
-			sumRows(v)
 		}
 	},
 	"int8": func() {

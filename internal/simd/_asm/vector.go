@@ -118,64 +118,6 @@ func multiply(v isa) {
 	RET()
 }
 
-// sumRows adds rows [rows, n] to dst [n]: four vectors of columns at a time, so that dst is read and written once.
-func sumRows(v isa) {
-	TEXT("sumRows"+v.name, 0x4, "func(dst, x *float32, rows, n, ldx int)")
-	Pragma("noescape")
-	Doc("sumRows" + v.name + " adds the rows of x [rows, n], ldx apart, to dst [n], first row first.")
-	dst, x, n, ldx := ptr("dst"), ptr("x"), ptr("n"), ptr("ldx")
-	SHLQ(Imm(2), ldx)
-	const unroll = 4
-	columns := func(nv int, m *mask) {
-		acc := v.regs(nv)
-		for i := range acc {
-			v.load(at(dst, i*v.bytes), acc[i], m)
-		}
-		p, r := GP64(), ptr("rows")
-		MOVQ(x, p)
-		row := label("row")
-		Label(row)
-		for i := range acc {
-			if m == nil {
-				VADDPS(at(p, i*v.bytes), acc[i], acc[i])
-				continue
-			}
-			t := v.reg()
-			v.load(at(p, i*v.bytes), t, m)
-			VADDPS(t, acc[i], acc[i])
-		}
-		ADDQ(ldx, p)
-		DECQ(r)
-		JNZ(LabelRef(row))
-		for i := range acc {
-			v.store(acc[i], at(dst, i*v.bytes), m)
-		}
-		if m == nil {
-			ADDQ(U32(uint32(nv*v.bytes)), dst)
-			ADDQ(U32(uint32(nv*v.bytes)), x)
-		}
-	}
-	Label("block")
-	SUBQ(Imm(uint64(unroll*v.lanes())), n)
-	JLT(LabelRef("single"))
-	columns(unroll, nil)
-	JMP(LabelRef("block"))
-	Label("single")
-	ADDQ(Imm(uint64(unroll*v.lanes())), n)
-	Label("vector")
-	SUBQ(Imm(uint64(v.lanes())), n)
-	JLT(LabelRef("rest"))
-	columns(1, nil)
-	JMP(LabelRef("vector"))
-	Label("rest")
-	ADDQ(Imm(uint64(v.lanes())), n)
-	JZ(LabelRef("done"))
-	columns(1, v.leading(n))
-	Label("done")
-	VZEROUPPER()
-	RET()
-}
-
 // dotRows multiplies q with four rows at a time, so that a vector of q is read once for the four, and touches the same
 // place of the four rows after them, so that these are on their way when their turn comes.
 func dotRows(v isa) {
