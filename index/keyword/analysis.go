@@ -84,9 +84,13 @@ type Token struct {
 }
 
 // analyzer turns texts into terms. It is safe for concurrent use.
-type analyzer struct{ chain analysis.Analyzer }
+type analyzer struct {
+	language string
+	chain    analysis.Analyzer
+}
 
 func newAnalyzer(language string) (a analyzer, err error) {
+	a.language = language
 	cache := registry.NewCache()
 	if language == "en" {
 		a.chain, err = newEnglish(cache)

@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"context"
+	"hash/maphash"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
@@ -44,42 +45,41 @@ func (x *Index) Holds(text string, starts []int, p Phrase) bool {
 	if len(p.terms) == 0 {
 		return true
 	}
-	wanted := make(map[string]map[int]bool, len(p.terms)) // term to its positions
-	for _, t := range p.terms {
-		wanted[t.text] = nil
-	}
-	gap := 0 // between strings: wider than the phrase
-	for _, t := range p.terms {
+	terms := make([]uint64, len(p.terms))
+	wanted := make(map[uint64]map[int]bool, len(p.terms)) // term to its positions
+	gap := 0                                              // between strings: wider than the phrase
+	for i, t := range p.terms {
+		terms[i] = maphash.String(placesSeed, t.text)
+		wanted[terms[i]] = nil
 		gap = max(gap, t.offset+1)
 	}
 	before := 0 // strings
-	x.analyzer.each(text, func(t token) bool {
-		for before < len(starts) && starts[before] <= t.start {
+	x.analyzer.eachPlace(text, func(l place) {
+		for before < len(starts) && starts[before] <= int(l.start) {
 			before++
 		}
-		at, ok := wanted[string(t.term)]
+		at, ok := wanted[l.term]
 		if !ok {
-			return true
+			return
 		}
 		if at == nil {
 			at = map[int]bool{}
-			wanted[string(t.term)] = at
+			wanted[l.term] = at
 		}
-		at[t.position+before*gap] = true
-		return true
+		at[int(l.position)+before*gap] = true
 	})
-	for first := range wanted[p.terms[0].text] {
-		if followed(wanted, p.terms, first) {
+	for first := range wanted[terms[0]] {
+		if p.follows(wanted, terms, first) {
 			return true
 		}
 	}
 	return false
 }
 
-// followed says whether all terms have their places after a first one.
-func followed(positions map[string]map[int]bool, terms []phraseTerm, first int) bool {
-	for _, t := range terms {
-		if !positions[t.text][first+t.offset] {
+// follows says whether all terms have their places after a first one.
+func (p Phrase) follows(positions map[uint64]map[int]bool, terms []uint64, first int) bool {
+	for i, t := range p.terms {
+		if !positions[terms[i]][first+t.offset] {
 			return false
 		}
 	}
