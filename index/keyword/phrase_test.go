@@ -39,6 +39,7 @@ func TestHolds(t *testing.T) {
 		{"Korean, order", "cjk", "엔진 검색", "한국어 검색 엔진입니다", false},
 		{"Korean, one syllable", "cjk", "이 책", "저는 이 책 좋아요", true},
 		{"Korean, decomposed", "cjk", "검색 엔진", norm.NFD.String("한국어 검색 엔진입니다"), true},
+		{"around a name of a file", "cjk", "会議 my memo md 資料", "会議 my_memo.md 資料", true},
 		{"full width", "cjk", "version 12", "Ｖｅｒｓｉｏｎ　１２です", true},
 		{"French, decomposed", "fr", "café au lait", norm.NFD.String("un café au lait"), true},
 		{"French, decomposed phrase", "fr", norm.NFD.String("café au lait"), "un café au lait", true},
