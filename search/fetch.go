@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"searchd/search/backend"
 	"searchd/search/mapping"
@@ -72,6 +74,9 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 		if m != nil {
 			p.Marked = m.mark(p.Text)
 		}
+		if s.plan.Sentences {
+			p.column = column(parts, p)
+		}
 		h.Passages = append(h.Passages, p)
 	}
 	if m != nil {
@@ -99,6 +104,16 @@ func passageHit(parts mapping.Parts, p backend.Passage) PassageHit {
 		h.Text = f.Text[p.Start:p.End]
 	}
 	return h
+}
+
+// column returns how many runes of its line stand before a passage.
+func column(parts mapping.Parts, p PassageHit) int {
+	f, ok := parts.Field(p.Field)
+	if !ok || p.Start > len(f.Text) {
+		return 0
+	}
+	before := f.Text[:p.Start]
+	return utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
 // bestPassages returns the positions of the n best passages, best first: by cosine where there are cosines; equal ones in the order of the

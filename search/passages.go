@@ -15,7 +15,8 @@ type span struct{ start, end int }
 //
 // The rules, in order:
 //  1. A heading starts a passage, unless the passage so far has nothing but headings.
-//  2. Units (sentences; lines in text without sentences) are packed until the next one does not fit.
+//  2. Units (sentences; lines in text without sentences) are packed until the next one does not fit. A line break that only keeps lines short
+//     ends no unit that fits, see [unwrapped].
 //  3. A paragraph that fits whole is not torn apart when the passage before it is at least half full.
 //  4. A unit longer than the budget is cut at words, a word longer than the budget at runes.
 //
@@ -66,8 +67,14 @@ func (c cutter) cut(text string) []span {
 // units cuts text into pieces of at most budget tokens, in order.
 func (c cutter) units(text string) []unit {
 	var out []unit
-	eachSentence(text, func(s span, paragraph int, heading bool) {
-		out = c.appendUnit(out, text, s, paragraph, heading)
+	eachSentence(unwrapped(text, 0), func(s span, paragraph int, heading bool) {
+		if n := c.count(text[s.start:s.end]); n <= c.budget {
+			out = append(out, unit{s, n, paragraph, heading})
+			return
+		}
+		eachSentence(text[s.start:s.end], func(line span, _ int, heading bool) {
+			out = c.appendUnit(out, text, span{s.start + line.start, s.start + line.end}, paragraph, heading)
+		})
 	})
 	return out
 }

@@ -120,6 +120,8 @@ type PassageHit struct {
 	Score  *float64 `json:"score,omitempty"`  // cosine with the query; absent when the query was not encoded
 
 	Sentence *Sentence `json:"sentence,omitempty"` // of the best passage, where sentences were asked for
+
+	column int // of its line at which it begins, in runes; 0 where no sentences were asked for
 }
 
 // Explain says how a score came about. A leg that did not run is nil.

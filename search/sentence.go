@@ -2,12 +2,8 @@ package search
 
 import (
 	"context"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"searchd/internal/simd"
 )
@@ -47,7 +43,7 @@ func (s *search) sentences(ctx context.Context) error {
 			continue
 		}
 		p := &s.hits[i].Passages[0]
-		found := passageSentences(p.Text)
+		found := passageSentences(p.Text, p.column)
 		if len(found) == 1 {
 			p.Sentence = &Sentence{Start: p.Start + found[0].start, End: p.Start + found[0].end}
 			continue
@@ -94,10 +90,10 @@ func (s *search) nearestSentence(p PassageHit, found []span, vectors [][]float32
 	return best
 }
 
-// passageSentences returns the sentences of a passage; its headings only where it has nothing else.
-func passageSentences(text string) []span {
+// passageSentences returns the sentences of a passage that begins at a column of its line; its headings only where it has nothing else.
+func passageSentences(text string, column int) []span {
 	var body, all []span
-	eachSentence(unwrapped(text), func(s span, _ int, heading bool) {
+	eachSentence(unwrapped(text, column), func(s span, _ int, heading bool) {
 		all = append(all, s)
 		if !heading {
 			body = append(body, s)
@@ -107,50 +103,6 @@ func passageSentences(text string) []span {
 		return body
 	}
 	return all
-}
-
-// unwrapped returns text with spaces in the place of line breaks that only keep lines short, as in mail, manual pages and comments of code;
-// every byte keeps its place. A line break is one of these where the line before it had no room for the first word of the next and
-// is no heading, nor ends in a character after which lists and code go on, and where the next does not look like an item of a list.
-func unwrapped(text string) string {
-	var out []byte
-	for start := 0; start < len(text); {
-		end, next := paragraphEnd(text, start)
-		lines := strings.SplitAfter(text[start:end], "\n")
-		width := 0
-		for _, line := range lines {
-			width = max(width, utf8.RuneCountInString(strings.TrimRightFunc(line, unicode.IsSpace)))
-		}
-		at := start
-		for i, line := range lines[:len(lines)-1] {
-			if at += len(line); width >= leastWrap && wraps(line, lines[i+1], width) {
-				if out == nil {
-					out = []byte(text)
-				}
-				for j := at - 1; out[j] == '\n' || out[j] == '\r'; j-- {
-					out[j] = ' '
-				}
-			}
-		}
-		start = next
-	}
-	if out == nil {
-		return text
-	}
-	return string(out)
-}
-
-const leastWrap = 40 // runes of the longest line of a paragraph whose lines are kept short
-
-// listItem is the beginning of a line that does not go on with the line before it.
-var listItem = regexp.MustCompile(`^\s*([-+*•–|>]|\(?(\d{1,3}|[a-zA-Z])[.)]\s)`)
-
-// wraps reports whether next goes on with line in a paragraph of that width.
-func wraps(line, next string, width int) bool {
-	line = strings.TrimRightFunc(line, unicode.IsSpace)
-	words := strings.Fields(next)
-	return line != "" && len(words) > 0 && !strings.ContainsRune(":;{}|", rune(line[len(line)-1])) && !isHeading(line) && !isHeading(next) && !listItem.MatchString(next) &&
-		utf8.RuneCountInString(line)+1+utf8.RuneCountInString(words[0]) > width*9/10
 }
 
 // textCache keeps the unit vectors of texts, nil for one without a direction.

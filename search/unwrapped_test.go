@@ -26,7 +26,7 @@ func TestPassageSentences(t *testing.T) {
 		{"paragraphs", "The end of this paragraph is a line without a period at all\n\nand this is another paragraph", []string{"The end of this paragraph is a line without a period at all", "and this is another paragraph"}},
 	} {
 		var got []string
-		for _, s := range passageSentences(tc.text) {
+		for _, s := range passageSentences(tc.text, 0) {
 			got = append(got, tc.text[s.start:s.end])
 		}
 		if !slices.Equal(got, tc.want) {
@@ -39,7 +39,7 @@ func TestPassageSentences(t *testing.T) {
 func TestUnwrappedKeepsBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`([a-zé#.:-]{0,9}[ \t\r\n]{0,3}){0,60}`).Draw(t, "text")
-		got := unwrapped(text)
+		got := unwrapped(text, 0)
 		if len(got) != len(text) {
 			t.Fatalf("%d bytes of %d", len(got), len(text))
 		}
@@ -49,4 +49,17 @@ func TestUnwrappedKeepsBytes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A passage that begins in the middle of a line has the sentences that its text has.
+func TestPassageSentencesOfATornLine(t *testing.T) {
+	text := "A sentence goes on and on, to the end of its line. This\nis another one, which begins at the end of a line, and\nends here. Others follow."
+	start := strings.Index(text, "This")
+	var got []string
+	for _, s := range passageSentences(text[start:], start) {
+		got = append(got, text[start+s.start:start+s.end])
+	}
+	if want := []string{"This\nis another one, which begins at the end of a line, and\nends here.", "Others follow."}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

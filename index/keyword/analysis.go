@@ -84,9 +84,13 @@ type Token struct {
 }
 
 // analyzer turns texts into terms. It is safe for concurrent use.
-type analyzer struct{ chain analysis.Analyzer }
+type analyzer struct {
+	language string
+	chain    analysis.Analyzer
+}
 
 func newAnalyzer(language string) (a analyzer, err error) {
+	a.language = language
 	cache := registry.NewCache()
 	if language == "en" {
 		a.chain, err = newEnglish(cache)
@@ -127,6 +131,7 @@ type token struct {
 	start, end int
 	position   int
 	covered    bool
+	name       bool // see splitWords
 }
 
 // wanted calls yield with the terms of text that a query asks for and a length counts, see each.
@@ -134,9 +139,14 @@ func (a analyzer) wanted(text string, yield func(t token) bool) {
 	a.each(text, func(t token) bool { return t.covered || yield(t) })
 }
 
-// each calls yield with every term of text in order, valid only during the call. It stops when yield returns false. A text is analysed
-// in pieces cut at white space, which no term spans.
+// each calls yield with every term of text but whole names, see eachWithNames.
 func (a analyzer) each(text string, yield func(t token) bool) {
+	a.eachWithNames(text, func(t token) bool { return t.name || yield(t) })
+}
+
+// eachWithNames calls yield with every term of text in order, valid only during the call. It stops when yield returns false. A text is analysed
+// in pieces cut at white space, which no term spans.
+func (a analyzer) eachWithNames(text string, yield func(t token) bool) {
 	before, last := 0, 0 // positions of the pieces before, and the last of all
 	for base := 0; base < len(text); {
 		piece := text[base:]
@@ -150,7 +160,7 @@ func (a analyzer) each(text string, yield func(t token) bool) {
 				term = term[:cutRune(term, maxTerm)]
 			}
 			last = max(last, before+t.Position)
-			if len(term) > 0 && !yield(token{term, base + t.Start, base + t.End, before + t.Position, covered(tokens, i)}) {
+			if len(term) > 0 && !yield(token{term, base + t.Start, base + t.End, before + t.Position, covered(tokens, i), t.Type == wholeName}) {
 				return
 			}
 		}
@@ -192,7 +202,7 @@ func cutRune(b []byte, n int) int {
 }
 
 // Analyze returns the terms of text as they are indexed and, covered ones apart, searched for, in order, with the bytes of text that
-// each stands for: what a highlighter marks.
+// each stands for: what a highlighter marks. Whole names are left out: their parts are there.
 func (x *Index) Analyze(text string) []Token {
 	var tokens []Token
 	x.analyzer.each(text, func(t token) bool {

@@ -78,9 +78,9 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 	for _, t := range e.Text {
 		f := field(textPrefix + fieldOf(t.Name))
 		d.plainText += uint64(len(t.Text))
-		a.each(t.Text, func(t token) bool {
+		a.eachWithNames(t.Text, func(t token) bool {
 			f.add(t.term)
-			if !t.covered {
+			if !t.covered && !t.name {
 				f.length++
 			}
 			return true

@@ -23,6 +23,9 @@ func (hangulApart) Filter(input analysis.TokenStream) analysis.TokenStream {
 			output = append(output, t)
 			continue
 		}
+		if t.Type == wholeName {
+			continue
+		}
 		for start := 0; start < len(t.Term); {
 			end, hangul := hangulRun(t.Term, start)
 			from, to := start, end

@@ -46,6 +46,9 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 	}
 	chain.Tokenizer = unspaced{chain.Tokenizer}
 	chain.TokenFilters = append(append(first, newRespelled(language)), chain.TokenFilters...)
+	if language == "cjk" {
+		chain.TokenFilters = append(chain.TokenFilters, besideParts{})
+	}
 	if language == "tr" {
 		chain.TokenFilters = append(chain.TokenFilters, respelled{strings.NewReplacer("ı", "i")})
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -178,6 +179,9 @@ func (v *view) terms(ctx context.Context, like segment.Automaton, start, end []b
 			for e, err := it.Next(); e != nil || err != nil; e, err = it.Next() {
 				if err != nil {
 					return nil, err
+				}
+				if strings.ContainsFunc(e.Term, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+					continue // a number, or a name with stops or underscores: no word
 				}
 				if seen[e.Term] += e.Count; len(seen) >= nearSeen {
 					break

@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"context"
+	"hash/maphash"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
@@ -20,6 +21,8 @@ type phraseTerm struct {
 	text   string
 	offset int // from the position of the first term
 }
+
+func (t phraseTerm) hash() uint64 { return maphash.String(placesSeed, t.text) }
 
 // Phrase analyses text as a phrase.
 func (x *Index) Phrase(text string) Phrase {
@@ -41,29 +44,28 @@ func (p Phrase) Len() int { return len(p.terms) }
 // Holds says of each phrase whether it is in text, which is analysed once. starts are where strings begin that text is made of, rising and
 // without the first: no phrase goes from one to the next. An empty phrase is in every text.
 func (x *Index) Holds(text string, starts []int, phrases ...Phrase) []bool {
-	wanted := map[string]*roaring.Bitmap{} // term to its positions
+	wanted := map[uint64]*roaring.Bitmap{} // term to its positions
 	gap := 0                               // between strings: wider than any phrase
 	for _, p := range phrases {
 		for _, t := range p.terms {
-			wanted[t.text] = nil
+			wanted[t.hash()] = nil
 			gap = max(gap, t.offset+1)
 		}
 	}
 	before := 0 // strings
-	x.analyzer.each(text, func(t token) bool {
-		for before < len(starts) && starts[before] <= t.start {
+	x.analyzer.eachPlace(text, func(l place) {
+		for before < len(starts) && starts[before] <= int(l.start) {
 			before++
 		}
-		at, ok := wanted[string(t.term)]
+		at, ok := wanted[l.term]
 		if !ok {
-			return true
+			return
 		}
 		if at == nil {
 			at = roaring.New()
-			wanted[string(t.term)] = at
+			wanted[l.term] = at
 		}
-		at.Add(uint32(t.position + before*gap))
-		return true
+		at.Add(l.position + uint32(before*gap))
 	})
 	held := make([]bool, len(phrases))
 	for i, p := range phrases {
@@ -74,10 +76,10 @@ func (x *Index) Holds(text string, starts []int, phrases ...Phrase) []bool {
 
 // follows says whether all terms have their places after a first one. Their positions are moved and met as sets: where text and phrase repeat
 // themselves, going from each first one through the terms would take the product of both lengths.
-func (p Phrase) follows(positions map[string]*roaring.Bitmap) bool {
+func (p Phrase) follows(positions map[uint64]*roaring.Bitmap) bool {
 	var firsts *roaring.Bitmap
 	for _, t := range p.terms {
-		at := positions[t.text]
+		at := positions[t.hash()]
 		if at == nil {
 			return false
 		}

@@ -1,6 +1,9 @@
 package keyword
 
 import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +40,7 @@ func TestHolds(t *testing.T) {
 		{"Korean, order", "cjk", "엔진 검색", "한국어 검색 엔진입니다", false},
 		{"Korean, one syllable", "cjk", "이 책", "저는 이 책 좋아요", true},
 		{"Korean, decomposed", "cjk", "검색 엔진", norm.NFD.String("한국어 검색 엔진입니다"), true},
+		{"around a name of a file", "cjk", "会議 my memo md 資料", "会議 my_memo.md 資料", true},
 		{"full width", "cjk", "version 12", "Ｖｅｒｓｉｏｎ　１２です", true},
 		{"French, decomposed", "fr", "café au lait", norm.NFD.String("un café au lait"), true},
 		{"French, decomposed phrase", "fr", norm.NFD.String("café au lait"), "un café au lait", true},
@@ -121,6 +125,101 @@ func TestHoldsInRepetitions(t *testing.T) {
 	if took > 5*time.Second {
 		t.Errorf("%d phrases in %d bytes took %v", len(phrases), len(text), took)
 	}
+}
+
+// TestHoldsAgain: a text that was looked through before holds the same phrases, in each language, and those that its terms say.
+func TestHoldsAgain(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	words := strings.Fields("run running der the brick Brick parseHTTPHeader 2024_03 東京都 of wall. O'Brien")
+	sequence := func(n int) string {
+		var out []string
+		for range n {
+			out = append(out, words[r.IntN(len(words))])
+		}
+		return strings.Join(out, " ")
+	}
+	languages := []string{"en", "de", "cjk", "standard"}
+	indexes := map[string]*Index{}
+	for _, l := range languages {
+		a, err := newAnalyzer(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		indexes[l] = &Index{analyzer: a}
+	}
+	held := 0
+	for range 300 {
+		text, phrase := sequence(1+r.IntN(30)), sequence(1+r.IntN(3))
+		for range 2 {
+			for _, l := range languages {
+				x := indexes[l]
+				p := x.Phrase(phrase)
+				want := holdsSlowly(x, text, p)
+				if got := x.Holds(text, nil, p)[0]; got != want {
+					t.Fatalf("%s: %q in %q: %t, want %t", l, phrase, text, got, want)
+				}
+				if want {
+					held++
+				}
+			}
+		}
+	}
+	if held < 100 {
+		t.Fatalf("only %d were held", held)
+	}
+}
+
+// holdsSlowly is Holds of a text that is one string.
+func holdsSlowly(x *Index, text string, p Phrase) bool {
+	tokens := x.Analyze(text)
+	for _, first := range tokens {
+		all := true
+		for _, term := range p.terms {
+			all = all && slices.ContainsFunc(tokens, func(t Token) bool { return t.Term == term.text && t.Position == first.Position+term.offset })
+		}
+		if all {
+			return true
+		}
+	}
+	return len(p.terms) == 0
+}
+
+func TestPlacesAreBounded(t *testing.T) {
+	var c placesCache
+	all := make([]place, placesMost)
+	for i := range uint64(100) {
+		c.put(placesKey{text: i}, all)
+		if _, ok := c.get(placesKey{text: i}); !ok {
+			t.Fatalf("text %d is not kept", i)
+		}
+		if n := (len(c.now) + len(c.before)) * placesMost * placeBytes; n > placesBudget {
+			t.Fatalf("%d bytes are kept", n)
+		}
+	}
+	c.get(placesKey{text: 99})
+	if _, ok := c.get(placesKey{text: 0}); ok {
+		t.Error("the first is kept")
+	}
+}
+
+func BenchmarkHolds(b *testing.B) {
+	a, err := newAnalyzer("en")
+	if err != nil {
+		b.Fatal(err)
+	}
+	x := &Index{analyzer: a}
+	p := x.Phrase("red brick wall")
+	text := strings.Repeat("The reader has seen a wall, and bricks; none of them were red, he says. ", 170)
+	b.Run("first", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			x.Holds(text+strconv.Itoa(i), nil, p)
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		for b.Loop() {
+			x.Holds(text, nil, p)
+		}
+	})
 }
 
 // long repeats a word to n bytes and more.

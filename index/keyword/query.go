@@ -91,7 +91,8 @@ type termPostings struct {
 
 type planTerm struct {
 	text   []byte
-	count  int // in the query
+	name   bool // a whole name, whose parts are terms too
+	count  int  // in the query
 	df     uint64
 	idf    float64
 	weight float64 // count * idf * (k1+1)
@@ -108,6 +109,9 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 		return nil, err
 	}
 	p.terms = x.queryTerms(q.Text)
+	if q.Operator == And && slices.ContainsFunc(p.terms, func(t planTerm) bool { return !t.name }) {
+		p.terms = slices.DeleteFunc(p.terms, func(t planTerm) bool { return t.name }) // its parts must be there, whatever joins them
+	}
 	avgdl := 0.0
 	for _, f := range p.fields {
 		avgdl += f.Weight * float64(v.tokens[f.Name])
@@ -167,7 +171,10 @@ func (x *Index) queryTerms(text string) []planTerm {
 	}
 	var terms []planTerm
 	at := map[string]int{}
-	x.analyzer.wanted(text, func(t token) bool {
+	x.analyzer.eachWithNames(text, func(t token) bool {
+		if t.covered {
+			return true
+		}
 		i, seen := at[string(t.term)]
 		if !seen {
 			if len(terms) == maxAnalyzed {
@@ -175,7 +182,7 @@ func (x *Index) queryTerms(text string) []planTerm {
 			}
 			i = len(terms)
 			at[string(t.term)] = i
-			terms = append(terms, planTerm{text: slices.Clone(t.term)})
+			terms = append(terms, planTerm{text: slices.Clone(t.term), name: t.name})
 		}
 		terms[i].count++
 		return true

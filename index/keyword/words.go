@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"bytes"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,7 +16,9 @@ import (
 //  1. A word with a letter in it is cut at everything that is not a letter, digit, mark or apostrophe:
 //     max_seq_length gives max, seq, length; end.Next gives end, Next. One without is cut at underscores alone:
 //     2024_03_05 gives 2024, 03, 05, and 3.14 and 1,000 stay whole.
-//  2. A part with capitals inside gives itself and its humps: parseHTTPHeader gives parseHTTPHeader, parse, HTTP, Header.
+//  2. A word that is cut so, and has more than single characters as parts, is a term itself, too: os.path.join is found before texts that have
+//     os, path and join apart. It is no part of phrases, of lengths or of what And asks for, so that max_seq finds max seq.
+//  3. A part with capitals inside gives itself and its humps: parseHTTPHeader gives parseHTTPHeader, parse, HTTP, Header.
 //
 // It must stand before filters that change the length of terms, because it finds the parts' places in the text.
 type splitWords struct{}
@@ -33,8 +36,41 @@ func (splitWords) Filter(input analysis.TokenStream) analysis.TokenStream {
 		first := len(output)
 		output = splitToken(output, t)
 		shift += placeParts(output[first:], t.Position)
+		output = withWhole(output, first, t)
 	}
 	return output
+}
+
+// wholeName is the type of the terms that are names whose parts are terms, too.
+const wholeName = analysis.TokenType(64)
+
+// withWhole puts t in front of its parts, which begin at first, if they are apart and one is longer than a character, as in e.g. or U.S. none is.
+func withWhole(parts analysis.TokenStream, first int, t *analysis.Token) analysis.TokenStream {
+	apart, longer := false, false
+	for _, p := range parts[first:] {
+		apart = apart || p.Start >= parts[first].End
+		longer = longer || utf8.RuneCount(p.Term) > 1
+	}
+	if !apart || !longer {
+		return parts
+	}
+	t.Type = wholeName
+	return slices.Insert(parts, first, t)
+}
+
+// besideParts is a token filter that gives whole names the position of their first part again, behind one that counts each token.
+type besideParts struct{}
+
+// Filter implements analysis.TokenFilter.
+func (besideParts) Filter(input analysis.TokenStream) analysis.TokenStream {
+	names := 0
+	for _, t := range input {
+		t.Position -= names
+		if t.Type == wholeName {
+			names++
+		}
+	}
+	return input
 }
 
 // placeParts gives the parts of one word the positions from at on, so that phrases find them in order, and returns how many
@@ -136,6 +172,7 @@ func (splitNames) Filter(input analysis.TokenStream) analysis.TokenStream {
 			start = i + 1
 		}
 		shift += placeParts(output[first:], t.Position)
+		output = withWhole(output, first, t)
 	}
 	return output
 }

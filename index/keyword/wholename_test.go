@@ -1,0 +1,110 @@
+package keyword
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWholeNames(t *testing.T) {
+	for _, tc := range []struct{ language, text, want string }{
+		{"en", "os.path.join(a)", "os.path.join"},
+		{"en", "max_seq_length foo_bar.baz v2.3.1", "max_seq_length foo_bar.baz v2.3.1"},
+		{"en", "__init__ _private parseHTTPHeader", ""},
+		{"en", "client.parseHeader", "client.parsehead"},
+		{"en", "e.g. i.e. U.S.A. 3.14 1,000", ""},
+		{"en", "the end. Next", ""},
+		{"en", "ｍａｘ＿ｌｅｎ", "max_len"},
+		{"de", "notiz_2.md 3.14 z.B. os.path", "notiz_2 os.path"},
+		{"cjk", "会議_memo.md my_memo.md 했다.그리고", "_memo.md my_memo.md"},
+	} {
+		a, err := newAnalyzer(tc.language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		a.eachWithNames(tc.text, func(tok token) bool {
+			if tok.name {
+				got = append(got, string(tok.term))
+			}
+			return true
+		})
+		if s := strings.Join(got, " "); s != tc.want {
+			t.Errorf("%s: the names of %q are %q, want %q", tc.language, tc.text, s, tc.want)
+		}
+	}
+}
+
+// TestWholeNamesRank: a name is found before texts that have its parts apart, which are found, too, whatever asks for them.
+func TestWholeNamesRank(t *testing.T) {
+	x := openTemp(t, Options{})
+	texts := []string{
+		"path of an os: os.remove, then join the path of the os, and join it again, path by path",
+		"paths are put together by os.path.join, which is in a module that has many other functions beside this one",
+		"os path join",
+		"something else",
+	}
+	var entries []Entry
+	for i, text := range texts {
+		entries = append(entries, Entry{No: uint32(i), Text: []Field{{"text", text}}})
+	}
+	apply(t, x, 1, entries...)
+	ctx := context.Background()
+	ranked := func(q Query) (nos []uint32) {
+		t.Helper()
+		hits, _, err := x.Search(ctx, q, 10, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ceiling, err := x.Ceiling(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hits {
+			nos = append(nos, h.No)
+			if h.Score > ceiling {
+				t.Errorf("%q: score %v, ceiling %v", q.Text, h.Score, ceiling)
+			}
+		}
+		scores, err := x.Score(ctx, q, nos)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, h := range hits {
+			if scores[i] != h.Score {
+				t.Errorf("%q: Score of %d is %v, Search has %v", q.Text, h.No, scores[i], h.Score)
+			}
+		}
+		return nos
+	}
+	if got := ranked(Query{Text: "os.path.join"}); len(got) != 3 || got[0] != 1 {
+		t.Errorf("os.path.join finds %v, want 1 before two others", got)
+	}
+	for _, q := range []Query{{Text: "os.path.join", Operator: And}, {Text: "os_path_join", Operator: And}, {Text: "os path join", Operator: And}} {
+		got := ranked(q)
+		if slices.Sort(got); !slices.Equal(got, []uint32{0, 1, 2}) {
+			t.Errorf("all of %q find %v, want 0, 1 and 2", q.Text, got)
+		}
+	}
+	for _, phrase := range []string{"os.path.join", "os path join"} {
+		p := x.Phrase(phrase)
+		for i, want := range []bool{false, true, true, false} {
+			if got := x.Holds(texts[i], nil, p)[0]; got != want {
+				t.Errorf("%q in %q: %t", phrase, texts[i], got)
+			}
+		}
+	}
+	if name, parts := x.Length("os.path.join"), x.Length("os path join"); name != parts {
+		t.Errorf("the length of a name is %d, of its parts %d", name, parts)
+	}
+	lacking, err := x.Ceiling(ctx, Query{Text: "os_path_join"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart, err := x.Ceiling(ctx, Query{Text: "os path join"})
+	if err != nil || fmt.Sprintf("%.9f", lacking) != fmt.Sprintf("%.9f", apart) {
+		t.Errorf("the ceiling of a name that is nowhere is %v, of its parts %v, %v", lacking, apart, err)
+	}
+}
