@@ -87,10 +87,11 @@ type Token struct {
 type analyzer struct {
 	language string
 	chain    analysis.Analyzer
+	chunks   *chunks
 }
 
 func newAnalyzer(language string) (a analyzer, err error) {
-	a.language = language
+	a.language, a.chunks = language, chunksFor(language)
 	cache := registry.NewCache()
 	if language == "en" {
 		a.chain, err = newEnglish(cache)
@@ -125,9 +126,9 @@ func newEnglish(cache *registry.Cache) (analysis.Analyzer, error) {
 	return folded{chain}, nil
 }
 
-// token is a Token whose term is valid only for a while.
+// token is a Token as the analysis has it.
 type token struct {
-	term       []byte
+	term       string
 	start, end int
 	position   int
 	covered    bool
@@ -144,28 +145,58 @@ func (a analyzer) each(text string, yield func(t token) bool) {
 	a.eachWithNames(text, func(t token) bool { return t.name || yield(t) })
 }
 
-// eachWithNames calls yield with every term of text in order, valid only during the call. It stops when yield returns false. A text is analysed
-// in pieces cut at white space, which no term spans.
+// eachWithNames calls yield with every term of text in order. It stops when yield returns false.
 func (a analyzer) eachWithNames(text string, yield func(t token) bool) {
-	before, last := 0, 0 // positions of the pieces before, and the last of all
+	position, more := 0, true
+	eachChunk(text, func(start int, part string) bool {
+		if w := plainWord(part); w.end > 0 {
+			start, part = start+w.start, part[w.start:w.end]
+		}
+		var c *chunk
+		if len(part) <= chunkBytes {
+			c = a.chunks.get(part, a.chunk)
+		} else {
+			c = a.chunk(part)
+		}
+		for _, t := range c.tokens {
+			t.start, t.end, t.position = start+t.start, start+t.end, position+t.position
+			if more = yield(t); !more {
+				break
+			}
+		}
+		position += c.width
+		return more
+	})
+}
+
+// chunk analyses a chunk.
+func (a analyzer) chunk(text string) *chunk {
+	c := &chunk{}
+	if w := plainWord(text); len(text) <= chunkBytes && w == (span{0, len(text)}) { // one word, whatever becomes of it
+		for _, t := range a.chain.Analyze([]byte(text)) {
+			c.tokens = append(c.tokens, token{term: string(t.Term), start: t.Start, end: t.End, position: t.Position})
+		}
+		c.width = 1
+		return c
+	}
 	for base := 0; base < len(text); {
 		piece := text[base:]
 		if len(piece) > pieceBytes {
 			piece = piece[:cutAt(piece, pieceBytes)]
 		}
-		tokens := a.chain.Analyze([]byte(piece))
-		for i, t := range tokens {
+		tokens := a.chain.Analyze([]byte(" " + piece + " 0")) // a mark at its beginning belongs to the space, and a word behind it tells the positions that it takes
+		for i, t := range tokens[:len(tokens)-1] {
 			term := t.Term
 			if len(term) > maxTerm {
 				term = term[:cutRune(term, maxTerm)]
 			}
-			last = max(last, before+t.Position)
-			if len(term) > 0 && !yield(token{term, base + t.Start, base + t.End, before + t.Position, covered(tokens, i), t.Type == wholeName}) {
-				return
+			if len(term) > 0 {
+				c.tokens = append(c.tokens, token{string(term), base + t.Start - 1, base + t.End - 1, c.width + t.Position, covered(tokens, i), t.Type == wholeName})
 			}
 		}
-		base, before = base+len(piece), last
+		base, c.width = base+len(piece), c.width+tokens[len(tokens)-1].Position-1
 	}
+	return c
 }
 
 // covered says whether a token is a single character in a pair. Pairs stand next to their characters.
@@ -206,7 +237,7 @@ func cutRune(b []byte, n int) int {
 func (x *Index) Analyze(text string) []Token {
 	var tokens []Token
 	x.analyzer.each(text, func(t token) bool {
-		tokens = append(tokens, Token{string(t.term), t.start, t.end, t.position, t.covered})
+		tokens = append(tokens, Token{t.term, t.start, t.end, t.position, t.covered})
 		return true
 	})
 	return tokens

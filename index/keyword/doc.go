@@ -29,6 +29,7 @@
 //     field; of segments where few have some field, or with more than four fields, 8 more for each of the last two sets of weights.
 //   - Texts of more than MaxTextFields different names share one field: searches over all fields find them, those that name their
 //     field do not.
+//   - What the analysis makes of words is kept, for all indexes of a language together, in some 16 MB at most.
 //   - Terms longer than 128 bytes are cut.
 //
 // The files are described in docs/format/keyword.md.

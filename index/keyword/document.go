@@ -79,7 +79,7 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 		f := field(textPrefix + fieldOf(t.Name))
 		d.plainText += uint64(len(t.Text))
 		a.eachWithNames(t.Text, func(t token) bool {
-			f.add(t.term)
+			f.word(t.term)
 			if !t.covered && !t.name {
 				f.length++
 			}
@@ -113,6 +113,16 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 		f.length = max(f.length, 1)
 	}
 	return d
+}
+
+// word counts one more occurrence of a term of a text.
+func (f *docField) word(term string) {
+	tf := f.terms[term]
+	if tf == nil {
+		tf = &index.TokenFreq{Term: []byte(term)}
+		f.terms[term] = tf
+	}
+	tf.SetFrequency(tf.Frequency() + 1)
 }
 
 // add counts one more occurrence of term. The map is asked with a conversion that does not allocate.

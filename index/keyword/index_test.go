@@ -350,7 +350,7 @@ func TestLanguages(t *testing.T) {
 		}
 		var terms []string
 		a.each("Über straße années книги كتاب 東京都 walking", func(t token) bool {
-			terms = append(terms, string(t.term))
+			terms = append(terms, t.term)
 			return true
 		})
 		if len(terms) < 5 {

@@ -32,7 +32,7 @@ func (x *Index) Phrase(text string) Phrase {
 		if len(p.terms) == 0 {
 			first = t.position
 		}
-		p.terms = append(p.terms, phraseTerm{string(t.term), t.position - first})
+		p.terms = append(p.terms, phraseTerm{t.term, t.position - first})
 		return len(p.terms) < maxPhraseTerms
 	})
 	return p

@@ -175,14 +175,14 @@ func (x *Index) queryTerms(text string) []planTerm {
 		if t.covered {
 			return true
 		}
-		i, seen := at[string(t.term)]
+		i, seen := at[t.term]
 		if !seen {
 			if len(terms) == maxAnalyzed {
 				return true
 			}
 			i = len(terms)
-			at[string(t.term)] = i
-			terms = append(terms, planTerm{text: slices.Clone(t.term), name: t.name})
+			at[t.term] = i
+			terms = append(terms, planTerm{text: []byte(t.term), name: t.name})
 		}
 		terms[i].count++
 		return true

@@ -27,7 +27,7 @@ func TestWholeNames(t *testing.T) {
 		var got []string
 		a.eachWithNames(tc.text, func(tok token) bool {
 			if tok.name {
-				got = append(got, string(tok.term))
+				got = append(got, tok.term)
 			}
 			return true
 		})
