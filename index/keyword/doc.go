@@ -29,6 +29,8 @@
 //     field; of segments where few have some field, or with more than four fields, 8 more for each of the last two sets of weights.
 //   - Texts of more than MaxTextFields different names share one field: searches over all fields find them, those that name their
 //     field do not.
+//   - Filters by ranges of strings, facets, groups and sorting by strings look every value of the field up, about a microsecond each,
+//     the first time after a segment was written. Up to 64 MiB of what they find is kept, of all indexes.
 //   - Terms longer than 128 bytes are cut.
 //
 // The files are described in docs/format/keyword.md.
