@@ -217,3 +217,36 @@ func BenchmarkFields(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkManyValues asks about a string that each document has another of: by ranges of a filter, as a facet, and for the first value of some documents.
+func BenchmarkManyValues(b *testing.B) {
+	x := benchIndex(b, 40_000)
+	ctx := context.Background()
+	compare := func(from int) filter.Expr {
+		return filter.Compare{Field: "name", Op: filter.Greater, Value: filter.Value{Kind: filter.String, Str: fmt.Sprintf("name %d", from)}}
+	}
+	var many filter.Or
+	for i := range 400 {
+		many = append(many, compare(i))
+	}
+	some := roaring.New()
+	for i := range uint32(200) {
+		some.Add(i * 199)
+	}
+	for name, ask := range map[string]func() error{
+		"ranges=1":   func() error { _, err := x.Filter(ctx, compare(1)); return err },
+		"ranges=400": func() error { _, err := x.Filter(ctx, many); return err },
+		"facet=all":  func() error { _, err := x.Facets(ctx, []Facet{{Field: "name", Limit: 10}}, nil); return err },
+		"facet=200":  func() error { _, err := x.Facets(ctx, []Facet{{Field: "name", Limit: 10}}, some); return err },
+		"firsts=200": func() error { _, err := x.Firsts(ctx, "name", some); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := ask(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

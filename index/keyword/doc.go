@@ -30,6 +30,8 @@
 //   - Texts of more than MaxTextFields different names share one field: searches over all fields find them, those that name their
 //     field do not.
 //   - What the analysis makes of words is kept, for all indexes of a language together, in some 16 MB at most.
+//   - Filters by ranges of strings, facets, groups and sorting by strings look every value of the field up, about a microsecond each,
+//     the first time after a segment was written. Up to 64 MiB of what they find is kept, of all indexes.
 //   - Terms longer than 128 bytes are cut.
 //
 // The files are described in docs/format/keyword.md.

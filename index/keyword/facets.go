@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -113,22 +114,48 @@ func (r Range) terms() []termRange {
 	return between(kind, first, end)
 }
 
+// termCount is a term and the number of documents that have it.
+type termCount struct {
+	term  string
+	count int
+}
+
+// compare orders the more frequent first, then by value: strings, numbers, booleans.
+func (a termCount) compare(b termCount) int {
+	if c := cmp.Compare(b.count, a.count); c != 0 {
+		return c
+	}
+	if a.term[0] != b.term[0] {
+		const kinds = string(termString) + string(termNumber) + string(termBool)
+		return cmp.Compare(strings.IndexByte(kinds, a.term[0]), strings.IndexByte(kinds, b.term[0]))
+	}
+	return strings.Compare(a.term, b.term)
+}
+
 // mostFrequent returns the limit most frequent of counts, which are by term.
 func mostFrequent(counts map[string]int, limit int) []ValueCount {
-	values := make([]ValueCount, 0, len(counts))
-	for term, n := range counts {
-		values = append(values, ValueCount{termValue([]byte(term)), n})
+	var best []termCount // once it was cut, the first limit of them are the best so far, in order
+	cut := func() {
+		slices.SortFunc(best, termCount.compare)
+		best = best[:min(limit, len(best))]
 	}
-	slices.SortFunc(values, func(a, b ValueCount) int {
-		if c := cmp.Compare(b.Count, a.Count); c != 0 {
-			return c
+	was := false
+	for term, n := range counts {
+		t := termCount{term, n}
+		if was && (limit == 0 || t.compare(best[limit-1]) > 0) {
+			continue
 		}
-		if c, ok := a.Value.Compare(b.Value); ok {
-			return c
+		if best = append(best, t); len(best) >= 2*limit+100 {
+			cut()
+			was = true
 		}
-		return cmp.Compare(a.Value.Kind, b.Value.Kind)
-	})
-	return values[:min(limit, len(values))]
+	}
+	cut()
+	values := make([]ValueCount, len(best))
+	for i, t := range best {
+		values[i] = ValueCount{termValue(t.term), t.count}
+	}
+	return values
 }
 
 // allowed returns, by segment, the local numbers of the documents that allow holds and that are not deleted.
@@ -175,10 +202,10 @@ var valueRanges = []termRange{
 
 // countValues adds to counts, by term, the documents of local that have it.
 func (s *segmentView) countValues(ctx context.Context, field string, local *roaring.Bitmap, counts map[string]int) error {
-	return s.eachValue(ctx, field, valueRanges, func(term []byte, docs *roaring.Bitmap) error {
-		n := int(docs.AndCardinality(local))
-		if n > 0 {
-			counts[string(term)] += n
+	bits := bitsOf(local, len(s.nos))
+	return s.eachValue(ctx, field, valueRanges, func(term string, docs termDocs) error {
+		if n := docs.count(local, bits); n > 0 {
+			counts[term] += n
 		}
 		if len(counts) > maxFacetValues {
 			return tooManyValues(field, maxFacetValues)
@@ -191,29 +218,101 @@ func tooManyValues(field string, most int) error {
 	return fmt.Errorf("%w: field %.100q has more than %d different values, too many to count or sort by", ErrQuery, field, most)
 }
 
-// eachValue calls f with every term of ranges that a value field has, in the order of the ranges, and its documents, deleted ones among
-// them; the bitmap is valid only during the call.
-func (s *segmentView) eachValue(ctx context.Context, field string, ranges []termRange, f func(term []byte, docs *roaring.Bitmap) error) error {
+// termDocs are the documents of a term, deleted ones among them, in one of two forms.
+type termDocs struct {
+	few  []uint32 // ascending, not to be changed
+	many *roaring.Bitmap
+}
+
+// count returns how many of them are in a set, which is given as a bitmap and as bits.
+func (d termDocs) count(set *roaring.Bitmap, bits docBits) int {
+	if d.many != nil {
+		return int(d.many.AndCardinality(set))
+	}
+	n := 0
+	for _, doc := range d.few {
+		if bits.has(doc) {
+			n++
+		}
+	}
+	return n
+}
+
+// in returns those of them that are in a set, which is given as a bitmap and, unless few are asked about, as bits; nil if none is.
+func (d termDocs) in(set *roaring.Bitmap, bits docBits) *roaring.Bitmap {
+	if d.many != nil {
+		if have := roaring.And(d.many, set); !have.IsEmpty() {
+			return have
+		}
+		return nil
+	}
+	var have *roaring.Bitmap
+	for _, doc := range d.few {
+		if bits != nil && bits.has(doc) || bits == nil && set.Contains(doc) {
+			if have == nil {
+				have = roaring.New()
+			}
+			have.Add(doc)
+		}
+	}
+	return have
+}
+
+// eachValue calls f with every term of ranges that a value field has, in the order of the ranges, and its documents; they are valid only
+// during the call.
+func (s *segmentView) eachValue(ctx context.Context, field string, ranges []termRange, f func(term string, docs termDocs) error) error {
 	values, err := s.values(field)
 	if err != nil {
 		return err
 	}
-	docs, terms := roaring.New(), 0
+	terms, docs := 0, roaring.New()
+	count := func() error {
+		if terms++; terms > maxFacetTerms {
+			return tooManyValues(field, maxFacetTerms)
+		}
+		return nil
+	}
+	lookUp := func(term []byte) (termDocs, error) {
+		pl, err := values.postings(term, nil)
+		if err != nil {
+			return termDocs{}, err
+		}
+		docs.Clear()
+		return termDocs{many: docs}, orInto(docs, pl)
+	}
 	for _, r := range ranges {
-		err := values.each(ctx, r, func(term []byte) error {
-			if terms++; terms > maxFacetTerms {
-				return tooManyValues(field, maxFacetTerms)
-			}
-			pl, err := values.postings(term, nil)
-			if err != nil {
-				return err
-			}
-			docs.Clear()
-			if err := orInto(docs, pl); err != nil {
-				return err
-			}
-			return f(term, docs)
-		})
+		c, err := s.column(ctx, values, r)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			before := terms
+			err = values.each(ctx, r, func(term []byte) error {
+				if err := count(); err != nil {
+					return err
+				}
+				have, err := lookUp(term)
+				if err != nil {
+					return err
+				}
+				return f(string(term), have)
+			})
+			s.walked(values, r, terms-before)
+		} else {
+			err = c.each(ctx, r, func(i int, have termDocs) error {
+				if err := count(); err != nil {
+					return err
+				}
+				term := c.term(i)
+				if have.few == nil {
+					var err error
+					if have, err = lookUp([]byte(term)); err != nil {
+						return err
+					}
+				}
+				return f(term, have)
+			})
+		}
 		if err != nil {
 			return err
 		}
@@ -222,12 +321,12 @@ func (s *segmentView) eachValue(ctx context.Context, field string, ranges []term
 }
 
 // termValue is the value whose equalTerm is term.
-func termValue(term []byte) filter.Value {
+func termValue(term string) filter.Value {
 	switch term[0] {
 	case termBool:
 		return filter.Value{Kind: filter.Bool, Num: float64(term[1])}
 	case termNumber:
-		bits := binary.BigEndian.Uint64(term[2:])
+		bits := binary.BigEndian.Uint64([]byte(term[2:10]))
 		if bits>>63 == 1 {
 			bits &^= 1 << 63
 		} else {
@@ -235,11 +334,11 @@ func termValue(term []byte) filter.Value {
 		}
 		v := filter.Value{Kind: filter.Number, Num: math.Float64frombits(bits)}
 		if v.Wide() {
-			v.Off = int16(int(binary.BigEndian.Uint16(term[10:])) - offBias)
+			v.Off = int16(int(binary.BigEndian.Uint16([]byte(term[10:]))) - offBias)
 		}
 		return v
 	default:
-		return filter.Value{Kind: filter.String, Str: string(term[1:])}
+		return filter.Value{Kind: filter.String, Str: strings.Clone(term[1:])}
 	}
 }
 
@@ -253,10 +352,16 @@ func (x *Index) Firsts(ctx context.Context, field string, docs *roaring.Bitmap) 
 			if local.IsEmpty() {
 				continue
 			}
-			err := s.eachValue(ctx, field, valueRanges, func(term []byte, have *roaring.Bitmap) error {
-				have.And(local)
+			bits := bitsOf(local, len(s.nos))
+			err := s.eachValue(ctx, field, valueRanges, func(term string, docs termDocs) error {
+				have := docs.in(local, bits)
+				if have == nil {
+					return nil
+				}
 				for it := have.Iterator(); it.HasNext(); {
-					out[s.nos[it.Next()]] = termValue(term)
+					doc := it.Next()
+					out[s.nos[doc]] = termValue(term)
+					bits.clear(doc)
 				}
 				if local.AndNot(have); local.IsEmpty() {
 					return errEnough

@@ -166,13 +166,21 @@ func (s *segmentView) union(ctx context.Context, field string, ranges ...termRan
 		return nil, err
 	}
 	for _, r := range ranges {
-		err := values.each(ctx, r, func(term []byte) error {
-			pl, err := values.postings(term, nil)
-			if err != nil {
-				return err
-			}
-			return orInto(result, pl)
-		})
+		c, err := s.column(ctx, values, r)
+		if err == nil && c != nil {
+			err = c.orInto(result, values, r, len(s.nos))
+		} else if err == nil {
+			n := 0
+			err = values.each(ctx, r, func(term []byte) error {
+				n++
+				pl, err := values.postings(term, nil)
+				if err != nil {
+					return err
+				}
+				return orInto(result, pl)
+			})
+			s.walked(values, r, n)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -193,7 +193,7 @@ func TestFacets(t *testing.T) {
 	}
 	for _, v := range []any{"s", "", 1.5, -3.0, 0, true, false} {
 		value := filter.Values(nil, v)[0]
-		if got := termValue(equalTerm(value)); got != value {
+		if got := termValue(string(equalTerm(value))); got != value {
 			t.Errorf("termValue(equalTerm(%v)) = %v", value, got)
 		}
 	}

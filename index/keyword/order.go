@@ -294,13 +294,13 @@ func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, d
 		}
 		first := appendPrefix([]byte{kind, n + 1}, n, prefix)
 		r := termRange{append(slices.Clone(first), 0), append(slices.Clone(first), 0xff, 0xff)}
-		err := s.eachValue(ctx, w.field, []termRange{r}, func(term []byte, have *roaring.Bitmap) error {
+		err := s.eachValue(ctx, w.field, []termRange{r}, func(term string, have termDocs) error {
 			b := term[len(term)-1]
-			if have.And(docs[i]); !have.IsEmpty() {
+			if have := have.in(docs[i], nil); have != nil {
 				if children[b] == nil {
 					children[b] = make([]*roaring.Bitmap, len(docs))
 				}
-				children[b][i] = have.Clone()
+				children[b][i] = have
 			}
 			return nil
 		})
@@ -393,17 +393,19 @@ func (w *walk) terms(ctx context.Context, r termRange, docs []*roaring.Bitmap) e
 		if docs[i] == nil || docs[i].IsEmpty() || left == nil || left.IsEmpty() {
 			continue
 		}
-		err := s.eachValue(ctx, w.field, []termRange{r}, func(term []byte, have *roaring.Bitmap) error {
-			have.And(docs[i])
-			if have.And(left); have.IsEmpty() {
+		wanted := roaring.And(docs[i], left)
+		bits := bitsOf(wanted, len(s.nos))
+		err := s.eachValue(ctx, w.field, []termRange{r}, func(term string, have termDocs) error {
+			meant := have.in(wanted, bits)
+			if meant == nil {
 				return nil
 			}
-			docs := found[string(term)]
+			docs := found[term]
 			if docs == nil {
 				docs = make([]*roaring.Bitmap, len(w.left.locals))
-				found[string(term)] = docs
+				found[term] = docs
 			}
-			docs[i] = have.Clone()
+			docs[i] = meant
 			if len(found) > maxFacetValues {
 				return tooManyValues(w.field, maxFacetValues)
 			}

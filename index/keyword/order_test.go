@@ -190,7 +190,7 @@ func TestFacetsEqualCounting(t *testing.T) {
 			for _, v := range filter.Values(nil, docs[no]["p"]) {
 				key := map[filter.Kind]string{filter.Number: "1", filter.Bool: "2", filter.String: "3"}[v.Kind] + string(equalTerm(v))
 				if v.Kind != filter.Date && v.Kind != filter.Opaque && (best == "" || key < best) {
-					want, best = fmt.Sprint(termValue(equalTerm(v))), key
+					want, best = fmt.Sprint(termValue(string(equalTerm(v)))), key
 				}
 			}
 			got := ""

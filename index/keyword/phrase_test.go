@@ -185,10 +185,10 @@ func holdsSlowly(x *Index, text string, p Phrase) bool {
 }
 
 func TestPlacesAreBounded(t *testing.T) {
-	var c placesCache
+	c := kept[placesKey, []place]{budget: placesBudget}
 	all := make([]place, placesMost)
 	for i := range uint64(100) {
-		c.put(placesKey{text: i}, all)
+		c.put(placesKey{text: i}, all, placesMost*placeBytes)
 		if _, ok := c.get(placesKey{text: i}); !ok {
 			t.Fatalf("text %d is not kept", i)
 		}

@@ -3,7 +3,6 @@ package keyword
 import (
 	"hash/maphash"
 	"slices"
-	"sync"
 )
 
 // place is where a term is in a text. Terms are told apart by 64 bits of a keyed hash.
@@ -27,53 +26,14 @@ type placesKey struct {
 
 var (
 	placesSeed = maphash.MakeSeed()
-	placesKept placesCache
+	placesKept = kept[placesKey, []place]{budget: placesBudget}
 )
-
-// placesCache keeps places of texts in two generations: when one has half of the budget, the one before it is dropped. Its zero value is empty.
-type placesCache struct {
-	mu          sync.Mutex
-	spent       int // bytes of now
-	now, before map[placesKey][]place
-}
-
-func (c *placesCache) get(key placesKey) ([]place, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if p, ok := c.now[key]; ok {
-		return p, true
-	}
-	p, ok := c.before[key]
-	if ok {
-		c.add(key, p)
-	}
-	return p, ok
-}
-
-func (c *placesCache) put(key placesKey, p []place) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.now[key]; !ok {
-		c.add(key, p)
-	}
-}
-
-// add puts p into now, with the lock held.
-func (c *placesCache) add(key placesKey, p []place) {
-	const overhead = 100 // of the key and its place in the map
-	n := placeBytes*len(p) + overhead
-	if c.now == nil || c.spent+n > placesBudget/2 {
-		c.now, c.before, c.spent = map[placesKey][]place{}, c.now, 0
-	}
-	c.now[key] = p
-	c.spent += n
-}
 
 // eachPlace calls f with the places of all terms of text, in order.
 func (a analyzer) eachPlace(text string, f func(p place)) {
 	key := placesKey{a.language, maphash.String(placesSeed, text), len(text)}
-	if kept, ok := placesKept.get(key); ok {
-		for _, p := range kept {
+	if known, ok := placesKept.get(key); ok {
+		for _, p := range known {
 			f(p)
 		}
 		return
@@ -88,6 +48,6 @@ func (a analyzer) eachPlace(text string, f func(p place)) {
 		return true
 	})
 	if len(all) <= placesMost {
-		placesKept.put(key, slices.Clone(all))
+		placesKept.put(key, slices.Clone(all), placeBytes*len(all))
 	}
 }

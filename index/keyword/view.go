@@ -29,11 +29,14 @@ type segmentView struct {
 
 // segmentData is what is read once of a segment, whose documents never change. Local numbers count its documents from 0.
 type segmentData struct {
+	id      uint64 // no other has had it
 	segment segment.Segment
 	nos     []uint32                // by local number: document number
 	lengths map[string]fieldLengths // by text field
 	tokens  map[string]uint64       // by text field: sum of lengths
 	sums    lengthSums
+
+	walks columnWalks
 
 	byNoOnce sync.Once
 	byNo     []uint32 // local numbers, sorted by document number
@@ -101,6 +104,7 @@ func (v *view) add(s *segmentView) {
 
 func readSegment(s segment.Segment) (*segmentData, error) {
 	d := &segmentData{
+		id:      segmentIDs.Add(1),
 		segment: s,
 		nos:     make([]uint32, s.Count()),
 		lengths: map[string]fieldLengths{},
