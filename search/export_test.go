@@ -24,3 +24,23 @@ func (e *Engine) HoldNames() (release func()) {
 	done, _ := e.catalog.begin(context.Background())
 	return done
 }
+
+// Vectors returns the vectors of a collection's passages as they are stored, by document.
+func (e *Engine) Vectors(t *testing.T, collection string) map[string][][]float32 {
+	t.Helper()
+	stored, _ := e.catalog.stored(collection)
+	out := map[string][][]float32{}
+	for cursor, more := "", true; more; more = cursor != "" {
+		docs, next, err := e.backend.List(t.Context(), stored, cursor, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range docs {
+			if _, out[d.ID], err = e.backend.(vectorKeeper).Encoded(t.Context(), stored, d.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cursor = next
+	}
+	return out
+}

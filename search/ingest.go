@@ -72,6 +72,7 @@ type ingest struct {
 	record     record
 	encoding   *encoding
 	background bool            // takes no turn among the ingests, which would wait for it
+	reuse      *reuse          // not nil: vectors that need not be made
 	seen       map[string]bool // ids written by this call: their stored hash is no longer what Lookup said
 }
 
@@ -136,6 +137,11 @@ func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemRe
 		if n := len(items[i].texts); n > most {
 			items[i].done = true
 			results[i].Status, results[i].Err = Failed, &FieldError{"document", items[i].write.ID, fmt.Sprintf("at most %d passages of %d tokens, not %d", most, in.budget(), n)}
+		}
+	}
+	if in.reuse != nil {
+		if err := in.reuse.give(ctx, items); err != nil {
+			return nil, err
 		}
 	}
 	return items, in.encode(ctx, items)
@@ -292,12 +298,21 @@ func firstTokens(text string, n int, count func(string) int) string {
 	return strings.TrimSpace(text[:end])
 }
 
-// encode sets the vectors of all passages, in one call of the embedder.
+// encode sets the vectors of all passages that have none, in one call of the embedder.
 func (in *ingest) encode(ctx context.Context, items []item) error {
 	var texts []string
 	for i := range items {
-		if !items[i].done {
-			texts = append(texts, items[i].texts...)
+		it := &items[i]
+		if it.done {
+			continue
+		}
+		if it.write.Vectors == nil {
+			it.write.Vectors = make([][]float32, len(it.texts))
+		}
+		for j, v := range it.write.Vectors {
+			if v == nil {
+				texts = append(texts, it.texts[j])
+			}
 		}
 	}
 	if len(texts) == 0 {
@@ -316,13 +331,16 @@ func (in *ingest) encode(ctx context.Context, items []item) error {
 		return fmt.Errorf("encoding %d passages: %w", len(texts), err)
 	}
 	for i := range items {
-		if it := &items[i]; !it.done {
-			it.write.Vectors, vectors = vectors[:len(it.texts)], vectors[len(it.texts):]
-			for j, v := range it.write.Vectors {
-				if !normalize(v) {
-					return fmt.Errorf("document %s: the checkpoint gives no direction to passage %d", it.write.ID, j)
-				}
+		it := &items[i]
+		for j, v := range it.write.Vectors {
+			if v != nil {
+				continue
 			}
+			v, vectors = vectors[0], vectors[1:]
+			if !normalize(v) {
+				return fmt.Errorf("document %s: the checkpoint gives no direction to passage %d", it.write.ID, j)
+			}
+			it.write.Vectors[j] = v
 		}
 	}
 	return nil

@@ -37,7 +37,8 @@ type reembedResult struct {
 	Model     ModelInfo `json:"model"`
 	Documents int       `json:"documents"`
 	Passages  int       `json:"passages"`
-	Kept      string    `json:"kept,omitempty"` // name of the collection as it was
+	Reused    int       `json:"reused,omitempty"` // passages that were not encoded, since the program began
+	Kept      string    `json:"kept,omitempty"`   // name of the collection as it was
 }
 
 // reembedGrace is how long the generation that was replaced stays for the requests that began with it.
@@ -64,8 +65,8 @@ type changeFeed interface {
 // Reembed builds a collection anew with another checkpoint, other settings or both, as a task: in the background, while searches go on with
 // what there is. Writes are taken as ever and brought over from the change log. When both are equal the new generation takes the place of the
 // old in one transaction; whatever happens before it, a document that the new settings refuse for instance, leaves the old one as it is.
-// Documents keep their ids and fields and get new revisions. It returns what o.MayKeep says of the name under which the old one would be
-// kept.
+// Documents keep their ids and fields and get new revisions. With other settings and the checkpoint of before, passages whose text stays the
+// same keep their vectors, see [reuse]. It returns what o.MayKeep says of the name under which the old one would be kept.
 func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOptions) (Task, error) {
 	c, rec, err := e.open(ctx, collection)
 	if err != nil {
@@ -153,6 +154,7 @@ type reembedding struct {
 
 	old, next backend.Collection
 	record    record // of the next generation
+	reuse     *reuse // nil: everything is encoded
 }
 
 func (r *reembedding) run(ctx context.Context) (any, error) {
@@ -196,6 +198,7 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 
 // prepare makes the next generation, or opens the one that an earlier run has left.
 func (r *reembedding) prepare(ctx context.Context, rec record) (resumed bool, err error) {
+	r.reuse = newReuse(r.engine, r.old, rec, r.q, r.enc)
 	rec.Model, rec.Source, rec.Precision, rec.Kept = r.q.Info, r.q.Source, r.q.Precision, r.q.Kept
 	if r.q.Settings != nil {
 		rec.Settings = *r.q.Settings
@@ -323,7 +326,7 @@ func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 	if len(docs) == 0 {
 		return nil
 	}
-	in := &ingest{engine: r.engine, collection: r.next, record: r.record, encoding: r.enc, background: true, seen: map[string]bool{}}
+	in := &ingest{engine: r.engine, collection: r.next, record: r.record, encoding: r.enc, background: true, reuse: r.reuse, seen: map[string]bool{}}
 	if err := in.putStored(ctx, docs); err != nil {
 		return fmt.Errorf("re-embedding: %w", err)
 	}
@@ -382,7 +385,11 @@ func (r *reembedding) result(ctx context.Context, kept string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reembedResult{Model: rec.Model, Documents: c.Documents, Passages: c.Passages, Kept: kept}, nil
+	result := reembedResult{Model: rec.Model, Documents: c.Documents, Passages: c.Passages, Kept: kept}
+	if r.reuse != nil {
+		result.Reused = r.reuse.passages
+	}
+	return result, nil
 }
 
 // keptName returns the first name for the collection as it was that nothing has yet, or what may says of it.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -441,7 +442,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// reembedUntilKilled re-embeds to and fro.
+// reembedUntilKilled re-embeds to and fro, with settings in between, for which vectors are taken over.
 func reembedUntilKilled(dir string) error {
 	e, err := openWide(dir, &wideEmbedder{delay: 3 * time.Millisecond}, nil)
 	if err != nil {
@@ -465,6 +466,10 @@ func reembedUntilKilled(dir string) error {
 			o := search.ReembedOptions{}
 			if c, err := e.Collection(context.Background(), "docs"); err != nil {
 				return err
+			} else if c.Model.Name == wide && c.Settings.Language == "" {
+				o.Settings = &search.Settings{Language: "de"}
+			} else if c.Model.Name != wide && c.Settings.Language != "" {
+				o.Settings = &search.Settings{}
 			} else if c.Model.Name != wide {
 				o.Model = wide
 			}
@@ -525,7 +530,11 @@ func TestReembedKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e = mustOpenWide(t, dir, &wideEmbedder{})
+	e, err := openWide(dir, &wideEmbedder{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
 	list, err := e.Tasks(t.Context())
 	if err != nil || len(list) == 0 {
 		t.Fatal(list, err)
@@ -535,6 +544,22 @@ func TestReembedKilled(t *testing.T) {
 	}
 	noProblems(t, e)
 	t.Logf("generations found: %v", seen)
+	got := e.Vectors(t, "docs")
+	c, err := e.Collection(t.Context(), "docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := search.ReembedOptions{}
+	if c.Model.Name == wide {
+		o.Model = wide
+	}
+	task, err := e.Reembed(t.Context(), "docs", o)
+	if err != nil || ended(t, e, task.ID).State != search.TaskSucceeded {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, e.Vectors(t, "docs")) {
+		t.Error("vectors differ from those that are made anew")
+	}
 }
 
 // TestNoTasks opens a folder with an unfinished re-embedding to read: it stays as it is, and the next opening goes on with it.

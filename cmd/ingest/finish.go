@@ -10,6 +10,9 @@ import (
 
 // finish ends a file: counts it and enters it in the journal.
 func (p *pipeline) finish(t *task, end *ending) error {
+	p.mu.Lock()
+	p.progress.file()
+	p.mu.Unlock()
 	if end.known != nil {
 		return p.pass(t, end)
 	}

@@ -122,6 +122,7 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 			abort(err)
 		}
 	}
+	defer p.count(reading, paths, o)()
 	tasks := make(chan *task, 4*p.workers) // in the order of the list
 	jobs := make(chan *task)
 	batches := make(chan []item, 1)
@@ -164,6 +165,37 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 		err = context.Cause(reading)
 	}
 	return errors.Join(err, p.journal.flush(), p.tellOverlaps())
+}
+
+// countAfter is how long a run goes on before its files are counted: a short one need not list them twice.
+var countAfter = time.Second
+
+// count counts the files under paths, beside the run that reads them, for the progress of the first run. stop ends it.
+func (p *pipeline) count(ctx context.Context, paths []string, o extract.Options) (stop func()) {
+	p.mu.Lock()
+	p.progress.restart()
+	p.mu.Unlock()
+	if p.watching || slices.Contains(paths, "-") {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var counter sync.WaitGroup
+	counter.Go(func() {
+		select {
+		case <-time.After(countAfter):
+		case <-ctx.Done():
+			return
+		}
+		n := 0
+		o.Skip = nil
+		_, err := extract.Files(ctx, paths, o, func(extract.File) error { n++; return nil }, func(extract.ItemError) error { return nil })
+		if err == nil {
+			p.mu.Lock()
+			p.progress.of = n
+			p.mu.Unlock()
+		}
+	})
+	return func() { cancel(); counter.Wait() }
 }
 
 // list sends the files to the readers and, in order, to the collector.

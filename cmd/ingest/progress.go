@@ -14,7 +14,9 @@ import (
 type progress struct {
 	w     io.Writer
 	bar   *progressbar.ProgressBar // nil where w is no terminal
-	n     int
+	n     int                      // documents
+	files int                      // that have ended, in this run
+	of    int                      // files that there are; 0: not known
 	began time.Time
 	told  time.Time
 	ended bool
@@ -34,14 +36,42 @@ func newProgress(w io.Writer) *progress {
 
 func (p *progress) add(n int) {
 	p.n += n
+	p.show(n)
+}
+
+// file takes note that a file has ended.
+func (p *progress) file() {
+	p.files++
+	p.show(0)
+}
+
+// restart begins with the first file again.
+func (p *progress) restart() { p.files, p.of = 0, 0 }
+
+// share says how many of the files have ended; empty where that is not known, or there is one file.
+func (p *progress) share() string {
+	if p.of < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d files", p.files, max(p.of, p.files)) // some may have come since they were counted
+}
+
+func (p *progress) show(n int) {
 	if p.ended {
 		return
 	}
+	share := p.share()
 	if p.bar != nil {
+		if share != "" {
+			p.bar.Describe(share + ", documents")
+		}
 		p.bar.Add(n)
 	} else if time.Since(p.told) >= tellEvery {
 		p.told = time.Now()
-		fmt.Fprintf(p.w, "%d documents, %.0f per second\n", p.n, float64(p.n)/time.Since(p.began).Seconds())
+		if share != "" {
+			share = ", " + share
+		}
+		fmt.Fprintf(p.w, "%d documents, %.0f per second%s\n", p.n, float64(p.n)/time.Since(p.began).Seconds(), share)
 	}
 }
 

@@ -25,8 +25,9 @@ func newReembedCommand() *cobra.Command {
 		Use: "reembed --data DIR --model NAME|DIR | --settings FILE", Short: "Give a collection the vectors of another checkpoint, or other settings",
 		Long: `Encodes every document of a collection with the checkpoint of --model, and puts the new vectors in the place of the old in one
 transaction. With --settings the collection is built anew with other settings, which are all that it then has, and with the checkpoint that it has,
-unless --model names another. Interrupted, it leaves the collection as it was, and goes on where it stopped when it is run again. For a folder that a server
-has open: POST /v1/collections/COLLECTION/reembed, which goes on answering searches meanwhile.`,
+unless --model names another. With its own checkpoint, passages whose text stays the same keep their vectors; "reused" in the result counts them. Without --settings
+everything is encoded. Interrupted, it leaves the collection as it was, and goes on where it stopped when it is run again. For a folder that a server has
+open: POST /v1/collections/COLLECTION/reembed, which goes on answering searches meanwhile.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
 	f.add(cmd)

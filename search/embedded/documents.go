@@ -214,6 +214,37 @@ func document(d store.Document) *backend.Document {
 	return out
 }
 
+// Encoded returns a document without its fields and the vectors of its passages, as one transaction of the store has them; nil where there is
+// none, or one of them is damaged.
+func (b *Backend) Encoded(ctx context.Context, name, id string) (d *backend.Document, vectors [][]float32, err error) {
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
+		h, err := tx.Head(id)
+		if err != nil {
+			return err
+		}
+		vectors = make([][]float32, len(h.Passages))
+		for i, p := range h.Passages {
+			if vectors[i], err = tx.Vector(p.Slot, nil); err != nil {
+				if _, ok := c.leaveOut(tx, err); ok {
+					err = store.ErrNotFound
+				}
+				return err
+			}
+		}
+		d = document(h)
+		return nil
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil, nil
+	}
+	return d, vectors, c.translate(err)
+}
+
 // List returns documents in the order of their numbers. The cursor is the last number, opaque to callers.
 func (b *Backend) List(ctx context.Context, name, cursor string, limit int) (docs []*backend.Document, next string, err error) {
 	c, release, err := b.collection(ctx, name)
