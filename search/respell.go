@@ -11,6 +11,7 @@ import (
 
 	"searchd/internal/edits"
 	"searchd/search/backend"
+	"searchd/search/mapping"
 )
 
 // Spelling says what becomes of words of a query that no document has. The empty Spelling is Corrected, with [Plain] Exact.
@@ -38,12 +39,13 @@ type Respelling struct {
 
 // Bounds of respelling.
 const (
-	oneEdit, twoEdits = 5, 9 // letters of a word from which it may have so many edits
-	leastBegun        = 3    // letters of an unfinished word that is completed
-	longestWord       = 40   // letters
-	maxTyped          = 64   // words of a query; longer ones are not typed
-	maxRespelled      = 8    // words of a query that are looked for
-	respellBytes      = 64 << 10
+	oneEdit, twoEdits = 5, 9     // letters of a word from which it may have so many edits
+	leastBegun        = 3        // letters of an unfinished word that is completed
+	longestWord       = 40       // letters
+	maxTyped          = 64       // words of a query; longer ones are not typed
+	maxRespelled      = 8        // words of a query that are looked for
+	respellBytes      = 64 << 10 // of a field that are looked through
+	respellRead       = 2 << 20  // bytes of documents that are read for one word; one document may be longer
 )
 
 // Speller is an [Embedder] that knows which words are spelled right.
@@ -170,7 +172,7 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 			return "", err
 		}
 		near = slices.DeleteFunc(near, func(t backend.NearTerm) bool { return t.Edits < most }) // seen before
-		if as, err = s.wordOf(ctx, near, like); err != nil {
+		if as, err = s.wordOf(ctx, lower, near, like); err != nil {
 			return "", err
 		}
 	}
@@ -187,7 +189,7 @@ func (s *search) completed(ctx context.Context, word string) (as string, err err
 		return "", err
 	}
 	lower := strings.ToLower(word)
-	as, err = s.wordOf(ctx, begin, func(w string) (edits int, ok bool) { return 0, strings.HasPrefix(w, lower) })
+	as, err = s.wordOf(ctx, lower, begin, func(w string) (int, bool) { return 0, strings.HasPrefix(w, lower) })
 	return matchCase(as, word), err
 }
 
@@ -197,38 +199,46 @@ func (s *search) knows(word string) bool {
 }
 
 // wordOf returns the word with fewest edits that like accepts and whose term is one of near, out of the documents that have these; of equals that of the
-// first of near, and "" where there is none.
-func (s *search) wordOf(ctx context.Context, near []backend.NearTerm, like func(word string) (edits int, ok bool)) (as string, err error) {
-	fewest := math.MaxInt
-	for _, t := range near {
-		docs, err := s.engine.backend.Fetch(ctx, s.collection, t.Refs)
-		if err != nil {
-			return "", err
-		}
-		for _, d := range docs {
-			if d == nil {
+// first of near, and "" where there is none. Only words with the first letter of lower, and no more documents than [respellRead] allows are looked at.
+func (s *search) wordOf(ctx context.Context, lower string, near []backend.NearTerm, like func(word string) (edits int, ok bool)) (as string, err error) {
+	place := map[string]int{} // of a term in near
+	for i, t := range near {
+		place[t.Term] = i
+	}
+	fewest, first := math.MaxInt, len(near) // edits of as, and the place of its term
+	seen, read := map[backend.Ref]bool{}, 0
+	for i, t := range near {
+		for _, ref := range t.Refs {
+			if seen[ref] {
 				continue
 			}
-			parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
+			if seen[ref] = true; read >= respellRead {
+				return as, nil
+			}
+			fields, size, err := s.fieldsOf(ctx, ref)
 			if err != nil {
 				return "", err
 			}
-			for _, f := range slices.Concat(parts.Text, parts.Words) {
-				for w := range wordsLike(f.Text, t.Term) {
+			read += size
+			for _, f := range fields {
+				for w := range wordsLike(f.Text, lower) {
 					n, ok := like(w)
-					if !ok || n >= fewest {
+					if !ok || n > fewest {
 						continue
 					}
 					tokens, err := s.engine.backend.Analyze(ctx, s.collection, w)
 					if err != nil {
 						return "", err
 					}
-					if len(tokens) == 1 && tokens[0].Term == t.Term {
-						as, fewest = w, n
+					if len(tokens) != 1 {
+						continue
+					}
+					if at, ok := place[tokens[0].Term]; ok && (n < fewest || at < first) {
+						as, fewest, first = w, n, at
 					}
 				}
 			}
-			if fewest <= 1 {
+			if fewest <= 1 && first <= i {
 				return as, nil
 			}
 		}
@@ -236,9 +246,19 @@ func (s *search) wordOf(ctx context.Context, near []backend.NearTerm, like func(
 	return as, nil
 }
 
-// wordsLike yields the different words of text, in small letters, that have the first letter of term.
-func wordsLike(text, term string) iter.Seq[string] {
-	first, _ := utf8.DecodeRuneInString(term)
+// fieldsOf returns the fields of a document that have words, none where it is gone, and how many bytes were read.
+func (s *search) fieldsOf(ctx context.Context, ref backend.Ref) (fields []mapping.TextField, size int, err error) {
+	docs, err := s.engine.backend.Fetch(ctx, s.collection, []backend.Ref{ref})
+	if err != nil || docs[0] == nil {
+		return nil, 0, err
+	}
+	parts, err := s.record.Settings.Fields.SplitStored(docs[0].Fields)
+	return slices.Concat(parts.Text, parts.Words), len(docs[0].Fields), err
+}
+
+// wordsLike yields the different words of text, in small letters, that have the first letter of lower.
+func wordsLike(text, lower string) iter.Seq[string] {
+	first, _ := utf8.DecodeRuneInString(lower)
 	return func(yield func(string) bool) {
 		seen := map[string]bool{}
 		for w := range strings.FieldsFuncSeq(text[:runeEnd(text, min(len(text), respellBytes))], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
