@@ -28,7 +28,7 @@ const (
 // A word is read so where no document of the collection has it, in any of its forms, where a document that may be found has one that is spelled much
 // like it, and where the checkpoint does not know the word: one that it knows is right, though it is nowhere. One edit makes such a word of
 // five letters and more, two one of nine and more: a letter left out, put in or exchanged for another, or neighbours that changed places; the first letter
-// stays. Only words of small letters, the first one apart, are read so, no numbers, no names with dots or underscores, no word of a phrase.
+// stays, and accents may be left out. Only words of small letters, the first one apart, are read so, no numbers, no names with dots or underscores, no word of a phrase.
 //
 // Of an [Query.Unfinished] text the last word, of three letters and more, is read as one that begins with it, of those that there are the one in most
 // documents.
@@ -158,12 +158,14 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 	if allowed == 0 || s.knows(word) {
 		return "", nil
 	}
-	lower := strings.ToLower(word)
+	bare := edits.Bare(strings.ToLower(word))
+	letters = utf8.RuneCountInString(bare)
 	like := func(w string) (int, bool) {
+		w = edits.Bare(w)
 		if n := utf8.RuneCountInString(w); n < letters-allowed || n > letters+allowed {
 			return 0, false
 		}
-		n := edits.Between(lower, w)
+		n := edits.Between(bare, w)
 		return n, n <= allowed
 	}
 	for most := 1; most <= backend.MaxEdits && as == ""; most++ { // of terms, whose stems can be further apart than the words
@@ -172,7 +174,7 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 			return "", err
 		}
 		near = slices.DeleteFunc(near, func(t backend.NearTerm) bool { return t.Edits < most }) // seen before
-		if as, err = s.wordOf(ctx, lower, near, like); err != nil {
+		if as, err = s.wordOf(ctx, bare, near, like); err != nil {
 			return "", err
 		}
 	}
@@ -188,8 +190,8 @@ func (s *search) completed(ctx context.Context, word string) (as string, err err
 	if err != nil {
 		return "", err
 	}
-	lower := strings.ToLower(word)
-	as, err = s.wordOf(ctx, lower, begin, func(w string) (int, bool) { return 0, strings.HasPrefix(w, lower) })
+	bare := edits.Bare(strings.ToLower(word))
+	as, err = s.wordOf(ctx, bare, begin, func(w string) (int, bool) { return 0, strings.HasPrefix(edits.Bare(w), bare) })
 	return matchCase(as, word), err
 }
 
@@ -199,8 +201,8 @@ func (s *search) knows(word string) bool {
 }
 
 // wordOf returns the word with fewest edits that like accepts and whose term is one of near, out of the documents that have these; of equals that of the
-// first of near, and "" where there is none. Only words with the first letter of lower, and no more documents than [respellRead] allows are looked at.
-func (s *search) wordOf(ctx context.Context, lower string, near []backend.NearTerm, like func(word string) (edits int, ok bool)) (as string, err error) {
+// first of near, and "" where there is none. Only words with the first letter of bare, and no more documents than [respellRead] allows are looked at.
+func (s *search) wordOf(ctx context.Context, bare string, near []backend.NearTerm, like func(word string) (edits int, ok bool)) (as string, err error) {
 	place := map[string]int{} // of a term in near
 	for i, t := range near {
 		place[t.Term] = i
@@ -221,7 +223,7 @@ func (s *search) wordOf(ctx context.Context, lower string, near []backend.NearTe
 			}
 			read += size
 			for _, f := range fields {
-				for w := range wordsLike(f.Text, lower) {
+				for w := range wordsLike(f.Text, bare) {
 					n, ok := like(w)
 					if !ok || n > fewest {
 						continue
@@ -256,13 +258,14 @@ func (s *search) fieldsOf(ctx context.Context, ref backend.Ref) (fields []mappin
 	return slices.Concat(parts.Text, parts.Words), len(docs[0].Fields), err
 }
 
-// wordsLike yields the different words of text, in small letters, that have the first letter of lower.
-func wordsLike(text, lower string) iter.Seq[string] {
-	first, _ := utf8.DecodeRuneInString(lower)
+// wordsLike yields the different words of text, in small letters, that have the first letter of bare, be it with an accent.
+func wordsLike(text, bare string) iter.Seq[string] {
+	first, _ := utf8.DecodeRuneInString(bare)
 	return func(yield func(string) bool) {
 		seen := map[string]bool{}
 		for w := range strings.FieldsFuncSeq(text[:runeEnd(text, min(len(text), respellBytes))], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
-			if r, _ := utf8.DecodeRuneInString(w); unicode.ToLower(r) != first {
+			r, size := utf8.DecodeRuneInString(w)
+			if own, _ := utf8.DecodeRuneInString(edits.Bare(w[:size])); unicode.ToLower(r) != first && unicode.ToLower(own) != first {
 				continue
 			}
 			if w = strings.ToLower(w); !seen[w] {

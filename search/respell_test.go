@@ -177,6 +177,39 @@ func TestRespelledIsBounded(t *testing.T) {
 	}
 }
 
+// TestRespelledAccents: accents may be left out, as where documents have the word.
+func TestRespelledAccents(t *testing.T) {
+	for _, tc := range []struct{ language, text, q, unfinished, want string }{
+		{"en", "Trains to Zürich.", "zurch", "zur", "zürich"},
+		{"en", "Trains to Zürich.", "zürch", "zür", "zürich"},
+		{"de", "Ein Kühlschrank.", "kuhlschrnk", "kühlsch", "kühlschrank"},
+		{"de", "Ein Kühlschrank.", "kühlschrnk", "kuhlsch", "kühlschrank"},
+		{"fr", "Le réfrigérateur.", "refrigerater", "refr", "réfrigérateur"},
+		{"en", "The Éclair.", "eclaer", "ecl", "éclair"},
+		{"ru", "Большой самолёт.", "самалет", "само", "самолёт"},
+	} {
+		e, err := search.Open(t.TempDir(), search.Options{Embedder: &lettered{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{Language: tc.language}); err != nil {
+			t.Fatal(err)
+		}
+		put(t, e, search.Created, doc("a", fmt.Sprintf(`{"text":%q}`, tc.text)))
+		for _, q := range []search.Query{{Q: tc.q}, {Q: tc.unfinished, Unfinished: true}} {
+			q.Mode = search.Keyword
+			r, err := e.Search(t.Context(), "docs", q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Query; got == nil || got.Text != tc.want || len(r.Hits) != 1 {
+				t.Errorf("%s: %s is read as %+v, want %s; %d hits", tc.language, q.Q, got, tc.want, len(r.Hits))
+			}
+		}
+	}
+}
+
 // reading counts the bytes of the documents that are fetched.
 type reading struct {
 	backend.Backend
