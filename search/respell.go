@@ -11,6 +11,7 @@ import (
 
 	"searchd/internal/edits"
 	"searchd/search/backend"
+	"searchd/search/mapping"
 )
 
 // Spelling says what becomes of words of a query that no document has. The empty Spelling is Corrected, with [Plain] Exact.
@@ -27,7 +28,7 @@ const (
 // A word is read so where no document of the collection has it, in any of its forms, where a document that may be found has one that is spelled much
 // like it, and where the checkpoint does not know the word: one that it knows is right, though it is nowhere. One edit makes such a word of
 // five letters and more, two one of nine and more: a letter left out, put in or exchanged for another, or neighbours that changed places; the first letter
-// stays. Only words of small letters, the first one apart, are read so, no numbers, no names with dots or underscores, no word of a phrase.
+// stays, and accents may be left out. Only words of small letters, the first one apart, are read so, no numbers, no names with dots or underscores, no word of a phrase.
 //
 // Of an [Query.Unfinished] text the last word, of three letters and more, is read as one that begins with it, of those that there are the one in most
 // documents.
@@ -38,12 +39,13 @@ type Respelling struct {
 
 // Bounds of respelling.
 const (
-	oneEdit, twoEdits = 5, 9 // letters of a word from which it may have so many edits
-	leastBegun        = 3    // letters of an unfinished word that is completed
-	longestWord       = 40   // letters
-	maxTyped          = 64   // words of a query; longer ones are not typed
-	maxRespelled      = 8    // words of a query that are looked for
-	respellBytes      = 64 << 10
+	oneEdit, twoEdits = 5, 9     // letters of a word from which it may have so many edits
+	leastBegun        = 3        // letters of an unfinished word that is completed
+	longestWord       = 40       // letters
+	maxTyped          = 64       // words of a query; longer ones are not typed
+	maxRespelled      = 8        // words of a query that are looked for
+	respellBytes      = 64 << 10 // of a field that are looked through
+	respellRead       = 2 << 20  // bytes of documents that are read for one word; one document may be longer
 )
 
 // Speller is an [Embedder] that knows which words are spelled right.
@@ -156,12 +158,14 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 	if allowed == 0 || s.knows(word) {
 		return "", nil
 	}
-	lower := strings.ToLower(word)
+	bare := edits.Bare(strings.ToLower(word))
+	letters = utf8.RuneCountInString(bare)
 	like := func(w string) (int, bool) {
+		w = edits.Bare(w)
 		if n := utf8.RuneCountInString(w); n < letters-allowed || n > letters+allowed {
 			return 0, false
 		}
-		n := edits.Between(lower, w)
+		n := edits.Between(bare, w)
 		return n, n <= allowed
 	}
 	for most := 1; most <= backend.MaxEdits && as == ""; most++ { // of terms, whose stems can be further apart than the words
@@ -170,7 +174,7 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 			return "", err
 		}
 		near = slices.DeleteFunc(near, func(t backend.NearTerm) bool { return t.Edits < most }) // seen before
-		if as, err = s.wordOf(ctx, near, like); err != nil {
+		if as, err = s.wordOf(ctx, bare, near, like); err != nil {
 			return "", err
 		}
 	}
@@ -186,8 +190,8 @@ func (s *search) completed(ctx context.Context, word string) (as string, err err
 	if err != nil {
 		return "", err
 	}
-	lower := strings.ToLower(word)
-	as, err = s.wordOf(ctx, begin, func(w string) (edits int, ok bool) { return 0, strings.HasPrefix(w, lower) })
+	bare := edits.Bare(strings.ToLower(word))
+	as, err = s.wordOf(ctx, bare, begin, func(w string) (int, bool) { return 0, strings.HasPrefix(edits.Bare(w), bare) })
 	return matchCase(as, word), err
 }
 
@@ -197,38 +201,46 @@ func (s *search) knows(word string) bool {
 }
 
 // wordOf returns the word with fewest edits that like accepts and whose term is one of near, out of the documents that have these; of equals that of the
-// first of near, and "" where there is none.
-func (s *search) wordOf(ctx context.Context, near []backend.NearTerm, like func(word string) (edits int, ok bool)) (as string, err error) {
-	fewest := math.MaxInt
-	for _, t := range near {
-		docs, err := s.engine.backend.Fetch(ctx, s.collection, t.Refs)
-		if err != nil {
-			return "", err
-		}
-		for _, d := range docs {
-			if d == nil {
+// first of near, and "" where there is none. Only words with the first letter of bare, and no more documents than [respellRead] allows are looked at.
+func (s *search) wordOf(ctx context.Context, bare string, near []backend.NearTerm, like func(word string) (edits int, ok bool)) (as string, err error) {
+	place := map[string]int{} // of a term in near
+	for i, t := range near {
+		place[t.Term] = i
+	}
+	fewest, first := math.MaxInt, len(near) // edits of as, and the place of its term
+	seen, read := map[backend.Ref]bool{}, 0
+	for i, t := range near {
+		for _, ref := range t.Refs {
+			if seen[ref] {
 				continue
 			}
-			parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
+			if seen[ref] = true; read >= respellRead {
+				return as, nil
+			}
+			fields, size, err := s.fieldsOf(ctx, ref)
 			if err != nil {
 				return "", err
 			}
-			for _, f := range slices.Concat(parts.Text, parts.Words) {
-				for w := range wordsLike(f.Text, t.Term) {
+			read += size
+			for _, f := range fields {
+				for w := range wordsLike(f.Text, bare) {
 					n, ok := like(w)
-					if !ok || n >= fewest {
+					if !ok || n > fewest {
 						continue
 					}
 					tokens, err := s.engine.backend.Analyze(ctx, s.collection, w)
 					if err != nil {
 						return "", err
 					}
-					if len(tokens) == 1 && tokens[0].Term == t.Term {
-						as, fewest = w, n
+					if len(tokens) != 1 {
+						continue
+					}
+					if at, ok := place[tokens[0].Term]; ok && (n < fewest || at < first) {
+						as, fewest, first = w, n, at
 					}
 				}
 			}
-			if fewest <= 1 {
+			if fewest <= 1 && first <= i {
 				return as, nil
 			}
 		}
@@ -236,13 +248,24 @@ func (s *search) wordOf(ctx context.Context, near []backend.NearTerm, like func(
 	return as, nil
 }
 
-// wordsLike yields the different words of text, in small letters, that have the first letter of term.
-func wordsLike(text, term string) iter.Seq[string] {
-	first, _ := utf8.DecodeRuneInString(term)
+// fieldsOf returns the fields of a document that have words, none where it is gone, and how many bytes were read.
+func (s *search) fieldsOf(ctx context.Context, ref backend.Ref) (fields []mapping.TextField, size int, err error) {
+	docs, err := s.engine.backend.Fetch(ctx, s.collection, []backend.Ref{ref})
+	if err != nil || docs[0] == nil {
+		return nil, 0, err
+	}
+	parts, err := s.record.Settings.Fields.SplitStored(docs[0].Fields)
+	return slices.Concat(parts.Text, parts.Words), len(docs[0].Fields), err
+}
+
+// wordsLike yields the different words of text, in small letters, that have the first letter of bare, be it with an accent.
+func wordsLike(text, bare string) iter.Seq[string] {
+	first, _ := utf8.DecodeRuneInString(bare)
 	return func(yield func(string) bool) {
 		seen := map[string]bool{}
 		for w := range strings.FieldsFuncSeq(text[:runeEnd(text, min(len(text), respellBytes))], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
-			if r, _ := utf8.DecodeRuneInString(w); unicode.ToLower(r) != first {
+			r, size := utf8.DecodeRuneInString(w)
+			if own, _ := utf8.DecodeRuneInString(edits.Bare(w[:size])); unicode.ToLower(r) != first && unicode.ToLower(own) != first {
 				continue
 			}
 			if w = strings.ToLower(w); !seen[w] {

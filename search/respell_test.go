@@ -1,12 +1,15 @@
 package search_test
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
 	"searchd/search"
+	"searchd/search/backend"
+	"searchd/search/embedded"
 )
 
 // lettered knows how some words are spelled.
@@ -171,5 +174,90 @@ func TestRespelledIsBounded(t *testing.T) {
 	r, err := e.Search(t.Context(), "docs", search.Query{Q: q.String() + "recieve", Mode: search.Keyword})
 	if err != nil || r.Query != nil {
 		t.Errorf("%+v, %v", r.Query, err)
+	}
+}
+
+// TestRespelledAccents: accents may be left out, as where documents have the word.
+func TestRespelledAccents(t *testing.T) {
+	for _, tc := range []struct{ language, text, q, unfinished, want string }{
+		{"en", "Trains to Zürich.", "zurch", "zur", "zürich"},
+		{"en", "Trains to Zürich.", "zürch", "zür", "zürich"},
+		{"de", "Ein Kühlschrank.", "kuhlschrnk", "kühlsch", "kühlschrank"},
+		{"de", "Ein Kühlschrank.", "kühlschrnk", "kuhlsch", "kühlschrank"},
+		{"fr", "Le réfrigérateur.", "refrigerater", "refr", "réfrigérateur"},
+		{"en", "The Éclair.", "eclaer", "ecl", "éclair"},
+		{"ru", "Большой самолёт.", "самалет", "само", "самолёт"},
+	} {
+		e, err := search.Open(t.TempDir(), search.Options{Embedder: &lettered{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{Language: tc.language}); err != nil {
+			t.Fatal(err)
+		}
+		put(t, e, search.Created, doc("a", fmt.Sprintf(`{"text":%q}`, tc.text)))
+		for _, q := range []search.Query{{Q: tc.q}, {Q: tc.unfinished, Unfinished: true}} {
+			q.Mode = search.Keyword
+			r, err := e.Search(t.Context(), "docs", q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Query; got == nil || got.Text != tc.want || len(r.Hits) != 1 {
+				t.Errorf("%s: %s is read as %+v, want %s; %d hits", tc.language, q.Q, got, tc.want, len(r.Hits))
+			}
+		}
+	}
+}
+
+// reading counts the bytes of the documents that are fetched.
+type reading struct {
+	backend.Backend
+	bytes int
+}
+
+func (r *reading) Fetch(ctx context.Context, collection string, refs []backend.Ref) ([]*backend.Document, error) {
+	docs, err := r.Backend.Fetch(ctx, collection, refs)
+	for _, d := range docs {
+		r.bytes += len(d.Fields)
+	}
+	return docs, err
+}
+
+// TestRespellingReadsLittle: what is read of long documents for one word has a bound, and each document is read once for it.
+func TestRespellingReadsLittle(t *testing.T) {
+	inner, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &reading{Backend: inner}
+	e, err := search.Open("", search.Options{Embedder: &lettered{}, Backend: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	var words strings.Builder
+	for _, c := range "bcfhjkmpqt" {
+		fmt.Fprintf(&words, "car%cvansxrye ", c) // two edits from the query
+	}
+	const size = 400_000
+	for i := range 8 {
+		put(t, e, search.Created, doc(fmt.Sprint(i), fmt.Sprintf(`{"text":%q}`, words.String()+strings.Repeat("the of and to in a ", size/19))))
+	}
+	for _, tc := range []struct {
+		q    string
+		most int
+	}{{"caravansfrye", 2<<20 + 2*size}, {"caravansfrye caravansgrye", 2 * (2<<20 + 2*size)}} {
+		b.bytes = 0
+		r, err := e.Search(t.Context(), "docs", search.Query{Q: tc.q, Mode: search.Keyword, Limit: new(int)})
+		if err != nil || r.Query == nil || r.Query.Respelled == nil {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if b.bytes > tc.most {
+			t.Errorf("%s: %d bytes read, want at most %d", tc.q, b.bytes, tc.most)
+		}
 	}
 }

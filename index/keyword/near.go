@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -75,8 +76,9 @@ func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.
 	return near, err
 }
 
-// Beginning returns terms that documents of allow (nil: all) have and that begin with word, or that word begins with, as with the stem of an unfinished
-// word; those in most documents first. There are none where a document of the whole index has the term of word itself, and where word is not exactly one term.
+// Beginning returns terms that documents of allow (nil: all) have and that begin with word, with its accents or without, or that word begins with, as with
+// the stem of an unfinished word; those in most documents first. There are none where a document of the whole index has the term of word itself, and where
+// word is not exactly one term.
 func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitmap) (begin []NearTerm, err error) {
 	terms := x.queryTerms(word)
 	if len(terms) != 1 {
@@ -87,11 +89,17 @@ func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitma
 			return err
 		}
 		lower := strings.ToLower(word)
-		found, err := v.beginning(ctx, []byte(lower))
-		if err != nil {
-			return err
+		candidates := map[string]NearTerm{}
+		for _, prefix := range []string{lower, edits.Bare(lower)} { // the analysis of most languages leaves accents out
+			found, err := v.beginning(ctx, []byte(prefix))
+			if err != nil {
+				return err
+			}
+			for _, t := range append(stems(prefix), found...) {
+				candidates[t.Term] = t
+			}
 		}
-		begin, err = v.inDocuments(ctx, append(stems(lower), found...), allow)
+		begin, err = v.inDocuments(ctx, slices.Collect(maps.Values(candidates)), allow)
 		return err
 	})
 	return begin, err

@@ -1,6 +1,25 @@
 // Package edits tells how much alike two words are spelled.
 package edits
 
+import (
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Bare returns a word without its accents: Zürich is Zurich. Marks of scripts that write vowels with them stay.
+func Bare(word string) string {
+	if !strings.ContainsFunc(word, func(r rune) bool { return r >= 0xc0 }) {
+		return word
+	}
+	return norm.NFC.String(strings.Map(func(r rune) rune {
+		if 0x300 <= r && r <= 0x36f {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(word)))
+}
+
 // Between is the least number of characters left out, put in or exchanged, and of neighbours that change places, between two words (optimal
 // string alignment: no character is edited twice). Its time grows with the product of their lengths.
 func Between(a, b string) int {

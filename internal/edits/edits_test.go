@@ -21,6 +21,16 @@ func TestBetween(t *testing.T) {
 	}
 }
 
+func TestBare(t *testing.T) {
+	for word, want := range map[string]string{
+		"": "", "plain": "plain", "Zürich": "Zurich", "Zu\u0308rich": "Zurich", "ngữ": "ngu", "самолёт": "самолет", "Straße": "Straße", "हिन्दी": "हिन्दी", "한국어": "한국어", "が": "が",
+	} {
+		if got := Bare(word); got != want {
+			t.Errorf("Bare(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
 // slow is Between by its definition.
 func slow(x, y []rune) int {
 	switch {
