@@ -86,12 +86,12 @@ writes. Started again without --follow it is a primary with what it has.`,
 			}()
 			log.Info("debugging", "url", "http://"+d.Addr().String()+"/debug/pprof/")
 		}
-		l, scheme, err := guard.listen(l, func(text string) { log.Info(text) })
+		tlsConfig, scheme, err := guard.tls(func(text string) { log.Info(text) })
 		if err != nil {
 			return err
 		}
 		v, revision := version.Read()
-		ao := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: hosts, MaxConns: maxConns, DrainGrace: grace,
+		ao := api.Options{Logger: log, Version: v, Revision: revision, TLS: tlsConfig, AllowedHosts: hosts, MaxConns: maxConns, DrainGrace: grace,
 			CORSOrigins: guard.origins, RateLimit: guard.rate, RateBurst: guard.burst, PDF: pdf.Reader{Command: pdf.Self()}.Read}
 		if !cmd.Flags().Changed("drain-grace") && !isLoopback(l.Addr()) {
 			ao.DrainGrace = defaultDrainGrace
