@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -123,6 +124,9 @@ func (s *Server) patchCollection(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err := checkMembers(patch, nil); err != nil {
 		return err
+	}
+	if bytes.TrimSpace(patch)[0] != '{' {
+		return &requestError{kind: errMalformed, detail: "body: got " + jsonKind(patch) + ", allowed: an object"}
 	}
 	info, err := s.o.Engine.ChangeSettings(r.Context(), name, func(old search.Settings) (search.Settings, error) {
 		stored, err := json.Marshal(collectionBody{Name: name, Settings: old})
