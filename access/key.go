@@ -70,6 +70,7 @@ type Key struct {
 	ID string `json:"id"`
 	Spec
 	Created  time.Time  `json:"created"`
+	MadeBy   string     `json:"made_by,omitempty"`   // id of the key that made it, which may be revoked; empty: none, or made before that was kept
 	LastUsed *time.Time `json:"last_used,omitempty"` // the hour in which it was used last; nil: never
 
 	makers []Rate // those of the key that made it, and of that one's maker, and so on

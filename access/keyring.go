@@ -210,7 +210,11 @@ func (k *Keyring) Create(ctx context.Context, s Spec) (Key, string, error) {
 
 // CreateBy is Create for the key maker, nil for none, which covers s: where it has a rate, the requests of the new key count as its own, too.
 func (k *Keyring) CreateBy(ctx context.Context, maker *Key, s Spec) (Key, string, error) {
+	var by string
 	var makers []Rate
+	if maker != nil {
+		by = maker.ID
+	}
 	if maker != nil && maker.Rate > 0 {
 		makers = maker.Rates()
 	}
@@ -238,7 +242,7 @@ func (k *Keyring) CreateBy(ctx context.Context, maker *Key, s Spec) (Key, string
 	if taken { // once in 2^60 keys
 		return Key{}, "", errors.New("access: two keys got the same id, try again")
 	}
-	e := &entry{key: Key{ID: id, Spec: s, Created: now, makers: makers}, hash: digestOf(token)}
+	e := &entry{key: Key{ID: id, Spec: s, Created: now, MadeBy: by, makers: makers}, hash: digestOf(token)}
 	if err := k.save(ctx, e); err != nil {
 		return Key{}, "", err
 	}

@@ -391,6 +391,9 @@ func TestMakers(t *testing.T) {
 		if err != nil || !slices.Equal(again.Rates(), rates) {
 			t.Fatalf("opened again: %v, %+v, want %+v", err, again.Rates(), rates)
 		}
+		if again.MadeBy != maker.ID {
+			t.Errorf("opened again: made by %q, which is revoked, want %q", again.MadeBy, maker.ID)
+		}
 		maker = *again
 	}
 	free, _ := create(t, k, Spec{Name: "free", Scopes: All})

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -123,6 +125,9 @@ func (s *Server) patchCollection(w http.ResponseWriter, r *http.Request) error {
 	if err := checkMembers(patch, nil); err != nil {
 		return err
 	}
+	if bytes.TrimSpace(patch)[0] != '{' {
+		return &requestError{kind: errMalformed, detail: "body: got " + jsonKind(patch) + ", allowed: an object"}
+	}
 	info, err := s.o.Engine.ChangeSettings(r.Context(), name, func(old search.Settings) (search.Settings, error) {
 		stored, err := json.Marshal(collectionBody{Name: name, Settings: old})
 		if err != nil {
@@ -186,8 +191,31 @@ func (s *Server) dropCollection(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := s.o.Engine.DropCollection(r.Context(), name); err != nil {
-		return err
+		return s.aliased(r, name, err)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// aliased leaves the names of aliases out of the error of a collection that has some, where the caller's key is not for all of them.
+func (s *Server) aliased(r *http.Request, name string, err error) error {
+	if !errors.Is(err, search.ErrAliased) {
+		return err
+	}
+	list, listErr := s.o.Engine.Aliases(r.Context())
+	if listErr != nil {
+		return listErr
+	}
+	own := name
+	for _, a := range list {
+		if a.Alias == name {
+			own = a.Collection
+		}
+	}
+	for _, a := range list {
+		if a.Collection == own && callerOf(r.Context()).mayUse(a.Alias) != nil {
+			return fmt.Errorf("%w: %s has aliases that this key is not for; delete them, or let them lead elsewhere, first", search.ErrAliased, name)
+		}
+	}
+	return err
 }

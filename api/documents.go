@@ -24,7 +24,7 @@ type itemAnswer struct {
 	Revision uint64         `json:"revision,omitempty"`
 	Passages int            `json:"passages,omitempty"`
 	Error    *itemAnswerErr `json:"error,omitempty"`
-	Warning  string         `json:"warning,omitempty"` // what of it is not searched, or of a file could not be read
+	Warning  string         `json:"warning,omitempty"` // what of it is not searched or not likely to be meant, or of a file could not be read
 	Stopped  bool           `json:"stopped,omitempty"` // this line answers no document but ends an import early
 }
 
@@ -40,6 +40,15 @@ func (s *Server) answerItem(line int, res search.ItemResult) itemAnswer {
 	if res.Err != nil {
 		a.Status = search.Failed
 		a.Error = s.answerItemError(res.ID, res.Err)
+	}
+	return a
+}
+
+// answerWrite is answerItem for a document that was written.
+func (s *Server) answerWrite(line int, doc search.Document, res search.ItemResult) itemAnswer {
+	a := s.answerItem(line, res)
+	if a.Error == nil {
+		a.Warning = joined(wrapped(doc), a.Warning)
 	}
 	return a
 }
@@ -141,7 +150,7 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for i, res := range results {
-		a := s.answerItem(0, res)
+		a := s.answerWrite(0, docs[i], res)
 		a.Error = a.Error.under(fmt.Sprintf("/%d", at[i]))
 		list.Results[at[i]] = a
 	}
@@ -190,7 +199,7 @@ func (s *Server) writeDocument(w http.ResponseWriter, r *http.Request, collectio
 		status = http.StatusCreated
 		w.Header().Set("Location", "/v1/collections/"+url.PathEscape(collection)+"/documents/"+url.PathEscape(res.ID))
 	}
-	return writeJSON(w, status, s.answerItem(0, res))
+	return writeJSON(w, status, s.answerWrite(0, doc, res))
 }
 
 func (s *Server) document(w http.ResponseWriter, r *http.Request) error {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,7 +32,7 @@ type turn struct {
 	over    chan struct{} // closed when it is another's turn
 }
 
-// NewFront answers from l at once. Of o only Logger, WriteTimeout, MaxConns and Primary count; Engine may be nil. l is closed by [Front.Close] or
+// NewFront answers from l at once. Of o only Logger, WriteTimeout, MaxConns, TLS and Primary count; Engine may be nil. l is closed by [Front.Close] or
 // by [Server.ServeFront].
 func NewFront(l net.Listener, o Options) *Front {
 	o = o.withDefaults()
@@ -47,7 +48,11 @@ func NewFront(l net.Listener, o Options) *Front {
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		ConnState:         f.conns.state,
 	}
-	go func() { f.failed <- f.srv.Serve(f.conns) }()
+	l = f.conns
+	if o.TLS != nil {
+		l = tls.NewListener(l, o.TLS) // outermost, where net/http sees it and answers who speaks plain HTTP
+	}
+	go func() { f.failed <- f.srv.Serve(l) }()
 	return f
 }
 

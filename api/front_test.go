@@ -3,11 +3,13 @@ package api
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -265,5 +267,34 @@ func TestBusyConnectionsStay(t *testing.T) {
 	}
 	if code := <-third; code != 200 {
 		t.Errorf("the third connection got %d", code)
+	}
+}
+
+// TestTLS has one who speaks plain HTTP told so, and bounds the connections of those who do not.
+func TestTLS(t *testing.T) {
+	pki := httptest.NewTLSServer(nil)
+	defer pki.Close()
+	f := newFixture(t, Options{MaxConns: 4, TLS: &tls.Config{Certificates: pki.TLS.Certificates}})
+	addr, _ := f.serve()
+	if code, body := status(t, "http://"+addr+"/readyz"); code != 400 || !strings.Contains(body, "HTTPS server") {
+		t.Errorf("plain HTTP: %d %q", code, body)
+	}
+	trusted := pki.Client().Transport.(*http.Transport).TLSClientConfig
+	for n := range 12 {
+		c, err := tls.Dial("tcp", addr, trusted)
+		if err != nil {
+			t.Fatalf("connection %d: %v", n, err)
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(10 * time.Second))
+		fmt.Fprint(c, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || res.StatusCode != 200 {
+			t.Fatalf("connection %d is not answered: %v", n, err)
+		}
+		res.Body.Close()
+	}
+	if open, _, evicted := f.server.conns.Load().counts(); open > 4 || evicted < 8 {
+		t.Errorf("%d connections are open, %d gave way", open, evicted)
 	}
 }

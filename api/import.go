@@ -158,7 +158,7 @@ func (im *importer) flush(ctx context.Context) error {
 			return err
 		}
 		for i, res := range results {
-			a := im.s.answerItem(im.answers[im.at[i]].Line, res)
+			a := im.s.answerWrite(im.answers[im.at[i]].Line, im.docs[i], res)
 			a.Warning = joined(im.answers[im.at[i]].Warning, a.Warning)
 			im.answers[im.at[i]] = a
 		}

@@ -353,6 +353,26 @@ func TestWarningsOfDocuments(t *testing.T) {
 	}
 }
 
+// TestListTakenForADocument is of those who send their documents as a member of an object.
+func TestListTakenForADocument(t *testing.T) {
+	f := newFixture(t, Options{})
+	const docs, list = "/v1/collections/docs/documents", `{"documents": [ {"title":"Bread"},{"title":"Butter"}]}`
+	const warning = `"warning":"stored as one document, whose only field is documents;`
+	for _, a := range []answer{f.do("POST", docs, list), f.do("POST", docs, `[`+list+`]`), f.do("POST", importPath, list, "Content-Type", "application/x-ndjson")} {
+		if a.Code/100 != 2 || strings.Count(a.Body.String(), warning) != 1 {
+			t.Errorf("%d %s, want a warning", a.Code, a.Body)
+		}
+	}
+	for _, a := range []answer{
+		f.do("PUT", docs+"/w1", list), f.do("POST", docs, `{"documents":["Bread"]}`), f.do("POST", docs, `{"title":"Meal","documents":[{"title":"Bread"}]}`),
+		f.do("POST", docs, `{"id":"w2","documents":[{"title":"Bread"}]}`),
+	} {
+		if a.Code/100 != 2 || strings.Contains(a.Body.String(), "warning") {
+			t.Errorf("%d %s, want no warning", a.Code, a.Body)
+		}
+	}
+}
+
 // What is encoded may take longer than other writes: a slow checkpoint, a large document or many searches are no reason to throw the work away.
 func TestWritesThatEncodeForLong(t *testing.T) {
 	f := newFixture(t, Options{WriteTimeout: 50 * time.Millisecond})

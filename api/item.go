@@ -121,6 +121,21 @@ func enveloped(members []member) (json.RawMessage, bool) {
 	return inner, inner != nil
 }
 
+// wrapped warns of a document that is likely to be a list of documents: all that it has is a list of objects with the name documents.
+func wrapped(doc search.Document) string {
+	if doc.ID != "" || !bytes.HasPrefix(doc.Fields, []byte(`{"documents":`)) {
+		return ""
+	}
+	members, err := objectMembers(doc.Fields)
+	if err != nil || len(members) != 1 {
+		return ""
+	}
+	if list, ok := bytes.CutPrefix(bytes.TrimSpace(members[0].value), []byte("[")); !ok || !bytes.HasPrefix(bytes.TrimSpace(list), []byte("{")) {
+		return ""
+	}
+	return "stored as one document, whose only field is documents; several are sent as an array: [{…}, {…}]"
+}
+
 // objectMembers splits a JSON object. A repeated member is an error, for one of the two values would be lost.
 func objectMembers(data []byte) ([]member, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -228,7 +228,7 @@ func TestKeysOverHTTP(t *testing.T) {
 // TestKeysOfALimitedKey: keys:admin is no way around the rate of a key.
 func TestKeysOfALimitedKey(t *testing.T) {
 	g := newGuarded(t, Options{})
-	_, token, err := g.ring.Create(t.Context(), access.Spec{Name: "limited", Scopes: access.Search | access.KeysAdmin, Rate: 0.001, Burst: 50})
+	maker, token, err := g.ring.Create(t.Context(), access.Spec{Name: "limited", Scopes: access.Search | access.KeysAdmin, Rate: 0.001, Burst: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,6 +242,10 @@ func TestKeysOfALimitedKey(t *testing.T) {
 	var made keyAnswer
 	if g.do("POST", "/v1/keys", `{"name":"a","scopes":["search"]}`, as...).want(201, &made); made.Rate != 0.001 || made.Burst != 50 {
 		t.Errorf("made without a rate: %v per second, %d at once, want those of the key that made it", made.Rate, made.Burst)
+	}
+	var shown access.Key
+	if g.do("GET", "/v1/keys/"+made.ID, "", as...).want(200, &shown); shown.MadeBy != maker.ID || maker.MadeBy != "" {
+		t.Errorf("made by %q, want %q; the maker by %q, want nobody", shown.MadeBy, maker.ID, maker.MadeBy)
 	}
 	g.do("DELETE", "/v1/keys/"+made.ID, "", as...).want(204, nil)
 }

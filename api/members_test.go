@@ -60,6 +60,11 @@ func TestWrongMembers(t *testing.T) {
 	if want := `parameter "Limit": not known here, the nearest name is "limit"`; p.Detail != want {
 		t.Errorf("detail %q, want %q", p.Detail, want)
 	}
+	for body, got := range map[string]string{"null": "true, false or null", " []": "an array", "5": "a number"} {
+		if p := f.do("PATCH", "/v1/collections/docs", body).problem(400, "malformed_request", ""); p.Detail != "body: got "+got+", allowed: an object" {
+			t.Errorf("PATCH of %s: %s", body, p.Detail)
+		}
+	}
 	f.do("PATCH", "/v1/collections/docs", `{"Settings":{}}`).problem(400, "invalid_request", "/Settings")
 	f.do("POST", query, `{"q":"page","sort":["n:desc"],"fields":{"a":2},"facets":["n",{"field":"a","limit":2}]}`).want(200, nil) // the other forms
 }

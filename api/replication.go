@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -40,7 +41,7 @@ func (s *Server) replicationChanges(w http.ResponseWriter, r *http.Request) erro
 		return err
 	}
 	var q wire.Question
-	if err := decodeBody(r, false, &q); err != nil {
+	if err := decodeQuestion(r, &q); err != nil {
 		return err
 	}
 	if err := checkFollower(q.Follower); err != nil {
@@ -59,6 +60,24 @@ func (s *Server) replicationChanges(w http.ResponseWriter, r *http.Request) erro
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.WriteHeader(http.StatusOK)
 	return wire.Write(s.patient(w, r), n, commits)
+}
+
+// decodeQuestion decodes the question of a follower, whose version may be a later one: members that are not known are passed over.
+func decodeQuestion(r *http.Request, q *wire.Question) error {
+	data, err := bodyOf(r, false, "application/json")
+	if err != nil {
+		return err
+	}
+	if err := checkText(data); err != nil {
+		return err
+	}
+	if err := checkMembers(data, nil); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, q); err != nil {
+		return jsonError(err)
+	}
+	return nil
 }
 
 // awaitNews reads what a follower lacks; where that is nothing, again after each commit, until it has waited long enough or the server stops.

@@ -38,6 +38,10 @@ func TestReplicationRoutes(t *testing.T) {
 	if err != nil || len(n.Collections) != 1 || len(n.Entries) != 1 || len(n.Values) != 1 || end.Commits != 7 {
 		t.Errorf("%+v, %+v, %v", n, end, err)
 	}
+	later := strings.Replace(question, `"after"`, `"of a later version":{"a":[1]},"after"`, 1)
+	f.do("POST", "/v1/replication/changes", later).want(200, nil)
+	f.do("POST", "/v1/replication/changes", question[:len(question)-1]+`,"version":"x"}`).problem(400, "invalid_request", "/version")
+	f.do("POST", "/v1/replication/changes", question+"{}").problem(400, "malformed_request", "")
 	f.do("POST", "/v1/replication/changes", `{"follower":"b","store":"other","after":{}}`).problem(410, "replication_lost", "")
 	f.do("POST", "/v1/replication/changes", `{"follower":"b","store":"`+apitest.Store+`","after":{"1":9}}`).problem(410, "replication_lost", "")
 	f.do("POST", "/v1/replication/changes", `{"follower":"a b","store":"`+apitest.Store+`","after":{}}`).problem(400, "invalid_request", "/follower")

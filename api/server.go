@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -138,6 +139,7 @@ type Options struct {
 	Revision     string          // of the source, shown by /info; default: none
 	Keys         *access.Keyring // who may do what; default: everybody may do everything
 	Primary      *Primary        // what the server follows: it passes on to it what changes data; default: nothing
+	TLS          *tls.Config     // speaks TLS with it; default: plain HTTP
 	AllowedHosts []string        // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
 
 	PDF func(ctx context.Context, b []byte) (extract.PDFText, error) // reads a PDF, see package extract/pdf; default: imports take none

@@ -2,6 +2,8 @@ package api
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -50,17 +52,18 @@ func (c caller) maySee(t search.Task) error {
 	return c.mayUse(cmp.Or(t.Collection, "*"))
 }
 
-// taskOf returns the task that the path names, where the caller may see it.
+// taskOf returns the task that the path names. One that the caller may not see is unknown to it.
 func (s *Server) taskOf(r *http.Request) (search.Task, error) {
 	id, err := pathValue("task", strings.TrimPrefix(r.URL.EscapedPath(), "/v1/tasks/"), 512)
 	if err != nil {
 		return search.Task{}, err
 	}
 	t, err := s.o.Engine.Task(r.Context(), id)
-	if err != nil {
-		return t, err
+	who := callerOf(r.Context())
+	if who.key != nil && (errors.Is(err, search.ErrTaskNotFound) || err == nil && who.maySee(t) != nil) {
+		err = fmt.Errorf("%w: %.40q; there is none, it ended long ago, or the key is not for its collection", search.ErrTaskNotFound, id)
 	}
-	return t, callerOf(r.Context()).maySee(t)
+	return t, err
 }
 
 func (s *Server) task(w http.ResponseWriter, r *http.Request) error {

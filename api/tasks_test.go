@@ -118,7 +118,18 @@ func TestReembedWithAKeyForFew(t *testing.T) {
 	}
 	g.do("DELETE", "/v1/tasks/"+task.ID, "", pub...).problem(409, "task_finished", "")
 	g.do("GET", "/v1/tasks/"+task.ID, "", tiny...).want(200, nil)
-	g.do("GET", "/v1/tasks/"+task.ID, "", other...).problem(403, "collection_not_allowed", "")
+	hidden := g.do("GET", "/v1/tasks/"+task.ID, "", other...).problem(404, "task_not_found", "")
+	none := g.do("GET", "/v1/tasks/none", "", other...).problem(404, "task_not_found", "")
+	if hidden.Detail != strings.ReplaceAll(none.Detail, "none\"", task.ID+"\"") {
+		t.Errorf("a task that the key may not see: %q, one that is not there: %q", hidden.Detail, none.Detail)
+	}
+	g.do("DELETE", "/v1/tasks/"+task.ID, "", other...).problem(404, "task_not_found", "")
+	if p := g.do("DELETE", "/v1/collections/tiny", "", tiny...).problem(409, "collection_aliased", ""); strings.Contains(p.Detail, "pub") {
+		t.Errorf("the aliases of a key that is not for them: %s", p.Detail)
+	}
+	if p := g.do("DELETE", "/v1/collections/tiny", "", all...).problem(409, "collection_aliased", ""); !strings.Contains(p.Detail, "pub") {
+		t.Errorf("the aliases of a key that is for them: %s", p.Detail)
+	}
 	for name, tt := range map[string]struct {
 		query string
 		as    []string

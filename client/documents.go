@@ -44,7 +44,7 @@ type Result struct {
 	Revision uint64       `json:"revision"`
 	Passages int          `json:"passages"`
 	Error    *ResultError `json:"error"`             // not nil exactly when Status is Failed
-	Warning  string       `json:"warning,omitempty"` // what of it is not searched; it is stored
+	Warning  string       `json:"warning,omitempty"` // what of it is not searched or not likely to be meant; it is stored
 }
 
 // ResultError is the reason of a failed item.

@@ -22,6 +22,7 @@ type Key struct {
 	ID string `json:"id"`
 	KeySpec
 	Created  time.Time  `json:"created"`
+	MadeBy   string     `json:"made_by,omitempty"`   // id of the key that made it, which may be revoked; empty: none, or not known
 	LastUsed *time.Time `json:"last_used,omitempty"` // the hour of the last use; nil: never
 }
 

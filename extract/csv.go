@@ -78,6 +78,9 @@ func holdsLine(b []byte) bool {
 	return i >= 0 && (b[i] == '\n' || i+1 < len(b))
 }
 
+// maxColumns bounds the names of columns, each of which takes far more time and memory than its bytes.
+const maxColumns = 1 << 18
+
 // header reads the names of the columns.
 func (c *csvReader) header() (ok bool, err error) {
 	errs := c.x.stats.Errors
@@ -91,6 +94,9 @@ func (c *csvReader) header() (ok bool, err error) {
 		return false, nil
 	case !ok:
 		return false, c.x.errorf(0, "no text: the file is empty, and CSV needs a header row")
+	}
+	if len(c.ends) > maxColumns {
+		return false, c.x.errorf(line, "the header has %d columns, more than the limit of %d", len(c.ends), maxColumns)
 	}
 	seen := make(map[string]int, len(c.ends))
 	tried := map[string]int{} // other names for one that stands twice

@@ -205,3 +205,11 @@ func TestCSVColumnsTwice(t *testing.T) {
 		t.Errorf("%d documents in %v, %v", len(out.docs), took, out.errors)
 	}
 }
+
+// A file with more columns than any table has is refused before they are named.
+func TestCSVTooManyColumns(t *testing.T) {
+	out := readBytes(t, []byte(strings.Repeat("a,", maxColumns)+"a\n1,2\n"), "a.csv", Options{})
+	if len(out.docs) != 0 || len(out.errors) != 1 || out.errors[0].Warning || !strings.Contains(out.errors[0].Error(), "a.csv:1: the header has 262145 columns, more than the limit of 262144") {
+		t.Errorf("%d documents, %v", len(out.docs), out.errors)
+	}
+}

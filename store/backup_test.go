@@ -219,6 +219,29 @@ func TestCompact(t *testing.T) {
 	}
 }
 
+// TestCompactSmall has the new file end with what it holds, not at a step of growth.
+func TestCompactSmall(t *testing.T) {
+	s, col := newCollection(t)
+	mustApply(t, s, col, write("a", 1, 2, 4))
+	before, err := s.Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.Size()
+	if err != nil || after > 256<<10 || after >= before {
+		t.Errorf("Compact went from %d to %d bytes (%v)", before, after, err)
+	}
+	mustApply(t, s, col, write("b", 2, 2, 4))
+	s.Close()
+	s = open(t, s.Dir())
+	if problems, err := s.Check(t.Context(), true); err != nil || len(problems) > 0 {
+		t.Errorf("after the next write: %v, %v", problems, err)
+	}
+}
+
 // TestCompactKeepsDamage damages a value: compacting must fail and leave the file.
 func TestCompactKeepsDamage(t *testing.T) {
 	s, col := newCollection(t)

@@ -96,6 +96,7 @@ func (s *Store) copyTo(ctx context.Context, h *handle, path string) error {
 	if err != nil {
 		return noSpace(err)
 	}
+	dst.AllocSize = 0 // the file ends with the last page
 	err = guard(func() error {
 		return h.db.View(func(src *bbolt.Tx) error {
 			c := &copier{ctx: ctx, dst: dst}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"net"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -28,6 +30,10 @@ func newConfigCommand() *cobra.Command {
 		values, err := settings.Fill(cmd.Flags(), knownFlags(cmd.Root()))
 		if err != nil {
 			return err
+		}
+		if addr, err := net.ResolveTCPAddr("tcp", cmd.Flag("addr").Value.String()); err == nil && !cmd.Flags().Changed("drain-grace") {
+			at := slices.IndexFunc(values, func(v settings.Value) bool { return v.Name == "drain-grace" })
+			values[at].Value = drainGraceAt(addr).String()
 		}
 		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 		for _, v := range values {

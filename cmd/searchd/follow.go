@@ -73,7 +73,7 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	passing := t.Clone()
 	passing.ResponseHeaderTimeout = 0 // the route's own
 	passing.MaxIdleConnsPerHost = passing.MaxIdleConns
-	fo := &follower{log: log, dir: dir, url: u, client: c, transport: passing, first: firstPause, most: mostPause, reminds: remindEvery, wanted: make(chan struct{}, 1)}
+	fo := &follower{log: log, dir: dir, url: u, client: c, transport: passing, first: firstPause, most: mostPause, copyPause: copyPause, reminds: remindEvery, wanted: make(chan struct{}, 1)}
 	fo.mu.moved = make(chan struct{})
 	return fo, nil
 }
@@ -106,7 +106,8 @@ func newName() string { return strings.ToLower(rand.Text()) }
 const (
 	firstPause   = 250 * time.Millisecond // after the primary did not answer, then twice that and so on
 	mostPause    = 10 * time.Second
-	copyPause    = 20 * time.Second // at least, between one copy and the next, should the first not help
+	copyPause    = 20 * time.Second // at least, between one copy and the next, should the first not help; then twice that and so on
+	longCopy     = 15 * time.Minute // the most of it; a copy that served so long has helped
 	uselessPause = 2 * time.Minute  // after a copy for which there was no room, or that is of no use
 	remindEvery  = 20 * time.Minute // of the hour that the primary waits
 	silence      = time.Minute      // without a byte from the primary it is taken to be away

@@ -157,6 +157,19 @@ func TestUselessCopy(t *testing.T) {
 	}
 }
 
+// Copies that do not help come less and less often.
+func TestCopiesThatDoNotHelp(t *testing.T) {
+	fo := newFollower(t, func(http.ResponseWriter, *http.Request) {})
+	for _, tt := range []struct{ served, want time.Duration }{
+		{24 * time.Hour, 0}, {time.Second, 39 * time.Second}, {time.Minute, 20 * time.Second}, {0, 160 * time.Second}, {0, 320 * time.Second},
+		{0, 640 * time.Second}, {0, longCopy}, {5 * time.Minute, 10 * time.Minute}, {time.Hour, 0}, {0, 40 * time.Second},
+	} {
+		if got := fo.untilCopy(tt.served); got != tt.want {
+			t.Errorf("after a copy that served for %v: %v, want %v", tt.served, got, tt.want)
+		}
+	}
+}
+
 // Requests that are passed on at the same time keep their connections for the next ones.
 func TestPassingConnections(t *testing.T) {
 	const at = 16

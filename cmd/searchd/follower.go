@@ -34,6 +34,7 @@ type follower struct {
 	transport   http.RoundTripper // for what is passed on
 	name        string            // by which the primary knows this replica
 	copied      time.Time         // the last copy
+	copyPause   time.Duration     // at least, between that and the next
 	staleKeys   bool              // the keyring is not that of what was taken yet
 	first, most time.Duration     // pauses
 	reminds     time.Duration     // between reminders
@@ -240,7 +241,7 @@ func (f *follower) follow(ctx context.Context, e *search.Engine, keys *access.Ke
 			f.mu.Lock()
 			f.mu.Away = err.Error()
 			f.mu.Unlock()
-			if wait := copyPause - time.Since(f.copied); wait > 0 && sleep(ctx, 2*wait, nil) != nil {
+			if wait := f.untilCopy(time.Since(f.copied)); wait > 0 && sleep(ctx, 2*wait, nil) != nil {
 				return false
 			}
 			return f.copyUntil(ctx, e) == nil
@@ -253,6 +254,17 @@ func (f *follower) follow(ctx context.Context, e *search.Engine, keys *access.Ke
 		pause = min(2*pause, f.most)
 	}
 	return false
+}
+
+// untilCopy returns how long to wait before another copy where the last one has helped for served: each that did not help for long makes the next one
+// wait longer, as it may be large.
+func (f *follower) untilCopy(served time.Duration) time.Duration {
+	if served >= longCopy {
+		f.copyPause = copyPause
+	}
+	wait := max(0, f.copyPause-served)
+	f.copyPause = min(2*f.copyPause, longCopy)
+	return wait
 }
 
 // lost reports whether a replica needs a copy to go on: its place in the primary's log is gone, or what it has is not what the primary's changes are

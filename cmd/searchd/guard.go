@@ -67,11 +67,11 @@ func (f *guardFlags) keys(vault access.Vault, addr net.Addr, replica bool) (*acc
 	return ring, nil
 }
 
-// listen wraps a listener in TLS where there is a certificate.
-func (f *guardFlags) listen(l net.Listener, notice func(string)) (net.Listener, string, error) {
+// tls returns how to speak TLS, nil where there is no certificate, and the scheme of the server's URL.
+func (f *guardFlags) tls(notice func(string)) (*tls.Config, string, error) {
 	switch {
 	case f.tlsCert == "" && f.tlsKey == "":
-		return l, "http", nil
+		return nil, "http", nil
 	case f.tlsCert == "" || f.tlsKey == "":
 		return nil, "", errors.New("--tls-cert and --tls-key: name both or none")
 	}
@@ -79,7 +79,7 @@ func (f *guardFlags) listen(l net.Listener, notice func(string)) (net.Listener, 
 	if err != nil {
 		return nil, "", fmt.Errorf("--tls-cert, --tls-key: %w", err)
 	}
-	return tls.NewListener(l, files.Config()), "https", nil
+	return files.Config(), "https", nil
 }
 
 func isLoopback(addr net.Addr) bool {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -197,10 +198,10 @@ func newKeysListCommand() *cobra.Command {
 
 func printKeys(w io.Writer, keys []access.Key) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tNAME\tSCOPES\tCOLLECTIONS\tCREATED\tEXPIRES\tLAST USED")
+	fmt.Fprintln(t, "ID\tNAME\tSCOPES\tCOLLECTIONS\tCREATED\tMADE BY\tEXPIRES\tLAST USED")
 	for _, k := range keys {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, strings.Join(k.Scopes.Names(), ","), strings.Join(k.Collections, ","),
-			day(&k.Created), day(k.Expires), day(k.LastUsed))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, strings.Join(k.Scopes.Names(), ","), strings.Join(k.Collections, ","),
+			day(&k.Created), cmp.Or(k.MadeBy, "-"), day(k.Expires), day(k.LastUsed))
 	}
 	return t.Flush()
 }

@@ -70,6 +70,14 @@ func TestKeysOfAServer(t *testing.T) {
 		t.Errorf("list without a key: %v", err)
 	}
 	testKeys(t, "--server", srv.URL, "--key", root)
+	mustCommand(t, "keys", "create", "--server", srv.URL, "--key", root, "--name", "made", "--scopes", "search")
+	maker, err := ring.Check(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table := mustCommand(t, "keys", "list", "--server", srv.URL, "--key", root); !strings.Contains(table, "MADE BY") || strings.Count(table, maker.ID) != 2 {
+		t.Errorf("table:\n%s\nwant %s and what it made", table, maker.ID)
+	}
 }
 
 // testKeys makes, lists and revokes a key at a place.

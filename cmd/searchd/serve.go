@@ -23,6 +23,14 @@ import (
 // defaultDrainGrace is time for a load balancer to ask /readyz twice.
 const defaultDrainGrace = 5 * time.Second
 
+// drainGraceAt is the default of --drain-grace of a server at addr.
+func drainGraceAt(addr net.Addr) time.Duration {
+	if isLoopback(addr) {
+		return 0
+	}
+	return defaultDrainGrace
+}
+
 func newServeCommand() *cobra.Command {
 	var f engineFlags
 	var addr, debugAddr, logFormat, reranker, sparse string
@@ -86,15 +94,15 @@ writes. Started again without --follow it is a primary with what it has.`,
 			}()
 			log.Info("debugging", "url", "http://"+d.Addr().String()+"/debug/pprof/")
 		}
-		l, scheme, err := guard.listen(l, func(text string) { log.Info(text) })
+		tlsConfig, scheme, err := guard.tls(func(text string) { log.Info(text) })
 		if err != nil {
 			return err
 		}
 		v, revision := version.Read()
-		ao := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: hosts, MaxConns: maxConns, DrainGrace: grace,
+		ao := api.Options{Logger: log, Version: v, Revision: revision, TLS: tlsConfig, AllowedHosts: hosts, MaxConns: maxConns, DrainGrace: grace,
 			CORSOrigins: guard.origins, RateLimit: guard.rate, RateBurst: guard.burst, PDF: pdf.Reader{Command: pdf.Self()}.Read}
-		if !cmd.Flags().Changed("drain-grace") && !isLoopback(l.Addr()) {
-			ao.DrainGrace = defaultDrainGrace
+		if !cmd.Flags().Changed("drain-grace") {
+			ao.DrainGrace = drainGraceAt(l.Addr())
 		}
 		if err := ao.Validate(); err != nil { // before the data folder is opened, which may take a while
 			return errors.New(flagNamesOf.Replace(err.Error()))

@@ -40,3 +40,17 @@ func TestConnsWithin(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigShowsTheDrainGrace that serve would have at its address.
+func TestConfigShowsTheDrainGrace(t *testing.T) {
+	for want, args := range map[string][]string{
+		`"5s" default`: {"--addr", ":8080"},
+		`"0s" default`: {"--addr", "127.0.0.1:8080"},
+		`"0s" flag`:    {"--addr", ":8080", "--drain-grace", "0s"},
+	} {
+		out := strings.Join(strings.Fields(mustCommand(t, append([]string{"config"}, args...)...)), " ")
+		if !strings.Contains(out, `drain-grace `+want) {
+			t.Errorf("config %q: %s, want drain-grace %s", args, out, want)
+		}
+	}
+}
