@@ -41,11 +41,18 @@ func (x *source) docx(b []byte) (content, error) {
 		return content{}, x.reject("a ZIP archive without the text of a Word document")
 	}
 	w := docxWriter{styles: r.styles(path.Dir(main)), lists: r.lists(path.Dir(main))}
-	err = r.each(main, w.token)
+	visit := func(t xml.Token) error {
+		w.token(t)
+		if int64(w.out.b.Len()) > x.o.MaxText {
+			return fmt.Errorf("%w of %d bytes", errTextTooLong, x.o.MaxText)
+		}
+		return nil
+	}
+	err = r.eachUntil(main, visit)
 	for _, notes := range []string{"footnotes.xml", "endnotes.xml"} {
 		if err == nil {
 			w.out.block()
-			err = r.each(path.Join(path.Dir(main), notes), w.token)
+			err = r.eachUntil(path.Join(path.Dir(main), notes), visit)
 		}
 	}
 	if err != nil {
@@ -81,6 +88,14 @@ var errUnpacked = errors.New("it unpacks to more than the limit for one file")
 // each hands the tokens of a member to visit; one that is not there has none. Tokens are raw, so that depth costs nothing; entities of a
 // document's own are errors of the decoder.
 func (r *docxReader) each(name string, visit func(xml.Token)) error {
+	return r.eachUntil(name, func(t xml.Token) error {
+		visit(t)
+		return nil
+	})
+}
+
+// eachUntil is each, which ends with the first error of visit.
+func (r *docxReader) eachUntil(name string, visit func(xml.Token) error) error {
 	f := r.members[name]
 	if f == nil {
 		return nil
@@ -104,7 +119,9 @@ func (r *docxReader) each(name string, visit func(xml.Token)) error {
 		case err != nil:
 			return err
 		}
-		visit(t)
+		if err := visit(t); err != nil {
+			return err
+		}
 		if n%1024 == 0 {
 			if err := r.x.ended(); err != nil {
 				return err

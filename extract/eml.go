@@ -1,8 +1,10 @@
 package extract
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -38,16 +40,18 @@ func (x *source) message(b []byte, line int) (c content, id, why string, err err
 	if bytes.HasPrefix(b, []byte("From ")) { // of a mailbox
 		_, b, _ = bytes.Cut(b, []byte("\n"))
 	}
-	m, err := parseMessage(b)
+	header, body, err := parseMessage(bytes.NewReader(b))
 	if err != nil {
 		return content{}, "", fmt.Sprintf("not a message: %v", err), nil
 	}
-	header := mail.Header(m.Header)
 	if header.Get("From") == "" && header.Get("Subject") == "" && header.Get("Date") == "" {
 		return content{}, "", "not a message: it has neither From nor Subject nor Date", nil
 	}
 	r := mailReader{x: x, start: time.Now(), line: line}
-	text, err := r.part(header, m.Body, 0)
+	text, err := r.part(header, body, 0)
+	if errors.Is(err, errTextTooLong) {
+		return content{}, "", fmt.Sprintf("%v of %d bytes", err, x.o.MaxText), nil
+	}
 	if err != nil {
 		return content{}, "", "", err
 	}
@@ -72,27 +76,53 @@ const expunged = 8
 // headerLine is a line of the head of a message that is right: a header, or more of one.
 var headerLine = regexp.MustCompile(`^([\w.-]+:|[ \t])`)
 
+// maxHead is the length in bytes of the head of a message.
+const maxHead = 1 << 20
+
+var (
+	errHead        = fmt.Errorf("its head is longer than %d bytes", maxHead)
+	errTextTooLong = errors.New("its text is longer than the limit")
+)
+
 // parseMessage takes a message apart. Where that fails it passes over what is no header in its head, as mailboxes and old programs left it.
-func parseMessage(b []byte) (*mail.Message, error) {
-	m, err := mail.ReadMessage(bytes.NewReader(b))
-	if err == nil && len(m.Header) > 0 {
-		return m, nil
-	}
+func parseMessage(in io.Reader) (mail.Header, io.Reader, error) {
+	body := bufio.NewReader(in)
 	var head []byte
-	rest := bytes.TrimLeft(b, "\r\n")
-	for len(rest) > 0 {
-		line, after, _ := bytes.Cut(rest, []byte("\n"))
-		if len(bytes.TrimRight(line, "\r")) == 0 {
-			break
+	for {
+		line, err := body.ReadSlice('\n')
+		whole := err == nil
+		if blank := len(bytes.Trim(line, "\r\n")) == 0; !blank || len(head) > 0 {
+			head = append(head, line...)
+			if blank && whole && bytes.HasSuffix(head[:len(head)-len(line)], []byte("\n")) {
+				break
+			}
 		}
-		if rest = after; headerLine.Match(line) && (len(head) > 0 || line[0] != ' ' && line[0] != '\t') {
-			head = append(append(head, line...), '\n')
+		if len(head) > maxHead {
+			return nil, nil, errHead
+		}
+		if !whole && err != bufio.ErrBufferFull {
+			head = append(head, "\r\n\r\n"...)
+			break // also where the message ends early
 		}
 	}
-	if len(head) == 0 && err != nil {
-		return nil, err
+	m, err := mail.ReadMessage(bytes.NewReader(head))
+	if err == nil && len(m.Header) > 0 {
+		return m.Header, body, nil
 	}
-	return mail.ReadMessage(io.MultiReader(bytes.NewReader(head), bytes.NewReader(rest)))
+	var right []byte
+	for line := range bytes.Lines(head) {
+		if headerLine.Match(line) && (len(right) > 0 || line[0] != ' ' && line[0] != '\t') {
+			right = append(right, line...)
+		}
+	}
+	if len(right) == 0 && err != nil {
+		return nil, nil, err
+	}
+	m, err = mail.ReadMessage(bytes.NewReader(append(right, "\r\n"...)))
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.Header, body, nil
 }
 
 type mailReader struct {
@@ -138,22 +168,21 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	}
 	switch kind {
 	case "message/rfc822":
-		b, err := io.ReadAll(body) // as below
-		if err != nil && len(b) == 0 {
-			return "", nil
-		}
-		m, err := parseMessage(b)
+		h, body, err := parseMessage(body)
 		if err != nil {
 			return "", nil
 		}
-		text, err := r.part(mail.Header(m.Header), m.Body, depth+1)
-		return strings.TrimSpace(r.header(mail.Header(m.Header), "Subject") + "\n\n" + text), err
+		text, err := r.part(h, body, depth+1)
+		return strings.TrimSpace(r.header(h, "Subject") + "\n\n" + text), err
 	case "text/plain", "text/html":
 	default:
 		return "", nil
 	}
-	b, err := io.ReadAll(body) // no longer than the file
-	if err != nil && len(b) == 0 {
+	b, err := io.ReadAll(io.LimitReader(body, r.x.o.MaxText+1))
+	switch {
+	case int64(len(b)) > r.x.o.MaxText:
+		return "", errTextTooLong
+	case err != nil && len(b) == 0:
 		return "", nil
 	}
 	s := ""
