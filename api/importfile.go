@@ -7,9 +7,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"searchd/extract"
 	"searchd/search"
@@ -86,8 +83,8 @@ func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	default:
 		return f, &search.FieldError{Field: "format", Value: format, Allowed: "txt, or none: the Content-Type says it"}
 	}
-	if f.name = name; named && (name == "" || len(name) > 512 || !utf8.ValidString(name) || strings.IndexFunc(name, unicode.IsControl) >= 0) {
-		return f, &search.FieldError{Field: "name", Value: name, Allowed: "1 to 512 bytes of UTF-8 without control characters"}
+	if f.name = name; named && (name == "" || len(name) > 512) {
+		return f, &search.FieldError{Field: "name", Value: name, Allowed: "1 to 512 bytes of UTF-8"}
 	}
 	return f, nil
 }

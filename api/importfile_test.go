@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,7 @@ func TestImportFiles(t *testing.T) {
 		ids, title               string
 	}{
 		{"Markdown", "?name=notes/pan.md", "text/markdown", "---\nyear: 2021\n---\n# Iron pans\n\nOil them.", "notes/pan.md", "Iron pans"},
+		{"a name of two lines", "?name=a%0Ab.md", "text/markdown", "# Lines\n\nTwo.", `a\nb.md`, "Lines"},
 		{"HTML", "?name=a.html", "text/html; charset=utf-8", "<title>Flat tyres</title><p>Patch the tube.", "a.html", "Flat tyres"},
 		{"plain text", "?name=b.txt&format=txt", "text/plain", "Only words.", "b.txt", "Only words."},
 		{"CSV", "", "text/csv", "id,title,year\nc1,One,1999\nc2,Two,2000\n", "c1 c2", "One"},
@@ -76,7 +78,7 @@ func TestImportFiles(t *testing.T) {
 				t.Fatalf("ids %q, want %q", got, tt.ids)
 			}
 			var doc struct{ Document map[string]any }
-			f.do("GET", "/v1/collections/docs/documents/"+ids[0], "").want(200, &doc)
+			f.do("GET", "/v1/collections/docs/documents/"+url.PathEscape(ids[0]), "").want(200, &doc)
 			if title, _ := doc.Document["title"].(string); title != tt.title {
 				t.Errorf("title %q, want %q: %v", title, tt.title, doc.Document)
 			}

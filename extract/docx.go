@@ -67,10 +67,15 @@ func (x *source) docx(b []byte) (content, error) {
 		}
 	}
 	c := content{title: w.title.String(), text: w.out.String()}
-	for _, other := range []string{r.coreTitle(), w.heading.String(), titleLine(c.text)} {
+	for _, other := range []string{r.coreTitle(), w.heading.String()} {
 		if c.title == "" {
 			c.title = other
 		}
+	}
+	if c.title == "" {
+		c.title = titleLine(c.text)
+	} else if rest := c.text[len(w.mark):]; strings.HasPrefix(rest, c.title+"\n\n") { // the heading that is the title stands there without its number
+		c.text = rest
 	}
 	return c, nil
 }
@@ -265,6 +270,7 @@ type docxWriter struct {
 	styles         map[string]paragraphStyle
 	lists          map[string]*docxList
 	out            textBuilder
+	mark           string      // the number of the first paragraph
 	title, heading textBuilder // the paragraphs of style Title, and the first heading
 	style          string      // the name of the paragraph's
 	item           bool        // the paragraph is one of a list
@@ -383,6 +389,9 @@ func (w *docxWriter) write(s string) {
 		mark := w.lists[w.list].next(w.level)
 		if mark != "" {
 			mark += " "
+		}
+		if w.out.b.Len() == 0 && !w.item && w.rows == 0 {
+			w.mark = mark
 		}
 		switch {
 		case w.rows > 0:

@@ -94,7 +94,7 @@ func TestDOCX(t *testing.T) {
 	}
 }
 
-// Lists have the numbers that Word shows.
+// Lists have the numbers that Word shows, headings too but for the one that is the title.
 func TestDOCXLists(t *testing.T) {
 	p := func(style, list, level, text string) string {
 		if style != "" {
@@ -118,7 +118,7 @@ func TestDOCXLists(t *testing.T) {
 		p("", "1", "0", "") + p("", "1", "0", "four") + p("", "4", "0", "anew") + p("", "4", "0", "on") + p("", "3", "0", "bullet") + p("", "9", "0", "unknown") + p("", "1", "77", "no level") +
 		p("berschrift1", "2", "1", "Within") + p("berschrift1", "", "", "Terms") + p("", "0", "0", "none")
 	out := readBytes(t, docxOf(t, "word/document.xml", docxHead+body+docxTail, "word/styles.xml", styles, "word/numbering.xml", numbering), "a.docx", Options{})
-	const want = "1 Scope\n\n1. one\na) a\nb) b\n(III) deep\n2. two\na) a again\n4. four\n7. anew\n8. on\n- bullet\n- unknown\n- no level\n\n1.1 Within\n\n2 Terms\n\nnone"
+	const want = "1. one\na) a\nb) b\n(III) deep\n2. two\na) a again\n4. four\n7. anew\n8. on\n- bullet\n- unknown\n- no level\n\n1.1 Within\n\n2 Terms\n\nnone"
 	if len(out.docs) != 1 || out.docs[0].Fields["title"] != "Scope" || out.docs[0].Fields["text"] != want {
 		t.Errorf("got %v\nwant %q", out, want)
 	}
