@@ -56,6 +56,9 @@ func (x *source) message(b []byte, line int) (c content, id, why string, err err
 		return content{}, "", "", err
 	}
 	c = content{title: r.header(header, "Subject"), text: strings.TrimSpace(text), fields: map[string]any{}}
+	if c.title == "" {
+		c.title = titleLine(c.text)
+	}
 	for _, name := range mailHeaders {
 		if v := r.header(header, name); v != "" {
 			c.fields[strings.ToLower(name)] = v
@@ -186,7 +189,8 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 		return "", nil
 	}
 	s := ""
-	if enc, _ := charset.Lookup(params["charset"]); enc != nil {
+	valid, multi := scanUTF8(b)
+	if enc, name := charset.Lookup(params["charset"]); enc != nil && !(name == "windows-1252" && valid && multi) { // which says ASCII or Latin-1 by habit
 		s, err = decodeAll(b, enc)
 	}
 	if s == "" || err != nil {
@@ -196,13 +200,30 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	}
 	s = strings.ReplaceAll(s, "\x00", "\ufffd")
 	if kind == "text/plain" {
-		return strings.TrimSpace(newlines(s)), nil
+		return strings.TrimSpace(withoutArmor(newlines(s))), nil
 	}
 	w, err := r.x.readHTML(s, false)
 	if err != nil {
 		return "", err
 	}
 	return w.out.String(), nil
+}
+
+// What a text may hold that is not for people: files in uuencode, and signatures, keys and ciphers of PGP.
+var (
+	uuencoded = regexp.MustCompile("(?m)^begin [0-7]{3,4} \\S.*\n(?:[!-`][ -`]{0,61}\n)+ ?\n?end$\n?")
+	armored   = regexp.MustCompile(`(?ms)^-----BEGIN PGP (?:SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$.*?^-----END PGP [A-Z ]+-----$\n?`)
+	signed    = regexp.MustCompile(`(?m)^-----BEGIN PGP SIGNED MESSAGE-----\n(?:[A-Za-z]+: .*\n)*`)
+)
+
+func withoutArmor(s string) string {
+	if strings.Contains(s, "begin ") {
+		s = uuencoded.ReplaceAllLiteralString(s, "")
+	}
+	if strings.Contains(s, "-----BEGIN PGP ") {
+		s = signed.ReplaceAllLiteralString(armored.ReplaceAllLiteralString(s, ""), "")
+	}
+	return s
 }
 
 // multi returns the text of the parts of a multipart: of alternatives the first that has any, where the plain one comes first; else of all.
@@ -216,7 +237,11 @@ func (r *mailReader) multi(kind, boundary string, body io.Reader, depth int) (st
 		if err != nil { // also where the last boundary is missing
 			break
 		}
-		text, err := r.part(mail.Header(p.Header), p, depth+1)
+		h := mail.Header(p.Header)
+		if kind == "multipart/digest" && h.Get("Content-Type") == "" {
+			h["Content-Type"] = []string{"message/rfc822"}
+		}
+		text, err := r.part(h, p, depth+1)
 		if err != nil {
 			return "", err
 		}

@@ -19,9 +19,10 @@ type notebookReader struct {
 }
 
 type notebookCell struct {
-	Kind   string       `json:"cell_type"`
-	Source notebookText `json:"source"`
-	Input  notebookText `json:"input"` // of code, up to version 3
+	Kind   string          `json:"cell_type"`
+	Level  json.RawMessage `json:"level"` // of a heading, up to version 3
+	Source notebookText    `json:"source"`
+	Input  notebookText    `json:"input"` // of code, up to version 3
 }
 
 // notebookText is a string, or a list of strings that are its lines with their ends.
@@ -127,7 +128,9 @@ func (r *notebookReader) cell() error {
 		return err
 	}
 	switch code := string(c.Source + c.Input); c.Kind {
-	case "markdown", "heading":
+	case "heading":
+		r.md.WriteString(strings.Repeat("#", min(max(1, atoi(string(c.Level))), 6)) + " " + string(c.Source) + "\n\n")
+	case "markdown":
 		r.md.WriteString(string(c.Source) + "\n\n")
 	case "code":
 		fence := "```"
