@@ -272,17 +272,27 @@ type docxWriter struct {
 	out            textBuilder
 	mark           string      // the number of the first paragraph
 	title, heading textBuilder // the paragraphs of style Title, and the first heading
-	style          string      // the name of the paragraph's
-	item           bool        // the paragraph is one of a list
-	list           string      // its id
-	level          int         // in the list
-	begun          bool        // the paragraph has text
-	rows           int         // depth of tables
-	skip           string      // the element whose end is awaited
-	depth          int         // of elements of that name
-	text, hidden   bool        // inside an element of text; of a run that is not shown
-	titled, headed bool        // title and heading are complete
+	docxParagraph
+	outer          []docxParagraph // around it, of a paragraph in a box
+	boxes          int             // depth of paragraphs, beyond maxBoxes too
+	rows           int             // depth of tables
+	skip           string          // the element whose end is awaited
+	depth          int             // of elements of that name
+	text, hidden   bool            // inside an element of text; of a run that is not shown
+	titled, headed bool            // title and heading are complete
 }
+
+// docxParagraph is a paragraph that is being written.
+type docxParagraph struct {
+	style string // the name of its style
+	item  bool   // it is one of a list
+	list  string // the id of that
+	level int    // in the list
+	begun bool   // it has text
+}
+
+// maxBoxes is the depth of paragraphs in one another to which the outer ones are remembered.
+const maxBoxes = 16
 
 // docxSkipped elements hold what is not to be read: older renderings of what stands beside them, what was moved away, ruby, and what a
 // paragraph or a run was before it was changed.
@@ -318,7 +328,10 @@ func (w *docxWriter) token(t xml.Token) {
 func (w *docxWriter) start(t xml.StartElement) {
 	switch t.Name.Local {
 	case "p":
-		w.style, w.item, w.begun, w.hidden, w.list, w.level = "", false, false, false, "", 0
+		if w.boxes++; w.boxes > 1 && len(w.outer) < maxBoxes {
+			w.outer = append(w.outer, w.docxParagraph)
+		}
+		w.docxParagraph, w.hidden = docxParagraph{}, false
 	case "pStyle":
 		style := w.styles[attr(t, "val")]
 		w.style, w.list, w.level = style.name, style.list, style.level
@@ -372,7 +385,10 @@ func (w *docxWriter) end(name string) {
 			w.lists[w.list].next(w.level) // it is counted all the same
 		}
 		w.titled, w.headed = w.title.b.Len() > 0, w.heading.b.Len() > 0
-		w.style, w.item, w.begun, w.list = "", false, false, ""
+		w.docxParagraph = docxParagraph{}
+		if w.boxes = max(0, w.boxes-1); w.boxes > 0 && w.boxes == len(w.outer) {
+			w.docxParagraph, w.outer = w.outer[w.boxes-1], w.outer[:w.boxes-1]
+		}
 	case "tbl":
 		w.rows = max(0, w.rows-1)
 		w.out.block()

@@ -42,6 +42,7 @@ func TestDOCX(t *testing.T) {
 		return "<w:p>" + style + inner + "</w:p>"
 	}
 	run := func(s string) string { return `<w:r><w:t xml:space="preserve">` + s + `</w:t></w:r>` }
+	box := func(s string) string { return `<w:r><w:pict><v:textbox><w:txbxContent>` + p("", run(s)) + `</w:txbxContent></v:textbox></w:pict></w:r>` }
 	list := func(s string) string {
 		return `<w:p><w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr></w:pPr>` + run(s) + `</w:p>`
 	}
@@ -65,6 +66,8 @@ func TestDOCX(t *testing.T) {
 			"word/footnotes.xml", "<w:footnotes><w:footnote>"+p("", run("A note."))+"</w:footnote></w:footnotes>"), "The title", text + "\n\nA note.", 0},
 		{"another name", docxOf(t, "_rels/.rels", `<Relationships><Relationship Type="http://x/relationships/officeDocument" Target="/word/document2.xml"/></Relationships>`,
 			"word/document2.xml", docxHead+p("berschrift1", run("Head"))+p("", run("Text"))+docxTail, "word/styles.xml", docxStyle), "Head", "Text", 0},
+		{"boxes in paragraphs", docxOf(t, "word/document.xml", docxHead+p("Titel", box("Box 1")+run("The title"))+p("LB", run("One")+box("Box 2")+run(" item"))+p("", run("Text"))+docxTail, "word/styles.xml", docxStyle),
+			"The title", "Box 1\n\nThe title\n\n- One\n\nBox 2\n\nitem\n\nText", 0},
 		{"title of the properties", docxOf(t, "word/document.xml", docxHead+p("", run("Text"))+docxTail, "docProps/core.xml", core), "By its properties", "Text", 0},
 		{"UTF-16", docxOf(t, "word/document.xml", "\xff\xfe"+"<\x00"), "", "", 1},
 		{"cut off", docxOf(t, "word/document.xml", docxHead+p("", run("Text"))+"<w:p"), "a", "Text", 1},
