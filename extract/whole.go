@@ -214,6 +214,9 @@ func (x *source) plainText(b []byte) (content, error) {
 	if !isText([]byte(s[:min(len(s), bufferSize)])) {
 		return content{}, x.reject("binary data, not text")
 	}
+	if strings.HasPrefix(s, `{\rtf`) {
+		return content{}, x.reject("RTF, not plain text; save it as .docx")
+	}
 	s = newlines(s)
 	return content{title: titleLine(s), text: strings.TrimRight(s, " \t\n")}, nil
 }
