@@ -72,7 +72,7 @@ type infoLimits struct {
 	Documents       int64   `json:"documents_bytes"`
 	Import          int64   `json:"import_bytes"`
 	Document        int     `json:"document_bytes"`
-	PDF             int64   `json:"pdf_bytes"` // 0: none are taken
+	PDF             int64   `json:"pdf_bytes"`  // 0: none are taken
 	File            int64   `json:"file_bytes"` // of a Word document, a notebook or a message
 	Items           int     `json:"items"`
 	RerankTexts     int     `json:"rerank_texts"`

@@ -42,7 +42,9 @@ func TestDOCX(t *testing.T) {
 		return "<w:p>" + style + inner + "</w:p>"
 	}
 	run := func(s string) string { return `<w:r><w:t xml:space="preserve">` + s + `</w:t></w:r>` }
-	box := func(s string) string { return `<w:r><w:pict><v:textbox><w:txbxContent>` + p("", run(s)) + `</w:txbxContent></v:textbox></w:pict></w:r>` }
+	box := func(s string) string {
+		return `<w:r><w:pict><v:textbox><w:txbxContent>` + p("", run(s)) + `</w:txbxContent></v:textbox></w:pict></w:r>`
+	}
 	list := func(s string) string {
 		return `<w:p><w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr></w:pPr>` + run(s) + `</w:p>`
 	}
