@@ -16,6 +16,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+var errFullOfBodies = &requestError{kind: errOverloaded, detail: "body: too many bytes of other requests are in memory, send it again later"}
+
 // wholeBody is a request's body in memory, decompressed.
 type wholeBody struct {
 	*bytes.Reader
@@ -44,7 +46,7 @@ func (s *Server) readWhole(w http.ResponseWriter, r *http.Request, limit int64, 
 			charged += more
 			if s.inFlight.Add(more) > s.o.MaxInFlight {
 				done()
-				return nil, nil, &requestError{kind: errOverloaded, detail: "body: too many bytes of other requests are in memory, send it again later"}
+				return nil, nil, errFullOfBodies
 			}
 		}
 		n, err := src.Read(buf[len(buf):cap(buf)])

@@ -72,7 +72,8 @@ type infoLimits struct {
 	Documents       int64   `json:"documents_bytes"`
 	Import          int64   `json:"import_bytes"`
 	Document        int     `json:"document_bytes"`
-	PDF             int64   `json:"pdf_bytes"` // 0: none are taken
+	PDF             int64   `json:"pdf_bytes"`  // 0: none are taken
+	File            int64   `json:"file_bytes"` // of a Word document, a notebook or a message
 	Items           int     `json:"items"`
 	RerankTexts     int     `json:"rerank_texts"`
 	TokenTexts      int     `json:"token_texts"`
@@ -96,7 +97,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 		MaxInputLength: m.MaxTokens, MaxBatchTokens: search.MaxBatchTokens, MaxClientBatchSize: s.o.MaxEmbedTexts,
 		MaxConcurrent: s.o.EmbedSlots, AutoTruncate: true, TokenizationWorkers: runtime.GOMAXPROCS(0),
 		Version: s.o.Version, SHA: s.o.revision(), Name: "searchd", Model: m, Encoder: e,
-		Limits: infoLimits{Body: s.o.MaxBody, Documents: s.o.MaxDocuments, Import: s.o.MaxImport, Document: s.o.MaxItem, PDF: s.pdfBytes(),
+		Limits: infoLimits{Body: s.o.MaxBody, Documents: s.o.MaxDocuments, Import: s.o.MaxImport, Document: s.o.MaxItem, PDF: s.pdfBytes(), File: maxFile,
 			Items: maxItems, RerankTexts: maxRerankTexts, TokenTexts: maxTokenTexts, TokenValues: search.MaxTokenValues, AttentionTokens: search.MaxAttentionTokens, Query: search.MaxQueryBytes, Hits: search.MaxLimit, Window: search.MaxWindow,
 			SearchSeconds: s.o.SearchTimeout.Seconds()},
 	})

@@ -47,7 +47,7 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	}
 	var b io.Reader
 	if file.format == extract.PDF { // is read from its end
-		whole, done, err := s.readWhole(w, r, maxPDF, s.o.IdleBody)
+		whole, done, err := s.readWhole(w, r, maxFile, s.o.IdleBody)
 		if err != nil {
 			return err
 		}

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"searchd/extract"
 	"searchd/search"
@@ -42,8 +40,13 @@ var importMedia = []struct {
 	{"application/pdf", bodyFile{format: extract.PDF}}, // with Options.PDF only
 }
 
-// maxPDF is the length of a PDF, whose text is a small part of it.
-const maxPDF = 64 << 20
+// maxFile is the length of a PDF, a Word document, a notebook or a message, whose text is a small part of it.
+const maxFile = 64 << 20
+
+// textInFile reports whether a file of that format may have maxFile bytes.
+func textInFile(f extract.Format) bool {
+	return f == extract.PDF || f == extract.DOCX || f == extract.IPYNB || f == extract.EML
+}
 
 // maxWarning is the length from which the warning about a document is not added to.
 const maxWarning = 1000
@@ -80,8 +83,8 @@ func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	default:
 		return f, &search.FieldError{Field: "format", Value: format, Allowed: "txt, or none: the Content-Type says it"}
 	}
-	if f.name = name; named && (name == "" || len(name) > 512 || !utf8.ValidString(name) || strings.IndexFunc(name, unicode.IsControl) >= 0) {
-		return f, &search.FieldError{Field: "name", Value: name, Allowed: "1 to 512 bytes of UTF-8 without control characters"}
+	if f.name = name; named && (name == "" || len(name) > 512) {
+		return f, &search.FieldError{Field: "name", Value: name, Allowed: "1 to 512 bytes of UTF-8"}
 	}
 	return f, nil
 }
@@ -98,16 +101,23 @@ func (f bodyFile) items(r io.Reader, max int) *items {
 func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) error {
 	watched := &watchedReader{r: body}
 	im.line = 1
-	o := extract.Options{MaxLine: int64(im.s.o.MaxItem), MaxFile: int64(im.s.o.MaxItem), MaxUnpacked: im.s.o.MaxImport}
-	if f.format == extract.PDF {
-		o.MaxFile = maxPDF
+	o := extract.Options{MaxLine: int64(im.s.o.MaxItem), MaxFile: int64(im.s.o.MaxItem), MaxText: int64(im.s.o.MaxItem), MaxUnpacked: im.s.o.MaxImport}
+	if textInFile(f.format) {
+		o.MaxFile = max(maxFile, o.MaxFile)
+	}
+	if f.format == extract.PDF { // whose body is in memory already
 		o.PDF = func(_ context.Context, b []byte) (extract.PDFText, error) { return im.s.readPDF(ctx, b) } // not for a client that has gone
+	}
+	if textInFile(f.format) && f.format != extract.PDF {
+		h := heldFile{s: im.s}
+		defer h.hold(math.MinInt64)
+		o.Hold = h.hold
 	}
 	err := extract.Reader(context.WithoutCancel(ctx), watched, f.name, f.format, o, func(d extract.Document) error {
 		im.line = max(1, d.Line)
 		fields, err := json.Marshal(d.Fields)
-		if err == nil && f.format == extract.PDF && len(fields) > im.s.o.MaxItem {
-			err = &requestError{kind: errTooLarge, detail: fmt.Sprintf("PDF: got %d bytes of text, allowed: %d in one document", len(fields), im.s.o.MaxItem)}
+		if err == nil && textInFile(f.format) && len(fields) > im.s.o.MaxItem {
+			err = &requestError{kind: errTooLarge, detail: fmt.Sprintf("file: got %d bytes of text, allowed: %d in one document", len(fields), im.s.o.MaxItem)}
 			fields = nil
 		}
 		return im.add(ctx, search.Document{ID: d.ID, Fields: fields}, err, len(fields))
@@ -130,12 +140,33 @@ func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) err
 	return im.end(ctx, watched.err)
 }
 
+// heldFile is what an import has in memory of a file or a message. What is more than any document may have is counted among the bodies, twice,
+// as it is copied where it grows and where it is read.
+type heldFile struct {
+	s       *Server
+	bytes   int64
+	charged int64
+}
+
+// hold counts n more bytes, or refuses them.
+func (h *heldFile) hold(n int64) error {
+	h.bytes = max(0, h.bytes+n)
+	more := 2*max(0, h.bytes-int64(h.s.o.MaxItem)) - h.charged
+	if total := h.s.inFlight.Add(more); more > 0 && total > h.s.o.MaxInFlight {
+		h.s.inFlight.Add(-more)
+		h.bytes -= n
+		return errFullOfBodies
+	}
+	h.charged += more
+	return nil
+}
+
 // pdfBytes is how long a PDF may be; 0 where none are taken.
 func (s *Server) pdfBytes() int64 {
 	if s.o.PDF == nil {
 		return 0
 	}
-	return maxPDF
+	return maxFile
 }
 
 // readPDF is Options.PDF for a few PDFs at once, for each takes a process.

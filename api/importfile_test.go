@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,6 +55,7 @@ func TestImportFiles(t *testing.T) {
 		ids, title               string
 	}{
 		{"Markdown", "?name=notes/pan.md", "text/markdown", "---\nyear: 2021\n---\n# Iron pans\n\nOil them.", "notes/pan.md", "Iron pans"},
+		{"a name of two lines", "?name=a%0Ab.md", "text/markdown", "# Lines\n\nTwo.", `a\nb.md`, "Lines"},
 		{"HTML", "?name=a.html", "text/html; charset=utf-8", "<title>Flat tyres</title><p>Patch the tube.", "a.html", "Flat tyres"},
 		{"plain text", "?name=b.txt&format=txt", "text/plain", "Only words.", "b.txt", "Only words."},
 		{"CSV", "", "text/csv", "id,title,year\nc1,One,1999\nc2,Two,2000\n", "c1 c2", "One"},
@@ -75,7 +78,7 @@ func TestImportFiles(t *testing.T) {
 				t.Fatalf("ids %q, want %q", got, tt.ids)
 			}
 			var doc struct{ Document map[string]any }
-			f.do("GET", "/v1/collections/docs/documents/"+ids[0], "").want(200, &doc)
+			f.do("GET", "/v1/collections/docs/documents/"+url.PathEscape(ids[0]), "").want(200, &doc)
 			if title, _ := doc.Document["title"].(string); title != tt.title {
 				t.Errorf("title %q, want %q: %v", title, tt.title, doc.Document)
 			}
@@ -137,7 +140,7 @@ func TestImportPDF(t *testing.T) {
 	for _, tt := range []struct{ name, body, status, warning, wrong string }{
 		{"a", strings.Repeat("x", 9<<20), "created", "", ""}, // larger than a document may be; its text is not
 		{"b", "%PDF-torn", "created", "PDF: 1 of 2 pages cannot be read", ""},
-		{"c", "%PDF-long", "error", "", "PDF: got 1048"},
+		{"c", "%PDF-long", "error", "", "file: got 1048"},
 		{"d", "%PDF-scan", "error", "", "no text layer"},
 	} {
 		lines := imported(t, f, "?name="+tt.name+".pdf", "application/pdf", tt.body)
@@ -150,7 +153,7 @@ func TestImportPDF(t *testing.T) {
 	if doc.Document["title"] != "Torn" || doc.Document["text"] != "What is left." {
 		t.Errorf("the document is %v", doc.Document)
 	}
-	f.do("POST", importPath, strings.Repeat("x", maxPDF+1), "Content-Type", "application/pdf").problem(413, "too_large", "")
+	f.do("POST", importPath, strings.Repeat("x", maxFile+1), "Content-Type", "application/pdf").problem(413, "too_large", "")
 }
 
 // TestImportPDFsAtOnce holds that PDFs wait for each other, and that one whose client has gone is not read.
@@ -201,4 +204,83 @@ func TestCollectionStatsRoute(t *testing.T) {
 		t.Errorf("gauges %+v", s)
 	}
 	f.do("GET", "/v1/collections/none/stats", "").problem(404, "collection_not_found", "")
+}
+
+// Pictures, attachments and what code has put out make files longer than a document may be.
+func TestImportLongFiles(t *testing.T) {
+	f := newFixture(t, Options{})
+	long := strings.Repeat("xxxxxxx\n", 9<<17)
+	var word bytes.Buffer
+	z := zip.NewWriter(&word)
+	for name, text := range map[string]string{"word/document.xml": `<w:document xmlns:w="w"><w:p><w:r><w:t>some words</w:t></w:r></w:p></w:document>`, "word/media/a.png": long} {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, text)
+	}
+	z.Close()
+	letter := "From a@example.org Mon Jan  1 10:00:00 2024\nFrom: a@example.org\nSubject: A letter\nContent-Type: multipart/mixed; boundary=b\n\n" +
+		"--b\nContent-Type: text/plain\n\nsome words\n--b\nContent-Type: image/png\n\n" + long + "\n--b--\n\n"
+	for _, tt := range []struct{ name, media, body string }{
+		{"a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", word.String()},
+		{"a.ipynb", "application/x-ipynb+json", `{"cells":[{"cell_type":"code","source":"some words","outputs":["` + strings.ReplaceAll(long, "\n", " ") + `"]}]}`},
+		{"a.eml", "message/rfc822", letter},
+		{"a.mbox", "message/rfc822", letter},
+	} {
+		lines := imported(t, f, "?name="+tt.name, tt.media, tt.body)
+		if len(lines) != 1 || lines[0].Status != "created" {
+			t.Errorf("%s: %+v", tt.name, lines)
+			continue
+		}
+		var doc struct{ Document map[string]any }
+		f.do("GET", "/v1/collections/docs/documents/"+lines[0].ID, "").want(200, &doc)
+		if text, _ := doc.Document["text"].(string); !strings.Contains(text, "some words") || len(text) > 100 {
+			t.Errorf("%s: the text has %d bytes", tt.name, len(text))
+		}
+	}
+	lines := imported(t, f, "?name=b.ipynb", "application/x-ipynb+json", `{"cells":[{"cell_type":"markdown","source":"`+strings.ReplaceAll(long, "\n", " ")+`"}]}`)
+	if len(lines) != 1 || lines[0].Status != "error" || !strings.Contains(lines[0].Error.Detail, "text is longer") {
+		t.Errorf("a notebook of 9 MiB of text: %+v", lines)
+	}
+}
+
+// TestImportLongFilesAtOnce holds that long messages that come at once are counted among the bodies in memory, and that what is refused can be
+// sent again.
+func TestImportLongFilesAtOnce(t *testing.T) {
+	f := newFixture(t, Options{MaxItem: 1 << 20, MaxInFlight: 24 << 20, WriteSlots: 8})
+	half, whole := strings.NewReader("From: a@example.org\nSubject: A letter\nContent-Type: image/png\n\n"+strings.Repeat("xxxxxxx\n", 1<<20)), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		r := httptest.NewRequest("POST", importPath+"?name=slow.eml", io.MultiReader(half, untilClosed(whole)))
+		r.Header.Set("Content-Type", "message/rfc822")
+		f.server.Handler().ServeHTTP(httptest.NewRecorder(), r)
+	})
+	for f.server.inFlight.Load() < 14<<20 {
+		time.Sleep(time.Millisecond)
+	}
+	letter := "From a@example.org Mon Jan  1 10:00:00 2024\nFrom: a@example.org\nSubject: A letter\n\n"
+	long := letter + strings.Repeat("xxxxxxx\n", 1<<20)
+	f.do("POST", importPath+"?name=a.eml", long, "Content-Type", "message/rfc822").problem(503, "overloaded", "")
+	lines := imported(t, f, "?name=a.mbox", "message/rfc822", strings.Repeat(letter+"words\n\n", importBatchDocs+1)+long)
+	if last := lines[len(lines)-1]; !last.Stopped || last.Error == nil || last.Error.Code != "overloaded" {
+		t.Errorf("a mailbox with a long message ends with %+v", last)
+	}
+	imported(t, f, "?name=short.eml", "message/rfc822", letter+"words") // goes in meanwhile
+	close(whole)
+	wg.Wait()
+	if n := f.server.inFlight.Load(); n != 0 {
+		t.Errorf("%d bytes are counted when all is done", n)
+	}
+	if lines = imported(t, f, "?name=a.eml", "message/rfc822", long); len(lines) != 1 || lines[0].Error == nil || !strings.Contains(lines[0].Error.Detail, "text is longer") {
+		t.Errorf("sent again: %+v", lines)
+	}
+}
+
+// untilClosed is a body that stands still until the channel is closed, and ends there.
+type untilClosed chan struct{}
+
+func (c untilClosed) Read([]byte) (int, error) {
+	<-c
+	return 0, io.EOF
 }

@@ -27,5 +27,5 @@
 //
 // Input is untrusted. Each line, record, file and decompressed stream has a limit, parsers have a time budget, folders are read without
 // following symbolic links, and only regular files are opened. Memory is bounded by MaxLine for record formats and by a small multiple of
-// MaxFile for whole-file formats, whatever the input.
+// MaxFile for whole-file formats and mailboxes, whatever the input.
 package extract

@@ -41,11 +41,18 @@ func (x *source) docx(b []byte) (content, error) {
 		return content{}, x.reject("a ZIP archive without the text of a Word document")
 	}
 	w := docxWriter{styles: r.styles(path.Dir(main)), lists: r.lists(path.Dir(main))}
-	err = r.each(main, w.token)
+	visit := func(t xml.Token) error {
+		w.token(t)
+		if int64(w.out.b.Len()) > x.o.MaxText {
+			return fmt.Errorf("%w of %d bytes", errTextTooLong, x.o.MaxText)
+		}
+		return nil
+	}
+	err = r.eachUntil(main, visit)
 	for _, notes := range []string{"footnotes.xml", "endnotes.xml"} {
 		if err == nil {
 			w.out.block()
-			err = r.each(path.Join(path.Dir(main), notes), w.token)
+			err = r.eachUntil(path.Join(path.Dir(main), notes), visit)
 		}
 	}
 	if err != nil {
@@ -60,10 +67,15 @@ func (x *source) docx(b []byte) (content, error) {
 		}
 	}
 	c := content{title: w.title.String(), text: w.out.String()}
-	for _, other := range []string{r.coreTitle(), w.heading.String(), titleLine(c.text)} {
+	for _, other := range []string{r.coreTitle(), w.heading.String()} {
 		if c.title == "" {
 			c.title = other
 		}
+	}
+	if c.title == "" {
+		c.title = titleLine(c.text)
+	} else if rest := c.text[len(w.mark):]; strings.HasPrefix(rest, c.title+"\n\n") { // the heading that is the title stands there without its number
+		c.text = rest
 	}
 	return c, nil
 }
@@ -81,6 +93,14 @@ var errUnpacked = errors.New("it unpacks to more than the limit for one file")
 // each hands the tokens of a member to visit; one that is not there has none. Tokens are raw, so that depth costs nothing; entities of a
 // document's own are errors of the decoder.
 func (r *docxReader) each(name string, visit func(xml.Token)) error {
+	return r.eachUntil(name, func(t xml.Token) error {
+		visit(t)
+		return nil
+	})
+}
+
+// eachUntil is each, which ends with the first error of visit.
+func (r *docxReader) eachUntil(name string, visit func(xml.Token) error) error {
 	f := r.members[name]
 	if f == nil {
 		return nil
@@ -104,7 +124,9 @@ func (r *docxReader) each(name string, visit func(xml.Token)) error {
 		case err != nil:
 			return err
 		}
-		visit(t)
+		if err := visit(t); err != nil {
+			return err
+		}
 		if n%1024 == 0 {
 			if err := r.x.ended(); err != nil {
 				return err
@@ -248,18 +270,29 @@ type docxWriter struct {
 	styles         map[string]paragraphStyle
 	lists          map[string]*docxList
 	out            textBuilder
+	mark           string      // the number of the first paragraph
 	title, heading textBuilder // the paragraphs of style Title, and the first heading
-	style          string      // the name of the paragraph's
-	item           bool        // the paragraph is one of a list
-	list           string      // its id
-	level          int         // in the list
-	begun          bool        // the paragraph has text
-	rows           int         // depth of tables
-	skip           string      // the element whose end is awaited
-	depth          int         // of elements of that name
-	text, hidden   bool        // inside an element of text; of a run that is not shown
-	titled, headed bool        // title and heading are complete
+	docxParagraph
+	outer          []docxParagraph // around it, of a paragraph in a box
+	boxes          int             // depth of paragraphs, beyond maxBoxes too
+	rows           int             // depth of tables
+	skip           string          // the element whose end is awaited
+	depth          int             // of elements of that name
+	text, hidden   bool            // inside an element of text; of a run that is not shown
+	titled, headed bool            // title and heading are complete
 }
+
+// docxParagraph is a paragraph that is being written.
+type docxParagraph struct {
+	style string // the name of its style
+	item  bool   // it is one of a list
+	list  string // the id of that
+	level int    // in the list
+	begun bool   // it has text
+}
+
+// maxBoxes is the depth of paragraphs in one another to which the outer ones are remembered.
+const maxBoxes = 16
 
 // docxSkipped elements hold what is not to be read: older renderings of what stands beside them, what was moved away, ruby, and what a
 // paragraph or a run was before it was changed.
@@ -295,7 +328,10 @@ func (w *docxWriter) token(t xml.Token) {
 func (w *docxWriter) start(t xml.StartElement) {
 	switch t.Name.Local {
 	case "p":
-		w.style, w.item, w.begun, w.hidden, w.list, w.level = "", false, false, false, "", 0
+		if w.boxes++; w.boxes > 1 && len(w.outer) < maxBoxes {
+			w.outer = append(w.outer, w.docxParagraph)
+		}
+		w.docxParagraph, w.hidden = docxParagraph{}, false
 	case "pStyle":
 		style := w.styles[attr(t, "val")]
 		w.style, w.list, w.level = style.name, style.list, style.level
@@ -349,7 +385,10 @@ func (w *docxWriter) end(name string) {
 			w.lists[w.list].next(w.level) // it is counted all the same
 		}
 		w.titled, w.headed = w.title.b.Len() > 0, w.heading.b.Len() > 0
-		w.style, w.item, w.begun, w.list = "", false, false, ""
+		w.docxParagraph = docxParagraph{}
+		if w.boxes = max(0, w.boxes-1); w.boxes > 0 && w.boxes == len(w.outer) {
+			w.docxParagraph, w.outer = w.outer[w.boxes-1], w.outer[:w.boxes-1]
+		}
 	case "tbl":
 		w.rows = max(0, w.rows-1)
 		w.out.block()
@@ -366,6 +405,9 @@ func (w *docxWriter) write(s string) {
 		mark := w.lists[w.list].next(w.level)
 		if mark != "" {
 			mark += " "
+		}
+		if w.out.b.Len() == 0 && !w.item && w.rows == 0 {
+			w.mark = mark
 		}
 		switch {
 		case w.rows > 0:

@@ -42,6 +42,9 @@ func TestDOCX(t *testing.T) {
 		return "<w:p>" + style + inner + "</w:p>"
 	}
 	run := func(s string) string { return `<w:r><w:t xml:space="preserve">` + s + `</w:t></w:r>` }
+	box := func(s string) string {
+		return `<w:r><w:pict><v:textbox><w:txbxContent>` + p("", run(s)) + `</w:txbxContent></v:textbox></w:pict></w:r>`
+	}
 	list := func(s string) string {
 		return `<w:p><w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr></w:pPr>` + run(s) + `</w:p>`
 	}
@@ -65,6 +68,8 @@ func TestDOCX(t *testing.T) {
 			"word/footnotes.xml", "<w:footnotes><w:footnote>"+p("", run("A note."))+"</w:footnote></w:footnotes>"), "The title", text + "\n\nA note.", 0},
 		{"another name", docxOf(t, "_rels/.rels", `<Relationships><Relationship Type="http://x/relationships/officeDocument" Target="/word/document2.xml"/></Relationships>`,
 			"word/document2.xml", docxHead+p("berschrift1", run("Head"))+p("", run("Text"))+docxTail, "word/styles.xml", docxStyle), "Head", "Text", 0},
+		{"boxes in paragraphs", docxOf(t, "word/document.xml", docxHead+p("Titel", box("Box 1")+run("The title"))+p("LB", run("One")+box("Box 2")+run(" item"))+p("", run("Text"))+docxTail, "word/styles.xml", docxStyle),
+			"The title", "Box 1\n\nThe title\n\n- One\n\nBox 2\n\nitem\n\nText", 0},
 		{"title of the properties", docxOf(t, "word/document.xml", docxHead+p("", run("Text"))+docxTail, "docProps/core.xml", core), "By its properties", "Text", 0},
 		{"UTF-16", docxOf(t, "word/document.xml", "\xff\xfe"+"<\x00"), "", "", 1},
 		{"cut off", docxOf(t, "word/document.xml", docxHead+p("", run("Text"))+"<w:p"), "a", "Text", 1},
@@ -94,7 +99,7 @@ func TestDOCX(t *testing.T) {
 	}
 }
 
-// Lists have the numbers that Word shows.
+// Lists have the numbers that Word shows, headings too but for the one that is the title.
 func TestDOCXLists(t *testing.T) {
 	p := func(style, list, level, text string) string {
 		if style != "" {
@@ -118,7 +123,7 @@ func TestDOCXLists(t *testing.T) {
 		p("", "1", "0", "") + p("", "1", "0", "four") + p("", "4", "0", "anew") + p("", "4", "0", "on") + p("", "3", "0", "bullet") + p("", "9", "0", "unknown") + p("", "1", "77", "no level") +
 		p("berschrift1", "2", "1", "Within") + p("berschrift1", "", "", "Terms") + p("", "0", "0", "none")
 	out := readBytes(t, docxOf(t, "word/document.xml", docxHead+body+docxTail, "word/styles.xml", styles, "word/numbering.xml", numbering), "a.docx", Options{})
-	const want = "1 Scope\n\n1. one\na) a\nb) b\n(III) deep\n2. two\na) a again\n4. four\n7. anew\n8. on\n- bullet\n- unknown\n- no level\n\n1.1 Within\n\n2 Terms\n\nnone"
+	const want = "1. one\na) a\nb) b\n(III) deep\n2. two\na) a again\n4. four\n7. anew\n8. on\n- bullet\n- unknown\n- no level\n\n1.1 Within\n\n2 Terms\n\nnone"
 	if len(out.docs) != 1 || out.docs[0].Fields["title"] != "Scope" || out.docs[0].Fields["text"] != want {
 		t.Errorf("got %v\nwant %q", out, want)
 	}

@@ -1,8 +1,10 @@
 package extract
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -38,20 +40,25 @@ func (x *source) message(b []byte, line int) (c content, id, why string, err err
 	if bytes.HasPrefix(b, []byte("From ")) { // of a mailbox
 		_, b, _ = bytes.Cut(b, []byte("\n"))
 	}
-	m, err := parseMessage(b)
+	header, body, err := parseMessage(bytes.NewReader(b))
 	if err != nil {
 		return content{}, "", fmt.Sprintf("not a message: %v", err), nil
 	}
-	header := mail.Header(m.Header)
 	if header.Get("From") == "" && header.Get("Subject") == "" && header.Get("Date") == "" {
 		return content{}, "", "not a message: it has neither From nor Subject nor Date", nil
 	}
 	r := mailReader{x: x, start: time.Now(), line: line}
-	text, err := r.part(header, m.Body, 0)
+	text, err := r.part(header, body, 0)
+	if errors.Is(err, errTextTooLong) {
+		return content{}, "", fmt.Sprintf("%v of %d bytes", err, x.o.MaxText), nil
+	}
 	if err != nil {
 		return content{}, "", "", err
 	}
 	c = content{title: r.header(header, "Subject"), text: strings.TrimSpace(text), fields: map[string]any{}}
+	if c.title == "" {
+		c.title = titleLine(c.text)
+	}
 	for _, name := range mailHeaders {
 		if v := r.header(header, name); v != "" {
 			c.fields[strings.ToLower(name)] = v
@@ -72,27 +79,53 @@ const expunged = 8
 // headerLine is a line of the head of a message that is right: a header, or more of one.
 var headerLine = regexp.MustCompile(`^([\w.-]+:|[ \t])`)
 
+// maxHead is the length in bytes of the head of a message.
+const maxHead = 1 << 20
+
+var (
+	errHead        = fmt.Errorf("its head is longer than %d bytes", maxHead)
+	errTextTooLong = errors.New("its text is longer than the limit")
+)
+
 // parseMessage takes a message apart. Where that fails it passes over what is no header in its head, as mailboxes and old programs left it.
-func parseMessage(b []byte) (*mail.Message, error) {
-	m, err := mail.ReadMessage(bytes.NewReader(b))
-	if err == nil && len(m.Header) > 0 {
-		return m, nil
-	}
+func parseMessage(in io.Reader) (mail.Header, io.Reader, error) {
+	body := bufio.NewReader(in)
 	var head []byte
-	rest := bytes.TrimLeft(b, "\r\n")
-	for len(rest) > 0 {
-		line, after, _ := bytes.Cut(rest, []byte("\n"))
-		if len(bytes.TrimRight(line, "\r")) == 0 {
-			break
+	for {
+		line, err := body.ReadSlice('\n')
+		whole := err == nil
+		if blank := len(bytes.Trim(line, "\r\n")) == 0; !blank || len(head) > 0 {
+			head = append(head, line...)
+			if blank && whole && bytes.HasSuffix(head[:len(head)-len(line)], []byte("\n")) {
+				break
+			}
 		}
-		if rest = after; headerLine.Match(line) && (len(head) > 0 || line[0] != ' ' && line[0] != '\t') {
-			head = append(append(head, line...), '\n')
+		if len(head) > maxHead {
+			return nil, nil, errHead
+		}
+		if !whole && err != bufio.ErrBufferFull {
+			head = append(head, "\r\n\r\n"...)
+			break // also where the message ends early
 		}
 	}
-	if len(head) == 0 && err != nil {
-		return nil, err
+	m, err := mail.ReadMessage(bytes.NewReader(head))
+	if err == nil && len(m.Header) > 0 {
+		return m.Header, body, nil
 	}
-	return mail.ReadMessage(io.MultiReader(bytes.NewReader(head), bytes.NewReader(rest)))
+	var right []byte
+	for line := range bytes.Lines(head) {
+		if headerLine.Match(line) && (len(right) > 0 || line[0] != ' ' && line[0] != '\t') {
+			right = append(right, line...)
+		}
+	}
+	if len(right) == 0 && err != nil {
+		return nil, nil, err
+	}
+	m, err = mail.ReadMessage(bytes.NewReader(append(right, "\r\n"...)))
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.Header, body, nil
 }
 
 type mailReader struct {
@@ -138,26 +171,26 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	}
 	switch kind {
 	case "message/rfc822":
-		b, err := io.ReadAll(body) // as below
-		if err != nil && len(b) == 0 {
-			return "", nil
-		}
-		m, err := parseMessage(b)
+		h, body, err := parseMessage(body)
 		if err != nil {
 			return "", nil
 		}
-		text, err := r.part(mail.Header(m.Header), m.Body, depth+1)
-		return strings.TrimSpace(r.header(mail.Header(m.Header), "Subject") + "\n\n" + text), err
+		text, err := r.part(h, body, depth+1)
+		return strings.TrimSpace(r.header(h, "Subject") + "\n\n" + text), err
 	case "text/plain", "text/html":
 	default:
 		return "", nil
 	}
-	b, err := io.ReadAll(body) // no longer than the file
-	if err != nil && len(b) == 0 {
+	b, err := io.ReadAll(io.LimitReader(body, r.x.o.MaxText+1))
+	switch {
+	case int64(len(b)) > r.x.o.MaxText:
+		return "", errTextTooLong
+	case err != nil && len(b) == 0:
 		return "", nil
 	}
 	s := ""
-	if enc, _ := charset.Lookup(params["charset"]); enc != nil {
+	valid, multi := scanUTF8(b)
+	if enc, name := charset.Lookup(params["charset"]); enc != nil && !(name == "windows-1252" && valid && multi) { // which says ASCII or Latin-1 by habit
 		s, err = decodeAll(b, enc)
 	}
 	if s == "" || err != nil {
@@ -167,13 +200,30 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	}
 	s = strings.ReplaceAll(s, "\x00", "\ufffd")
 	if kind == "text/plain" {
-		return strings.TrimSpace(newlines(s)), nil
+		return strings.TrimSpace(withoutArmor(newlines(s))), nil
 	}
 	w, err := r.x.readHTML(s, false)
 	if err != nil {
 		return "", err
 	}
 	return w.out.String(), nil
+}
+
+// What a text may hold that is not for people: files in uuencode, and signatures, keys and ciphers of PGP.
+var (
+	uuencoded = regexp.MustCompile("(?m)^begin [0-7]{3,4} \\S.*\n(?:[!-`][ -`]{0,61}\n)+ ?\n?end$\n?")
+	armored   = regexp.MustCompile(`(?ms)^-----BEGIN PGP (?:SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$.*?^-----END PGP [A-Z ]+-----$\n?`)
+	signed    = regexp.MustCompile(`(?m)^-----BEGIN PGP SIGNED MESSAGE-----\n(?:[A-Za-z]+: .*\n)*`)
+)
+
+func withoutArmor(s string) string {
+	if strings.Contains(s, "begin ") {
+		s = uuencoded.ReplaceAllLiteralString(s, "")
+	}
+	if strings.Contains(s, "-----BEGIN PGP ") {
+		s = signed.ReplaceAllLiteralString(armored.ReplaceAllLiteralString(s, ""), "")
+	}
+	return s
 }
 
 // multi returns the text of the parts of a multipart: of alternatives the first that has any, where the plain one comes first; else of all.
@@ -187,7 +237,11 @@ func (r *mailReader) multi(kind, boundary string, body io.Reader, depth int) (st
 		if err != nil { // also where the last boundary is missing
 			break
 		}
-		text, err := r.part(mail.Header(p.Header), p, depth+1)
+		h := mail.Header(p.Header)
+		if kind == "multipart/digest" && h.Get("Content-Type") == "" {
+			h["Content-Type"] = []string{"message/rfc822"}
+		}
+		text, err := r.part(h, p, depth+1)
 		if err != nil {
 			return "", err
 		}

@@ -27,6 +27,10 @@ func TestEML(t *testing.T) {
 		{"lines that are no header", ">From j@example.org\n" + head + "no header\r\n more\r\nX: y\r\n\r\ntext\r\n", "text"},
 		{"of before MIME", head + "Content-Type: text\r\n\r\ntext\r\n", "text"},
 		{"bytes in a header", strings.Replace(head, "=?iso-8859-1?Q?Gr=FC=DFe?=", "Gr\xfc\xdfe", 1) + "\r\ntext\r\n", "text"},
+		{"UTF-8 called ASCII", head + "Content-Type: text/plain; charset=us-ascii\r\n\r\nGrüße\r\n", "Grüße"},
+		{"uuencode", head + "\r\nThe file:\r\n\r\nbegin 644 a b.bin\r\nM" + strings.Repeat("86%A", 15) + "\r\n#86%A\r\n`\r\nend\r\n\r\nbegin 644 what I mean\r\nno code\r\nend\r\n", "The file:\n\n\nbegin 644 what I mean\nno code\nend"},
+		{"signed in the text", head + "\r\n-----BEGIN PGP SIGNED MESSAGE-----\r\nHash: SHA1\r\n\r\nSigned.\r\n-----BEGIN PGP SIGNATURE-----\r\nVersion: 1\r\n\r\niD8DBQFa\r\n-----END PGP SIGNATURE-----\r\n", "Signed."},
+		{"digest", head + "Content-Type: multipart/digest; boundary=A\r\n\r\n--A\r\n\r\nFrom: k@example.org\r\nSubject: Inner\r\n\r\ninner text\r\n--A--\r\n", "Inner\n\ninner text"},
 		{"bad type", head + "Content-Type: ;;;\r\n\r\ntext\r\n", "text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -43,6 +47,10 @@ func TestEML(t *testing.T) {
 				t.Errorf("got %s\nwant %s", got, want)
 			}
 		})
+	}
+	out := readBytes(t, []byte("From: j@example.org\n\nNo subject here\n\ntext\n"), "a.mbox", Options{})
+	if len(out.docs) != 1 || out.docs[0].Fields["title"] != "No subject here" || out.docs[0].Fields["text"] != "text" {
+		t.Errorf("without a subject: %v", out)
 	}
 	for _, bad := range []string{"only words", "Key: value\n\ntext", strings.Repeat("x", 100) + "\n\n"} {
 		if out := readBytes(t, []byte(bad), "a.eml", Options{}); len(out.docs) > 0 || len(out.errors) != 1 {

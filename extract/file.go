@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"hash"
@@ -98,6 +99,26 @@ func (f File) openFile() (*os.File, error) {
 type notRegular struct{ mode fs.FileMode }
 
 func (e notRegular) Error() string { return fileKind(e.mode) + ", not a regular file" }
+
+// hasRecords reports whether a file of which the name does not tell looks like records, whose ids are their own.
+func (f File) hasRecords() bool {
+	in, _, err := f.open()
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	br, _, err := gunzip(bufio.NewReaderSize(in, bufferSize), &countReader{r: in, total: new(int64)}, f.o)
+	if err != nil {
+		return false
+	}
+	br, _ = skipBOM(br)
+	head, _ := br.Peek(4096)
+	format := f.o.Format
+	if format == Auto {
+		format, _ = Detect(f.Path, head)
+	}
+	return format == JSONL || format == CSV || format == EML && extension(f.Path) != ".eml" && isMailbox(head)
+}
 
 // read reads the file and counts into stats.
 func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error, fail func(ItemError) error) (res Result, err error) {

@@ -73,6 +73,14 @@ var formatByExt = map[string]Format{
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".mbox": EML, ".ipynb": IPYNB,
 }
 
+// savedAs names, for files of office programs and others that are not read, what those programs save that is.
+var savedAs = map[string]string{
+	".doc": ".docx", ".rtf": ".docx", ".odt": ".docx", ".pages": ".docx",
+	".xls": ".csv", ".xlsx": ".csv", ".xlsm": ".csv", ".ods": ".csv", ".numbers": ".csv",
+	".ppt": ".pdf", ".pptx": ".pdf", ".odp": ".pdf", ".key": ".pdf",
+	".epub": ".html", ".msg": ".eml", ".pst": ".mbox", ".emlx": ".eml",
+}
+
 // Detect recognises a format by the extension of name, without a trailing .gz, and, where name has no extension, by head, the first bytes
 // of the (decompressed) content. It reports false for an extension that it does not know and for content that is not text.
 func Detect(name string, head []byte) (Format, bool) {

@@ -8,7 +8,7 @@ func TestNotebook(t *testing.T) {
 	const old = `{"nbformat":3,"worksheets":[{"cells":[{"cell_type":"heading","source":"Head","level":1},{"cell_type":"code","input":["a\n","b"]}]}]}`
 	for _, tt := range []struct{ in, title, text string }{
 		{nb, "Fits", "Some words.\n\nx = 1\ns = '```'\n# not a heading\n\nEnd."},
-		{old, "a", "Head\n\na\nb"},
+		{old, "Head", "a\nb"},
 	} {
 		out := readBytes(t, []byte(tt.in), "a.ipynb", Options{})
 		if len(out.docs) != 1 || out.docs[0].Fields["title"] != tt.title || out.docs[0].Fields["text"] != tt.text {

@@ -35,13 +35,14 @@ func isMailbox(head []byte) bool {
 
 // readMailbox reads a mailbox, one document per message, whose id is its Message-ID, or a hash of its content.
 func (x *source) readMailbox(br *bufio.Reader) error {
-	var message []byte
+	message := kept{x: x}
+	defer message.drop()
 	size := int64(0)         // of the message; what is beyond the limit is not kept
 	line, at := 1, 1         // at is where the message begins
 	fresh, gap := true, true // at the front of a line; behind a blank one
 	end := func() error {
-		err := x.letter(at, message, size)
-		message, size, at = message[:0], 0, line
+		err := x.letter(at, &message, size)
+		message.b, size, at = message.b[:0], 0, line
 		return err
 	}
 	for {
@@ -66,7 +67,10 @@ func (x *source) readMailbox(br *bufio.Reader) error {
 			}
 		}
 		if size += int64(len(part)); size <= x.o.MaxFile {
-			message = append(message, part...)
+			if err := message.grow(len(part)); err != nil {
+				return err
+			}
+			message.b = append(message.b, part...)
 		}
 		if fresh = err == nil; fresh {
 			line++
@@ -78,12 +82,15 @@ func (x *source) readMailbox(br *bufio.Reader) error {
 }
 
 // letter emits one message of a mailbox.
-func (x *source) letter(line int, b []byte, size int64) error {
+func (x *source) letter(line int, message *kept, size int64) error {
 	if size > x.o.MaxFile {
 		return x.errorf(line, "message of %d bytes is larger than the limit of %d", size, x.o.MaxFile)
 	}
 	x.dec = decoder{} // each message has a character set of its own
-	c, id, why, err := x.message(b, line)
+	c, id, why, err := x.message(message.b, line)
+	if cap(message.b) > keptAnyway {
+		message.drop()
+	}
 	switch {
 	case err != nil:
 		return err

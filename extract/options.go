@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ type Options struct {
 
 	MaxLine     int64 // bytes of one line or record; default 4 MiB
 	MaxFile     int64 // bytes of one whole-file document, decompressed; default 64 MiB
+	MaxText     int64 // bytes of text of a Word document, a notebook or a part of a message; default MaxFile
 	MaxUnpacked int64 // bytes that one gzip file may unpack to; default 16 GiB
 	MaxRatio    int   // unpacked bytes per packed byte of a gzip file, looked at beyond the first MiB; default 100
 
@@ -31,6 +33,10 @@ type Options struct {
 	Root string
 	// Progress, if not nil, is called with the counts so far after each document and each file.
 	Progress func(Stats)
+
+	// Hold, if not nil, is asked before n more bytes of a whole file or a message are kept in memory, and told with a negative n that they are
+	// kept no more. Its error ends the reading. Default: as many as MaxFile allows.
+	Hold func(n int64) error
 
 	// Exclude names files and folders that Walk passes over where it meets them in a folder.
 	Exclude []string
@@ -71,6 +77,7 @@ func (o Options) withDefaults() (Options, error) {
 	}{
 		{"MaxLine", &o.MaxLine, defaultMaxLine},
 		{"MaxFile", &o.MaxFile, defaultMaxFile},
+		{"MaxText", &o.MaxText, cmp.Or(o.MaxFile, defaultMaxFile)},
 		{"MaxUnpacked", &o.MaxUnpacked, defaultMaxUnpacked},
 	} {
 		switch {

@@ -220,6 +220,8 @@ func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 		return true, nil
 	case len(strings.TrimSpace(string(head))) == 0:
 		return true, x.errorf(0, "no text: the input is empty")
+	case savedAs[extension(x.name)] != "":
+		return true, x.errorf(0, "files of type %q are not read; save it as %s", extension(x.name), savedAs[extension(x.name)])
 	case extension(x.name) != "":
 		return true, x.errorf(0, "unknown file type %q; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml or ipynb", extension(x.name))
 	}

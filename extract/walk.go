@@ -278,11 +278,22 @@ func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 			w.owner[key] = owner{w.given, w.base}
 		case before.base == w.base:
 			return nil // given twice
+		case known != Auto && known != EML:
+			f.rival = before.given
+		case f.hasRecords():
+		case w.sibling(f, before.base).hasRecords():
+			w.owner[key] = owner{w.given, w.base}
 		default:
 			f.rival = before.given
 		}
 	}
 	return w.each(f)
+}
+
+// sibling returns the file of the same id below another folder.
+func (w *walker) sibling(f File, base string) File {
+	f.Path, f.within = filepath.Join(base, filepath.FromSlash(f.ID)), ""
+	return f
 }
 
 func fileKind(m fs.FileMode) string {

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -48,8 +47,13 @@ func (x *source) readWhole(br *bufio.Reader) error {
 	if x.info != nil && !x.packed && x.info.Size() > x.o.MaxFile {
 		return x.errorf(0, "file of %d bytes is larger than the limit of %d for %s", x.info.Size(), x.o.MaxFile, formatNouns[x.format])
 	}
-	b, err := io.ReadAll(io.LimitReader(br, x.o.MaxFile+1))
+	k := kept{x: x}
+	defer k.drop()
+	err, held := k.readAll(br, x.o.MaxFile)
+	b := k.b
 	switch {
+	case held != nil:
+		return held
 	case err != nil:
 		return x.errorf(0, "cannot be read: %v", err)
 	case int64(len(b)) > x.o.MaxFile:
@@ -84,7 +88,9 @@ func (x *source) readWhole(br *bufio.Reader) error {
 	case err != nil:
 		return err
 	}
-	return x.whole(c, len(b))
+	size := len(b)
+	k.drop()
+	return x.whole(c, size)
 }
 
 // whole emits the document of a whole file of size bytes.
@@ -207,6 +213,9 @@ func (x *source) plainText(b []byte) (content, error) {
 	}
 	if !isText([]byte(s[:min(len(s), bufferSize)])) {
 		return content{}, x.reject("binary data, not text")
+	}
+	if strings.HasPrefix(s, `{\rtf`) {
+		return content{}, x.reject("RTF, not plain text; save it as .docx")
 	}
 	s = newlines(s)
 	return content{title: titleLine(s), text: strings.TrimRight(s, " \t\n")}, nil

@@ -53,13 +53,15 @@ async function walk(entry, found, inside) {
 const shownErrors = 20;
 const many = [media.ndjson, media.json, media.csv, media.tsv]; // of which each line is a document; and of a mailbox each message
 
+const textInFile = [media.docx, media.eml, media.ipynb]; // which may be longer than their text
+
 let limits; // of the server, asked for once
 
 /** How many bytes a file that is one document may have. What is longer would be cut off in the middle, without a word of the server. */
 async function limitOf(type) {
   limits ??= api.info().then((i) => i.limits, () => (limits = undefined));
   const l = await limits;
-  return (type === media.pdf ? l?.pdf_bytes : l?.document_bytes) || Infinity;
+  return (type === media.pdf ? l?.pdf_bytes : textInFile.includes(type) ? l?.file_bytes : l?.document_bytes) || Infinity;
 }
 
 /** The content of a file, without the gzip around it. Rejects with a TypeError where that is damaged. */
@@ -112,7 +114,7 @@ export class Upload {
     this.many = many.includes(form.type) || extension(this.file.name) === 'mbox';
     const most = this.many ? Infinity : await limitOf(form.type);
     if (file.size > most) {
-      this.fail(`${bytes(file.size)} are more than the ${bytes(most)} that ${form.type === media.pdf ? 'a PDF' : 'one document'} may have.`);
+      this.fail(`${bytes(file.size)} are more than the ${bytes(most)} that ${form.type === media.pdf ? 'a PDF' : textInFile.includes(form.type) ? 'such a file' : 'one document'} may have.`);
       return;
     }
     this.state.textContent = 'sending';

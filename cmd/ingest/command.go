@@ -42,7 +42,8 @@ func newCommand() *cobra.Command {
 
 A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it
 stopped. What cannot be read is told, listed in errors.jsonl beside the journal (or in --errors FILE), and passed over.
-A document may have 8 MiB as JSON, a line of JSON or CSV 4 MiB; --dry-run tells of larger ones, too.
+A document may have 8 MiB as JSON, a line of JSON or CSV 4 MiB, a file of which the text is a part (PDF, docx, eml, ipynb) and
+a message of a mailbox 64 MiB; --dry-run tells of larger ones, too.
 
 Two files with records of the same id: the one that is read later is kept, and a warning names both. Choose another id with --id-field.
 

@@ -234,6 +234,35 @@ func TestRivals(t *testing.T) {
 	}
 }
 
+// Mailboxes of the same name below two roots are no rivals, nor are a mailbox and a note: their messages have ids of their own.
+func TestMailboxesOfOneName(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	letter := func(id string) string {
+		return "From a@example.org Mon Jan  1 10:00:00 2024\nFrom: a@example.org\nSubject: s\nMessage-ID: <" + id + ">\n\nwords\n"
+	}
+	for _, name := range []string{"Inbox", "in.mbox"} {
+		write(t, dir+"/a/"+name, letter("a-"+name))
+		write(t, dir+"/b/"+name, letter("b-"+name))
+	}
+	write(t, dir+"/c/Inbox", "a note")
+	old := time.Now().Add(-time.Hour)
+	for _, file := range []string{"a/Inbox", "b/Inbox", "c/Inbox", "a/in.mbox", "b/in.mbox"} {
+		if err := os.Chtimes(dir+"/"+file, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int{5, 0} {
+		m := &memory{}
+		p := pipelineOf(t, flags{state: state, workers: 4}, m)
+		if err := p.run(t.Context(), []string{dir + "/a", dir + "/b", dir + "/c"}, extract.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if p.failures.count != 0 || len(m.ids) != want {
+			t.Errorf("%d failures and %d documents, want none and %d", p.failures.count, len(m.ids), want)
+		}
+	}
+}
+
 // A server that will never be understood is not asked again, and nobody is told that it is.
 func TestNoTrustedServer(t *testing.T) {
 	ts := httptest.NewServer(http.NotFoundHandler())
