@@ -179,6 +179,7 @@ function pageKey(e, writing) {
       if (!ui.form.hidden) ui.q.focus();
     } else if (state.q) {
       state.q = '';
+      state.exact = false;
       changed({ push: true });
     }
     return true;
