@@ -29,7 +29,7 @@ func (splitWords) Filter(input analysis.TokenStream) analysis.TokenStream {
 	shift := 0 // positions that the parts of earlier words have taken beyond the one of their word
 	for _, t := range input {
 		t.Position += shift
-		if simpleWord(t.Term) {
+		if t.Type == wholeName || simpleWord(t.Term) {
 			output = append(output, t)
 			continue
 		}
@@ -156,7 +156,7 @@ func (splitNames) Filter(input analysis.TokenStream) analysis.TokenStream {
 	shift := 0
 	for _, t := range input {
 		t.Position += shift
-		if bytes.IndexByte(t.Term, '_') < 0 && (bytes.IndexByte(t.Term, '.') < 0 || !bytes.ContainsFunc(t.Term, unicode.IsLetter)) {
+		if t.Type == wholeName || bytes.IndexByte(t.Term, '_') < 0 && (bytes.IndexByte(t.Term, '.') < 0 || !bytes.ContainsFunc(t.Term, unicode.IsLetter)) {
 			output = append(output, t)
 			continue
 		}
