@@ -13,7 +13,7 @@ import (
 // signedNames is a tokenizer that puts names whose signs part words, or are left out, in front of their words, see [wholeName]:
 //
 //  1. Words with :: or a slash between: std::io::Write, internal/e2e.
-//  2. Words with letters, and with a full stop between that the Unicode rules part at as it stands beside a digit: utf8.DecodeRune.
+//  2. Words with letters, and with a full stop between that the Unicode rules part at as it stands beside a digit or underscore: utf8.DecodeRune.
 //  3. A word, or such words, with ++ or # behind: C++, C#, libstdc++.
 //  4. A word with -- before, and others behind it with hyphens between: --follow-key-file.
 //
@@ -28,6 +28,7 @@ func (s signedNames) Tokenize(input []byte) analysis.TokenStream {
 	for i := 0; i < len(words); {
 		from, to, last := signedName(input, words, i)
 		if to > from {
+			from, to = from+nameStart(input[from:to]), from+nameEnd(input[from:to])
 			name := &analysis.Token{Term: slices.Clone(input[from:to]), Start: from, End: to, Position: words[i].Position, Type: wholeName}
 			out = append(append(out, words[copied:i]...), name)
 			copied = i

@@ -23,11 +23,12 @@ func TestWholeNames(t *testing.T) {
 		{"en", "std::io::Write Foo::bar_baz() a :: b fe80::1", "std::io::writ foo::bar_baz bar_baz fe80::1"},
 		{"en", "utf8.DecodeRune file1.txt x.y2.z fig. 1 in 1995.The 3.14 end.Next", "utf8.decoderun file1.txt x.y2.z x.y2 end.next"},
 		{"en", "internal/e2e /etc/ssh/sshd_config and/or on/off and/or/path https://a.b/c_d/", "internal/e2 etc/ssh/sshd_config sshd_config and/or/path a.b/c_d"},
+		{"en", "_os.write __main__.py _os.path_", "os.writ main__.pi os.path"},
 		{"de", "C++ std::cout --hilfe", "c++ std::cout --hilf"},
 		{"cjk", "猫C++犬 std::cout 한글++", "c++ std::cout"},
 		{"cjk", "C++은 C#を", "c++ c#"},
 		{"de", "notiz_2.md 3.14 z.B. os.path", "notiz_2.md notiz_2 os.path"},
-		{"cjk", "会議_memo.md my_memo.md 했다.그리고", "_memo.md my_memo.md"},
+		{"cjk", "会議_memo.md my_memo.md 했다.그리고", "memo.md my_memo.md"},
 	} {
 		a, err := newAnalyzer(tc.language)
 		if err != nil {

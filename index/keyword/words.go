@@ -54,9 +54,14 @@ func withWhole(parts analysis.TokenStream, first int, t *analysis.Token) analysi
 	if !apart || !longer {
 		return parts
 	}
-	t.Type = wholeName
-	return slices.Insert(parts, first, t)
+	whole := part(t, nameStart(t.Term), nameEnd(t.Term))
+	whole.Type = wholeName
+	return slices.Insert(parts, first, whole)
 }
+
+// nameStart and nameEnd return where a name begins and ends without the underscores around it: _os.write_ may be emphasis.
+func nameStart(name []byte) int { return len(name) - len(bytes.TrimLeft(name, "_")) }
+func nameEnd(name []byte) int   { return len(bytes.TrimRight(name, "_")) }
 
 // besideParts is a token filter that gives whole names the position of their first part again, behind one that counts each token.
 type besideParts struct{}
