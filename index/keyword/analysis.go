@@ -77,11 +77,14 @@ const pieceBytes = 1 << 16
 //
 // Covered terms are single characters of scripts in pairs that a pair next to them has, too. They are indexed, so that queries of one
 // character find them; no query asks for them, and they count in no length.
+//
+// Names have words that are terms, too, and come before them, see [wholeName]. No phrase asks for them, and they count in no length.
 type Token struct {
 	Term       string
 	Start, End int
 	Position   int
 	Covered    bool
+	Name       bool
 }
 
 // analyzer turns texts into terms. It is safe for concurrent use.
@@ -214,11 +217,11 @@ func cutRune(b []byte, n int) int {
 }
 
 // Analyze returns the terms of text as they are indexed and, covered ones apart, searched for, in order, with the bytes of text that
-// each stands for: what a highlighter marks. Whole names are left out: their parts are there.
+// each stands for: what a highlighter marks.
 func (x *Index) Analyze(text string) []Token {
 	var tokens []Token
-	x.analyzer.each(text, func(t token) bool {
-		tokens = append(tokens, Token{string(t.term), t.start, t.end, t.position, t.covered})
+	x.analyzer.eachWithNames(text, func(t token) bool {
+		tokens = append(tokens, Token{string(t.term), t.start, t.end, t.position, t.covered, t.name})
 		return true
 	})
 	return tokens
