@@ -57,7 +57,7 @@ func (s *search) phrases(ctx context.Context) ([]phrase, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, slices.DeleteFunc(terms, func(t backend.Token) bool { return t.Covered }))
+		out = append(out, slices.DeleteFunc(terms, func(t backend.Token) bool { return t.Covered || t.Name }))
 	}
 	return out, nil
 }
@@ -71,7 +71,7 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 	if len(cosines) != len(texts) {
 		return c.covering(ctx, c.words, c.phrases, ref, parts, texts, n)
 	}
-	terms, err := c.words.scores(ctx, c.search, ref)
+	terms, err := c.engine.backend.WordTerms(ctx, c.collection, c.plan.words, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 func (s *search) covering(ctx context.Context, m *marker, phrases []phrase, ref backend.Ref, parts mapping.Parts, texts []PassageHit, n int) ([]int, error) {
 	found, behind := m.foundIn(parts, texts)
 	if len(behind) > 0 {
-		terms, err := m.scores(ctx, s, ref)
+		terms, err := s.engine.backend.WordTerms(ctx, s.collection, s.plan.words, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -130,12 +130,6 @@ func (s *search) covering(ctx context.Context, m *marker, phrases []phrase, ref 
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(held[b], held[a]), cmp.Compare(value[b], value[a])) })
 	return order[:min(n, len(order))], nil
-}
-
-// scores returns what the query's terms say of a document, those left out that are looked for by their parts.
-func (m *marker) scores(ctx context.Context, s *search, ref backend.Ref) ([]backend.TermScore, error) {
-	terms, err := s.engine.backend.WordTerms(ctx, s.collection, s.plan.words, ref)
-	return slices.DeleteFunc(terms, func(t backend.TermScore) bool { return !m.terms[t.Term] }), err
 }
 
 // rarities returns the IDF of each term.

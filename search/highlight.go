@@ -1,9 +1,11 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"html"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -103,10 +105,25 @@ func joined(tokens []backend.Token, limit int) []backend.Token {
 	return out
 }
 
+// counted returns names, and the other tokens without overlap, in the order of the text: a name counts beside its words.
+func counted(tokens []backend.Token) []backend.Token {
+	var names, words []backend.Token
+	for _, t := range tokens {
+		if t.Name {
+			names = append(names, t)
+		} else {
+			words = append(words, t)
+		}
+	}
+	all := append(names, joined(words, math.MaxInt)...)
+	slices.SortStableFunc(all, func(a, b backend.Token) int { return cmp.Compare(a.Start, b.Start) })
+	return all
+}
+
 // weight is how well the text of tokens covers the query's terms: different terms count, repeats a little.
 func weight(tokens []backend.Token) float64 {
 	seen := map[string]bool{}
-	matches := joined(tokens, math.MaxInt)
+	matches := counted(tokens)
 	for _, t := range matches {
 		seen[t.Term] = true
 	}
@@ -118,12 +135,12 @@ func (m *marker) mark(text string) string { return markup(text, span{0, len(text
 
 // snippets returns the places of text with most of the query's terms, marked, in the order of the text.
 func (m *marker) snippets(text string) []string {
-	matches := m.matches(text)
+	marks, matches := m.matches(text), counted(m.found(text))
 	var out []string
 	for len(matches) > 0 && len(out) < snippetsPerField {
 		window, n := densest(matches)
 		s := widen(text, window)
-		out = append(out, markup(text, s, matches))
+		out = append(out, markup(text, s, marks))
 		rest := matches[n:]
 		for len(rest) > 0 && rest[0].Start < s.end {
 			rest = rest[1:]
@@ -144,7 +161,7 @@ func densest(matches []backend.Token) (span, int) {
 				break
 			}
 			terms[t.Term] = true
-			w.end = t.End
+			w.end = max(w.end, t.End)
 		}
 		if len(terms) > bestTerms {
 			best, bestTerms, at = w, len(terms), i

@@ -228,7 +228,7 @@ func (s *search) meaningful(ctx context.Context, phrases []string) (kept []strin
 		if err != nil {
 			return nil, err
 		}
-		if len(tokens) == 0 {
+		if !slices.ContainsFunc(tokens, func(t backend.Token) bool { return !t.Name }) {
 			s.plan.text.Ignored = append(s.plan.text.Ignored, p)
 		} else {
 			kept = append(kept, p)

@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -76,11 +77,14 @@ const pieceBytes = 1 << 16
 //
 // Covered terms are single characters of scripts in pairs that a pair next to them has, too. They are indexed, so that queries of one
 // character find them; no query asks for them, and they count in no length.
+//
+// Names have words that are terms, too, and come before them, see [wholeName]. No phrase asks for them, and they count in no length.
 type Token struct {
 	Term       string
 	Start, End int
 	Position   int
 	Covered    bool
+	Name       bool
 }
 
 // analyzer turns texts into terms. It is safe for concurrent use.
@@ -104,7 +108,7 @@ func newAnalyzer(language string) (a analyzer, err error) {
 	return a, nil
 }
 
-// newEnglish returns bleve's English analyzer with folded, unspaced, splitWords, respelled and foldAccents put in. On eleven test
+// newEnglish returns bleve's English analyzer with folded, unspaced, signedNames, splitWords, respelled and foldAccents put in. On eleven test
 // collections splitWords and foldAccents raise the mean nDCG@10 from 0.6385 to 0.6455, on program code from 0.65 to 0.73, and lower none by
 // more than 0.004.
 // Tried and left out: Porter2 for Porter (0.6451), a shorter stop list (0.6230 against 0.6385), no stop list (0.6063).
@@ -113,7 +117,7 @@ func newEnglish(cache *registry.Cache) (analysis.Analyzer, error) {
 	if err != nil {
 		return nil, err
 	}
-	chain := &analysis.DefaultAnalyzer{Tokenizer: unspaced{words}}
+	chain := &analysis.DefaultAnalyzer{Tokenizer: signedNames{unspaced{words}}}
 	for _, f := range []any{en.PossessiveName, splitWords{}, lowerShrinking{}, newRespelled("en"), lowercase.Name, foldAccents{}, en.StopName, porter.Name} {
 		tf, ok := f.(analysis.TokenFilter)
 		if !ok {
@@ -185,16 +189,17 @@ func (a analyzer) chunk(text string) *chunk {
 			piece = piece[:cutAt(piece, pieceBytes)]
 		}
 		tokens := a.chain.Analyze([]byte(" " + piece + " 0")) // a mark at its beginning belongs to the space, and a word behind it tells the positions that it takes
-		for i, t := range tokens[:len(tokens)-1] {
+		tokens, behind := tokens[:len(tokens)-1], tokens[len(tokens)-1]
+		for i, t := range tokens {
 			term := t.Term
 			if len(term) > maxTerm {
 				term = term[:cutRune(term, maxTerm)]
 			}
-			if len(term) > 0 {
+			if len(term) > 0 && !onlySlashes(tokens, i) {
 				c.tokens = append(c.tokens, token{string(term), base + t.Start - 1, base + t.End - 1, c.width + t.Position, covered(tokens, i), t.Type == wholeName})
 			}
 		}
-		base, c.width = base+len(piece), c.width+tokens[len(tokens)-1].Position-1
+		base, c.width = base+len(piece), c.width+behind.Position-1
 	}
 	return c
 }
@@ -207,6 +212,17 @@ func covered(tokens analysis.TokenStream, i int) bool {
 	}
 	in := func(p *analysis.Token) bool { return p.Type == analysis.Double && p.Start <= t.Start && t.End <= p.End }
 	return i > 0 && in(tokens[i-1]) || i+1 < len(tokens) && in(tokens[i+1])
+}
+
+// onlySlashes says whether a token is a name with slashes of which the analysis leaves no part, as of and/or.
+func onlySlashes(tokens analysis.TokenStream, i int) bool {
+	name := tokens[i]
+	if name.Type != wholeName || bytes.IndexByte(name.Term, '/') < 0 {
+		return false
+	}
+	for i++; i < len(tokens) && tokens[i].Type == wholeName; i++ {
+	}
+	return i == len(tokens) || tokens[i].Start >= name.End
 }
 
 // cutAt returns the end of the last white space within the first n bytes of s, or where a character ends.
@@ -233,11 +249,11 @@ func cutRune(b []byte, n int) int {
 }
 
 // Analyze returns the terms of text as they are indexed and, covered ones apart, searched for, in order, with the bytes of text that
-// each stands for: what a highlighter marks. Whole names are left out: their parts are there.
+// each stands for: what a highlighter marks.
 func (x *Index) Analyze(text string) []Token {
 	var tokens []Token
-	x.analyzer.each(text, func(t token) bool {
-		tokens = append(tokens, Token{t.term, t.start, t.end, t.position, t.covered})
+	x.analyzer.eachWithNames(text, func(t token) bool {
+		tokens = append(tokens, Token{t.term, t.start, t.end, t.position, t.covered, t.name})
 		return true
 	})
 	return tokens

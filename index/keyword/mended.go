@@ -22,7 +22,8 @@ import (
 //  6. Apostrophes, digits and some letters are written alike, see respelled.
 //  7. "tr" leaves out after stemming what tells ı from i: ışık, IŞIK and işik are one term.
 //  8. Thai and other scripts whose words only a dictionary tells apart have terms, see unspaced.
-//  9. Characters that "cjk" pairs are terms alone, too: 猫 is in 黒い猫.
+//  9. Names with signs have a term as a whole, see signedNames.
+//  10. Characters that "cjk" pairs are terms alone, too: 猫 is in 黒い猫.
 func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error) {
 	named, err := cache.AnalyzerNamed(language)
 	if err != nil {
@@ -44,7 +45,7 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 	case "fa":
 		chain.CharFilters = []analysis.CharFilter{joinersToSpaces{}}
 	}
-	chain.Tokenizer = unspaced{chain.Tokenizer}
+	chain.Tokenizer = signedNames{unspaced{chain.Tokenizer}}
 	chain.TokenFilters = append(append(first, newRespelled(language)), chain.TokenFilters...)
 	if language == "cjk" {
 		chain.TokenFilters = append(chain.TokenFilters, besideParts{})

@@ -17,8 +17,18 @@ func TestWholeNames(t *testing.T) {
 		{"en", "e.g. i.e. U.S.A. 3.14 1,000", ""},
 		{"en", "the end. Next", ""},
 		{"en", "ｍａｘ＿ｌｅｎ", "max_len"},
-		{"de", "notiz_2.md 3.14 z.B. os.path", "notiz_2 os.path"},
-		{"cjk", "会議_memo.md my_memo.md 했다.그리고", "_memo.md my_memo.md"},
+		{"en", "C++ C# (F#) c++17 g++, i++; a++b C+ x+++", "c++ c# f# c++ g++ i++"},
+		{"en", "## Title ## page.html#top issue #12 ab#12", "page.html"},
+		{"en", "--follow-key-file=x `--data` well-known word--word <!--more--> --- a -- b --5 -v", "--follow-key-fil --data"},
+		{"en", "std::io::Write Foo::bar_baz() a :: b fe80::1", "std::io::writ foo::bar_baz bar_baz fe80::1"},
+		{"en", "utf8.DecodeRune file1.txt x.y2.z fig. 1 in 1995.The 3.14 end.Next", "utf8.decoderun file1.txt x.y2.z x.y2 end.next"},
+		{"en", "internal/e2e /etc/ssh/sshd_config and/or on/off and/or/path https://a.b/c_d/", "internal/e2 etc/ssh/sshd_config sshd_config and/or/path a.b/c_d"},
+		{"en", "_os.write __main__.py _os.path_", "os.writ main__.pi os.path"},
+		{"de", "C++ std::cout --hilfe", "c++ std::cout --hilf"},
+		{"cjk", "猫C++犬 std::cout 한글++", "c++ std::cout"},
+		{"cjk", "C++은 C#を", "c++ c#"},
+		{"de", "notiz_2.md 3.14 z.B. os.path", "notiz_2.md notiz_2 os.path"},
+		{"cjk", "会議_memo.md my_memo.md 했다.그리고", "memo.md my_memo.md"},
 	} {
 		a, err := newAnalyzer(tc.language)
 		if err != nil {
@@ -106,5 +116,28 @@ func TestWholeNamesRank(t *testing.T) {
 	apart, err := x.Ceiling(ctx, Query{Text: "os path join"})
 	if err != nil || fmt.Sprintf("%.9f", lacking) != fmt.Sprintf("%.9f", apart) {
 		t.Errorf("the ceiling of a name that is nowhere is %v, of its parts %v, %v", lacking, apart, err)
+	}
+}
+
+// TestSignedNamesRank: a name is found before texts that have its words apart; the words find what they found.
+func TestSignedNamesRank(t *testing.T) {
+	x := openTemp(t, Options{})
+	for i, tc := range []struct{ query, name, words string }{
+		{"C++", "a course in C++ for those who know other languages well", "c and c"},
+		{"C#", "a course in C#, for those who know other languages well", "c and c"},
+		{"--follow-key-file", "start it with `--follow-key-file=PATH` and the other options of before", "follow the key file"},
+		{"std::io::Write", "it implements std::io::Write, as the others in this module do", "std io write: write std io"},
+		{"utf8.DecodeRune", "it calls utf8.DecodeRune(b) for each of the characters of a text", "utf8 and, in a sentence of its own, DecodeRune"},
+		{"/etc/hosts", "names are looked for in /etc/hosts before anybody is asked for them", "hosts etc hosts"},
+	} {
+		with, without := uint32(2*i), uint32(2*i+1)
+		apply(t, x, uint64(i+1), Entry{No: with, Text: []Field{{"text", tc.name}}}, Entry{No: without, Text: []Field{{"text", tc.words}}})
+		hits, _, err := x.Search(context.Background(), Query{Text: tc.query}, 2, nil)
+		if err != nil || len(hits) < 2 || hits[0].No != with {
+			t.Errorf("%s finds %v, %v, want %d first", tc.query, hits, err, with)
+		}
+	}
+	if _, total, err := x.Search(context.Background(), Query{Text: "C"}, 10, nil); err != nil || total != 4 {
+		t.Errorf("C finds %d, %v, want 4", total, err)
 	}
 }

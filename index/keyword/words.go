@@ -29,7 +29,7 @@ func (splitWords) Filter(input analysis.TokenStream) analysis.TokenStream {
 	shift := 0 // positions that the parts of earlier words have taken beyond the one of their word
 	for _, t := range input {
 		t.Position += shift
-		if simpleWord(t.Term) {
+		if t.Type == wholeName || simpleWord(t.Term) {
 			output = append(output, t)
 			continue
 		}
@@ -54,9 +54,14 @@ func withWhole(parts analysis.TokenStream, first int, t *analysis.Token) analysi
 	if !apart || !longer {
 		return parts
 	}
-	t.Type = wholeName
-	return slices.Insert(parts, first, t)
+	whole := part(t, nameStart(t.Term), nameEnd(t.Term))
+	whole.Type = wholeName
+	return slices.Insert(parts, first, whole)
 }
+
+// nameStart and nameEnd return where a name begins and ends without the underscores around it: _os.write_ may be emphasis.
+func nameStart(name []byte) int { return len(name) - len(bytes.TrimLeft(name, "_")) }
+func nameEnd(name []byte) int   { return len(bytes.TrimRight(name, "_")) }
 
 // besideParts is a token filter that gives whole names the position of their first part again, behind one that counts each token.
 type besideParts struct{}
@@ -156,7 +161,7 @@ func (splitNames) Filter(input analysis.TokenStream) analysis.TokenStream {
 	shift := 0
 	for _, t := range input {
 		t.Position += shift
-		if bytes.IndexByte(t.Term, '_') < 0 && (bytes.IndexByte(t.Term, '.') < 0 || !bytes.ContainsFunc(t.Term, unicode.IsLetter)) {
+		if t.Type == wholeName || bytes.IndexByte(t.Term, '_') < 0 && (bytes.IndexByte(t.Term, '.') < 0 || !bytes.ContainsFunc(t.Term, unicode.IsLetter)) {
 			output = append(output, t)
 			continue
 		}

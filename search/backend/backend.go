@@ -261,12 +261,14 @@ type TermScore struct {
 }
 
 // Token is a term of an analysed text with its byte offsets [Start, End) and its place among the words of the text. A covered one is
-// in texts alone: it is a character of a pair that is a term too, and a query asks for the pair.
+// in texts alone: it is a character of a pair that is a term too, and a query asks for the pair. A name stands before its words,
+// which are terms too; phrases are made of these.
 type Token struct {
 	Term       string
 	Start, End int
 	Position   int
 	Covered    bool
+	Name       bool
 }
 
 // MaxEdits is the most edits that Near looks for.
