@@ -9,55 +9,51 @@ import (
 // chunk is what the analysis makes of a run of characters between white space. No term spans white space and none depends on what is beyond it, so that
 // most chunks of a text need be analysed but once: a few thousand of them make up most of what is written in a language.
 type chunk struct {
-	text   string
 	tokens []token // starts, ends and positions count from the chunk's own
 	width  int     // positions that it takes, those of dropped words too
 }
 
+func (c *chunk) bytes() int {
+	const fixed, each = 48, 48
+	n := fixed + each*len(c.tokens)
+	for _, t := range c.tokens {
+		n += len(t.term)
+	}
+	return n
+}
+
 const (
-	chunkBytes  = 64  // longer chunks are not kept
-	chunkShards = 64  //
-	shardChunks = 512 // of a generation: with all of both some 16 MB for each language in use
+	chunkBytes   = 64 // longer chunks are not kept
+	chunkShards  = 64
+	chunksBudget = 16 << 20 // bytes of chunks kept of a language
 )
 
-// chunks keeps chunks of a language that were analysed, in two generations: when one is full, the one before it is dropped. It is safe for concurrent use.
-type chunks struct {
-	seed   maphash.Seed
-	shards [chunkShards]struct {
-		mu          sync.RWMutex
-		now, before map[string]*chunk
-	}
-}
+// chunks keeps chunks of a language that were analysed, by 64 bits of a keyed hash of their texts. It is safe for concurrent use.
+type chunks [chunkShards]kept[uint64, *chunk]
 
 var chunksOf sync.Map // language to *chunks, of all indexes
 
 func chunksFor(language string) *chunks {
-	c, _ := chunksOf.LoadOrStore(language, &chunks{seed: maphash.MakeSeed()})
-	return c.(*chunks)
+	if c, ok := chunksOf.Load(language); ok {
+		return c.(*chunks)
+	}
+	c := new(chunks)
+	for i := range c {
+		c[i].budget = chunksBudget / chunkShards
+	}
+	first, _ := chunksOf.LoadOrStore(language, c)
+	return first.(*chunks)
 }
 
 // get returns the chunk of text, which analyze makes where it is not kept.
 func (c *chunks) get(text string, analyze func(text string) *chunk) *chunk {
-	s := &c.shards[maphash.String(c.seed, text)%chunkShards]
-	s.mu.RLock()
-	k := s.now[text]
-	s.mu.RUnlock()
-	if k != nil {
-		return k
-	}
-	s.mu.RLock()
-	k = s.before[text]
-	s.mu.RUnlock()
-	if k == nil {
+	key := maphash.String(placesSeed, text)
+	s := &c[key%chunkShards]
+	k, ok := s.get(key)
+	if !ok {
 		k = analyze(text)
-		k.text = strings.Clone(text)
+		s.put(key, k, k.bytes())
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.now) >= shardChunks || s.now == nil {
-		s.now, s.before = make(map[string]*chunk, shardChunks), s.now
-	}
-	s.now[k.text] = k
 	return k
 }
 

@@ -109,12 +109,16 @@ func TestChunksAreBounded(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	kept := 0
-	for i := range a.chunks.shards {
-		kept += len(a.chunks.shards[i].now) + len(a.chunks.shards[i].before)
+	spent := 0
+	for i := range a.chunks {
+		for _, generation := range []map[uint64]sized[*chunk]{a.chunks[i].now, a.chunks[i].before} {
+			for _, k := range generation {
+				spent += k.bytes
+			}
+		}
 	}
-	if most := 2 * chunkShards * shardChunks; kept > most || kept < most/4 {
-		t.Errorf("%d chunks kept, at most %d", kept, most)
+	if spent > chunksBudget || spent < chunksBudget/4 {
+		t.Errorf("%d bytes kept, at most %d", spent, chunksBudget)
 	}
 }
 
