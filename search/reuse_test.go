@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ type countedEmbedder struct {
 	prompt string
 	texts  atomic.Int64
 	gate   chan struct{} // not nil: each call for documents takes one
+	one    sync.Mutex    // a fakeEmbedder takes one call at a time
 }
 
 func (c *countedEmbedder) Embed(ctx context.Context, texts []string, o search.EmbedOptions) (*search.Embeddings, error) {
@@ -39,6 +41,8 @@ func (c *countedEmbedder) Embed(ctx context.Context, texts []string, o search.Em
 	for i, t := range texts {
 		prompted[i] = c.prompt + t
 	}
+	c.one.Lock()
+	defer c.one.Unlock()
 	return c.Embedder.Embed(ctx, prompted, o)
 }
 
