@@ -73,7 +73,12 @@ func (f *fakeEmbedder) Calibration() models.Calibration {
 // open returns an engine over dir with a collection named docs.
 func open(t testing.TB, dir string, f *fakeEmbedder) *search.Engine {
 	t.Helper()
-	e, err := search.Open(dir, search.Options{Embedder: f, Notice: f.notice})
+	return openWith(t, dir, search.Options{Embedder: f, Notice: f.notice})
+}
+
+func openWith(t testing.TB, dir string, o search.Options) *search.Engine {
+	t.Helper()
+	e, err := search.Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,14 +22,7 @@ func (l *lettered) Knows(word string) bool { return strings.Contains(" "+l.known
 
 func openLettered(t *testing.T, known string) *search.Engine {
 	t.Helper()
-	e, err := search.Open(t.TempDir(), search.Options{Embedder: &lettered{known: known}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
-		t.Fatal(err)
-	}
+	e := openWith(t, t.TempDir(), search.Options{Embedder: &lettered{known: known}})
 	put(t, e, search.Created,
 		doc("bank", `{"tenant":"a","text":"The bank received the money, and you receive a letter."}`),
 		doc("times", `{"tenant":"b","text":"A calendar of festivals; Zephyrine keeps it. Environmental notes in the EIGENVALUE style."}`),

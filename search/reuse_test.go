@@ -3,7 +3,6 @@ package search_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -46,23 +45,6 @@ func (c *countedEmbedder) Embed(ctx context.Context, texts []string, o search.Em
 	return c.Embedder.Embed(ctx, prompted, o)
 }
 
-func openCounted(t *testing.T, dir string, c *countedEmbedder) *search.Engine {
-	t.Helper()
-	e, err := search.Open(dir, search.Options{Embedder: c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil && !errors.Is(err, search.ErrCollectionExists) {
-		t.Fatal(err)
-	}
-	return e
-}
-
 // rebuilt re-embeds docs and returns how many texts were encoded for it and how many passages the task says were not.
 func rebuilt(t *testing.T, e *search.Engine, c *countedEmbedder, o search.ReembedOptions) (encoded, reused int) {
 	t.Helper()
@@ -97,7 +79,7 @@ func TestReembedReuses(t *testing.T) {
 	for name, embedder := range map[string]search.Embedder{"fake": &fakeEmbedder{}, "checkpoint": search.NewEmbedder(checkpoint)} {
 		t.Run(name, func(t *testing.T) {
 			c := &countedEmbedder{Embedder: embedder}
-			e := openCounted(t, t.TempDir(), c)
+			e := openWith(t, t.TempDir(), search.Options{Embedder: c})
 			docs := make([]search.Document, n)
 			for i := range docs {
 				docs[i] = mixed(i)
@@ -140,13 +122,13 @@ func TestReembedReuses(t *testing.T) {
 // TestReembedReusesNothing: another checkpoint, or the same by name and sum that gives other vectors, encodes everything.
 func TestReembedReusesNothing(t *testing.T) {
 	dir := t.TempDir()
-	e := openCounted(t, dir, &countedEmbedder{Embedder: &fakeEmbedder{}})
+	e := openWith(t, dir, search.Options{Embedder: &countedEmbedder{Embedder: &fakeEmbedder{}}})
 	put(t, e, search.Created, numbered(150)...)
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
 	c := &countedEmbedder{Embedder: &fakeEmbedder{}, prompt: "passage: "}
-	e = openCounted(t, dir, c)
+	e = openWith(t, dir, search.Options{Embedder: c})
 	if encoded, reused := rebuilt(t, e, c, search.ReembedOptions{Settings: &search.Settings{Language: "de"}}); encoded < 150 || reused != 0 {
 		t.Errorf("with another prompt %d of 150 passages were encoded and %d reused", encoded, reused)
 	}
@@ -184,7 +166,7 @@ func TestReembedReusesWhatIsWritten(t *testing.T) {
 		}
 	}
 	free()
-	e := openCounted(t, dir, c)
+	e := openWith(t, dir, search.Options{Embedder: c})
 	put(t, e, search.Created, numbered(n)...)
 	for len(c.gate) > 0 {
 		<-c.gate
@@ -204,7 +186,7 @@ func TestReembedReusesWhatIsWritten(t *testing.T) {
 	}
 	free()
 	before := c.texts.Load()
-	e = openCounted(t, dir, c)
+	e = openWith(t, dir, search.Options{Embedder: c})
 	for round := range 2 { // away from what it was, and back
 		for i := range n / 10 {
 			d := numbered(n)[i*10]
