@@ -2,6 +2,7 @@ package api
 
 import (
 	"log/slog"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -72,6 +73,23 @@ func TestOverTheEngine(t *testing.T) {
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","fields":{"title":-1}}`).problem(400, "invalid_request", "/fields")
 	f.do("POST", "/v1/collections/docs/search", `{"q":"x","sort":["price:dsc"]}`).problem(400, "invalid_request", "/sort")
 	f.do("GET", "/v1/collections/docs/search?q=x&sort=price:dsc", "").problem(400, "invalid_request", "/sort")
+	boosts := `[{"filter":"lang = 'en'","weight":0.5},{"field":"price","scale":10,"weight":1},{"field":"day","origin":"2024-01-01","scale":"2w","weight":-0.5}]`
+	boosted := f.do("POST", "/v1/collections/docs/search", `{"q":"pancakes","explain":true,"boosts":`+boosts+`}`).want(200, &res)
+	if x := res.Hits[0]; x.Explain.Boost.Factor != 1.5 || x.Score != x.Explain.Boost.Relevance*1.5 || x.Explain.Boost.Values[0].Of != "lang = 'en'" {
+		t.Errorf("boosted: %s", boosted.Body)
+	}
+	var why search.Explanation
+	f.do("GET", "/v1/collections/docs/explain/a%2F1?q=pancakes&boosts="+url.QueryEscape(boosts), "").want(200, &why)
+	if why.Hit.Explain.Boost == nil || why.Hit.Explain.Boost.Factor != 1.5 || why.Hit.Score != res.Hits[0].Score {
+		t.Errorf("explained: %+v", why)
+	}
+	f.do("POST", "/v1/collections/docs/similar", `{"text":"pancakes","boosts":`+boosts+`}`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","boosts":[{"field":"a","scale":1,"weight":1},{"field":"a","weight":1,"scale":"1d"}]}`).problem(400, "invalid_request", "/boosts/1/scale")
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","boosts":[{"field":"a","weight":"1"}]}`).problem(400, "invalid_request", "/boosts/0/weight")
+	f.do("POST", "/v1/collections/docs/search", `{"q":"x","sort":["year"],"boosts":[{"field":"a","scale":1,"weight":1}]}`).problem(400, "invalid_request", "/boosts")
+	for value, at := range map[string]string{"price:10": "/boosts", `[],"q":1`: "/boosts", `[{"felid":1}]`: "/boosts/0/felid", `{}`: "/boosts", `[{"field":"a","weight":1}]`: "/boosts/0/scale"} {
+		f.do("GET", "/v1/collections/docs/search?q=x&boosts="+url.QueryEscape(value), "").problem(400, "invalid_request", at)
+	}
 	f.do("GET", "/v1/collections/docs/search?q=oil&filter=lnag+%3D+'en'", "").want(200, &res)
 	if len(res.Warnings) != 1 || res.Warnings[0] != `filter: no document has a field "lnag"` {
 		t.Errorf("warnings: %q", res.Warnings)

@@ -54,6 +54,9 @@ func queryOf(p *params) (search.Query, error) {
 		p.keep(err)
 		q.Sort = append(q.Sort, k)
 	}
+	if text, ok := p.text("boosts"); ok {
+		p.keep(readBoosts(text, &q))
+	}
 	if alpha, ok := p.number("alpha"); ok {
 		q.Alpha = &alpha
 	}
@@ -78,6 +81,19 @@ func queryOf(p *params) (search.Query, error) {
 	q.Rerank, _ = p.boolean("rerank")
 	q.RerankWindow, _ = p.integer("rerank_window")
 	return q, p.err()
+}
+
+// readBoosts reads the boosts of a query string, which are JSON as in a body.
+func readBoosts(text string, q *search.Query) error {
+	if !json.Valid([]byte(text)) {
+		return &search.FieldError{Field: "boosts", Value: text, Allowed: `an array of objects in JSON, as in a body: [{"field": "stars", "scale": 100, "weight": 0.2}]`}
+	}
+	var b struct {
+		Boosts []search.Boost `json:"boosts"`
+	}
+	err := decodeStrict([]byte(`{"boosts":`+text+`}`), &b)
+	q.Boosts = b.Boosts
+	return err
 }
 
 // batchItem answers one query of a batch.

@@ -55,7 +55,7 @@ func TestSimilarAndExplainRoutes(t *testing.T) {
 
 // TestQueryFormsAgree asks the engine the same by query string and by body.
 func TestQueryFormsAgree(t *testing.T) {
-	params := `q="flip pancakes" -waffle&syntax=operators&spelling=exact&unfinished=true&fields=title^3,text&facets=lang,year&sort=year:desc,_score&diversity=0&sentences=true&operator=and&return_fields=title,meta.lang&passages=0&limit=0`
+	params := `q="flip pancakes" -waffle&syntax=operators&spelling=exact&unfinished=true&fields=title^3,text&facets=lang,year&sort=year:desc,_score&boosts=[{"field":"published","origin":"now","scale":"30d","weight":0.5},{"field":"stars","scale":100,"weight":-1}]&diversity=0&sentences=true&operator=and&return_fields=title,meta.lang&passages=0&limit=0`
 	values := url.Values{}
 	for _, p := range strings.Split(params, "&") {
 		name, v, _ := strings.Cut(p, "=")
@@ -67,7 +67,7 @@ func TestQueryFormsAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want search.Query
-	body := `{"q":"\"flip pancakes\" -waffle","syntax":"operators","spelling":"exact","unfinished":true,"fields":["title^3","text"],"facets":["lang",{"field":"year"}],"sort":["year:desc",{"field":"_score"}],"sentences":true,"operator":"and","return_fields":["title","meta.lang"],"passages":0,"limit":0}`
+	body := `{"q":"\"flip pancakes\" -waffle","syntax":"operators","spelling":"exact","unfinished":true,"fields":["title^3","text"],"facets":["lang",{"field":"year"}],"sort":["year:desc",{"field":"_score"}],"boosts":[{"field":"published","origin":"now","scale":"30d","weight":0.5},{"field":"stars","scale":100,"weight":-1}],"sentences":true,"operator":"and","return_fields":["title","meta.lang"],"passages":0,"limit":0}`
 	if err := decodeStrict([]byte(body), &want); err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,9 @@ type Query struct {
 	Fields        []string  `json:"fields,omitempty"` // of the keyword leg and of phrases, with weights: "title^2"
 	Operator      string    `json:"operator,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`
-	Sort          []SortKey `json:"sort,omitempty"`  // default: by score
-	Group         string    `json:"group,omitempty"` // a field: of the documents of the window with the same value only the first is a hit
+	Sort          []SortKey `json:"sort,omitempty"`   // default: by score
+	Boosts        []Boost   `json:"boosts,omitempty"` // what raises or lowers documents beside their relevance
+	Group         string    `json:"group,omitempty"`  // a field: of the documents of the window with the same value only the first is a hit
 	Limit         *int      `json:"limit,omitempty"`
 	Offset        int       `json:"offset,omitempty"`
 	Passages      *int      `json:"passages,omitempty"`
@@ -95,6 +96,17 @@ type SortKey struct {
 	Order string `json:"order,omitempty"`
 }
 
+// Boost raises documents, with a negative weight lowers them: the score is multiplied with 1 + the sum of Weight times a value from 0 to 1. With
+// Filter that is 1 where the filter passes; with Field and Origin ("now" or a date with a Scale such as "30d", or numbers) it halves with each Scale
+// away from Origin; with Field alone it is x/(x+Scale).
+type Boost struct {
+	Filter string  `json:"filter,omitempty"`
+	Field  string  `json:"field,omitempty"`
+	Origin any     `json:"origin,omitempty"`
+	Scale  any     `json:"scale,omitempty"`
+	Weight float64 `json:"weight"`
+}
+
 // QueryText is a query taken apart: what is ranked by, the phrases that must occur, the words and phrases that must not, and
 // those of both of which the analysis leaves nothing.
 type QueryText struct {
@@ -162,6 +174,7 @@ type Explain struct {
 	Vector  *VectorExplain  `json:"vector"`
 	Fusion  *FusionExplain  `json:"fusion"`
 	Rerank  *RerankExplain  `json:"rerank"`
+	Boost   *BoostExplain   `json:"boost,omitempty"`
 
 	Diversity *DiversityExplain `json:"diversity,omitempty"`
 }
@@ -172,6 +185,21 @@ type DiversityExplain struct {
 	Relevance  float64 `json:"relevance"`
 	Similarity float64 `json:"similarity"`
 	Value      float64 `json:"value"`
+}
+
+// BoostExplain is what boosts made of a hit: its score without them, its rank by that, what the score was multiplied with, and the value of each.
+type BoostExplain struct {
+	RankBefore int          `json:"rank_before"`
+	Relevance  float64      `json:"relevance"`
+	Factor     float64      `json:"factor"`
+	Values     []BoostValue `json:"values"`
+}
+
+// BoostValue is what one boost says of a document; Of is its field or filter.
+type BoostValue struct {
+	Of     string  `json:"of"`
+	Weight float64 `json:"weight"`
+	Value  float64 `json:"value"`
 }
 
 // RerankExplain is what the cross-encoder made of a hit: its raw output for the query and the best passage, that as a score, and rank

@@ -23,6 +23,7 @@ type Similar struct {
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`
 	Sort          []SortKey `json:"sort,omitempty"`
+	Boosts        []Boost   `json:"boosts,omitempty"`
 	Group         string    `json:"group,omitempty"`
 	Sentences     bool      `json:"sentences,omitempty"`
 	Explain       bool      `json:"explain,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -29,7 +30,9 @@ func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Q
 		}
 	}
 	out := make([]BatchResult, len(queries))
+	now := time.Now()
 	for i, q := range queries {
+		q.now = now
 		out[i].Response, out[i].Err = e.Search(ctx, collection, q)
 	}
 	return out, nil

@@ -45,8 +45,8 @@ func (s *search) diversify(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// relevance returns the scores of candidates on the scale of cosines. Those of BM25, of reciprocal ranks and of a cross-encoder's raw
-// output have another.
+// relevance returns the scores of candidates on the scale of cosines. Those of BM25, of reciprocal ranks, of a cross-encoder's raw
+// output and with boosts have another.
 func (s *search) relevance(pool []candidate) []float64 {
 	out := make([]float64, len(pool))
 	low, high := 0.0, 0.0
@@ -54,7 +54,7 @@ func (s *search) relevance(pool []candidate) []float64 {
 		out[i] = c.score
 		low, high = min(low, c.score), max(high, c.score)
 	}
-	own := !s.plan.Rerank && (s.plan.Mode == Semantic || s.plan.Mode == Hybrid && s.plan.Fusion == Relative)
+	own := !s.plan.Rerank && len(s.plan.boosts) == 0 && (s.plan.Mode == Semantic || s.plan.Mode == Hybrid && s.plan.Fusion == Relative)
 	if !own && high > low {
 		for i := range out {
 			out[i] = (out[i] - low) / (high - low)

@@ -131,6 +131,14 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 		}
 	}
 	c.score = f.score(&c)
+	if len(s.plan.boosts) > 0 {
+		one := []candidate{c}
+		if err := s.weigh(ctx, one); err != nil {
+			return c, err
+		}
+		c = one[0]
+		c.raise(0)
+	}
 	x.Reason = s.reason(c, d)
 	return c, nil
 }

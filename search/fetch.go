@@ -152,6 +152,6 @@ func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
 	if s.plan.Mode == Hybrid {
 		e.Fusion = &FusionExplain{Method: s.plan.Fusion, Alpha: s.plan.alpha, Window: s.plan.Window}
 	}
-	e.Rerank, e.Diversity = c.rerank, c.diversity
+	e.Rerank, e.Boost, e.Diversity = c.rerank, s.plan.explainBoosts(c), c.diversity
 	return e, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // fieldUse is a field that a query names.
 type fieldUse struct {
-	at   string // the member of the query: filter, fields, facets, sort, group
+	at   string // the member of the query: filter, fields, facets, sort, boosts, group
 	path string // where in it, as a FieldError has it
 	name string
 }
@@ -29,6 +29,15 @@ func (p *plan) uses() []fieldUse {
 	for i, k := range p.Sort {
 		if k.Field != scoreField {
 			uses = append(uses, fieldUse{"sort", fmt.Sprintf("sort[%d].field", i), k.Field})
+		}
+	}
+	for i, b := range p.boosts {
+		if b.filter != nil {
+			for _, u := range filterUses(b.filter) {
+				uses = append(uses, fieldUse{"boosts", fmt.Sprintf("boosts[%d].filter", i), u.name})
+			}
+		} else if b.field != "" {
+			uses = append(uses, fieldUse{"boosts", fmt.Sprintf("boosts[%d].field", i), b.field})
 		}
 	}
 	if p.Group != "" {
@@ -95,9 +104,9 @@ func aboutID(name string) string {
 func (s *search) warnings(ctx context.Context) ([]string, error) {
 	none, partial, err := s.engine.lacking(ctx, s.collection, undeclared(s.record.Settings.Fields, s.plan.uses()))
 	if err != nil || partial {
-		return nil, err
+		return s.notes, err
 	}
-	var out []string
+	out := s.notes
 	for _, u := range none {
 		kind := "field"
 		if u.at == "fields" {

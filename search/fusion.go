@@ -33,6 +33,7 @@ type candidate struct {
 	vector    leg
 	best      int // ordinal of the passage nearest to the query; 0 without the vector leg
 	score     float64
+	boosted   *boosted          // nil where there are no boosts
 	rerank    *RerankExplain    // nil where there was no re-ranking
 	diversity *DiversityExplain // nil where the order is that of the scores
 	group     *HitGroup         // nil where hits are not grouped

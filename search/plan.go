@@ -25,6 +25,7 @@ type plan struct {
 	browse    bool        // the text has no word or phrase: there is nothing to rank by
 	facets    []backend.Facet
 	sort      []backend.SortKey
+	boosts    []boost
 }
 
 // newPlan checks a query of a collection with the mapping m and fills in its defaults. It names every wrong field at once.
@@ -86,6 +87,7 @@ func newPlan(q Query, m mapping.Mapping, defaultAlpha float64, canRerank bool) (
 	p.checkWords(&wrong)
 	p.checkFacets(&wrong)
 	p.checkSort(&wrong)
+	p.checkBoosts(&wrong)
 	p.words.All = len(p.facets)+len(p.sort) > 0
 	p.checkBrowse(&wrong)
 	if q.Filter != "" {

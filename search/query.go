@@ -2,6 +2,7 @@ package search
 
 import (
 	"encoding/json"
+	"time"
 )
 
 // Mode says which legs of the search run.
@@ -40,7 +41,7 @@ const (
 //
 // A Q without a word or phrase finds all documents that pass Filter and have nothing that Q excludes, in the order of Sort or of their first
 // arrival, in every mode. They are compared with nothing: their scores are 0, their passages are the first of their texts, and Rerank,
-// MinSimilarity, Diversity, Sentences and Explain are refused.
+// MinSimilarity, Diversity, Boosts, Sentences and Explain are refused.
 type Query struct {
 	Q             string    `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [QueryText]. Without a word or phrase: all documents
 	Syntax        Syntax    `json:"syntax,omitempty"`         // operators (default); plain: quotes and minus signs in Q mean nothing
@@ -55,6 +56,7 @@ type Query struct {
 	Operator      string    `json:"operator,omitempty"`       // of the keyword leg: or (default), and: all the words must occur
 	Facets        []Facet   `json:"facets,omitempty"`         // count the values of fields over what is found
 	Sort          []SortKey `json:"sort,omitempty"`           // default: by score. In keyword mode all matches are sorted, otherwise those of the window
+	Boosts        []Boost   `json:"boosts,omitempty"`         // at most 8: what raises or lowers documents beside their relevance, within the window
 	Group         string    `json:"group,omitempty"`          // a filterable field: of the documents of the window with the same value only the first is a hit
 	Limit         *int      `json:"limit,omitempty"`          // hits per page, 0..1000; default 10. 0: total and facets alone
 	Offset        int       `json:"offset,omitempty"`         // hits to pass over; offset+limit <= window
@@ -69,7 +71,8 @@ type Query struct {
 	Rerank        bool      `json:"rerank,omitempty"`         // put the best hits into the order of the cross-encoder that the server was given
 	RerankWindow  int       `json:"rerank_window,omitempty"`  // how many, 1..200; default 30. With rerank, offset+limit <= rerank_window
 
-	likeness bool // there is no Q: the vector comes from [Similar]
+	likeness bool      // there is no Q: the vector comes from [Similar]
+	now      time.Time // what "now" means in Boosts; zero: the time at which the query is checked
 }
 
 // Response is the answer to a [Query].
@@ -78,10 +81,10 @@ type Response struct {
 	Total     Total                  `json:"total"`
 	Facets    map[string]FacetCounts `json:"facets,omitempty"` // by field
 	TookMS    float64                `json:"took_ms"`
-	TimingsMS map[string]float64     `json:"timings_ms"` // filter, spell, embed, find (keyword and vector side by side), fill, fuse, match where the checkpoint compares token by token, facets, sort, group, rerank and diversify where asked, fetch, sentences where asked
+	TimingsMS map[string]float64     `json:"timings_ms"` // filter, spell, embed, find (keyword and vector side by side), fill, fuse, match where the checkpoint compares token by token, facets, sort, boost, group, rerank and diversify where asked, fetch, sentences where asked
 	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
 	Reason    string                 `json:"degraded_reason,omitempty"`
-	Warnings  []string               `json:"warnings,omitempty"`   // fields of the query that neither the settings nor a document has; hits that are damaged
+	Warnings  []string               `json:"warnings,omitempty"`   // fields of the query that neither the settings nor a document has; boosts by numbers or dates that no document found has; hits that are damaged
 	Query     *QueryText             `json:"query,omitempty"`      // how Q was read; absent where it is words alone and none was respelled
 	RequestID string                 `json:"request_id,omitempty"` // set by the server
 }
@@ -96,7 +99,7 @@ type Total struct {
 // Hit is one document of an answer.
 type Hit struct {
 	ID         string              `json:"id"`
-	Score      float64             `json:"score"` // larger is better; in [0,1] for hybrid relative and semantic; with rerank the cross-encoder's; 0 where Q has no word or phrase
+	Score      float64             `json:"score"` // larger is better; in [0,1] for hybrid relative and semantic; with rerank the cross-encoder's; with boosts these times their factor; 0 where Q has no word or phrase
 	Document   json.RawMessage     `json:"document"`
 	Passages   []PassageHit        `json:"passages"`
 	Highlights map[string][]string `json:"highlights,omitempty"` // HTML-escaped snippets, the query's words in <mark>…</mark>
@@ -130,6 +133,7 @@ type Explain struct {
 	Vector  *VectorExplain  `json:"vector,omitempty"`
 	Fusion  *FusionExplain  `json:"fusion,omitempty"`
 	Rerank  *RerankExplain  `json:"rerank,omitempty"`
+	Boost   *BoostExplain   `json:"boost,omitempty"`
 
 	Diversity *DiversityExplain `json:"diversity,omitempty"`
 }
@@ -139,7 +143,7 @@ type RerankExplain struct {
 	Logit       float64 `json:"logit"`        // raw output for the query and the best passage
 	Relevance   float64 `json:"relevance"`    // the logit as the checkpoint wants it shown: its sigmoid, or itself
 	RankBefore  int     `json:"rank_before"`  // from 1
-	ScoreBefore float64 `json:"score_before"` // of the fusion
+	ScoreBefore float64 `json:"score_before"` // of the fusion, boosted
 	Window      int     `json:"window"`       // hits that were re-ranked
 }
 

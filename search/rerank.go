@@ -158,6 +158,9 @@ func (s *search) rerank(ctx context.Context) error {
 	}
 	s.candidates = slices.DeleteFunc(s.candidates, func(c candidate) bool { return c.rerank == nil }) // deleted since they were found
 	slices.SortStableFunc(s.candidates, func(a, b candidate) int { return cmp.Compare(b.rerank.Logit, a.rerank.Logit) })
+	if len(s.plan.boosts) > 0 {
+		s.raise()
+	}
 	return nil
 }
 

@@ -72,17 +72,18 @@ func (s *search) ranking() []step {
 		{"match", ordered && s.matches(), s.match},             // 7 the first of them compared token by token
 		{"facets", len(p.facets) > 0, s.count},                 // 8 how values are spread over what was found
 		{"sort", ordered && len(p.sort) > 0, s.sort},           // 9 another order, by fields
-		{"group", ordered && p.Group != "", s.group},           // 10 one hit of those with the same value
-		{"rerank", ordered && p.Rerank, s.rerank},              // 11 the first of them in the order of a cross-encoder
-		{"diversify", ordered && p.Diversity > 0, s.diversify}, // 12 less of what is much the same
+		{"boost", ordered && len(p.boosts) > 0, s.boost},       // 10 or the relevance raised by what documents hold
+		{"group", ordered && p.Group != "", s.group},           // 11 one hit of those with the same value
+		{"rerank", ordered && p.Rerank, s.rerank},              // 12 the first of them in the order of a cross-encoder
+		{"diversify", ordered && p.Diversity > 0, s.diversify}, // 13 less of what is much the same
 	}
 }
 
 // showing returns the steps that make hits of a page.
 func (s *search) showing() []step {
 	return []step{
-		{"fetch", true, s.fetch},                     // 13 documents, passages, marks, explanations
-		{"sentences", s.plan.Sentences, s.sentences}, // 14 the sentence of each hit that is nearest to the query
+		{"fetch", true, s.fetch},                     // 14 documents, passages, marks, explanations
+		{"sentences", s.plan.Sentences, s.sentences}, // 15 the sentence of each hit that is nearest to the query
 	}
 }
 
@@ -156,6 +157,7 @@ type search struct {
 	total        Total
 	facets       map[string]FacetCounts
 	degraded     string
+	notes        []string // warnings of the steps
 
 	timing  sync.Mutex
 	timings map[string]float64

@@ -35,6 +35,7 @@ type Similar struct {
 	Diversity     float64   `json:"diversity,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`
 	Sort          []SortKey `json:"sort,omitempty"`
+	Boosts        []Boost   `json:"boosts,omitempty"`
 	Group         string    `json:"group,omitempty"`
 	Sentences     bool      `json:"sentences,omitempty"`
 	Explain       bool      `json:"explain,omitempty"`
@@ -45,7 +46,7 @@ func (q Similar) query() Query {
 	never := false
 	return Query{
 		Mode: Semantic, Filter: q.Filter, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Passages: q.Passages, ReturnFields: q.ReturnFields, OmitFields: q.OmitFields, MinSimilarity: q.MinSimilarity,
-		Diversity: q.Diversity, Facets: q.Facets, Sort: q.Sort, Group: q.Group, Sentences: q.Sentences, Explain: q.Explain, Highlight: &never, likeness: true,
+		Diversity: q.Diversity, Facets: q.Facets, Sort: q.Sort, Boosts: q.Boosts, Group: q.Group, Sentences: q.Sentences, Explain: q.Explain, Highlight: &never, likeness: true,
 	}
 }
 

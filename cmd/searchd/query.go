@@ -69,6 +69,7 @@ type queryFlags struct {
 	spelling                                     string
 	limit                                        int
 	alpha, diversity                             float64
+	boosts                                       []string
 	asJSON, explain, sentences                   bool
 }
 
@@ -87,6 +88,7 @@ func (f *queryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.fields, "fields", "", "text fields of the keyword leg, e.g. title^3,body (default: all)")
 	cmd.Flags().StringVar(&f.facets, "facets", "", "fields whose values are counted, e.g. lang,year")
 	cmd.Flags().StringVar(&f.sort, "sort", "", "instead of by score, e.g. year:desc,_score")
+	cmd.Flags().StringArrayVar(&f.boosts, "boost", nil, `what raises or lowers hits, as JSON: '{"field": "published", "origin": "now", "scale": "30d", "weight": 0.5}'; can be given again`)
 	cmd.Flags().IntVar(&f.limit, "limit", search.DefaultLimit, "hits")
 	cmd.Flags().Float64Var(&f.alpha, "alpha", 0, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
 	cmd.Flags().Float64Var(&f.diversity, "diversity", 0, "0 to 1: how much what is like an earlier hit is held back")
@@ -108,6 +110,15 @@ func (f *queryFlags) query(cmd *cobra.Command, text string) (search.Query, error
 			return q, err
 		}
 		q.Sort = append(q.Sort, k)
+	}
+	for _, text := range f.boosts {
+		var b search.Boost
+		dec := json.NewDecoder(strings.NewReader(text))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&b); err != nil || dec.More() {
+			return q, fmt.Errorf(`--boost: got %q, allowed: an object such as {"filter": "kind = 'faq'", "weight": 0.3}, with filter or field, origin, scale and weight`, text)
+		}
+		q.Boosts = append(q.Boosts, b)
 	}
 	if cmd.Flags().Changed("alpha") {
 		q.Alpha = &f.alpha
@@ -325,6 +336,13 @@ func printExplain(w io.Writer, e *search.Explain) {
 		fmt.Fprintf(w, "    keyword: BM25 %.3f, normed %.3f, rank %d", k.Score, k.Norm, k.Rank)
 		for _, t := range k.Terms {
 			fmt.Fprintf(w, "  %s %.2f", t.Term, t.Score)
+		}
+		fmt.Fprintln(w)
+	}
+	if b := e.Boost; b != nil {
+		fmt.Fprintf(w, "    boost: relevance %.3f, factor %.3f, rank %d", b.Relevance, b.Factor, b.RankBefore)
+		for _, v := range b.Values {
+			fmt.Fprintf(w, "  %s %.2f of %g", oneLine(v.Of), v.Value, v.Weight)
 		}
 		fmt.Fprintln(w)
 	}

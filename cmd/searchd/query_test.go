@@ -60,7 +60,7 @@ func TestQueryWithoutCollection(t *testing.T) {
 		if _, err := e.CreateCollection(t.Context(), name, search.Settings{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Ingest(t.Context(), name, []search.Document{{ID: "in-" + name, Fields: []byte(`{"text":"a kitten"}`)}}); err != nil {
+		if _, err := e.Ingest(t.Context(), name, []search.Document{{ID: "in-" + name, Fields: []byte(`{"text":"a kitten","stars":100}`)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,6 +85,11 @@ func TestQueryWithoutCollection(t *testing.T) {
 		t.Fatal(err)
 	}
 	asks("in-other", "--server", server.URL, "--key", all)
+	boost := []string{"--explain", "--server", server.URL, "--key", one, "--boost", `{"filter": "text EXISTS", "weight": 0.5}`, "--boost"}
+	asks("factor 1.750, rank 1  text EXISTS 1.00 of 0.5  stars 0.50 of 0.5\n", append(boost, `{"field": "stars", "scale": 100, "weight": 0.5}`)...)
+	asks(`boosts[1].scale: got "1d"`, append(boost, `{"field": "stars", "scale": "1d", "weight": 0.5}`)...)
+	asks(`--boost: got "stars:100"`, append(boost, "stars:100")...)
+	asks(`--boost: got "{\"felid\": 1}"`, append(boost, `{"felid": 1}`)...)
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}

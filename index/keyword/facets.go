@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -326,13 +325,7 @@ func termValue(term string) filter.Value {
 	case termBool:
 		return filter.Value{Kind: filter.Bool, Num: float64(term[1])}
 	case termNumber:
-		bits := binary.BigEndian.Uint64([]byte(term[2:10]))
-		if bits>>63 == 1 {
-			bits &^= 1 << 63
-		} else {
-			bits = ^bits
-		}
-		v := filter.Value{Kind: filter.Number, Num: math.Float64frombits(bits)}
+		v := filter.Value{Kind: filter.Number, Num: termNumeric([]byte(term))}
 		if v.Wide() {
 			v.Off = int16(int(binary.BigEndian.Uint16([]byte(term[10:]))) - offBias)
 		}

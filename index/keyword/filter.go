@@ -36,6 +36,30 @@ func (x *Index) Filter(ctx context.Context, e filter.Expr) (*roaring.Bitmap, err
 	return result, nil
 }
 
+// Passing returns the documents of docs that [Index.Filter] would return.
+func (x *Index) Passing(ctx context.Context, e filter.Expr, docs *roaring.Bitmap) (*roaring.Bitmap, error) {
+	result := roaring.New()
+	err := x.read(func(v *view) error {
+		for i, local := range v.allowed(docs) {
+			if local.IsEmpty() {
+				continue
+			}
+			s := v.segments[i]
+			have, err := s.filter(ctx, e)
+			if err != nil {
+				return err
+			}
+			local.And(have)
+			s.addNumbers(result, local)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
 // filter returns the local numbers of the documents that match e, deleted ones among them. The caller may change it.
 func (s *segmentView) filter(ctx context.Context, e filter.Expr) (*roaring.Bitmap, error) {
 	if err := ctx.Err(); err != nil {

@@ -227,6 +227,12 @@ type SortKey struct {
 	Desc  bool
 }
 
+// Number is a number of a document.
+type Number struct {
+	Ref   Ref
+	Value float64
+}
+
 // FieldNames names fields that have values and fields that are searched.
 type FieldNames struct{ Values, Texts []string }
 
@@ -379,6 +385,11 @@ type SetReader interface {
 	Facets(ctx context.Context, collection string, facets []Facet, set Selection) ([]FacetCounts, error)
 	// Firsts returns for each document a value of a field, always the same while it does not change; nil where it has none.
 	Firsts(ctx context.Context, collection, field string, refs []Ref) ([]*filter.Value, error)
+	// Passing says which documents pass a filter.
+	Passing(ctx context.Context, collection string, e filter.Expr, refs []Ref) ([]bool, error)
+	// Numbers returns the numbers that documents have in a field, or with dates the dates in microseconds since 1970, in no particular order; a
+	// document may have several.
+	Numbers(ctx context.Context, collection, field string, dates bool, refs []Ref) ([]Number, error)
 	// Order returns the first k documents of a set in the order of keys, those without a value last, equal ones by ref.
 	Order(ctx context.Context, collection string, keys []SortKey, set Selection, k int, by Scorer) ([]Ref, error)
 }

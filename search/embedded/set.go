@@ -15,12 +15,9 @@ import (
 
 // Set returns the documents of sel and of refs. Its slots are not filled in: it is for Facets and Order.
 func (b *Backend) Set(_ context.Context, _ string, sel backend.Selection, refs []backend.Ref) (backend.Selection, error) {
-	docs := roaring.New()
+	docs := numbersOf(refs)
 	if sel != nil {
 		docs.Or(sel.(*selection).documents)
-	}
-	for _, ref := range refs {
-		docs.Add(uint32(ref))
 	}
 	return &selection{documents: docs}, nil
 }
@@ -73,11 +70,7 @@ func (b *Backend) Firsts(ctx context.Context, name, field string, refs []backend
 		return nil, err
 	}
 	defer release()
-	docs := roaring.New()
-	for _, ref := range refs {
-		docs.Add(uint32(ref))
-	}
-	values, err := c.words.Firsts(ctx, field, docs)
+	values, err := c.words.Firsts(ctx, field, numbersOf(refs))
 	if err != nil {
 		return nil, queryError(err)
 	}
@@ -88,6 +81,51 @@ func (b *Backend) Firsts(ctx context.Context, name, field string, refs []backend
 		}
 	}
 	return out, nil
+}
+
+// Passing says which documents pass a filter.
+func (b *Backend) Passing(ctx context.Context, name string, e filter.Expr, refs []backend.Ref) ([]bool, error) {
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	wanted, err := c.numbered(ctx, e)
+	if err != nil {
+		return nil, c.translate(err)
+	}
+	docs, err := c.words.Passing(ctx, wanted, numbersOf(refs))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]bool, len(refs))
+	for i, ref := range refs {
+		out[i] = docs.Contains(uint32(ref))
+	}
+	return out, nil
+}
+
+// Numbers returns the numbers or dates that documents have in a field.
+func (b *Backend) Numbers(ctx context.Context, name, field string, dates bool, refs []backend.Ref) ([]backend.Number, error) {
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	out := make([]backend.Number, 0, len(refs))
+	err = c.words.Numbers(ctx, field, dates, numbersOf(refs), func(no uint32, value float64) {
+		out = append(out, backend.Number{Ref: refOf(no), Value: value})
+	})
+	return out, err
+}
+
+// numbersOf returns the numbers of documents.
+func numbersOf(refs []backend.Ref) *roaring.Bitmap {
+	docs := roaring.New()
+	for _, ref := range refs {
+		docs.Add(uint32(ref))
+	}
+	return docs
 }
 
 // Order returns the first k documents of a set in the order of keys.

@@ -1,0 +1,278 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"searchd/index/filter"
+	"searchd/search/backend"
+)
+
+// Bounds of boosts.
+const (
+	MaxBoosts = 8
+
+	minBoostWeight, maxBoostWeight = -1, 10
+	maxBoostScale                  = 36525 * 24 * time.Hour
+)
+
+// Boost raises documents, or with a negative weight lowers them, by what they hold: [BoostExplain] has the sum. Its value is between 0 and 1:
+//
+//  1. With Filter 1 where it passes, else 0.
+//  2. With Field and Origin 1 at the origin, and half as much with each Scale away from it on either side: 0.5^(|x - origin|/scale). The field
+//     holds dates, where Origin is "now" or a date and Scale a span such as "12h", "30d" or "2w"; or numbers, where both are numbers.
+//  3. With Field and no Origin it rises with the number: x/(x + scale) where x is above 0, else 0. At Scale it is one half.
+//
+// A document without a number, or without a date, has 0; of several the best counts. "now" is the same instant for all of an answer.
+type Boost struct {
+	Filter string  `json:"filter,omitempty"`
+	Field  string  `json:"field,omitempty"`
+	Origin any     `json:"origin,omitempty"` // "now", a date as RFC 3339, YYYY-MM-DD or time.Time, or a number
+	Scale  any     `json:"scale,omitempty"`  // above 0: a number, or with dates a string of hours, days or weeks
+	Weight float64 `json:"weight"`           // -1 to 10, not 0
+}
+
+// BoostExplain says what boosts made of a hit: its score is Relevance + |Relevance|·(Factor - 1), which is Relevance·Factor where that is not
+// below 0, as only raw outputs of cross-encoders and cosines can be.
+type BoostExplain struct {
+	RankBefore int          `json:"rank_before"` // by relevance, from 1; 0 where the document was not ranked
+	Relevance  float64      `json:"relevance"`   // the score without boosts
+	Factor     float64      `json:"factor"`      // 1 + the sum of weight·value, 0 or more
+	Values     []BoostValue `json:"values"`      // in the order of the query
+}
+
+// BoostValue is what one boost says of a document.
+type BoostValue struct {
+	Of     string  `json:"of"` // the field or filter
+	Weight float64 `json:"weight"`
+	Value  float64 `json:"value"`
+}
+
+// boost is a checked [Boost]: filter or field is set.
+type boost struct {
+	of     string
+	weight float64
+	filter filter.Expr
+	field  string
+	dates  bool
+	value  func(x float64) float64 // of a number, or of a date in microseconds since 1970
+}
+
+// boosted is what boosts say of a candidate.
+type boosted struct {
+	values    []float64 // by boost
+	factor    float64
+	relevance float64
+	rank      int
+}
+
+// checkBoosts reads the boosts of a query.
+func (p *plan) checkBoosts(wrong *fieldErrors) {
+	switch {
+	case len(p.Boosts) == 0:
+		return
+	case len(p.Boosts) > MaxBoosts:
+		wrong.add("boosts", len(p.Boosts), fmt.Sprintf("at most %d", MaxBoosts))
+		return
+	case len(p.Sort) > 0:
+		wrong.add("boosts", len(p.Boosts), "none together with sort, which is an order of its own")
+	case p.browse:
+		wrong.add("boosts", len(p.Boosts), "none where q has no word or phrase, as there is no relevance that they could raise; sort orders what is found")
+	}
+	now := p.now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	for i, b := range p.Boosts {
+		at := fmt.Sprintf("boosts[%d]", i)
+		if !(b.Weight >= minBoostWeight && b.Weight <= maxBoostWeight) || b.Weight == 0 {
+			wrong.add(at+".weight", b.Weight, fmt.Sprintf("%d to %d, and not 0", minBoostWeight, maxBoostWeight))
+		}
+		out := boost{of: b.Filter + b.Field, weight: b.Weight, field: b.Field}
+		switch {
+		case (b.Filter == "") == (b.Field == ""):
+			wrong.add(at+".filter", b.Filter, "a filter, or in its place a field")
+		case b.Filter != "":
+			if b.Origin != nil {
+				wrong.add(at+".origin", b.Origin, "left out with a filter, whose value is 1 or 0")
+			}
+			if b.Scale != nil {
+				wrong.add(at+".scale", b.Scale, "left out with a filter, whose value is 1 or 0")
+			}
+			e, err := filter.Parse(b.Filter)
+			if err != nil {
+				wrong.add(at+".filter", b.Filter, err.Error())
+			}
+			out.filter = filter.WithID(e)
+		case !utf8.ValidString(b.Field):
+			wrong.add(at+".field", b.Field, "the name of a field")
+		default:
+			out.dates, out.value = b.curve(at, now, wrong)
+		}
+		p.boosts = append(p.boosts, out)
+	}
+}
+
+// curve reads origin and scale.
+func (b Boost) curve(at string, now time.Time, wrong *fieldErrors) (dates bool, value func(x float64) float64) {
+	var origin float64
+	switch {
+	case b.Origin == nil:
+	case b.Origin == "now":
+		dates, origin = true, float64(now.UnixMicro())
+	default:
+		i := -1
+		values := filter.Values(nil, b.Origin)
+		if _, list := b.Origin.([]any); !list {
+			i = slices.IndexFunc(values, func(v filter.Value) bool { return v.Kind == filter.Number || v.Kind == filter.Date })
+		}
+		if i < 0 {
+			wrong.add(at+".origin", b.Origin, "now, a date as RFC 3339 or YYYY-MM-DD, or a number")
+			return false, nil
+		}
+		if origin = values[i].Num; values[i].Kind == filter.Date {
+			dates, origin = true, float64(values[i].Time)
+		}
+	}
+	scale, ok := positiveNumber(b.Scale)
+	allowed := "a number above 0, as the origin is a number"
+	if b.Origin == nil {
+		allowed = "a number above 0, as there is no origin; dates want an origin, such as now"
+	}
+	if dates {
+		scale, ok = microseconds(b.Scale)
+		allowed = "a span above 0 and up to 100 years in hours, days or weeks, such as 12h, 30d or 2w, as the origin is a date"
+	}
+	switch {
+	case b.Scale == nil:
+		wrong.add(at+".scale", "none", allowed)
+	case !ok:
+		wrong.add(at+".scale", b.Scale, allowed)
+	case b.Origin == nil:
+		return false, func(x float64) float64 {
+			if x <= 0 {
+				return 0
+			}
+			return 1 / (1 + scale/x)
+		}
+	}
+	return dates, func(x float64) float64 { return math.Exp2(-math.Abs(x-origin) / scale) }
+}
+
+// positiveNumber returns the number above 0 that x is.
+func positiveNumber(x any) (float64, bool) {
+	if _, list := x.([]any); list {
+		return 0, false
+	}
+	for _, v := range filter.Values(nil, x) {
+		if v.Kind == filter.Number && v.Num > 0 {
+			return v.Num, true
+		}
+	}
+	return 0, false
+}
+
+// microseconds returns how long a span is that is written such as 12h, 30d or 2w.
+func microseconds(x any) (float64, bool) {
+	s, _ := x.(string)
+	if s == "" {
+		return 0, false
+	}
+	unit, ok := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[s[len(s)-1]]
+	n, err := strconv.ParseFloat(s[:len(s)-1], 64)
+	length := n * float64(unit)
+	return length / float64(time.Microsecond), ok && err == nil && length > 0 && length <= float64(maxBoostScale)
+}
+
+// boost multiplies the relevance of the candidates and puts them into the order of that. A candidate's values do not depend on the others.
+func (s *search) boost(ctx context.Context) error {
+	if err := s.weigh(ctx, s.candidates); err != nil {
+		return err
+	}
+	s.raise()
+	return nil
+}
+
+// raise gives candidates, in the order of their relevance, their boosted scores, and puts them into the order of these.
+func (s *search) raise() {
+	for i := range s.candidates {
+		s.candidates[i].raise(i + 1)
+	}
+	slices.SortStableFunc(s.candidates, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
+}
+
+func (c *candidate) raise(rank int) {
+	c.boosted.rank, c.boosted.relevance = rank, c.score
+	c.score += math.Abs(c.score) * (c.boosted.factor - 1)
+}
+
+// weigh sets what the boosts say of candidates.
+func (s *search) weigh(ctx context.Context, cs []candidate) error {
+	boosts := s.plan.boosts
+	refs, at := make([]backend.Ref, len(cs)), make(map[backend.Ref]int, len(cs))
+	weighed, values := make([]boosted, len(cs)), make([]float64, len(cs)*len(boosts))
+	for i := range cs {
+		refs[i], at[cs[i].ref] = cs[i].ref, i
+		weighed[i].values = values[i*len(boosts) : (i+1)*len(boosts)]
+		cs[i].boosted = &weighed[i]
+	}
+	for k, b := range boosts {
+		if b.filter != nil {
+			passing, err := s.engine.backend.Passing(ctx, s.collection, b.filter, refs)
+			if err != nil {
+				return err
+			}
+			for i, pass := range passing {
+				if pass {
+					weighed[i].values[k] = 1
+				}
+			}
+			continue
+		}
+		numbers, err := s.engine.backend.Numbers(ctx, s.collection, b.field, b.dates, refs)
+		if err != nil {
+			return err
+		}
+		if len(numbers) == 0 {
+			others, err := s.engine.backend.Passing(ctx, s.collection, filter.Exists{Field: b.field}, refs)
+			if err != nil {
+				return err
+			}
+			if slices.Contains(others, true) {
+				kind := map[bool]string{true: "date", false: "number"}[b.dates]
+				s.notes = append(s.notes, fmt.Sprintf("boosts: no document found has a %s in %s, but other values", kind, quoteShort(b.field)))
+			}
+		}
+		for _, n := range numbers {
+			v := &weighed[at[n.Ref]].values[k]
+			*v = max(*v, b.value(n.Value))
+		}
+	}
+	for i := range weighed {
+		sum := 0.0
+		for k, v := range weighed[i].values {
+			sum += boosts[k].weight * v
+		}
+		weighed[i].factor = max(0, 1+sum)
+	}
+	return nil
+}
+
+// explain says what the boosts of a plan made of a candidate; nil where there are none.
+func (p *plan) explainBoosts(c candidate) *BoostExplain {
+	b := c.boosted
+	if b == nil {
+		return nil
+	}
+	e := &BoostExplain{RankBefore: b.rank, Relevance: b.relevance, Factor: b.factor}
+	for k, v := range b.values {
+		e.Values = append(e.Values, BoostValue{p.boosts[k].of, p.boosts[k].weight, v})
+	}
+	return e
+}
