@@ -158,7 +158,6 @@ func (s *Server) ServeUntil(ctx context.Context, f *Front, replace <-chan struct
 	}
 	s.log.Info("stopping", "reason", context.Cause(ctx))
 	s.draining.Store(true)
-	close(s.stopping)
 	if s.o.DrainGrace > 0 {
 		s.log.Info("not ready any more, still answering", "for", s.o.DrainGrace)
 		select {
@@ -167,6 +166,7 @@ func (s *Server) ServeUntil(ctx context.Context, f *Front, replace <-chan struct
 		case <-time.After(s.o.DrainGrace):
 		}
 	}
+	close(s.stopping) // not before: followers get what is still written
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.DrainTimeout)
 	defer cancel()
 	if err := f.srv.Shutdown(drain); err != nil {

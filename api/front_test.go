@@ -169,6 +169,11 @@ func TestDrainGrace(t *testing.T) {
 	if code, _ := status(t, "http://"+addr+"/v1/collections/docs/search?q=pancakes"); code != 200 {
 		t.Errorf("a search while draining: %d", code)
 	}
+	select {
+	case <-f.server.stopping:
+		t.Error("followers are sent away while writes are taken")
+	default:
+	}
 	if err := <-stopped; err != nil || time.Since(began) < 400*time.Millisecond {
 		t.Errorf("Serve = %v after %v", err, time.Since(began))
 	}
