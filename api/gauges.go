@@ -44,7 +44,7 @@ var (
 	descStore      = desc("searchd_store_bytes", "Bytes of the store's file.")
 	descFollowers  = desc("searchd_followers", "Replicas that have asked for changes within an hour.")
 	descBehind     = desc("searchd_replica_behind_changes", "Changes of the primary that this replica knows of and has not applied.")
-	descContact    = desc("searchd_replica_contact_seconds", "Seconds since the primary answered this replica; it does so every 20 seconds at least.")
+	descContact    = desc("searchd_replica_contact_seconds", "Seconds since the primary answered this replica, or since its start; it does so every 20 seconds at least.")
 	descCopies     = desc("searchd_replica_copies_total", "Whole copies of the primary that this replica has made.")
 	descReadOnly   = desc("searchd_store_read_only", "1 after a failed commit: searches go on, writes are refused until the next start.")
 	descDamaged    = desc("searchd_collections_damaged", "Collections that cannot be opened because a stored value is damaged.")

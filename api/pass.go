@@ -31,7 +31,7 @@ type Primary struct {
 type Following struct {
 	CaughtUp bool      // it has had everything, or cannot ask now: requests may be sent to it
 	Away     string    // why the primary is not followed now; empty: it is
-	Contact  time.Time // when it answered last
+	Contact  time.Time // when it answered last, or when following began
 	Behind   uint64    // changes that are known and not applied yet
 	Copies   int       // made since the start
 }

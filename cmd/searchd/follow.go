@@ -74,7 +74,7 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	passing.ResponseHeaderTimeout = 0 // the route's own
 	passing.MaxIdleConnsPerHost = passing.MaxIdleConns
 	fo := &follower{log: log, dir: dir, url: u, client: c, transport: passing, first: firstPause, most: mostPause, copyPause: copyPause, reminds: remindEvery, wanted: make(chan struct{}, 1)}
-	fo.mu.moved = make(chan struct{})
+	fo.mu.moved, fo.mu.Contact = make(chan struct{}), time.Now()
 	return fo, nil
 }
 
