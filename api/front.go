@@ -23,6 +23,8 @@ type Front struct {
 	srv    *http.Server
 	turn   atomic.Pointer[turn]
 	failed chan error
+
+	lasting *lasting // of the servers that take it over; nil: there was none yet
 }
 
 // turn is a handler as long as it answers.
@@ -153,6 +155,7 @@ func (s *Server) ServeUntil(ctx context.Context, f *Front, replace <-chan struct
 	case <-replace:
 		close(s.stopping)
 		f.hold(opening(s.o.Primary != nil))
+		s.leave()
 		return true, nil
 	case <-ctx.Done():
 	}

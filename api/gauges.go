@@ -10,7 +10,7 @@ import (
 )
 
 // gauges read the server and the engine when they are asked for.
-type gauges struct{ s *Server }
+type gauges struct{ l *lasting }
 
 // gaugesTimeout bounds how long the engine may take.
 const gaugesTimeout = 5 * time.Second
@@ -66,7 +66,10 @@ func (g *gauges) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (g *gauges) Collect(to chan<- prometheus.Metric) {
-	s, out := g.s, sender{to}
+	s, out := g.l.serving.Load(), sender{to}
+	if s == nil {
+		return
+	}
 	out.gauge(descBuild, 1, s.o.Version, s.o.Revision)
 	out.gauge(descStarted, float64(s.started.Unix()))
 	for _, gt := range []*gate{s.embeds, s.tokens, s.imports, s.pdfs, s.searches, s.writes} {
@@ -102,6 +105,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.NewInvalidMetric(descStore, err)
 		return
 	}
+	stats.Continue(g.l.past.Load())
 	out.engine(stats)
 }
 
