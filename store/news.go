@@ -50,7 +50,6 @@ type Wanted struct {
 	Bytes   int                     // about how many Entries may have; at least one comes
 	Begin   func(Collection) uint64 // the sequence number before the first change of a collection that it has not
 	Omit    string                  // what the keys of values begin with that are none of its business
-	Skip    map[uint32]bool         // collections of which nothing is told but that they are there
 	Damaged func(Collection, error) // told of what cannot be read
 }
 
@@ -99,9 +98,6 @@ func (n *News) readCollections(ctx context.Context, tx *bbolt.Tx, c catalog, w *
 			return err
 		}
 		n.All = append(n.All, col.ID)
-		if w.Skip[col.ID] {
-			continue
-		}
 		after, known := w.After[col.ID]
 		if !known {
 			after = w.Begin(col)

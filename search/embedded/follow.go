@@ -104,18 +104,25 @@ func (b *Backend) Stands() map[uint32]uint64 {
 		after[c.id] = c.seq.Load()
 	}
 	for _, a := range b.mu.apart {
-		if a.whole != nil {
+		if b.follows(a) {
 			after[a.id] = a.seq
 		}
 	}
 	return after
 }
 
-// unopened returns a collection that is set apart although nothing is damaged; nil for any other.
+// follows reports whether the store takes changes for a collection that is set apart: nothing is damaged, or the primary has the damage too. Of any
+// other a copy is wanted.
+func (b *Backend) follows(a *apart) bool {
+	m := b.Marker()
+	return a.whole != nil || m != nil && slices.Contains(m.Damaged, a.id)
+}
+
+// unopened returns a collection that is set apart and followed; nil for any other.
 func (b *Backend) unopened(name string) *apart {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	if a := b.mu.apart[name]; a != nil && a.whole != nil {
+	if a := b.mu.apart[name]; a != nil && b.follows(a) {
 		return a
 	}
 	return nil
@@ -197,7 +204,7 @@ func (b *Backend) Replay(ctx context.Context, entries []store.Entry) error {
 	return err
 }
 
-// replayUnopened is Replay for a collection whose indexes cannot be opened now: the store takes the changes, and the opening finds them in its log.
+// replayUnopened is Replay for a collection that cannot be opened now: the store takes the changes, and the opening finds them in its log.
 // done is false for any other collection, of which nothing is written.
 func (b *Backend) replayUnopened(ctx context.Context, name string, entries []store.Entry) (done bool, err error) {
 	if b.unopened(name) == nil {

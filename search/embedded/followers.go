@@ -122,7 +122,7 @@ func (l *leases) count() int {
 // News returns what a follower lacks that has the changes up to after, by collection, and the names and values of a version.
 func (b *Backend) News(ctx context.Context, follower string, after map[uint32]uint64, version uint64) (*store.News, error) {
 	b.leases.keep(follower, after)
-	n, err := b.store.News(ctx, store.Wanted{After: after, Version: version, Bytes: newsBytes, Omit: localPrefix, Begin: firstSequence, Skip: b.damaged(),
+	n, err := b.store.News(ctx, store.Wanted{After: after, Version: version, Bytes: newsBytes, Omit: localPrefix, Begin: firstSequence,
 		Damaged: func(c store.Collection, err error) {
 			if b.unsent(c.ID, err) {
 				b.alarm(fmt.Sprintf("a damaged value cannot be sent to followers: collection %q: %v", c.Name, err))
@@ -132,20 +132,6 @@ func (b *Backend) News(ctx context.Context, follower string, after map[uint32]ui
 		err = fmt.Errorf("%w: %w", backend.ErrPlaceLost, err)
 	}
 	return n, translate(err)
-}
-
-// damaged returns the collections that cannot be opened as something is damaged: nobody changes them here, a copy of one is damaged too, and a follower
-// that has one whole keeps it.
-func (b *Backend) damaged() map[uint32]bool {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	ids := map[uint32]bool{}
-	for _, a := range b.mu.apart {
-		if a.whole == nil {
-			ids[a.id] = true
-		}
-	}
-	return ids
 }
 
 // unsent reports whether a damaged value has not been told of yet.

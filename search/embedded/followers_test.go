@@ -209,7 +209,8 @@ func TestReplacementToCome(t *testing.T) {
 	b.Close()
 }
 
-// A collection that the primary cannot open, as a value is damaged, is damaged in a copy too: it asks for no other copy, and the others are followed.
+// A collection of which a value is damaged at the primary, whether that knows it or not, is damaged in a copy too. It is followed as far as the damage
+// lets it be, and so are the others; a change of what is damaged asks for another copy.
 func TestFollowsPastDamage(t *testing.T) {
 	a, err := Open(damagedFolder(t, theRecord, true), Options{})
 	if err != nil {
@@ -261,7 +262,21 @@ func TestFollowsPastDamage(t *testing.T) {
 			}
 		}
 	}
+	bad, err := a.number("bad")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.store.Apply(t.Context(), bad, []store.Write{{ID: "d2", Delete: true}}); err != nil {
+		t.Fatal(err)
+	}
 	follow()
+	if at := b.Stands()[bad]; at != 4 {
+		t.Errorf("the damaged one stands at %d, want 4", at)
+	}
+	mend := store.Entry{Collection: bad, Change: store.Change{Seq: 5, No: 2, ID: "d1", Op: store.OpDelete}}
+	if err := b.Replay(t.Context(), []store.Entry{mend}); !errors.Is(err, backend.ErrDamaged) {
+		t.Errorf("a change of what is damaged: %v, want ErrDamaged", err)
+	}
 	if c, err := b.Collection(t.Context(), "good"); err != nil || c.Documents != 2 {
 		t.Errorf("the other: %+v, %v", c, err)
 	}
