@@ -106,6 +106,7 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 			for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Cookie"} { // checked here
 				h.Del(name)
 			}
+			h.Del("Expect") // the body is asked for here; an interim answer would be taken for the answer
 		},
 		ModifyResponse: func(res *http.Response) error {
 			for name := range w.Header() {
