@@ -23,6 +23,8 @@ type Front struct {
 	srv    *http.Server
 	turn   atomic.Pointer[turn]
 	failed chan error
+
+	lasting *lasting // of the servers that take it over; nil: there was none yet
 }
 
 // turn is a handler as long as it answers.
@@ -153,12 +155,12 @@ func (s *Server) ServeUntil(ctx context.Context, f *Front, replace <-chan struct
 	case <-replace:
 		close(s.stopping)
 		f.hold(opening(s.o.Primary != nil))
+		s.leave()
 		return true, nil
 	case <-ctx.Done():
 	}
 	s.log.Info("stopping", "reason", context.Cause(ctx))
 	s.draining.Store(true)
-	close(s.stopping)
 	if s.o.DrainGrace > 0 {
 		s.log.Info("not ready any more, still answering", "for", s.o.DrainGrace)
 		select {
@@ -167,6 +169,7 @@ func (s *Server) ServeUntil(ctx context.Context, f *Front, replace <-chan struct
 		case <-time.After(s.o.DrainGrace):
 		}
 	}
+	close(s.stopping) // not before: followers get what is still written
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.DrainTimeout)
 	defer cancel()
 	if err := f.srv.Shutdown(drain); err != nil {

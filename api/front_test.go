@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"searchd/api/apitest"
+	"searchd/search"
 )
 
 // status asks url once on a connection of its own.
@@ -151,6 +154,59 @@ func TestFrontHolds(t *testing.T) {
 	}
 }
 
+// countingEngine is an engine that counts.
+type countingEngine struct{ *apitest.Engine }
+
+func (countingEngine) Stats(context.Context) (*search.Stats, error) {
+	return &search.Stats{Queries: search.CacheStats{Hits: 3, Misses: 4, Entries: 5}}, nil
+}
+
+// Counters, rate limits and the time of the start go on where the data is replaced.
+func TestFrontGoesOn(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + l.Addr().String()
+	o := Options{Logger: slog.New(slog.DiscardHandler), RateLimit: 0.001, RateBurst: 4}
+	front := NewFront(l, o)
+	defer front.Close()
+	o.Front = front
+	var texts [2]string
+	for i := range texts {
+		f := newFixture(t, o)
+		f.server.o.Engine = countingEngine{f.engine}
+		replace, replaced := make(chan struct{}), make(chan bool, 1)
+		serving := front.turn.Load()
+		go func() {
+			ok, err := f.server.ServeUntil(t.Context(), front, replace)
+			replaced <- ok && err == nil
+		}()
+		for front.turn.Load() == serving {
+			time.Sleep(time.Millisecond)
+		}
+		for range 3 {
+			status(t, url+"/v1/collections")
+		}
+		texts[i] = f.do("GET", "/metrics", "").want(200, nil).Body.String()
+		close(replace)
+		if !<-replaced {
+			t.Fatal("not replaced")
+		}
+	}
+	started := metric(t, texts[0], `searchd_start_time_seconds`)
+	wantMetrics(t, texts[0], map[string]float64{
+		`searchd_request_duration_seconds_count{method="GET",route="/v1/collections",status="200"}`: 3,
+		`searchd_query_cache_hits_total`: 3, `searchd_query_cache_misses_total`: 4, `searchd_query_cache_entries`: 5,
+	})
+	wantMetrics(t, texts[1], map[string]float64{
+		`searchd_request_duration_seconds_count{method="GET",route="/v1/collections",status="200"}`: 4,
+		`searchd_request_duration_seconds_count{method="GET",route="/v1/collections",status="429"}`: 2,
+		`searchd_query_cache_hits_total`: 6, `searchd_query_cache_misses_total`: 8, `searchd_query_cache_entries`: 5,
+		`searchd_rate_limited_total`: 2, `searchd_start_time_seconds`: started,
+	})
+}
+
 func TestDrainGrace(t *testing.T) {
 	f := newFixture(t, Options{DrainGrace: 400 * time.Millisecond})
 	addr, stop := f.serve()
@@ -168,6 +224,11 @@ func TestDrainGrace(t *testing.T) {
 	}
 	if code, _ := status(t, "http://"+addr+"/v1/collections/docs/search?q=pancakes"); code != 200 {
 		t.Errorf("a search while draining: %d", code)
+	}
+	select {
+	case <-f.server.stopping:
+		t.Error("followers are sent away while writes are taken")
+	default:
 	}
 	if err := <-stopped; err != nil || time.Since(began) < 400*time.Millisecond {
 		t.Errorf("Serve = %v after %v", err, time.Since(began))

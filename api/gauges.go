@@ -10,7 +10,7 @@ import (
 )
 
 // gauges read the server and the engine when they are asked for.
-type gauges struct{ s *Server }
+type gauges struct{ l *lasting }
 
 // gaugesTimeout bounds how long the engine may take.
 const gaugesTimeout = 5 * time.Second
@@ -44,7 +44,7 @@ var (
 	descStore      = desc("searchd_store_bytes", "Bytes of the store's file.")
 	descFollowers  = desc("searchd_followers", "Replicas that have asked for changes within an hour.")
 	descBehind     = desc("searchd_replica_behind_changes", "Changes of the primary that this replica knows of and has not applied.")
-	descContact    = desc("searchd_replica_contact_seconds", "Seconds since the primary answered this replica; it does so every 20 seconds at least.")
+	descContact    = desc("searchd_replica_contact_seconds", "Seconds since the primary answered this replica, or since its start; it does so every 20 seconds at least.")
 	descCopies     = desc("searchd_replica_copies_total", "Whole copies of the primary that this replica has made.")
 	descReadOnly   = desc("searchd_store_read_only", "1 after a failed commit: searches go on, writes are refused until the next start.")
 	descDamaged    = desc("searchd_collections_damaged", "Collections that cannot be opened because a stored value is damaged.")
@@ -66,7 +66,10 @@ func (g *gauges) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (g *gauges) Collect(to chan<- prometheus.Metric) {
-	s, out := g.s, sender{to}
+	s, out := g.l.serving.Load(), sender{to}
+	if s == nil {
+		return
+	}
 	out.gauge(descBuild, 1, s.o.Version, s.o.Revision)
 	out.gauge(descStarted, float64(s.started.Unix()))
 	for _, gt := range []*gate{s.embeds, s.tokens, s.imports, s.pdfs, s.searches, s.writes} {
@@ -102,6 +105,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.NewInvalidMetric(descStore, err)
 		return
 	}
+	stats.Continue(g.l.past.Load())
 	out.engine(stats)
 }
 

@@ -31,7 +31,7 @@ type Primary struct {
 type Following struct {
 	CaughtUp bool      // it has had everything, or cannot ask now: requests may be sent to it
 	Away     string    // why the primary is not followed now; empty: it is
-	Contact  time.Time // when it answered last
+	Contact  time.Time // when it answered last, or when following began
 	Behind   uint64    // changes that are known and not applied yet
 	Copies   int       // made since the start
 }
@@ -106,6 +106,7 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 			for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Cookie"} { // checked here
 				h.Del(name)
 			}
+			h.Del("Expect") // the body is asked for here; an interim answer would be taken for the answer
 		},
 		ModifyResponse: func(res *http.Response) error {
 			for name := range w.Header() {

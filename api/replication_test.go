@@ -145,6 +145,19 @@ func TestPass(t *testing.T) {
 	}
 }
 
+// A client that waits with its body until it is asked for it (as curl does with a long one) gets the status of the primary.
+func TestPassExpects(t *testing.T) {
+	f, _, _ := replicaOf(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, `{"id":"a","status":"created","revision":1,"passages":1}`)
+	})
+	if a := f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"x"}`, "Expect", "100-continue"); a.Code != 201 || a.Header().Get("X-Frame-Options") == "" {
+		t.Errorf("answered %d, want 201: %v", a.Code, a.Header())
+	}
+}
+
 // An answer that is lost is no refusal: the write may have been carried out.
 func TestPassedAnswerLost(t *testing.T) {
 	f, _, _ := replicaOf(t, Options{}, func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })

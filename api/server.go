@@ -140,6 +140,7 @@ type Options struct {
 	Keys         *access.Keyring // who may do what; default: everybody may do everything
 	Primary      *Primary        // what the server follows: it passes on to it what changes data; default: nothing
 	TLS          *tls.Config     // speaks TLS with it; default: plain HTTP
+	Front        *Front          // of which the server goes on with counters and rate limits, those of one with the same options before; default: none
 	AllowedHosts []string        // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
 
 	PDF func(ctx context.Context, b []byte) (extract.PDFText, error) // reads a PDF, see package extract/pdf; default: imports take none
@@ -244,21 +245,12 @@ func (o Options) Validate() error {
 
 // Server is the HTTP side of an engine. It is safe for concurrent use.
 type Server struct {
-	o        Options
-	log      *slog.Logger
-	handler  http.Handler
-	origin   *http.CrossOriginProtection
-	searches *gate
-	writes   *gate
-	embeds   *gate
-	tokens   *gate
-	imports  *gate
-	pdfs     *gate
-	limits   *limits
-	limited  atomic.Int64 // requests refused by a rate limit
+	o       Options
+	log     *slog.Logger
+	handler http.Handler
+	origin  *http.CrossOriginProtection
+	*lasting
 	answers  *idempotency
-	metrics  *metrics
-	started  time.Time
 	inFlight atomic.Int64 // bytes of bodies in memory
 	unsent   atomic.Int64 // bytes of answers in memory
 	local    atomic.Bool  // bound to loopback: only its names are answered
@@ -278,16 +270,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, log: o.Logger, origin: http.NewCrossOriginProtection(), started: time.Now(), stopping: make(chan struct{})}
-	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, o.SearchWait, errOverloaded)
-	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
-	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
-	// A vector for each token is much for its request: the engine does not gather such requests, and one per core keeps it busy.
-	cores := runtime.GOMAXPROCS(0)
-	s.tokens = newGate("embed_all", cores, 4*cores, 2*time.Second, errOverloaded)
-	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
-	s.pdfs = newGate("pdf", max(1, runtime.GOMAXPROCS(0)/2), 0, 0, errTooManyWrites)
-	s.limits = newLimits(o.RateLimit, o.RateBurst)
+	s := &Server{o: o, log: o.Logger, origin: http.NewCrossOriginProtection(), stopping: make(chan struct{})}
 	for _, origin := range o.CORSOrigins {
 		if origin != anyOrigin {
 			if err := s.origin.AddTrustedOrigin(origin); err != nil {
@@ -295,7 +278,8 @@ func New(o Options) (*Server, error) {
 			}
 		}
 	}
-	s.metrics = newMetrics(s)
+	s.lasting = o.lasting()
+	s.serving.Store(s)
 	s.answers = newIdempotency()
 	s.handler = s.router()
 	return s, nil

@@ -121,15 +121,23 @@ func (c *collector) stats(s *EncoderStats) {
 	c.mu.Lock()
 	s.Running, s.Waiting, s.WaitingTokens = c.mu.running+c.mu.urgent, len(c.mu.queue), c.mu.queued
 	c.mu.Unlock()
-	s.BatchTexts.copyFrom(&c.batchTexts)
-	s.BatchTokens.copyFrom(&c.batchTokens)
+	s.BatchTexts.addAll(&c.batchTexts)
+	s.BatchTokens.addAll(&c.batchTokens)
 }
 
-func (h *Histogram) copyFrom(other *Histogram) {
+// Continue adds the counters of an engine in whose place this one serves.
+func (s *Stats) Continue(before *Stats) {
+	s.Encoder.BatchTexts.addAll(&before.Encoder.BatchTexts)
+	s.Encoder.BatchTokens.addAll(&before.Encoder.BatchTokens)
+	s.Queries.Hits += before.Queries.Hits
+	s.Queries.Misses += before.Queries.Misses
+}
+
+func (h *Histogram) addAll(other *Histogram) {
 	for i := range h.counts {
-		h.counts[i].Store(other.counts[i].Load())
+		h.counts[i].Add(other.counts[i].Load())
 	}
-	h.sum.Store(other.sum.Load())
+	h.sum.Add(other.sum.Load())
 }
 
 // stats describes the cache.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -51,6 +52,7 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DisableCompression = true // vectors do not get smaller
 	t.ResponseHeaderTimeout = silence
+	t.DialContext = (&net.Dialer{Timeout: dialWait}).DialContext
 	if f.ca != "" {
 		pem, err := os.ReadFile(f.ca)
 		if err != nil {
@@ -74,7 +76,7 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	passing.ResponseHeaderTimeout = 0 // the route's own
 	passing.MaxIdleConnsPerHost = passing.MaxIdleConns
 	fo := &follower{log: log, dir: dir, url: u, client: c, transport: passing, first: firstPause, most: mostPause, copyPause: copyPause, reminds: remindEvery, wanted: make(chan struct{}, 1)}
-	fo.mu.moved = make(chan struct{})
+	fo.mu.moved, fo.mu.Contact = make(chan struct{}), time.Now()
 	return fo, nil
 }
 
@@ -110,5 +112,6 @@ const (
 	longCopy     = 15 * time.Minute // the most of it; a copy that served so long has helped
 	uselessPause = 2 * time.Minute  // after a copy for which there was no room, or that is of no use
 	remindEvery  = 20 * time.Minute // of the hour that the primary waits
+	dialWait     = 5 * time.Second  // for a connection to the primary, whose machine may be gone
 	silence      = time.Minute      // without a byte from the primary it is taken to be away
 )

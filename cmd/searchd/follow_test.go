@@ -85,6 +85,20 @@ func newFollower(t *testing.T, h http.HandlerFunc) *follower {
 	return fo
 }
 
+// A replica that was started while its primary is away counts from its start how long that has been so.
+func TestContactBegins(t *testing.T) {
+	fo := newFollower(t, nil)
+	var log bytes.Buffer
+	fo.log = slog.New(slog.NewTextHandler(&log, nil))
+	fo.away(errors.New("down"))
+	if contact := fo.state().Contact; time.Since(contact) > time.Minute {
+		t.Errorf("last contact %v, want the start", contact)
+	}
+	if fo.reached(&wire.End{}); strings.Contains(log.String(), "e+") {
+		t.Errorf("it was away for ages: %s", &log)
+	}
+}
+
 // A replica that begins waits for a primary that is not ready, and gives up where waiting cannot help. Its folder stays empty.
 func TestFollowerBegins(t *testing.T) {
 	for code, status := range map[string]int{"replica": 409, "insufficient_scope": 403, "route_not_found": 404} {

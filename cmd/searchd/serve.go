@@ -117,6 +117,7 @@ writes. Started again without --follow it is a primary with what it has.`,
 		}
 		front := api.NewFront(l, ao) // probes are answered from here on
 		defer front.Close()
+		ao.Front = front
 		o, err := f.heads(reranker, sparse)
 		if err != nil {
 			return err

@@ -62,6 +62,8 @@ type Marker struct {
 	Primary string `json:"primary"` // what its sequence numbers are of
 	URL     string `json:"url"`
 	Name    string `json:"name"` // by which the primary knows the replica
+
+	Damaged []uint32 `json:"damaged,omitempty"` // numbers of the collections that were damaged when they were copied: another copy does not help
 }
 
 // Config is what a backend must know of a collection. It is kept with the collection.

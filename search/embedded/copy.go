@@ -52,8 +52,16 @@ func FetchCopy(ctx context.Context, r io.Reader, dir string, m backend.Marker, d
 	if err != nil {
 		return n.bytes, 0, err
 	}
-	collections = len(b.openNames()) + len(b.setApartNow())
-	return n.bytes, collections, b.Close()
+	apart := b.setApartNow()
+	for _, a := range apart {
+		if a.whole == nil {
+			m.Damaged = append(m.Damaged, a.id)
+		}
+	}
+	if len(m.Damaged) > 0 {
+		err = b.SetMarker(ctx, m)
+	}
+	return n.bytes, len(b.openNames()) + len(apart), errors.Join(err, b.Close())
 }
 
 // counting counts what is read through it.

@@ -104,19 +104,26 @@ func (b *Backend) Stands() map[uint32]uint64 {
 		after[c.id] = c.seq.Load()
 	}
 	for _, a := range b.mu.apart {
-		if a.whole != nil {
+		if b.follows(a) {
 			after[a.id] = a.seq
 		}
 	}
 	return after
 }
 
-// mayOpen returns why a collection that is set apart takes no changes now, where it will when it can be opened; nil for any other.
-func (b *Backend) mayOpen(name string) error {
+// follows reports whether the store takes changes for a collection that is set apart: nothing is damaged, or the primary has the damage too. Of any
+// other a copy is wanted.
+func (b *Backend) follows(a *apart) bool {
+	m := b.Marker()
+	return a.whole != nil || m != nil && slices.Contains(m.Damaged, a.id)
+}
+
+// unopened returns a collection that is set apart and followed; nil for any other.
+func (b *Backend) unopened(name string) *apart {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	if a := b.mu.apart[name]; a != nil && a.whole != nil {
-		return fmt.Errorf("collection %q: its indexes could not be opened, which is tried again: %w", name, a.whole)
+	if a := b.mu.apart[name]; a != nil && b.follows(a) {
+		return a
 	}
 	return nil
 }
@@ -165,7 +172,11 @@ func (b *Backend) Adopt(ctx context.Context, s store.Stand) (changed bool, err e
 	if err := b.store.Adopt(ctx, s.Collection, s.Seq); err != nil {
 		return false, translate(err)
 	}
-	return true, b.reopen(context.WithoutCancel(ctx), s.Collection)
+	err = b.reopen(context.WithoutCancel(ctx), s.Collection)
+	if b.unopened(s.Name) != nil {
+		return true, nil // it takes changes all the same
+	}
+	return true, err
 }
 
 // Replay commits changes of one collection as the primary has them, and then brings the derived indexes up to date, as Apply does.
@@ -174,33 +185,70 @@ func (b *Backend) Replay(ctx context.Context, entries []store.Entry) error {
 		return nil
 	}
 	name, err := b.nameOf(entries[0].Collection)
-	if err == nil {
-		err = b.mayOpen(name)
-	}
 	if err != nil {
 		return translate(err)
+	}
+	if done, err := b.replayUnopened(ctx, name, entries); done || err != nil {
+		return err
 	}
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer release()
-	writes := make([]backend.Write, len(entries))
-	for i, e := range entries {
-		if writes[i], err = c.written(e); err != nil {
-			return err
-		}
+	writes, err := writesOf(entries, c.id, c.config.Dimension)
+	if err != nil {
+		return err
 	}
 	_, err = c.commit(ctx, writes, func() ([]store.Outcome, uint64, error) { return c.store.Replay(ctx, c.id, entries) })
 	return err
 }
 
-// written is the write that a change came from, as far as the indexes ask.
-func (c *collection) written(e store.Entry) (backend.Write, error) {
-	w := backend.Write{ID: e.ID, Delete: e.Document == nil}
-	if e.Collection != c.id {
-		return w, fmt.Errorf("%w: changes of two collections", backend.ErrInvalid)
+// replayUnopened is Replay for a collection that cannot be opened now: the store takes the changes, and the opening finds them in its log.
+// done is false for any other collection, of which nothing is written.
+func (b *Backend) replayUnopened(ctx context.Context, name string, entries []store.Entry) (done bool, err error) {
+	if b.unopened(name) == nil {
+		return false, nil
 	}
+	end, err := b.begin(ctx, name) // who opens it meanwhile comes first
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	a := b.unopened(name)
+	if a == nil {
+		return false, nil
+	}
+	if _, err := writesOf(entries, a.id, a.config.Dimension); err != nil {
+		return false, err
+	}
+	_, seq, err := b.store.Replay(ctx, a.id, entries)
+	if err != nil {
+		return false, translate(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a.seq = seq
+	return true, nil
+}
+
+// writesOf are the writes that changes of one collection came from, as far as the indexes ask.
+func writesOf(entries []store.Entry, collection uint32, dimension int) (writes []backend.Write, err error) {
+	writes = make([]backend.Write, len(entries))
+	for i, e := range entries {
+		if e.Collection != collection {
+			return nil, fmt.Errorf("%w: changes of two collections", backend.ErrInvalid)
+		}
+		if writes[i], err = writeOf(e, dimension); err != nil {
+			return nil, err
+		}
+	}
+	return writes, nil
+}
+
+// writeOf is the write that a change came from.
+func writeOf(e store.Entry, dimension int) (backend.Write, error) {
+	w := backend.Write{ID: e.ID, Delete: e.Document == nil}
 	if e.Document == nil {
 		return w, nil
 	}
@@ -208,8 +256,8 @@ func (c *collection) written(e store.Entry) (backend.Write, error) {
 		return w, fmt.Errorf("%w: document %q: %d vectors for %d passages", backend.ErrInvalid, e.ID, len(e.Vectors), len(e.Document.Passages))
 	}
 	for i, v := range e.Vectors {
-		if len(v) != c.config.Dimension {
-			return w, fmt.Errorf("%w: document %q: the vector of passage %d has %d components, the collection's have %d", backend.ErrInvalid, e.ID, i, len(v), c.config.Dimension)
+		if len(v) != dimension {
+			return w, fmt.Errorf("%w: document %q: the vector of passage %d has %d components, the collection's have %d", backend.ErrInvalid, e.ID, i, len(v), dimension)
 		}
 	}
 	w.Fields, w.Vectors = e.Document.Fields, e.Vectors

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
@@ -206,4 +207,87 @@ func TestReplacementToCome(t *testing.T) {
 	reopen()
 	found("in the end")
 	b.Close()
+}
+
+// A collection of which a value is damaged at the primary, whether that knows it or not, is damaged in a copy too. It is followed as far as the damage
+// lets it be, and so are the others; a change of what is damaged asks for another copy.
+func TestFollowsPastDamage(t *testing.T) {
+	a, err := Open(damagedFolder(t, theRecord, true), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	var backup bytes.Buffer
+	if _, err := a.Copy(t.Context(), "b", &backup); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, _, err := FetchCopy(t.Context(), &backup, dir, backend.Marker{URL: "http://a", Name: "b"}, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := InstallCopy(dir); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, err := a.Apply(t.Context(), "good", []backend.Write{{ID: "d0", Delete: true}}); err != nil {
+		t.Fatal(err)
+	}
+	follow := func() {
+		t.Helper()
+		n, err := a.News(t.Context(), "b", b.Stands(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range n.Collections {
+			if _, err := b.Adopt(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range n.Entries {
+			if err := b.Replay(t.Context(), n.Entries[i:i+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		gone, err := b.Gone(n.All)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range gone {
+			if err := b.Leave(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	bad, err := a.number("bad")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.store.Apply(t.Context(), bad, []store.Write{{ID: "d2", Delete: true}}); err != nil {
+		t.Fatal(err)
+	}
+	follow()
+	if at := b.Stands()[bad]; at != 4 {
+		t.Errorf("the damaged one stands at %d, want 4", at)
+	}
+	mend := store.Entry{Collection: bad, Change: store.Change{Seq: 5, No: 2, ID: "d1", Op: store.OpDelete}}
+	if err := b.Replay(t.Context(), []store.Entry{mend}); !errors.Is(err, backend.ErrDamaged) {
+		t.Errorf("a change of what is damaged: %v, want ErrDamaged", err)
+	}
+	if c, err := b.Collection(t.Context(), "good"); err != nil || c.Documents != 2 {
+		t.Errorf("the other: %+v, %v", c, err)
+	}
+	if list, err := b.Collections(t.Context()); err != nil || len(list) != 2 {
+		t.Errorf("Collections = %+v, %v: want the damaged one, too", list, err)
+	}
+	if err := a.Drop(t.Context(), "bad"); err != nil {
+		t.Fatal(err)
+	}
+	follow()
+	if list, err := b.Collections(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("Collections = %+v, %v after the primary has dropped one", list, err)
+	}
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
@@ -268,15 +267,16 @@ func TestClosesWithoutRoom(t *testing.T) {
 	sound(t, b)
 }
 
-// TestFollowsWithoutRoom follows a primary where a full disk has kept a collection's indexes from opening: its place in the log is known, what comes
-// waits, and is taken when there is room. Nothing asks for a copy.
+// TestFollowsWithoutRoom follows a primary where a full disk has kept a collection's indexes from opening: its place in the log is known, the store
+// takes what comes, other settings too, and the indexes have it when there is room. Nothing asks for a copy.
 func TestFollowsWithoutRoom(t *testing.T) {
 	if !alone(t) {
 		return
 	}
 	a := openDocs(t, Options{})
 	colour(t, a, "first", "red")
-	b, err := Open(t.TempDir(), Options{})
+	var told notices
+	b, err := Open(t.TempDir(), Options{Notice: told.tell})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,14 +314,29 @@ func TestFollowsWithoutRoom(t *testing.T) {
 		t.Errorf("set apart it stands at %v, want %v", got, stands)
 	}
 	colour(t, a, "second", "blue")
-	if err := take(); err == nil || errors.Is(err, backend.ErrDamaged) || errors.Is(err, backend.ErrCollectionNotFound) {
-		t.Errorf("what comes meanwhile: %v, want an error that is no damage", err)
+	if err := a.Update(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", EfSearch: 99, Payload: json.RawMessage("{}")}); err != nil {
+		t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); take() != nil && time.Now().Before(end); {
-		time.Sleep(50 * time.Millisecond)
+	withoutIndexes(t, b, func() { err = take() })
+	if sent := a.mu.byName["docs"].seq.Load(); err != nil || b.unopened("docs") == nil || b.Stands()[c.id] != sent {
+		t.Errorf("what comes meanwhile: %v; it stands at %v, want %d", err, b.Stands(), sent)
 	}
+	told.wait(t, "collection docs: it is opened")
 	if _, byWord, partial := coloured(t, b, "blue"); byWord != "second" || partial {
 		t.Errorf("blue is %q, partial %t", byWord, partial)
 	}
 	sound(t, b)
+}
+
+// withoutIndexes runs f while no collection of b can be opened.
+func withoutIndexes(t *testing.T, b *Backend, f func()) {
+	t.Helper()
+	folder := filepath.Join(b.dir, indexFolder)
+	if err := errors.Join(os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	f()
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
 }
