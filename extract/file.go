@@ -117,7 +117,7 @@ func (f File) hasRecords() bool {
 	if format == Auto {
 		format, _ = Detect(f.Path, head)
 	}
-	return format == JSONL || format == CSV || format == EML && extension(f.Path) != ".eml" && isMailbox(head)
+	return format.ofRecords() || format == EML && extension(f.Path) != ".eml" && isMailbox(head)
 }
 
 // read reads the file and counts into stats.

@@ -22,12 +22,23 @@ const (
 	DOCX                   // documents of Word and other writers (Office Open XML)
 	EML                    // a message of mail, or a mailbox of them
 	IPYNB                  // a Jupyter notebook
+	EPUB                   // an e-book
+	ODF                    // OpenDocument: texts, tables and slides of LibreOffice and others
+	PPTX                   // slides of PowerPoint and other writers (Office Open XML)
+	XLSX                   // workbooks of Excel and other writers (Office Open XML)
+	RTF                    // rich text
+	ENEX                   // notes that Evernote has exported
 )
 
-var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb"}
+var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb",
+	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex"}
 
 // formatNouns are the formats' names for the eyes of people.
-var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook"}
+var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook",
+	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote"}
+
+// ofRecords reports whether files of that format are many documents, whose ids are their own; a mailbox is one, too.
+func (f Format) ofRecords() bool { return f == JSONL || f == CSV || f == ENEX }
 
 // String returns the name that ParseFormat takes.
 func (f Format) String() string {
@@ -37,7 +48,7 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// ParseFormat returns the format of that name: auto, jsonl, csv, md, html, txt, pdf, docx, eml or ipynb, or one of their usual synonyms.
+// ParseFormat returns the format of that name: auto, jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf or enex, or one of their usual synonyms.
 func ParseFormat(s string) (Format, error) {
 	switch strings.ToLower(s) {
 	case "", "auto":
@@ -60,6 +71,18 @@ func ParseFormat(s string) (Format, error) {
 		return EML, nil
 	case "ipynb":
 		return IPYNB, nil
+	case "epub":
+		return EPUB, nil
+	case "odf", "odt", "ods", "odp":
+		return ODF, nil
+	case "pptx":
+		return PPTX, nil
+	case "xlsx":
+		return XLSX, nil
+	case "rtf":
+		return RTF, nil
+	case "enex":
+		return ENEX, nil
 	}
 	return Auto, fmt.Errorf("extract: unknown format %q; allowed are %s", s, strings.Join(formatNames[:], ", "))
 }
@@ -71,14 +94,14 @@ var formatByExt = map[string]Format{
 	".html": HTML, ".htm": HTML, ".xhtml": HTML,
 	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".org": Text,
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".mbox": EML, ".ipynb": IPYNB,
+	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".rtf": RTF,
+	".enex": ENEX,
 }
 
 // savedAs names, for files of office programs and others that are not read, what those programs save that is.
 var savedAs = map[string]string{
-	".doc": ".docx", ".rtf": ".docx", ".odt": ".docx", ".pages": ".docx",
-	".xls": ".csv", ".xlsx": ".csv", ".xlsm": ".csv", ".ods": ".csv", ".numbers": ".csv",
-	".ppt": ".pdf", ".pptx": ".pdf", ".odp": ".pdf", ".key": ".pdf",
-	".epub": ".html", ".msg": ".eml", ".pst": ".mbox", ".emlx": ".eml",
+	".doc": ".docx", ".pages": ".docx", ".xls": ".xlsx", ".numbers": ".xlsx", ".ppt": ".pptx", ".key": ".pptx",
+	".mobi": ".epub", ".azw3": ".epub", ".msg": ".eml", ".pst": ".mbox",
 }
 
 // Detect recognises a format by the extension of name, without a trailing .gz, and, where name has no extension, by head, the first bytes
@@ -90,6 +113,9 @@ func Detect(name string, head []byte) (Format, bool) {
 	}
 	if bytes.HasPrefix(head, []byte("%PDF-")) {
 		return PDF, true
+	}
+	if bytes.HasPrefix(head, []byte(`{\rtf`)) && ext == "" {
+		return RTF, true
 	}
 	if ext != "" {
 		return Auto, false
@@ -118,6 +144,8 @@ func detectContent(head []byte) (Format, bool) {
 		return JSONL, true
 	case isMailbox(head):
 		return EML, true
+	case bytes.Contains(head, []byte("<en-export")):
+		return ENEX, true
 	case startsHTML(trimmed):
 		return HTML, true
 	case bytes.HasPrefix(head, []byte("---\n")), bytes.HasPrefix(head, []byte("---\r\n")), bytes.HasPrefix(head, []byte("# ")):
