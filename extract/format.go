@@ -92,7 +92,7 @@ var formatByExt = map[string]Format{
 	".csv": CSV, ".tsv": CSV, ".tab": CSV,
 	".md": Markdown, ".markdown": Markdown, ".mdown": Markdown, ".mkd": Markdown,
 	".html": HTML, ".htm": HTML, ".xhtml": HTML,
-	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".org": Text,
+	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".asciidoc": Text, ".org": Text, ".tex": Text, ".srt": Text, ".vtt": Text,
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".mbox": EML, ".ipynb": IPYNB,
 	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".rtf": RTF,
 	".enex": ENEX,

@@ -231,6 +231,11 @@ func (x *source) plainText(b []byte) (content, error) {
 		return content{}, x.reject("RTF, not plain text; call it .rtf, or say --format rtf")
 	}
 	s = newlines(s)
+	if without := markups[extension(x.name)]; without != nil {
+		if c := without(s); valueHasText(c.text) || valueHasText(c.title) {
+			return c, nil
+		}
+	}
 	return content{title: titleLine(s), text: strings.TrimRight(s, " \t\n")}, nil
 }
 
