@@ -28,11 +28,24 @@ var mailHeaders = []string{"From", "To", "Cc"}
 
 // eml reads a message as mail programs save it.
 func (x *source) eml(b []byte) (content, error) {
+	if extension(x.name) == ".emlx" {
+		b = withoutCount(b)
+	}
 	c, _, why, err := x.message(b, 0)
 	if why != "" {
 		return content{}, x.reject("%s", why)
 	}
 	return c, err
+}
+
+// withoutCount takes off a message of Apple Mail the line in front of it, which says how long it is, and what stands behind it.
+func withoutCount(b []byte) []byte {
+	line, rest, ok := bytes.Cut(b, []byte("\n"))
+	n, err := strconv.Atoi(string(bytes.TrimSpace(line)))
+	if !ok || err != nil || n < 0 {
+		return b
+	}
+	return rest[:min(n, len(rest))]
 }
 
 // message reads a message: subject, sender, receivers, date, and the text of its parts. Of alternatives the plain text is read; of attachments

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -93,7 +94,7 @@ var formatByExt = map[string]Format{
 	".md": Markdown, ".markdown": Markdown, ".mdown": Markdown, ".mkd": Markdown,
 	".html": HTML, ".htm": HTML, ".xhtml": HTML,
 	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".asciidoc": Text, ".org": Text, ".tex": Text, ".srt": Text, ".vtt": Text,
-	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".mbox": EML, ".ipynb": IPYNB,
+	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".ipynb": IPYNB,
 	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".rtf": RTF,
 	".enex": ENEX,
 }
@@ -108,7 +109,7 @@ var savedAs = map[string]string{
 // of the (decompressed) content. It reports false for an extension that it does not know and for content that is not text.
 func Detect(name string, head []byte) (Format, bool) {
 	ext := extension(name)
-	if f, ok := formatByExt[ext]; ok {
+	if f, ok := byName(name); ok {
 		return f, true
 	}
 	if bytes.HasPrefix(head, []byte("%PDF-")) {
@@ -121,6 +122,22 @@ func Detect(name string, head []byte) (Format, bool) {
 		return Auto, false
 	}
 	return detectContent(head)
+}
+
+// byName recognises a format by the name of the file alone.
+func byName(name string) (Format, bool) {
+	if inMaildir(name) {
+		return EML, true
+	}
+	f, ok := formatByExt[extension(name)]
+	return f, ok
+}
+
+// maildir is the path of a message in a Maildir: a time, something unique and the name of a host, and flags behind a colon or what stands for it.
+var maildir = regexp.MustCompile(`(?:^|[/\\])(?:cur|new)[/\\]\d{9,10}(?:_\d+)?\.[^./\\]+\.[^/\\]+$`)
+
+func inMaildir(name string) bool {
+	return maildir.MatchString(name) && formatByExt[extension(name)] == Auto
 }
 
 // extension returns the lower-case extension of name, looking through .gz. A name such as ".profile" has none.

@@ -161,6 +161,9 @@ func (x *source) read(r io.Reader) error {
 	if skip, err := x.recognise(br); skip || err != nil {
 		return err
 	}
+	if x.format == EML && inMaildir(x.name) {
+		return x.readLetter(br)
+	}
 	if x.format == EML && extension(x.name) != ".eml" { // a message that was saved out of a mailbox may have kept its envelope
 		if head, _ := br.Peek(maxEnvelope); isMailbox(head) {
 			return x.readMailbox(br)

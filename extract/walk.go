@@ -255,7 +255,7 @@ func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 		return w.errorf(path, "%s, not a regular file", fileKind(info.Mode()))
 	}
 	f := File{Path: path, Root: w.base, ID: filepath.ToSlash(id), Info: info, o: w.o}
-	known, isKnown := formatByExt[extension(path)]
+	known, isKnown := byName(path)
 	if inFolder {
 		noExt := extension(path) == ""
 		switch {
