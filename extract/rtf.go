@@ -282,7 +282,9 @@ func (r *rtfReader) char(c byte) {
 		r.skip--
 		return
 	}
-	r.bytes = append(r.bytes, c)
+	if r.place == rtfText || r.place == rtfTitle || r.place == rtfMarker { // pictures are long
+		r.bytes = append(r.bytes, c)
+	}
 }
 
 // sign takes a character that a control word or symbol stands for.
