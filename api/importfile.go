@@ -45,6 +45,8 @@ var importMedia = []struct {
 	{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", bodyFile{format: extract.XLSX}},
 	{"application/rtf", bodyFile{format: extract.RTF}},
 	{"application/enex+xml", bodyFile{format: extract.ENEX}},
+	{"text/vcard", bodyFile{format: extract.VCF}},
+	{"text/calendar", bodyFile{format: extract.ICS}},
 	{"application/pdf", bodyFile{format: extract.PDF}}, // with Options.PDF only
 }
 
@@ -64,7 +66,7 @@ func textInFile(f extract.Format) bool {
 const maxWarning = 1000
 
 // importedFile reads the media type and the parameters format and name. The body is NDJSON or a JSON array, CSV or tab-separated values with
-// a header line, messages of a mailbox, notes of Evernote, or one document as Markdown, HTML, PDF, a file of an office program, e-book, mail, notebook or, with format=txt, plain text.
+// a header line, messages of a mailbox, notes of Evernote, contacts (vcf), appointments (ics), or one document as Markdown, HTML, PDF, a file of an office program, e-book, mail, notebook or, with format=txt, plain text.
 func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	p := queryParams(r)
 	format, _ := p.text("format")

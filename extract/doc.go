@@ -11,7 +11,8 @@
 // # Formats
 //
 // Record formats give one document per record and are streamed: JSON lines, a JSON array or a run of JSON objects, CSV and TSV, and
-// mailboxes (mbox, Maildir), whose records are messages with Message-ID for their ids, and exports of Evernote (enex), whose records are notes.
+// mailboxes (mbox, Maildir), whose records are messages with Message-ID for their ids, exports of Evernote (enex), whose records are notes, and
+// contacts (vcf) and calendars (ics).
 // Whole-file formats give one document per file: Markdown, HTML, plain text, documents of Word, PowerPoint and Excel (docx, pptx, xlsx), OpenDocument
 // (odt, ods, odp), rich text (rtf), e-books (epub), messages (eml, emlx), Jupyter notebooks (ipynb) and, with [Options].PDF, PDF. Each may be gzip-compressed. Of plain texts
 // whose names end with .org, .rst, .adoc, .tex, .srt or .vtt the markup is taken off, lightly.

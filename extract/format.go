@@ -29,17 +29,19 @@ const (
 	XLSX                   // workbooks of Excel and other writers (Office Open XML)
 	RTF                    // rich text
 	ENEX                   // notes that Evernote has exported
+	VCF                    // contacts (vCard)
+	ICS                    // appointments, tasks and journals (iCalendar)
 )
 
 var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb",
-	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex"}
+	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics"}
 
 // formatNouns are the formats' names for the eyes of people.
 var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook",
-	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote"}
+	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar"}
 
 // ofRecords reports whether files of that format are many documents, whose ids are their own; a mailbox is one, too.
-func (f Format) ofRecords() bool { return f == JSONL || f == CSV || f == ENEX }
+func (f Format) ofRecords() bool { return f == JSONL || f == CSV || f == ENEX || f == VCF || f == ICS }
 
 // String returns the name that ParseFormat takes.
 func (f Format) String() string {
@@ -49,7 +51,7 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// ParseFormat returns the format of that name: auto, jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf or enex, or one of their usual synonyms.
+// ParseFormat returns the format of that name: auto, jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf, enex, vcf or ics, or one of their usual synonyms.
 func ParseFormat(s string) (Format, error) {
 	switch strings.ToLower(s) {
 	case "", "auto":
@@ -84,6 +86,10 @@ func ParseFormat(s string) (Format, error) {
 		return RTF, nil
 	case "enex":
 		return ENEX, nil
+	case "vcf":
+		return VCF, nil
+	case "ics":
+		return ICS, nil
 	}
 	return Auto, fmt.Errorf("extract: unknown format %q; allowed are %s", s, strings.Join(formatNames[:], ", "))
 }
@@ -96,7 +102,7 @@ var formatByExt = map[string]Format{
 	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".asciidoc": Text, ".org": Text, ".tex": Text, ".srt": Text, ".vtt": Text,
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".ipynb": IPYNB,
 	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".rtf": RTF,
-	".enex": ENEX,
+	".enex": ENEX, ".vcf": VCF, ".ics": ICS,
 }
 
 // savedAs names, for files of office programs and others that are not read, what those programs save that is.
@@ -161,6 +167,10 @@ func detectContent(head []byte) (Format, bool) {
 		return JSONL, true
 	case isMailbox(head):
 		return EML, true
+	case bytes.HasPrefix(trimmed, []byte("BEGIN:VCARD")):
+		return VCF, true
+	case bytes.HasPrefix(trimmed, []byte("BEGIN:VCALENDAR")):
+		return ICS, true
 	case bytes.Contains(head, []byte("<en-export")):
 		return ENEX, true
 	case startsHTML(trimmed):

@@ -176,6 +176,8 @@ func (x *source) read(r io.Reader) error {
 		return x.readCSV(br)
 	case ENEX:
 		return x.readENEX(br)
+	case VCF, ICS:
+		return x.readCards(br)
 	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB, EPUB, ODF, PPTX, XLSX, RTF:
 		return x.readWhole(br)
 	}
