@@ -73,7 +73,7 @@ type infoLimits struct {
 	Import          int64   `json:"import_bytes"`
 	Document        int     `json:"document_bytes"`
 	PDF             int64   `json:"pdf_bytes"`  // 0: none are taken
-	File            int64   `json:"file_bytes"` // of a Word document, a notebook or a message
+	File            int64   `json:"file_bytes"` // of a document of an office program, an e-book, a notebook or a message
 	Items           int     `json:"items"`
 	RerankTexts     int     `json:"rerank_texts"`
 	TokenTexts      int     `json:"token_texts"`

@@ -37,22 +37,36 @@ var importMedia = []struct {
 	{"application/vnd.openxmlformats-officedocument.wordprocessingml.document", bodyFile{format: extract.DOCX}},
 	{"message/rfc822", bodyFile{format: extract.EML}},
 	{"application/x-ipynb+json", bodyFile{format: extract.IPYNB}},
+	{"application/epub+zip", bodyFile{format: extract.EPUB}},
+	{"application/vnd.oasis.opendocument.text", bodyFile{format: extract.ODF}},
+	{"application/vnd.oasis.opendocument.spreadsheet", bodyFile{format: extract.ODF}},
+	{"application/vnd.oasis.opendocument.presentation", bodyFile{format: extract.ODF}},
+	{"application/vnd.openxmlformats-officedocument.presentationml.presentation", bodyFile{format: extract.PPTX}},
+	{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", bodyFile{format: extract.XLSX}},
+	{"application/rtf", bodyFile{format: extract.RTF}},
+	{"application/enex+xml", bodyFile{format: extract.ENEX}},
+	{"text/vcard", bodyFile{format: extract.VCF}},
+	{"text/calendar", bodyFile{format: extract.ICS}},
 	{"application/pdf", bodyFile{format: extract.PDF}}, // with Options.PDF only
 }
 
-// maxFile is the length of a PDF, a Word document, a notebook or a message, whose text is a small part of it.
+// maxFile is the length of a PDF, a document of an office program, an e-book, a notebook or a message, whose text is a small part of it.
 const maxFile = 64 << 20
 
 // textInFile reports whether a file of that format may have maxFile bytes.
 func textInFile(f extract.Format) bool {
-	return f == extract.PDF || f == extract.DOCX || f == extract.IPYNB || f == extract.EML
+	switch f {
+	case extract.PDF, extract.DOCX, extract.IPYNB, extract.EML, extract.EPUB, extract.ODF, extract.PPTX, extract.XLSX, extract.RTF, extract.ENEX:
+		return true
+	}
+	return false
 }
 
 // maxWarning is the length from which the warning about a document is not added to.
 const maxWarning = 1000
 
 // importedFile reads the media type and the parameters format and name. The body is NDJSON or a JSON array, CSV or tab-separated values with
-// a header line, messages of a mailbox, or one document as Markdown, HTML, PDF, Word (docx), mail, notebook (ipynb) or, with format=txt, plain text.
+// a header line, messages of a mailbox, notes of Evernote, contacts (vcf), appointments (ics), or one document as Markdown, HTML, PDF, a file of an office program, e-book, mail, notebook or, with format=txt, plain text.
 func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	p := queryParams(r)
 	format, _ := p.text("format")

@@ -36,20 +36,29 @@ func imported(t *testing.T, f *fixture, query, media, body string, header ...str
 	return lines
 }
 
+// zipOf packs members, names and contents by turns.
+func zipOf(t *testing.T, members ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := 0; i < len(members); i += 2 {
+		w, err := z.Create(members[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, members[i+1])
+	}
+	z.Close()
+	return b.String()
+}
+
 func TestImportFiles(t *testing.T) {
 	f := newFixture(t, Options{})
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	z.Write([]byte("# Zipped\n\nA text."))
 	z.Close()
-	var word bytes.Buffer
-	a := zip.NewWriter(&word)
-	w, err := a.Create("word/document.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	io.WriteString(w, `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>A letter</w:t></w:r></w:p><w:p><w:r><w:t>Dear all.</w:t></w:r></w:p></w:body></w:document>`)
-	a.Close()
+	word := zipOf(t, "word/document.xml", `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>A letter</w:t></w:r></w:p><w:p><w:r><w:t>Dear all.</w:t></w:r></w:p></w:body></w:document>`)
 	for _, tt := range []struct {
 		name, query, media, body string
 		ids, title               string
@@ -61,9 +70,22 @@ func TestImportFiles(t *testing.T) {
 		{"CSV", "", "text/csv", "id,title,year\nc1,One,1999\nc2,Two,2000\n", "c1 c2", "One"},
 		{"tabs", "", "text/tab-separated-values", "id\ttitle\nt1\tThree\n", "t1", "Three"},
 		{"gzip inside", "?name=z.md", "text/markdown", zipped.String(), "z.md", "Zipped"},
-		{"Word", "?name=a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", word.String(), "a.docx", "A letter"},
+		{"Word", "?name=a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", word, "a.docx", "A letter"},
 		{"mail", "?name=a.eml", "message/rfc822", "From: a@example.org\nSubject: Lunch\n\nAt noon?", "a.eml", "Lunch"},
 		{"notebook", "?name=a.ipynb", "application/x-ipynb+json", `{"cells":[{"cell_type":"markdown","source":["# Pies\n","Roll the dough."]}]}`, "a.ipynb", "Pies"},
+		{"e-book", "?name=a.epub", "application/epub+zip", zipOf(t, "META-INF/container.xml", `<c><rootfile full-path="b.opf"/></c>`, "b.opf",
+			`<package><dc:title>Tides</dc:title><item id="a" href="a.xhtml"/><itemref idref="a"/></package>`, "a.xhtml", "<p>The moon pulls.</p>"), "a.epub", "Tides"},
+		{"OpenDocument", "?name=a.odt", "application/vnd.oasis.opendocument.text", zipOf(t, "content.xml", "<office:document-content><text:h>Damp</text:h><text:p>In the wall.</text:p></office:document-content>"), "a.odt", "Damp"},
+		{"sheets", "?name=a.ods", "application/vnd.oasis.opendocument.spreadsheet", zipOf(t, "content.xml", "<office:document-content><text:p>Wines</text:p></office:document-content>"), "a.ods", "Wines"},
+		{"slides of OpenDocument", "?name=a.odp", "application/vnd.oasis.opendocument.presentation", zipOf(t, "content.xml", "<office:document-content><text:p>Bees</text:p></office:document-content>"), "a.odp", "Bees"},
+		{"slides", "?name=a.pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation", zipOf(t, "ppt/presentation.xml", `<p:sldId r:id="a"/>`,
+			"ppt/_rels/presentation.xml.rels", `<r><Relationship Id="a" Type="slide" Target="s.xml"/></r>`, "ppt/s.xml", "<a:p><a:t>Turbines</a:t></a:p>"), "a.pptx", "Turbines"},
+		{"workbook", "?name=costs.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", zipOf(t, "xl/workbook.xml", `<sheet name="S" r:id="a"/>`,
+			"xl/_rels/workbook.xml.rels", `<r><Relationship Id="a" Type="worksheet" Target="s.xml"/></r>`, "xl/s.xml", "<c><v>5</v></c>"), "costs.xlsx", "costs"},
+		{"rich text", "?name=a.rtf", "application/rtf", `{\rtf1 Dear all,\par nothing.}`, "a.rtf", "Dear all,"},
+		{"Evernote", "?name=a.enex", "application/enex+xml", "<en-export><note><title>Roof</title><content>&lt;p>Slates.&lt;/p></content></note></en-export>", "993f58a0ed9dab5497cb4aba8346d6ea", "Roof"},
+		{"contacts", "", "text/vcard", "BEGIN:VCARD\nUID:v1\nFN:Anna Berg\nEND:VCARD\n", "v1", "Anna Berg"},
+		{"a calendar", "", "text/calendar", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:e1\nSUMMARY:Dentist\nEND:VEVENT\nEND:VCALENDAR\n", "e1", "Dentist"},
 		{"NDJSON as text/plain", "", "text/plain", `{"id":"n1","title":"Lines"}`, "n1", "Lines"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,8 +11,11 @@
 // # Formats
 //
 // Record formats give one document per record and are streamed: JSON lines, a JSON array or a run of JSON objects, CSV and TSV, and
-// mailboxes (mbox), whose records are messages with Message-ID for their ids.
-// Whole-file formats give one document per file: Markdown, HTML, plain text, documents of Word (docx), messages (eml), Jupyter notebooks (ipynb) and, with [Options].PDF, PDF. Each may be gzip-compressed.
+// mailboxes (mbox, Maildir), whose records are messages with Message-ID for their ids, exports of Evernote (enex), whose records are notes, and
+// contacts (vcf) and calendars (ics).
+// Whole-file formats give one document per file: Markdown, HTML, plain text, documents of Word, PowerPoint and Excel (docx, pptx, xlsx), OpenDocument
+// (odt, ods, odp), rich text (rtf), e-books (epub), messages (eml, emlx), Jupyter notebooks (ipynb) and, with [Options].PDF, PDF. Each may be gzip-compressed. Of plain texts
+// whose names end with .org, .rst, .adoc, .tex, .srt or .vtt the markup is taken off, lightly.
 //
 // # Fields
 //
@@ -20,7 +23,7 @@
 // whole number beyond 2^53 is kept digit by digit as json.Number.
 //
 // A record keeps its fields as they are, without the one that holds its id. A whole-file document has title, text, path, modified
-// (RFC 3339, where the source has a time), what its front matter says (Markdown), lang and description (HTML), from, to, cc and date (messages). A text that begins with
+// (RFC 3339, where the source has a time), what its front matter says (Markdown), lang and description (HTML), author and lang (e-books), author, date and tags (Org), from, to, cc, date and attachments (messages). A text that begins with
 // its title as a heading, or as a first line before a blank one, holds it no more: the title stands in its own field.
 //
 // # Trust

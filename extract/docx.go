@@ -1,52 +1,26 @@
 package extract
 
 import (
-	"archive/zip"
-	"bytes"
 	"cmp"
 	"encoding/xml"
-	"errors"
-	"fmt"
-	"io"
 	"path"
 	"strings"
-	"time"
-
-	"golang.org/x/net/html/charset"
 )
-
-// maxMembers is the number of members from which a ZIP archive is no document.
-const maxMembers = 10000
 
 // docx reads the text of an Office Open XML document, as Word and others write it: a ZIP archive of XML.
 func (x *source) docx(b []byte) (content, error) {
-	if bytes.HasPrefix(b, []byte("\xd0\xcf\x11\xe0")) {
-		return content{}, x.reject("an encrypted document, or one of an old Word under the name of .docx; save it as .docx without a password")
-	}
-	if bytes.Count(b, []byte("PK\x01\x02")) > maxMembers { // each costs memory when the archive is opened
-		return content{}, x.reject("a ZIP archive of more than %d members, not a Word document", maxMembers)
-	}
-	archive, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	r, err := x.archive(b)
 	if err != nil {
-		return content{}, x.reject("not a Word document: %v", err)
+		return content{}, err
 	}
-	r := docxReader{x: x, members: map[string]*zip.File{}, left: x.o.MaxFile, start: time.Now()}
-	for _, f := range archive.File {
-		if name := strings.ToLower(f.Name); r.members[name] == nil {
-			r.members[name] = f
-		}
-	}
-	main := r.mainPart()
+	main := r.mainPart("word/document.xml")
 	if r.members[main] == nil {
 		return content{}, x.reject("a ZIP archive without the text of a Word document")
 	}
 	w := docxWriter{styles: r.styles(path.Dir(main)), lists: r.lists(path.Dir(main))}
 	visit := func(t xml.Token) error {
 		w.token(t)
-		if int64(w.out.b.Len()) > x.o.MaxText {
-			return fmt.Errorf("%w of %d bytes", errTextTooLong, x.o.MaxText)
-		}
-		return nil
+		return r.tooLong(w.out.b.Len())
 	}
 	err = r.eachUntil(main, visit)
 	for _, notes := range []string{"footnotes.xml", "endnotes.xml"} {
@@ -56,18 +30,12 @@ func (x *source) docx(b []byte) (content, error) {
 		}
 	}
 	if err != nil {
-		if ended := x.ended(); ended != nil {
-			return content{}, ended
-		}
-		if !valueHasText(w.out.String()) {
-			return content{}, x.reject("not a Word document that can be read: %v", err)
-		}
-		if err := x.warnf(0, "the document is damaged or too large (%v); the rest is left out", err); err != nil {
+		if err := r.torn(err, w.out.String()); err != nil {
 			return content{}, err
 		}
 	}
 	c := content{title: w.title.String(), text: w.out.String()}
-	for _, other := range []string{r.coreTitle(), w.heading.String()} {
+	for _, other := range []string{r.titleIn("docprops/core.xml"), w.heading.String()} {
 		if c.title == "" {
 			c.title = other
 		}
@@ -80,136 +48,6 @@ func (x *source) docx(b []byte) (content, error) {
 	return c, nil
 }
 
-// docxReader reads the members of one archive.
-type docxReader struct {
-	x       *source
-	members map[string]*zip.File // by name in lower case
-	left    int64                // bytes that may still be unpacked
-	start   time.Time
-}
-
-var errUnpacked = errors.New("it unpacks to more than the limit for one file")
-
-// each hands the tokens of a member to visit; one that is not there has none. Tokens are raw, so that depth costs nothing; entities of a
-// document's own are errors of the decoder.
-func (r *docxReader) each(name string, visit func(xml.Token)) error {
-	return r.eachUntil(name, func(t xml.Token) error {
-		visit(t)
-		return nil
-	})
-}
-
-// eachUntil is each, which ends with the first error of visit.
-func (r *docxReader) eachUntil(name string, visit func(xml.Token) error) error {
-	f := r.members[name]
-	if f == nil {
-		return nil
-	}
-	in, err := f.Open()
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	limited := &io.LimitedReader{R: in, N: r.left}
-	defer func() { r.left = limited.N }()
-	d := xml.NewDecoder(&tagLimit{r: limited})
-	d.CharsetReader = charset.NewReaderLabel
-	for n := 1; ; n++ {
-		t, err := d.RawToken()
-		switch {
-		case limited.N == 0:
-			return errUnpacked
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
-		if err := visit(t); err != nil {
-			return err
-		}
-		if n%1024 == 0 {
-			if err := r.x.ended(); err != nil {
-				return err
-			}
-			if err := budgetSpent(r.start); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// maxTag is the length in bytes of one tag of XML.
-const maxTag = 1 << 20
-
-var errTag = fmt.Errorf("a tag is longer than %d bytes", maxTag)
-
-// tagLimit refuses tags of more than maxTag bytes, whose attributes would take many times their length.
-type tagLimit struct {
-	r     io.Reader
-	in    bool // a tag
-	quote byte // inside a value of it; else 0
-	n     int  // bytes of the tag so far
-	plain byte // '-': inside a comment, ']': inside CDATA, which may have quotes and tags; else 0
-	last  [2]byte
-}
-
-func (l *tagLimit) Read(p []byte) (int, error) {
-	n, err := l.r.Read(p)
-	for _, c := range p[:n] {
-		switch {
-		case !l.in:
-			l.in, l.n, l.last = c == '<', 0, [2]byte{}
-			continue
-		case l.plain != 0:
-			if c == '>' && l.last == [2]byte{l.plain, l.plain} {
-				l.in, l.plain = false, 0
-			}
-			l.last = [2]byte{l.last[1], c}
-			continue
-		case l.n == 1 && c == '[' && l.last[1] == '!', l.n == 2 && c == '-' && l.last == [2]byte{'!', '-'}:
-			l.plain, l.last = c, [2]byte{}
-			if c == '[' {
-				l.plain = ']'
-			}
-			continue
-		case l.quote != 0:
-			if c == l.quote {
-				l.quote = 0
-			}
-		case c == '"', c == '\'':
-			l.quote = c
-		case c == '>':
-			l.in = false
-		}
-		l.last = [2]byte{l.last[1], c}
-		if l.n++; l.n > maxTag {
-			return 0, errTag
-		}
-	}
-	return n, err
-}
-
-// attr returns the value of an attribute, whatever its prefix.
-func attr(t xml.StartElement, name string) string {
-	for _, a := range t.Attr {
-		if a.Name.Local == name {
-			return a.Value
-		}
-	}
-	return ""
-}
-
-// mainPart returns the name of the member that holds the text.
-func (r *docxReader) mainPart() string {
-	name := "word/document.xml"
-	_ = r.each("_rels/.rels", func(t xml.Token) { // what cannot be read says nothing
-		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "Relationship" && strings.HasSuffix(attr(e, "Type"), "/officeDocument") {
-			name = strings.ToLower(strings.TrimPrefix(path.Clean(attr(e, "Target")), "/"))
-		}
-	})
-	return name
-}
-
 // paragraphStyle is a style of paragraphs.
 type paragraphStyle struct {
 	name  string // in lower case
@@ -218,7 +56,7 @@ type paragraphStyle struct {
 }
 
 // styles returns the styles that matter, by their ids: ids are in the language of the program, names of built-in styles are not.
-func (r *docxReader) styles(dir string) map[string]paragraphStyle {
+func (r *archive) styles(dir string) map[string]paragraphStyle {
 	styles, id, style := map[string]paragraphStyle{}, "", paragraphStyle{}
 	_ = r.each(path.Join(dir, "styles.xml"), func(t xml.Token) {
 		e, ok := t.(xml.StartElement)
@@ -244,25 +82,6 @@ func (r *docxReader) styles(dir string) map[string]paragraphStyle {
 		}
 	})
 	return styles
-}
-
-// coreTitle returns the title that the properties of the document give.
-func (r *docxReader) coreTitle() string {
-	var title textBuilder
-	inside := false
-	_ = r.each("docprops/core.xml", func(t xml.Token) {
-		switch t := t.(type) {
-		case xml.StartElement:
-			inside = t.Name.Local == "title"
-		case xml.EndElement:
-			inside = false
-		case xml.CharData:
-			if inside {
-				title.inline(string(t))
-			}
-		}
-	})
-	return title.String()
 }
 
 // docxWriter writes the text of WordprocessingML: paragraphs, headings, lists, tables and notes; not what was deleted, moved away or hidden.

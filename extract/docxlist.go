@@ -34,7 +34,7 @@ type docxList struct {
 }
 
 // lists returns the lists of the document by their ids.
-func (r *docxReader) lists(dir string) map[string]*docxList {
+func (r *archive) lists(dir string) map[string]*docxList {
 	lists, numbers := map[string]*docxList{}, map[string]*docxNumbers{}
 	var list *docxList
 	var of *docxNumbers

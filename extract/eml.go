@@ -3,6 +3,7 @@ package extract
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ var mailHeaders = []string{"From", "To", "Cc"}
 
 // eml reads a message as mail programs save it.
 func (x *source) eml(b []byte) (content, error) {
+	if extension(x.name) == ".emlx" {
+		b = withoutCount(b)
+	}
 	c, _, why, err := x.message(b, 0)
 	if why != "" {
 		return content{}, x.reject("%s", why)
@@ -34,8 +38,18 @@ func (x *source) eml(b []byte) (content, error) {
 	return c, err
 }
 
-// message reads a message: subject, sender, receivers, date, and the text of its parts. Of alternatives the plain text is read; attachments
-// are not, but for messages. id is its Message-ID; why says that it is none. Warnings are of that line.
+// withoutCount takes off a message of Apple Mail the line in front of it, which says how long it is, and what stands behind it.
+func withoutCount(b []byte) []byte {
+	line, rest, ok := bytes.Cut(b, []byte("\n"))
+	n, err := strconv.Atoi(string(bytes.TrimSpace(line)))
+	if !ok || err != nil || n < 0 {
+		return b
+	}
+	return rest[:min(n, len(rest))]
+}
+
+// message reads a message: subject, sender, receivers, date, and the text of its parts. Of alternatives the plain text is read; of attachments
+// the names, and messages. id is its Message-ID; why says that it is none. Warnings are of that line.
 func (x *source) message(b []byte, line int) (c content, id, why string, err error) {
 	if bytes.HasPrefix(b, []byte("From ")) { // of a mailbox
 		_, b, _ = bytes.Cut(b, []byte("\n"))
@@ -63,6 +77,9 @@ func (x *source) message(b []byte, line int) (c content, id, why string, err err
 		if v := r.header(header, name); v != "" {
 			c.fields[strings.ToLower(name)] = v
 		}
+	}
+	if len(r.files) > 0 {
+		c.fields["attachments"] = r.files
 	}
 	if t, err := header.Date(); err == nil && t.Year() > 0 && t.Year() < 10000 {
 		c.fields["date"] = t.UTC().Format(time.RFC3339)
@@ -132,13 +149,16 @@ type mailReader struct {
 	x     *source
 	start time.Time
 	parts int
-	line  int // of warnings
+	line  int   // of warnings
+	files []any // names of the attachments
 }
 
 // header returns a header as text on one line.
-func (r *mailReader) header(h mail.Header, name string) string {
+func (r *mailReader) header(h mail.Header, name string) string { return headerText(h.Get(name)) }
+
+func headerText(s string) string {
 	words := mime.WordDecoder{CharsetReader: charset.NewReaderLabel}
-	v, _ := new(decoder).text([]byte(h.Get(name)))
+	v, _ := new(decoder).text([]byte(s))
 	if s, err := words.DecodeHeader(v); err == nil {
 		v = s
 	}
@@ -157,7 +177,12 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	if err != nil && kind == "" || kind == "text" { // as before MIME
 		kind = "text/plain"
 	}
-	if name, _, _ := mime.ParseMediaType(h.Get("Content-Disposition")); name == "attachment" && kind != "message/rfc822" {
+	disposition, named, _ := mime.ParseMediaType(h.Get("Content-Disposition"))
+	attached := disposition == "attachment" && kind != "message/rfc822"
+	if name := headerText(cmp.Or(named["filename"], params["name"])); attached || !shownInside(kind) {
+		r.attachment(name, kind)
+	}
+	if attached {
 		return "", nil
 	}
 	if strings.HasPrefix(kind, "multipart/") {
@@ -202,11 +227,29 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	if kind == "text/plain" {
 		return strings.TrimSpace(withoutArmor(newlines(s))), nil
 	}
-	w, err := r.x.readHTML(s, false)
+	w, err := r.x.readHTML(s, htmlWriter{mail: true})
 	if err != nil {
 		return "", err
 	}
 	return w.out.String(), nil
+}
+
+const (
+	maxAttachments    = 100
+	maxAttachmentName = 255 // bytes
+)
+
+// shownInside reports whether parts of that type are part of what is read of a message: its text, and the pictures in it.
+func shownInside(kind string) bool {
+	front, _, _ := strings.Cut(kind, "/")
+	return front == "text" || front == "image" || front == "multipart" || front == "message"
+}
+
+// attachment remembers the name of an attachment; signatures have one, too, which says nothing.
+func (r *mailReader) attachment(name, kind string) {
+	if valueHasText(name) && len(name) <= maxAttachmentName && len(r.files) < maxAttachments && !strings.HasSuffix(kind, "-signature") {
+		r.files = append(r.files, name)
+	}
 }
 
 // What a text may hold that is not for people: files in uuencode, and signatures, keys and ciphers of PGP.

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -17,7 +18,7 @@ func TestEML(t *testing.T) {
 		{"quoted-printable", head + "Content-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nSch=F6n =\r\nhier.\r\n", "Schön hier."},
 		{"base64, of a mailbox", "From j@example.org Mon\n" + head + "Content-Type: text/plain; charset=UTF-8\r\nContent-Transfer-Encoding: base64\r\n\r\nU2Now7ZuIGhp\r\nZXIu\r\n", "Schön hier."},
 		{"alternatives", head + "Content-Type: multipart/mixed; boundary=A\r\n\r\n--A\r\nContent-Type: multipart/alternative; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\nthe text\r\n" +
-			"--B\r\nContent-Type: text/html\r\n\r\n<p>the text</p>\r\n--B--\r\n--A\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename=x.txt\r\n\r\nattached\r\n" +
+			"--B\r\nContent-Type: text/html\r\n\r\n<p>the text</p>\r\n--B--\r\n--A\r\nContent-Type: text/plain\r\nContent-Disposition: attachment\r\n\r\nattached\r\n" +
 			"--A\r\nContent-Type: message/rfc822\r\n\r\nSubject: Inner\r\n\r\ninner text\r\n--A--\r\n", "the text\n\nInner\n\ninner text"},
 		{"HTML only, cut off", head + "Content-Type: multipart/alternative; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\n \r\n--B\r\nContent-Type: text/html\r\n\r\n<style>x</style><p>One<p>two", "One\n\ntwo"},
 		{"picture", head + "Content-Type: image/png\r\n\r\nxxxx\r\n", ""},
@@ -56,6 +57,30 @@ func TestEML(t *testing.T) {
 		if out := readBytes(t, []byte(bad), "a.eml", Options{}); len(out.docs) > 0 || len(out.errors) != 1 {
 			t.Errorf("%q: %v", bad, out)
 		}
+	}
+}
+
+// The names of attachments are found; the picture in a signature, a signature, and the preview that HTML hides are not.
+func TestAttachments(t *testing.T) {
+	const message = "From: a@example.org\nSubject: Invoice\nContent-Type: multipart/mixed; boundary=A\n\n" +
+		"--A\nContent-Type: text/html\n\n<div style=\"color:red; Display : none!important\">Preview<div>x</div></div><p>The text.<p style='display:none'>open</p>\n" +
+		"--A\nContent-Type: image/png; name=image001.png\nContent-ID: <1>\n\nx\n" +
+		"--A\nContent-Type: text/csv; name=x.csv\nContent-Disposition: attachment; filename*=utf-8''Heiz%C3%B6l.csv\n\nx,y\n" +
+		"--A\nContent-Type: image/jpeg\nContent-Disposition: attachment; filename=\"=?utf-8?q?Dach_f=C3=BCr.jpg?=\"\n\nx\n" +
+		"--A\nContent-Type: application/pdf; name=\"two words.pdf\"\n\nx\n" +
+		"--A\nContent-Type: application/pdf; name=\"...\"\n\nx\n" +
+		"--A\nContent-Type: application/pgp-signature; name=signature.asc\n\nx\n--A--\n"
+	out := readBytes(t, []byte(message), "a.eml", Options{})
+	if len(out.docs) != 1 || fmt.Sprint(out.docs[0].Fields["attachments"]) != "[Heizöl.csv Dach für.jpg two words.pdf]" || out.docs[0].Fields["text"] != "The text.\n\nopen" {
+		t.Errorf("got %v", out)
+	}
+	out = readBytes(t, []byte("<body><div style='display:none'>Panel</div>Page"), "a.html", Options{})
+	if len(out.docs) != 1 || out.docs[0].Fields["text"] != "Panel\n\nPage" {
+		t.Errorf("in a page: %v", out)
+	}
+	many := readBytes(t, []byte(message[:strings.Index(message, "--A\n")]+strings.Repeat("--A\nContent-Type: application/pdf; name=a.pdf\n\nx\n", 900)+"--A\n\ntext\n--A--\n"), "a.eml", Options{})
+	if len(many.docs) != 1 || len(many.docs[0].Fields["attachments"].([]any)) != maxAttachments || many.docs[0].Fields["text"] != "text" {
+		t.Errorf("many: %v", many)
 	}
 }
 

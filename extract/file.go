@@ -117,7 +117,7 @@ func (f File) hasRecords() bool {
 	if format == Auto {
 		format, _ = Detect(f.Path, head)
 	}
-	return format == JSONL || format == CSV || format == EML && extension(f.Path) != ".eml" && isMailbox(head)
+	return format.ofRecords() || format == EML && (inMaildir(f.Path) || extension(f.Path) != ".eml" && isMailbox(head))
 }
 
 // read reads the file and counts into stats.
@@ -133,7 +133,7 @@ func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error,
 		x.emit = f.refuse(x, emit)
 	}
 	if res.Format = f.o.Format; res.Format == Auto {
-		res.Format = formatByExt[extension(f.Path)]
+		res.Format, _ = byName(f.Path)
 	}
 	in, info, err := f.open()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -22,12 +23,25 @@ const (
 	DOCX                   // documents of Word and other writers (Office Open XML)
 	EML                    // a message of mail, or a mailbox of them
 	IPYNB                  // a Jupyter notebook
+	EPUB                   // an e-book
+	ODF                    // OpenDocument: texts, tables and slides of LibreOffice and others
+	PPTX                   // slides of PowerPoint and other writers (Office Open XML)
+	XLSX                   // workbooks of Excel and other writers (Office Open XML)
+	RTF                    // rich text
+	ENEX                   // notes that Evernote has exported
+	VCF                    // contacts (vCard)
+	ICS                    // appointments, tasks and journals (iCalendar)
 )
 
-var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb"}
+var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb",
+	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics"}
 
 // formatNouns are the formats' names for the eyes of people.
-var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook"}
+var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook",
+	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar"}
+
+// ofRecords reports whether files of that format are many documents, whose ids are their own; a mailbox is one, too.
+func (f Format) ofRecords() bool { return f == JSONL || f == CSV || f == ENEX || f == VCF || f == ICS }
 
 // String returns the name that ParseFormat takes.
 func (f Format) String() string {
@@ -37,7 +51,7 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// ParseFormat returns the format of that name: auto, jsonl, csv, md, html, txt, pdf, docx, eml or ipynb, or one of their usual synonyms.
+// ParseFormat returns the format of that name: auto, jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf, enex, vcf or ics, or one of their usual synonyms.
 func ParseFormat(s string) (Format, error) {
 	switch strings.ToLower(s) {
 	case "", "auto":
@@ -60,6 +74,22 @@ func ParseFormat(s string) (Format, error) {
 		return EML, nil
 	case "ipynb":
 		return IPYNB, nil
+	case "epub":
+		return EPUB, nil
+	case "odf", "odt", "ods", "odp":
+		return ODF, nil
+	case "pptx":
+		return PPTX, nil
+	case "xlsx":
+		return XLSX, nil
+	case "rtf":
+		return RTF, nil
+	case "enex":
+		return ENEX, nil
+	case "vcf":
+		return VCF, nil
+	case "ics":
+		return ICS, nil
 	}
 	return Auto, fmt.Errorf("extract: unknown format %q; allowed are %s", s, strings.Join(formatNames[:], ", "))
 }
@@ -69,32 +99,51 @@ var formatByExt = map[string]Format{
 	".csv": CSV, ".tsv": CSV, ".tab": CSV,
 	".md": Markdown, ".markdown": Markdown, ".mdown": Markdown, ".mkd": Markdown,
 	".html": HTML, ".htm": HTML, ".xhtml": HTML,
-	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".org": Text,
-	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".mbox": EML, ".ipynb": IPYNB,
+	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".asciidoc": Text, ".org": Text, ".tex": Text, ".srt": Text, ".vtt": Text,
+	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".ipynb": IPYNB,
+	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".rtf": RTF,
+	".enex": ENEX, ".vcf": VCF, ".ics": ICS,
 }
 
 // savedAs names, for files of office programs and others that are not read, what those programs save that is.
 var savedAs = map[string]string{
-	".doc": ".docx", ".rtf": ".docx", ".odt": ".docx", ".pages": ".docx",
-	".xls": ".csv", ".xlsx": ".csv", ".xlsm": ".csv", ".ods": ".csv", ".numbers": ".csv",
-	".ppt": ".pdf", ".pptx": ".pdf", ".odp": ".pdf", ".key": ".pdf",
-	".epub": ".html", ".msg": ".eml", ".pst": ".mbox", ".emlx": ".eml",
+	".doc": ".docx", ".pages": ".docx", ".xls": ".xlsx", ".numbers": ".xlsx", ".ppt": ".pptx", ".key": ".pptx",
+	".mobi": ".epub", ".azw3": ".epub", ".msg": ".eml", ".pst": ".mbox",
 }
 
 // Detect recognises a format by the extension of name, without a trailing .gz, and, where name has no extension, by head, the first bytes
 // of the (decompressed) content. It reports false for an extension that it does not know and for content that is not text.
 func Detect(name string, head []byte) (Format, bool) {
 	ext := extension(name)
-	if f, ok := formatByExt[ext]; ok {
+	if f, ok := byName(name); ok {
 		return f, true
 	}
 	if bytes.HasPrefix(head, []byte("%PDF-")) {
 		return PDF, true
 	}
+	if bytes.HasPrefix(head, []byte(`{\rtf`)) && ext == "" {
+		return RTF, true
+	}
 	if ext != "" {
 		return Auto, false
 	}
 	return detectContent(head)
+}
+
+// byName recognises a format by the name of the file alone.
+func byName(name string) (Format, bool) {
+	if inMaildir(name) {
+		return EML, true
+	}
+	f, ok := formatByExt[extension(name)]
+	return f, ok
+}
+
+// maildir is the path of a message in a Maildir: a time, something unique and the name of a host, and flags behind a colon or what stands for it.
+var maildir = regexp.MustCompile(`(?:^|[/\\])(?:cur|new)[/\\]\d{9,10}(?:_\d+)?\.[^./\\]+\.[^/\\]+$`)
+
+func inMaildir(name string) bool {
+	return maildir.MatchString(name) && formatByExt[extension(name)] == Auto
 }
 
 // extension returns the lower-case extension of name, looking through .gz. A name such as ".profile" has none.
@@ -118,6 +167,12 @@ func detectContent(head []byte) (Format, bool) {
 		return JSONL, true
 	case isMailbox(head):
 		return EML, true
+	case bytes.HasPrefix(trimmed, []byte("BEGIN:VCARD")):
+		return VCF, true
+	case bytes.HasPrefix(trimmed, []byte("BEGIN:VCALENDAR")):
+		return ICS, true
+	case bytes.Contains(head, []byte("<en-export")):
+		return ENEX, true
 	case startsHTML(trimmed):
 		return HTML, true
 	case bytes.HasPrefix(head, []byte("---\n")), bytes.HasPrefix(head, []byte("---\r\n")), bytes.HasPrefix(head, []byte("# ")):

@@ -48,6 +48,7 @@ func TestHostile(t *testing.T) {
 			[]string{"a.jsonl:2: binary data (NUL bytes), not JSON"}},
 		{"binary under a text name", "a.txt", "MZ\x00\x01", Options{}, "", []string{"a.txt:1: binary data (NUL bytes), not plain text"}},
 		{"binary without NUL", "a.txt", strings.Repeat("\x01\x02", 50), Options{}, "", []string{"a.txt: binary data, not text"}},
+		{"RTF under a text name", "a.txt", `{\rtf1 x}`, Options{}, "", []string{"a.txt: RTF, not plain text; call it .rtf, or say --format rtf"}},
 		{"binary CSV", "a.csv", "\x00\x01,\n", Options{}, "", []string{"a.csv:1: binary data (NUL bytes), not CSV"}},
 		{"PDF under a text name", "a.txt", "%PDF-1.4\n", Options{}, "", []string{"a.txt: a PDF under the name of plain text; call it .pdf, or say --format pdf"}},
 		{"file too large", "a.md", strings.Repeat("x", 101), Options{MaxFile: 100}, "", []string{"a.md: file is larger than the limit of 100 bytes for Markdown"}},

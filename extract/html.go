@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ func (x *source) html(b []byte) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	w, err := x.readHTML(s, extension(x.name) == ".xhtml" || strings.HasPrefix(strings.TrimSpace(s[:min(len(s), 64)]), "<?xml"))
+	w, err := x.readHTML(s, htmlWriter{xml: extension(x.name) == ".xhtml" || strings.HasPrefix(strings.TrimSpace(s[:min(len(s), 64)]), "<?xml")})
 	if err != nil {
 		return content{}, err
 	}
@@ -36,12 +37,13 @@ func (x *source) html(b []byte) (content, error) {
 	return c, nil
 }
 
-// readHTML reads the text of s.
-func (x *source) readHTML(s string, xml bool) (*htmlWriter, error) {
+// readHTML reads the text of s, as how says.
+func (x *source) readHTML(s string, how htmlWriter) (*htmlWriter, error) {
 	start := time.Now()
 	read := func(all bool) (*htmlWriter, error) {
-		w := &htmlWriter{out: new(textBuilder), xml: xml, all: all}
-		return w, w.run(strings.NewReader(s), func() error {
+		w := how
+		w.out, w.all = new(textBuilder), all
+		return &w, w.run(strings.NewReader(s), func() error {
 			if err := x.ended(); err != nil {
 				return err
 			}
@@ -106,6 +108,7 @@ type htmlWriter struct {
 	lang        string
 	description string
 	xml         bool // a slash at the end of a tag closes its element: <title/>
+	mail        bool // of a message, whose preview is hidden by its style
 	all         bool // what stands beside the text of a page is read, too: there is no page around
 	left        bool // such was left out
 
@@ -151,7 +154,7 @@ var banners = []string{"banner", "consent", "notice", "dialog", "popup", "modal"
 // tagAttrs are the attributes that matter.
 type tagAttrs struct {
 	lang, name, content, alt, role, class, id string
-	hidden, unseen                            bool // unseen: aria-hidden
+	hidden, unseen, undisplayed               bool // unseen: aria-hidden; undisplayed: by its style
 }
 
 func readAttrs(z *html.Tokenizer) (a tagAttrs) {
@@ -179,10 +182,14 @@ func readAttrs(z *html.Tokenizer) (a tagAttrs) {
 			a.hidden = string(bytes.ToLower(v)) != "until-found"
 		case "aria-hidden":
 			a.unseen = string(v) == "true"
+		case "style":
+			a.undisplayed = undisplayed.Match(v)
 		}
 	}
 	return a
 }
+
+var undisplayed = regexp.MustCompile(`(?i)(?:^|;)\s*display\s*:\s*none`)
 
 // beside reports whether an element is no part of the text of its page: controls, navigation, what is hidden but for the panels of tabs, the
 // footer of the page, and banners about cookies.
@@ -192,7 +199,7 @@ func (w *htmlWriter) beside(tag atom.Atom, a *tagAttrs) bool {
 		return false
 	case tag == atom.Button:
 		return !w.inHead
-	case tag == atom.Footer && w.content == 0, a.hidden && a.role != "tabpanel", a.unseen, besideRoles[a.role]:
+	case tag == atom.Footer && w.content == 0, a.hidden && a.role != "tabpanel", a.unseen, w.mail && a.undisplayed, besideRoles[a.role]:
 		return true
 	}
 	classes := strings.Fields(strings.ToLower(a.class))

@@ -13,13 +13,19 @@ import (
 	"github.com/yuin/goldmark/ast"
 	gext "github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	ghtml "github.com/yuin/goldmark/renderer/html"
 	gtext "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // markdownParser is safe for concurrent use. The table extension is left out: it fills up each short row to the width of the header, so that
 // 64 KiB of input make a hundred million cells; paragraphs that are tables are recognised in markdownWriter.paragraph instead.
-var markdownParser = goldmark.New(goldmark.WithExtensions(gext.Strikethrough, gext.TaskList)).Parser()
+var markdownParser = func() parser.Parser {
+	p := goldmark.New(goldmark.WithExtensions(gext.Strikethrough, gext.TaskList)).Parser()
+	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteLinks{}, 150))) // before links, which have 200
+	return p
+}()
 
 // markdownChunk is the size in bytes from which a text is parsed in sections. Several constructs take the parser quadratic time, 32 KiB of the
 // worst of them about half a second.
@@ -64,7 +70,7 @@ func (x *source) markdown(b []byte) (content, error) {
 		body = body[n:]
 	}
 	c.text = w.out.String()
-	if c.title == "" {
+	if c.title == "" && w.entitled {
 		c.title = w.title
 	}
 	return c, nil
@@ -135,10 +141,14 @@ func codeFence(l string) (mark, info string) {
 
 // markdownWriter writes the text of syntax trees.
 type markdownWriter struct {
-	out    textBuilder
-	title  string // text of the first heading
-	source []byte
-	rows   bool // inside a paragraph that is a table: line ends are kept
+	out      textBuilder
+	title    string // text of the first heading
+	level    int    // of it
+	atop     bool   // it stands before all else
+	entitled bool   // it is the title of the text, not of a section: # first of all or once, another level first of all and once
+	source   []byte
+	rows     bool // inside a paragraph that is a table: line ends are kept
+	callout  bool // in the first line of a callout, which is its title
 }
 
 // parse writes the text of one section. A panic of the parser becomes an error.
@@ -158,6 +168,9 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 	}
 	switch n := n.(type) {
 	case *ast.Heading:
+		if entering {
+			w.heads(n.Level)
+		}
 		w.out.block()
 		if !entering && w.title == "" {
 			t := markdownWriter{source: w.source}
@@ -178,6 +191,9 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 		w.listItem(n, entering)
 	case *ast.CodeBlock, *ast.FencedCodeBlock:
 		w.out.block()
+		if fenced, ok := n.(*ast.FencedCodeBlock); ok && string(fenced.Language(w.source)) == "compressed-json" {
+			return ast.WalkSkipChildren, nil // a drawing of Excalidraw
+		}
 		if entering {
 			w.out.verbatim(string(n.Lines().Value(w.source)))
 		}
@@ -198,6 +214,18 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 		w.out.block()
 	}
 	return ast.WalkContinue, nil
+}
+
+// heads takes a heading of that level, and settles whether the first one is the title.
+func (w *markdownWriter) heads(level int) {
+	switch {
+	case w.title == "":
+		w.level, w.atop = level, w.out.b.Len() == 0
+		w.entitled = level == 1 || w.atop
+	case w.level == 1 && w.atop:
+	case level <= w.level:
+		w.entitled = false
+	}
 }
 
 func isList(n ast.Node) bool {
@@ -239,7 +267,7 @@ func (w *markdownWriter) paragraph(n *ast.Paragraph, entering bool) {
 		w.rows = bytes.IndexByte(first.Value(w.source), '|') >= 0 && bytes.IndexByte(rule, '|') >= 0 && tableRule.Match(rule)
 		return
 	}
-	w.rows = false
+	w.rows, w.callout = false, false
 	w.out.block()
 }
 
@@ -257,6 +285,7 @@ func (w *markdownWriter) inline(n ast.Node, entering bool) ast.WalkStatus {
 	case *ast.String:
 		if entering {
 			w.out.inline(string(n.Value))
+			w.callout = w.callout || n.IsRaw()
 		}
 	case *ast.AutoLink:
 		if entering {
@@ -295,10 +324,14 @@ func (w *markdownWriter) text(n *ast.Text) {
 	if w.rows {
 		s = w.row(n, s)
 	}
+	if !code && isProperty(n, s) {
+		return
+	}
 	w.out.inline(s)
 	switch {
-	case n.HardLineBreak(), n.SoftLineBreak() && w.rows:
+	case n.HardLineBreak(), n.SoftLineBreak() && (w.rows || w.callout):
 		w.out.line()
+		w.callout = false
 	case n.SoftLineBreak():
 		w.out.inline(" ")
 	}

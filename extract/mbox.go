@@ -81,6 +81,20 @@ func (x *source) readMailbox(br *bufio.Reader) error {
 	}
 }
 
+// readLetter reads a file of a Maildir, which is one message: its name changes as the message is read and moved, its Message-ID does not.
+func (x *source) readLetter(br *bufio.Reader) error {
+	message := kept{x: x}
+	defer message.drop()
+	err, held := message.readAll(br, x.o.MaxFile)
+	switch {
+	case held != nil:
+		return held
+	case err != nil:
+		return x.errorf(0, "cannot be read: %v", err)
+	}
+	return x.letter(1, &message, int64(len(message.b)))
+}
+
 // letter emits one message of a mailbox.
 func (x *source) letter(line int, message *kept, size int64) error {
 	if size > x.o.MaxFile {

@@ -16,7 +16,7 @@ type Options struct {
 
 	MaxLine     int64 // bytes of one line or record; default 4 MiB
 	MaxFile     int64 // bytes of one whole-file document, decompressed; default 64 MiB
-	MaxText     int64 // bytes of text of a Word document, a notebook or a part of a message; default MaxFile
+	MaxText     int64 // bytes of text of a document of an office program, a notebook, an e-book or a part of a message; default MaxFile
 	MaxUnpacked int64 // bytes that one gzip file may unpack to; default 16 GiB
 	MaxRatio    int   // unpacked bytes per packed byte of a gzip file, looked at beyond the first MiB; default 100
 
@@ -93,7 +93,7 @@ func (o Options) withDefaults() (Options, error) {
 	case o.MaxRatio < 0:
 		return o, fmt.Errorf("extract: MaxRatio is %d; allowed are positive numbers, or 0 for the default of %d", o.MaxRatio, defaultMaxRatio)
 	}
-	if o.Format > IPYNB {
+	if int(o.Format) >= len(formatNames) {
 		return o, fmt.Errorf("extract: unknown format %v", o.Format)
 	}
 	if d := o.Delimiter; d >= 0x80 || d == '"' || d == '\n' || d == '\r' {

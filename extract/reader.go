@@ -161,6 +161,9 @@ func (x *source) read(r io.Reader) error {
 	if skip, err := x.recognise(br); skip || err != nil {
 		return err
 	}
+	if x.format == EML && inMaildir(x.name) {
+		return x.readLetter(br)
+	}
 	if x.format == EML && extension(x.name) != ".eml" { // a message that was saved out of a mailbox may have kept its envelope
 		if head, _ := br.Peek(maxEnvelope); isMailbox(head) {
 			return x.readMailbox(br)
@@ -171,7 +174,11 @@ func (x *source) read(r io.Reader) error {
 		return x.readJSON(br)
 	case CSV:
 		return x.readCSV(br)
-	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB:
+	case ENEX:
+		return x.readENEX(br)
+	case VCF, ICS:
+		return x.readCards(br)
+	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB, EPUB, ODF, PPTX, XLSX, RTF:
 		return x.readWhole(br)
 	}
 	return fmt.Errorf("extract: no reader for format %v", x.format)
@@ -223,7 +230,7 @@ func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 	case savedAs[extension(x.name)] != "":
 		return true, x.errorf(0, "files of type %q are not read; save it as %s", extension(x.name), savedAs[extension(x.name)])
 	case extension(x.name) != "":
-		return true, x.errorf(0, "unknown file type %q; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml or ipynb", extension(x.name))
+		return true, x.errorf(0, "unknown file type %q; say which format it is: %s", extension(x.name), strings.Join(formatNames[Auto+1:], ", "))
 	}
 	return true, x.errorf(0, "binary data of unknown format")
 }

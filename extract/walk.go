@@ -255,7 +255,7 @@ func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 		return w.errorf(path, "%s, not a regular file", fileKind(info.Mode()))
 	}
 	f := File{Path: path, Root: w.base, ID: filepath.ToSlash(id), Info: info, o: w.o}
-	known, isKnown := formatByExt[extension(path)]
+	known, isKnown := byName(path)
 	if inFolder {
 		noExt := extension(path) == ""
 		switch {
@@ -270,7 +270,7 @@ func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 	if w.o.Format != Auto {
 		known = w.o.Format
 	}
-	if w.owner != nil && known != JSONL && known != CSV {
+	if w.owner != nil && !known.ofRecords() {
 		sum := sha256.Sum256([]byte(f.ID))
 		key := [16]byte(sum[:16])
 		switch before, ok := w.owner[key]; {

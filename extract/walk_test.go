@@ -59,7 +59,7 @@ func TestWalk(t *testing.T) {
 	root := tree(t, map[string]string{
 		"b.md": "# B", "a/deep/c.txt": "deep text", "a.csv": "id,text\n9,row\n", "z.html": "<p>z",
 		".hidden.md": "no", ".two/c.txt": "other text", ".git/x.md": "no", "node_modules/x.md": "no", "old.md~": "no", "prog.go": "package no", "photo.jpg": "\xff\xd8\x00",
-		"README": "plain words", "a.xlsx": "PK\x03\x04", "letter": `{\rtf1 words}`, "core": "\x7fELF\x00\x00", "x.pdf": "%PDF-1.7",
+		"README": "plain words", "a.xls": "PK\x03\x04", "letter": `{\rtf1 words}`, "core": "\x7fELF\x00\x00", "x.pdf": "%PDF-1.7",
 	})
 	for _, tt := range []struct {
 		name    string
@@ -69,16 +69,16 @@ func TestWalk(t *testing.T) {
 		fails   string
 		skipped int
 	}{
-		{"folder", []string{""}, Options{}, "README a/deep/c.txt 9 b.md z.html",
-			"ROOT/letter: RTF, not plain text; save it as .docx|ROOT/x.pdf: PDF is not read here; convert it to text first, for example with pdftotext", 9},
+		{"folder", []string{""}, Options{}, "README a/deep/c.txt 9 b.md letter z.html",
+			"ROOT/x.pdf: PDF is not read here; convert it to text first, for example with pdftotext", 9},
 		{"hidden too", []string{""}, Options{Hidden: true, Format: Markdown}, ".hidden.md prog.go README b.md",
 			"", 10},
 		{"one format", []string{""}, Options{Format: CSV}, "9", "ROOT/README: row", 10},
 		{"by name", []string{"b.md", ".hidden.md", "a"}, Options{}, "b.md .hidden.md deep/c.txt", "", 0},
 		{"unknown by name", []string{"prog.go", "core"}, Options{},
-			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml or ipynb|ROOT/core: binary data of unknown format`, 0},
-		{"of an office program", []string{"a.xlsx", "letter"}, Options{},
-			"", `ROOT/a.xlsx: files of type ".xlsx" are not read; save it as .csv|ROOT/letter: RTF, not plain text; save it as .docx`, 0},
+			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf, enex, vcf, ics|ROOT/core: binary data of unknown format`, 0},
+		{"of an office program", []string{"a.xls", "letter"}, Options{},
+			"letter", `ROOT/a.xls: files of type ".xls" are not read; save it as .xlsx`, 0},
 		{"format by name", []string{"prog.go"}, Options{Format: Text}, "prog.go", "", 0},
 		{"no such file", []string{"nowhere", ""}, Options{Format: HTML}, "", "ROOT/nowhere: no such file or directory", 0},
 		{"same id twice", []string{"a/deep", ".two/c.txt"}, Options{},
@@ -210,13 +210,13 @@ func TestOptions(t *testing.T) {
 }
 
 func TestFormats(t *testing.T) {
-	for f := Auto; f <= IPYNB; f++ {
+	for f := Auto; f <= ICS; f++ {
 		if got, err := ParseFormat(f.String()); err != nil || got != f {
 			t.Errorf("ParseFormat(%q) = %v, %v", f.String(), got, err)
 		}
 	}
-	if _, err := ParseFormat("odt"); err == nil || !strings.Contains(err.Error(), "jsonl") {
-		t.Errorf("ParseFormat(odt): %v", err)
+	if _, err := ParseFormat("doc"); err == nil || !strings.Contains(err.Error(), "jsonl") {
+		t.Errorf("ParseFormat(doc): %v", err)
 	}
 	for _, tt := range []struct {
 		name, head string
@@ -224,7 +224,7 @@ func TestFormats(t *testing.T) {
 		ok         bool
 	}{
 		{"a.JSONL", "", JSONL, true}, {"a.csv.gz", "", CSV, true}, {"dir.md/a.txt", "# x", Text, true}, {"a.htm", "", HTML, true},
-		{"a.exe", "text", Auto, false}, {"a.odt", "PK\x03\x04", Auto, false}, {"a.docx", "PK\x03\x04", DOCX, true}, {"a.bin", "%PDF-1.4", PDF, true},
+		{"a.exe", "text", Auto, false}, {"a.doc", "PK\x03\x04", Auto, false}, {"a.odt", "PK\x03\x04", ODF, true}, {"-", `{\rtf1 x}`, RTF, true}, {"-", "<?xml?><en-export>", ENEX, true}, {"-", "BEGIN:VCARD\r\n", VCF, true}, {"-", "BEGIN:VCALENDAR\n", ICS, true}, {"a.docx", "PK\x03\x04", DOCX, true}, {"a.bin", "%PDF-1.4", PDF, true},
 		{"-", "{\"a\":1}", JSONL, true}, {"-", " [ {", JSONL, true}, {"-", "[1] Footnote", Text, true}, {"-", "{braces} in prose", Text, true},
 		{"-", "<!DOCTYPE HTML>", HTML, true}, {"-", "<?xml version='1.0'?><html>", HTML, true}, {"-", "<!-- c --><html>", HTML, true},
 		{"-", "<?xml version='1.0'?><rss>", Text, true}, {"-", "---\na: b\n---\n", Markdown, true}, {"-", "# Title\n", Markdown, true},

@@ -42,6 +42,9 @@ type content struct {
 // reserved fields of whole-file documents come from the file, never from its front matter.
 var reserved = map[string]bool{"text": true, "path": true, "modified": true}
 
+// isBinary is for formats whose files may hold NUL bytes.
+var isBinary = map[Format]bool{PDF: true, DOCX: true, EPUB: true, ODF: true, PPTX: true, XLSX: true}
+
 // readWhole reads a file that is one document.
 func (x *source) readWhole(br *bufio.Reader) error {
 	if x.info != nil && !x.packed && x.info.Size() > x.o.MaxFile {
@@ -62,7 +65,7 @@ func (x *source) readWhole(br *bufio.Reader) error {
 	if bytes.HasPrefix(b, []byte("%PDF-")) && x.format != PDF {
 		return x.errorf(0, "a PDF under the name of %s; call it .pdf, or say --format pdf", formatNouns[x.format])
 	}
-	if i := bytes.IndexByte(b, 0); i >= 0 && x.format != PDF && x.format != DOCX {
+	if i := bytes.IndexByte(b, 0); i >= 0 && !isBinary[x.format] {
 		return x.errorf(1+bytes.Count(b[:i], []byte("\n")), "%v, not %s", errNUL, formatNouns[x.format])
 	}
 	var c content
@@ -75,6 +78,16 @@ func (x *source) readWhole(br *bufio.Reader) error {
 		c, err = x.eml(b)
 	case IPYNB:
 		c, err = x.ipynb(b)
+	case EPUB:
+		c, err = x.epub(b)
+	case ODF:
+		c, err = x.odf(b)
+	case PPTX:
+		c, err = x.pptx(b)
+	case XLSX:
+		c, err = x.xlsx(b)
+	case RTF:
+		c, err = x.rtf(b)
 	case Markdown:
 		c, err = x.markdown(b)
 	case HTML:
@@ -215,9 +228,14 @@ func (x *source) plainText(b []byte) (content, error) {
 		return content{}, x.reject("binary data, not text")
 	}
 	if strings.HasPrefix(s, `{\rtf`) {
-		return content{}, x.reject("RTF, not plain text; save it as .docx")
+		return content{}, x.reject("RTF, not plain text; call it .rtf, or say --format rtf")
 	}
 	s = newlines(s)
+	if without := markups[extension(x.name)]; without != nil {
+		if c := without(s); valueHasText(c.text) || valueHasText(c.title) {
+			return c, nil
+		}
+	}
 	return content{title: titleLine(s), text: strings.TrimRight(s, " \t\n")}, nil
 }
 

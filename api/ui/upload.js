@@ -5,9 +5,13 @@ import { bytes, el } from './dom.js';
 const media = {
   ndjson: 'application/x-ndjson', jsonl: 'application/x-ndjson', json: 'application/json', csv: 'text/csv', tsv: 'text/tab-separated-values', tab: 'text/tab-separated-values',
   md: 'text/markdown', markdown: 'text/markdown', mdown: 'text/markdown', mkd: 'text/markdown', html: 'text/html', htm: 'text/html', xhtml: 'text/html',
-  txt: 'text/plain', text: 'text/plain', rst: 'text/plain', adoc: 'text/plain', org: 'text/plain', pdf: 'application/pdf',
+  txt: 'text/plain', text: 'text/plain', rst: 'text/plain', adoc: 'text/plain', org: 'text/plain', asciidoc: 'text/plain', tex: 'text/plain', srt: 'text/plain', vtt: 'text/plain', pdf: 'application/pdf',
   docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', docm: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-  eml: 'message/rfc822', mbox: 'message/rfc822', ipynb: 'application/x-ipynb+json',
+  eml: 'message/rfc822', emlx: 'message/rfc822', mbox: 'message/rfc822', ipynb: 'application/x-ipynb+json', epub: 'application/epub+zip', rtf: 'application/rtf', enex: 'application/enex+xml', vcf: 'text/vcard', ics: 'text/calendar',
+  odt: 'application/vnd.oasis.opendocument.text', ods: 'application/vnd.oasis.opendocument.spreadsheet', odp: 'application/vnd.oasis.opendocument.presentation',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation', pptm: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  ppsx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', xlsm: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
 /** What the file dialog offers. */
@@ -51,9 +55,9 @@ async function walk(entry, found, inside) {
 }
 
 const shownErrors = 20;
-const many = [media.ndjson, media.json, media.csv, media.tsv]; // of which each line is a document; and of a mailbox each message
+const many = [media.ndjson, media.json, media.csv, media.tsv, media.enex, media.vcf, media.ics]; // of which each line is a document, or a part of several lines; of a mailbox each message
 
-const textInFile = [media.docx, media.eml, media.ipynb]; // which may be longer than their text
+const textInFile = [media.docx, media.eml, media.ipynb, media.epub, media.rtf, media.odt, media.ods, media.odp, media.pptx, media.xlsx]; // which may be longer than their text
 
 let limits; // of the server, asked for once
 

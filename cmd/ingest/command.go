@@ -37,13 +37,15 @@ func newCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ingest [--data DIR | --server URL] PATH...|-",
 		Short: "Bring documents into a search engine",
-		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text, PDF, Word
-(docx), mail (eml, mbox) and Jupyter notebooks (ipynb), also gzipped, and puts what it finds into a data folder or a running server.
+		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text (also org, rst,
+adoc, tex, srt and vtt), PDF, Word, PowerPoint and Excel (docx, pptx, xlsx), OpenDocument (odt, ods, odp), rich text (rtf), e-books (epub),
+mail (eml, emlx, mbox, Maildir), exports of Evernote (enex), contacts (vcf), calendars (ics) and Jupyter notebooks (ipynb), also
+gzipped, and puts what it finds into a data folder or a running server.
 
 A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it
 stopped. What cannot be read is told, listed in errors.jsonl beside the journal (or in --errors FILE), and passed over.
-A document may have 8 MiB as JSON, a line of JSON or CSV 4 MiB, a file of which the text is a part (PDF, docx, eml, ipynb) and
-a message of a mailbox 64 MiB; --dry-run tells of larger ones, too.
+A document may have 8 MiB as JSON, a line of JSON or CSV 4 MiB, a file of which the text is a part (PDF, docx and other
+office programs, epub, eml, ipynb), a message of a mailbox and a note of Evernote 64 MiB; --dry-run tells of larger ones, too.
 
 Two files with records of the same id: the one that is read later is kept, and a warning names both. Choose another id with --id-field.
 
@@ -74,7 +76,7 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.StringVar(&f.collection, "collection", "docs", "collection, made if it is missing")
 	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, or \"embedded\" (default)")
 	fs.StringVar(&f.language, "language", autoLanguage, "language in which a new collection is searched by words, such as de; auto: the one of its texts, English where they do not tell")
-	fs.StringVar(&f.format, "format", "auto", "auto, jsonl, csv, md, html, txt, pdf, docx, eml or ipynb")
+	fs.StringVar(&f.format, "format", "auto", "auto, jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf (odt, ods, odp), pptx, xlsx, rtf, enex, vcf or ics")
 	fs.StringVar(&f.idField, "id-field", "", "field of a record that holds its id (default: _id, id, or a hash of the content)")
 	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
 	fs.StringVar(&f.onError, "on-error", "skip", "skip what fails and go on, or stop at the first failure")
@@ -88,7 +90,7 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.DurationVar(&f.poll, "poll", 0, "with --watch: look at all files every so often, instead of being told by the system")
 	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files that are read at the same time, 1 to 64")
 	fs.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
-	settings.Choices(cmd, "format", "auto", "jsonl", "csv", "md", "html", "txt", "pdf", "docx", "eml", "ipynb")
+	settings.Choices(cmd, "format", "auto", "jsonl", "csv", "md", "html", "txt", "pdf", "docx", "eml", "ipynb", "epub", "odf", "pptx", "xlsx", "rtf", "enex", "vcf", "ics")
 	settings.Choices(cmd, "on-error", "skip", "stop")
 	settings.Folders(cmd, "data", "state")
 	fs.BoolVar(&f.man, "man", false, "write the manual page to standard output")
@@ -176,7 +178,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 var errPiped = errors.New("interrupted; what standard input gave until then is in")
 
 // extraction is raised when files give other documents than before.
-const extraction = 6
+const extraction = 7
 
 func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) {
 	dir, err := stateFolder(f)

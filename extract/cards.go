@@ -1,0 +1,255 @@
+package extract
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"mime/quotedprintable"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html/charset"
+)
+
+// cardKinds are the objects of vCard and iCalendar that are documents.
+var cardKinds = map[string]bool{"VCARD": true, "VEVENT": true, "VTODO": true, "VJOURNAL": true}
+
+// cardFields are the properties that become fields, by their names in lower case; lists where one may stand several times.
+var cardFields = map[string]struct {
+	name string
+	list bool
+}{
+	"email": {"email", true}, "tel": {"tel", true}, "adr": {"address", true}, "url": {"url", true}, "org": {"organization", false}, "title": {"job", false},
+	"nickname": {"nickname", false}, "bday": {"birthday", false}, "categories": {"tags", true},
+	"location": {"location", false}, "organizer": {"organizer", false}, "attendee": {"attendees", true}, "status": {"status", false},
+}
+
+// readCards reads contacts (vCard) and appointments, tasks and journals (iCalendar), one document each.
+func (x *source) readCards(br *bufio.Reader) error {
+	lines := lineReader{r: br, limit: x.o.MaxLine}
+	c, depth, all := card{}, 0, 0
+	var property strings.Builder // which may go on in the next line
+	at := 0
+	end := func() error {
+		name, params, value := cutProperty(property.String())
+		property.Reset()
+		switch {
+		case name == "begin" && (c.kind != "" || !cardKinds[strings.ToUpper(value)]):
+			if c.kind != "" {
+				depth++
+			}
+		case name == "begin":
+			c, all = card{kind: strings.ToUpper(value), line: at, fields: map[string]any{}}, all+1
+		case c.kind == "":
+		case name == "end" && depth > 0:
+			depth--
+		case name == "end":
+			done := c
+			c = card{}
+			return x.card(&done)
+		case depth == 0:
+			c.take(name, params, value)
+		}
+		return nil
+	}
+	for {
+		b, size, err := lines.next()
+		switch {
+		case err == io.EOF:
+			if err := end(); err != nil {
+				return err
+			}
+			if c.kind != "" {
+				return x.errorf(c.line, "the file ends inside what begins here")
+			}
+			if all == 0 {
+				return x.errorf(0, "no contacts or appointments in it")
+			}
+			return nil
+		case errors.Is(err, errNUL):
+			return x.errorf(lines.line, "%v, not %s", err, formatNouns[x.format])
+		case err != nil:
+			return x.errorf(lines.line, "cannot be read: %v", err)
+		case b == nil:
+			if err := x.errorf(lines.line, "line of %d bytes is longer than the limit of %d", size, x.o.MaxLine); err != nil {
+				return err
+			}
+			continue
+		}
+		line, err := x.text(lines.line, b)
+		if err != nil {
+			return err
+		}
+		line = strings.ReplaceAll(line, "\x00", "\ufffd")
+		folded := line != "" && (line[0] == ' ' || line[0] == '\t')
+		switch before := property.String(); {
+		case int64(len(before)) > x.o.MaxLine:
+			if folded {
+				continue
+			}
+		case strings.HasSuffix(before, "=") && quotedText.MatchString(before[:min(len(before), 200)]):
+			property.WriteString("\n" + strings.TrimLeft(line, " \t"))
+			continue
+		case folded:
+			property.WriteString(line[1:])
+			continue
+		}
+		if err := end(); err != nil {
+			return err
+		}
+		property.WriteString(line)
+		at = lines.line
+	}
+}
+
+// quotedText is the front of a property in quoted-printable, as vCard 2.1 has it.
+var quotedText = regexp.MustCompile(`(?i)^[^:]*;(?:ENCODING=)?QUOTED-PRINTABLE[;:]`)
+
+// cutProperty takes a line apart: NAME;PARAM=VALUE:value. Names are in lower case, without the group that they belong to.
+func cutProperty(line string) (name, params, value string) {
+	quoted := false
+	for i, r := range line {
+		if r == '"' {
+			quoted = !quoted
+		}
+		if r == ':' && !quoted {
+			name, value = line[:i], line[i+1:]
+			break
+		}
+	}
+	name, params, _ = strings.Cut(name, ";")
+	if quotedText.MatchString(line) {
+		if b, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(value))); err == nil {
+			value = string(b)
+			_, label, _ := strings.Cut(strings.ToLower(params), "charset=")
+			label, _, _ = strings.Cut(label, ";")
+			if enc, _ := charset.Lookup(label); enc != nil {
+				if s, err := decodeAll(b, enc); err == nil {
+					value = s
+				}
+			}
+			value = strings.ReplaceAll(strings.ToValidUTF8(value, "\ufffd"), "\x00", "\ufffd")
+		}
+	}
+	name = strings.ToLower(strings.TrimSpace(name))
+	return name[strings.LastIndexByte(name, '.')+1:], params, strings.TrimSpace(value)
+}
+
+var cardEscape = strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";", `\:`, ":", `\\`, `\`)
+
+// card is a contact, an appointment, a task or a journal that is being read.
+type card struct {
+	kind, title, name, text string
+	id, repeated            string
+	line                    int
+	fields                  map[string]any
+}
+
+const maxCardList = 1000 // values of one field
+
+func (c *card) take(name, params, value string) {
+	if value == "" {
+		return
+	}
+	plain := cardEscape.Replace(value)
+	switch name {
+	case "fn", "summary":
+		c.title = strings.Join(strings.Fields(plain), " ")
+	case "n": // family; given; more
+		parts := strings.Split(value, ";")
+		if len(parts) > 1 {
+			parts[0], parts[1] = parts[1], parts[0]
+		}
+		c.name = strings.Join(strings.Fields(cardEscape.Replace(strings.Join(parts, " "))), " ")
+	case "note", "description":
+		c.text = strings.TrimSpace(c.text + "\n\n" + plain)
+	case "uid":
+		c.id = plain
+	case "recurrence-id":
+		c.repeated = plain
+	case "dtstart", "due":
+		if date := cardTime(params, value); date != "" && c.fields["date"] == nil {
+			c.fields["date"] = date
+		}
+	default:
+		c.field(name, params, value)
+	}
+}
+
+func (c *card) field(name, params, value string) {
+	f, ok := cardFields[name]
+	if !ok {
+		return
+	}
+	values := []string{value}
+	switch name {
+	case "adr", "org":
+		parts := slices.DeleteFunc(strings.Split(value, ";"), func(s string) bool { return strings.TrimSpace(s) == "" })
+		values = []string{strings.Join(parts, ", ")}
+	case "categories":
+		values = strings.Split(value, ",")
+	case "attendee", "organizer":
+		values = []string{strings.TrimPrefix(strings.TrimPrefix(value, "mailto:"), "MAILTO:")}
+		if _, cn, ok := strings.Cut(params, "CN="); ok {
+			cn, _, _ = strings.Cut(strings.Trim(cn, `"`), ";")
+			values[0] = strings.Trim(cn, `"`) + " <" + values[0] + ">"
+		}
+	}
+	for _, v := range values {
+		if v = strings.TrimSpace(cardEscape.Replace(v)); v == "" {
+			continue
+		}
+		if !f.list {
+			c.fields[f.name] = v
+		} else if list, _ := c.fields[f.name].([]any); len(list) < maxCardList {
+			c.fields[f.name] = append(list, v)
+		}
+	}
+}
+
+// cardTime returns a time as fields have it, the day alone where the zone of the time is not known.
+func cardTime(params, s string) string {
+	if t, err := time.Parse("20060102T150405Z", s); err == nil {
+		return t.Format(time.RFC3339)
+	}
+	if t, err := time.Parse("20060102T150405", s); err == nil {
+		_, zone, _ := strings.Cut(params, "TZID=")
+		zone, _, _ = strings.Cut(zone, ";")
+		if at, err := time.LoadLocation(strings.Trim(zone, `"`)); err == nil && zone != "" {
+			return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, at).UTC().Format(time.RFC3339)
+		}
+		return t.Format(time.DateOnly)
+	}
+	if t, err := time.Parse("20060102", s); err == nil {
+		return t.Format(time.DateOnly)
+	}
+	return ""
+}
+
+// card emits a document.
+func (x *source) card(c *card) error {
+	if c.title == "" {
+		c.title = c.name
+	}
+	if c.title == "" {
+		c.title, _ = c.fields["organization"].(string)
+	}
+	if !valueHasText(c.title) && !valueHasText(c.text) && len(c.fields) == 0 {
+		return x.errorf(c.line, "nothing to read between its begin and its end")
+	}
+	if c.text != "" {
+		c.fields["text"] = c.text
+	}
+	c.fields["title"] = c.title
+	x.locate(c.fields, c.title)
+	id := c.id
+	if c.repeated != "" {
+		id += "/" + c.repeated
+	}
+	if c.id == "" || len(id) > maxID || strings.ContainsFunc(id, notInID) {
+		id = contentID(c.fields)
+	}
+	return x.document(Document{ID: id, Fields: c.fields, Line: c.line})
+}

@@ -1,0 +1,114 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCards(t *testing.T) {
+	const contacts = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:u-1\r\nN:Berg;Anna;;;\r\nFN:Anna Berg\r\nitem1.TEL;TYPE=cell:+49 30 1234\r\nEMAIL;TYPE=\"home:x\":anna@example.org\r\nEMAIL:a@example.org\r\n" +
+		"ADR;TYPE=home:;;Lake Road 1;Berlin;;10115;\r\nORG:Harbour\\, Ltd;Boats\r\nTITLE:Captain\r\nNOTE:Likes kay\r\n aks.\\nOwes me 5\\; ask.\r\nCATEGORIES:friends,sea\r\nPHOTO;ENCODING=b:" + "QUJD\r\n" + " QUJD\r\nEND:VCARD\r\n" +
+		"BEGIN:VCARD\r\nVERSION:2.1\r\nN;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:M=FCller;J=\r\n=F6rg\r\nBDAY:1970-01-02\r\nEND:VCARD\r\nBEGIN:VCARD\r\nVERSION:3.0\r\nEND:VCARD\r\n"
+	const calendar = "BEGIN:VCALENDAR\nBEGIN:VTIMEZONE\nTZID:X\nBEGIN:STANDARD\nDTSTART:19700101T000000\nEND:STANDARD\nEND:VTIMEZONE\nBEGIN:VEVENT\nUID:e1\nSUMMARY:Dentist\nDTSTART:20210304T103000Z\nLOCATION:Mill Lane\n" +
+		"ORGANIZER;CN=\"Dr. Tooth\":mailto:t@example.org\nATTENDEE:mailto:me@example.org\nBEGIN:VALARM\nDESCRIPTION:no\nSUMMARY:no\nEND:VALARM\nDESCRIPTION:Bring the card.\nEND:VEVENT\n" +
+		"BEGIN:VEVENT\nUID:e1\nRECURRENCE-ID:20210311\nSUMMARY:Again\nDTSTART;VALUE=DATE:20210311\nEND:VEVENT\nBEGIN:VTODO\nSUMMARY:Pay\nDUE;TZID=Nowhere/Known:20210305T100000\nEND:VTODO\nBEGIN:VJOURNAL\nDESCRIPTION:A day"
+	for in, want := range map[string]string{contacts: `document u-1 at a.vcf:1: 
+{
+  "address": [
+    "Lake Road 1, Berlin, 10115"
+  ],
+  "email": [
+    "anna@example.org",
+    "a@example.org"
+  ],
+  "job": "Captain",
+  "organization": "Harbour, Ltd, Boats",
+  "path": "a.vcf",
+  "tags": [
+    "friends",
+    "sea"
+  ],
+  "tel": [
+    "+49 30 1234"
+  ],
+  "text": "Likes kayaks.
+    | Owes me 5; ask.",
+  "title": "Anna Berg"
+}
+document c1f9e9ba45fad1cd261d1e397180ef0f at a.vcf:18: 
+{
+  "birthday": "1970-01-02",
+  "path": "a.vcf",
+  "title": "Jörg Müller"
+}
+fail a.vcf:24: nothing to read between its begin and its end
+`, calendar: `document e1 at a.ics:8: 
+{
+  "attendees": [
+    "me@example.org"
+  ],
+  "date": "2021-03-04T10:30:00Z",
+  "location": "Mill Lane",
+  "organizer": "Dr. Tooth \u003ct@example.org\u003e",
+  "path": "a.ics",
+  "text": "Bring the card.",
+  "title": "Dentist"
+}
+document e1/20210311 at a.ics:21: 
+{
+  "date": "2021-03-11",
+  "path": "a.ics",
+  "title": "Again"
+}
+document ID at a.ics:27: 
+{
+  "date": "2021-03-05",
+  "path": "a.ics",
+  "title": "Pay"
+}
+fail a.ics:31: the file ends inside what begins here
+`} {
+		name := "a.vcf"
+		if strings.Contains(in, "VEVENT") {
+			name = "a.ics"
+		}
+		out := readBytes(t, []byte(in), name, Options{})
+		for i, d := range out.docs {
+			if len(d.ID) == 32 && name == "a.ics" {
+				out.docs[i].ID = "ID"
+			}
+		}
+		if got := out.String(); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"words":                    "a.vcf: no contacts or appointments in it",
+		"BEGIN:VCARD\nFN:\x00\x01": "a.vcf:1: the file ends inside what begins here",
+	} {
+		if out := readBytes(t, []byte(in), "a.vcf", Options{}); len(out.docs) > 0 || len(out.errors) != 1 || out.errors[0].Error() != want {
+			t.Errorf("%q: %v", in, out)
+		}
+	}
+}
+
+// A picture of any length costs linear time.
+func TestLongCards(t *testing.T) {
+	start := time.Now()
+	for _, line := range []string{" QUJD\n", "QUJD=\n", "BEGIN:VEVENT\n"} {
+		in := "BEGIN:VCARD\nFN:Anna\nPHOTO;QUOTED-PRINTABLE:=\n" + strings.Repeat(line, 500_000) + "x\nEND:VCARD\n"
+		out := readBytes(t, []byte(in), "a.vcf", Options{})
+		if len(out.docs) != 1 && line[0] != 'B' {
+			t.Errorf("%q: %v", line, out)
+		}
+	}
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
+func FuzzCards(f *testing.F) {
+	f.Add([]byte("BEGIN:VCARD\nN;QUOTED-PRINTABLE;CHARSET=big5:=A4=A4;=\n=41\nEMAIL:a\n b\nATTENDEE;CN=\"x\":mailto:y\nDTSTART;TZID=Europe/Rome:20210304T103000\nEND:VCARD"))
+	fuzzReader(f, "in.vcf")
+}

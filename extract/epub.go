@@ -1,0 +1,128 @@
+package extract
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// epubBook is what the package document of a book says.
+type epubBook struct {
+	title, author, lang textBuilder
+	files               map[string]string // of the manifest, by id
+	spine               []string          // ids
+	text                *textBuilder      // of the element that is read; nil: of none
+}
+
+// epub reads the chapters of an e-book, in their order.
+func (x *source) epub(b []byte) (content, error) {
+	r, err := x.archive(b)
+	if err != nil {
+		return content{}, err
+	}
+	main := ""
+	err = r.each("meta-inf/container.xml", func(t xml.Token) {
+		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "rootfile" && main == "" {
+			main = attr(e, "full-path")
+		}
+	})
+	book := epubBook{files: map[string]string{}}
+	if err == nil {
+		err = r.each(strings.ToLower(main), book.token)
+	}
+	if err == nil && len(book.spine) == 0 {
+		err = errors.New("it names no chapters")
+	}
+	locked := r.encrypted()
+	var out textBuilder
+	for _, id := range book.spine {
+		if err != nil {
+			break
+		}
+		href, _, _ := strings.Cut(book.files[id], "#")
+		if plain, err := url.PathUnescape(href); err == nil {
+			href = plain
+		}
+		name := path.Join(path.Dir(main), href)
+		if locked[strings.ToLower(name)] {
+			return content{}, x.reject("an e-book with copy protection, whose text is encrypted")
+		}
+		out.block()
+		err = r.chapter(name, &out)
+	}
+	if err != nil {
+		if err := r.torn(err, out.String()); err != nil {
+			return content{}, err
+		}
+	}
+	c := content{title: book.title.String(), text: out.String(), fields: map[string]any{}}
+	for name, v := range map[string]string{"author": book.author.String(), "lang": book.lang.String()} {
+		if v != "" {
+			c.fields[name] = v
+		}
+	}
+	return c, nil
+}
+
+// chapter writes the text of a member of XHTML.
+func (r *archive) chapter(name string, out *textBuilder) error {
+	b, err := r.member(name)
+	if err != nil {
+		return err
+	}
+	s, _ := new(decoder).text(bytes.TrimPrefix(b, []byte(bomUTF8)))
+	w := htmlWriter{out: out, xml: true}
+	return w.run(strings.NewReader(strings.ReplaceAll(s, "\x00", "\ufffd")), func() error {
+		return errors.Join(r.x.ended(), budgetSpent(r.start), r.tooLong(out.b.Len()))
+	})
+}
+
+// encrypted returns the names, in lower case, of the members that are encrypted; often they are fonts alone.
+func (r *archive) encrypted() map[string]bool {
+	names := map[string]bool{}
+	_ = r.each("meta-inf/encryption.xml", func(t xml.Token) { // what cannot be read says nothing
+		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "CipherReference" && len(names) < maxMembers {
+			names[strings.ToLower(attr(e, "URI"))] = true
+		}
+	})
+	return names
+}
+
+func (k *epubBook) token(t xml.Token) {
+	switch t := t.(type) {
+	case xml.StartElement:
+		k.text = nil
+		switch t.Name.Local {
+		case "title":
+			if k.title.b.Len() == 0 {
+				k.text = &k.title
+			}
+		case "creator":
+			if k.author.b.Len() > 0 {
+				k.author.prefix = ", "
+			}
+			k.text = &k.author
+		case "language":
+			if k.lang.b.Len() == 0 {
+				k.text = &k.lang
+			}
+		case "item":
+			if len(k.files) < maxMembers {
+				k.files[attr(t, "id")] = attr(t, "href")
+			}
+		case "itemref":
+			if len(k.spine) < maxMembers {
+				k.spine = append(k.spine, attr(t, "idref"))
+			}
+		}
+	case xml.EndElement:
+		k.text = nil
+	case xml.CharData:
+		if k.text != nil {
+			k.text.inline(string(t))
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package extract
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	gtext "github.com/yuin/goldmark/text"
+)
+
+// noteLinks reads what Obsidian, Logseq and other programs for notes have beside CommonMark: links to notes, such as [[Note]],
+// [[folder/Note#Heading|text]] and ![[picture.png|300]], as the text that is shown for them, and the marks of callouts, such as > [!warning]- Title.
+type noteLinks struct{}
+
+// Trigger is the characters at which Parse is asked.
+func (noteLinks) Trigger() []byte { return []byte{'[', '!'} }
+
+// maxNoteLink is the length in bytes of a link.
+const maxNoteLink = 500
+
+var calloutMark = regexp.MustCompile(`^\[!([A-Za-z][A-Za-z-]{0,30})\][+-]?[ \t]*`)
+
+// Parse returns the text that takes the place of a link, or of the mark of a callout, which IsRaw; nil where neither begins here.
+func (noteLinks) Parse(parent ast.Node, block gtext.Reader, _ parser.Context) ast.Node {
+	line, _ := block.PeekLine()
+	line = line[:min(len(line), maxNoteLink)]
+	if bytes.HasPrefix(line, []byte("[!")) {
+		m := calloutMark.FindSubmatch(line)
+		if m == nil || parent.HasChildren() || parent.Kind() != ast.KindParagraph || parent.Parent().Kind() != ast.KindBlockquote || parent.PreviousSibling() != nil {
+			return nil
+		}
+		block.Advance(len(m[0]))
+		mark := ast.NewString(nil)
+		if len(bytes.TrimSpace(line[len(m[0]):])) == 0 { // without a title its kind is shown
+			mark.Value = append(bytes.ToUpper(m[1][:1]), bytes.ToLower(m[1][1:])...)
+		}
+		mark.SetRaw(true)
+		return mark
+	}
+	rest, embedded := bytes.CutPrefix(line, []byte("!"))
+	rest, ok := bytes.CutPrefix(rest, []byte("[["))
+	n := bytes.IndexAny(rest, "[]\n")
+	if !ok || n <= 0 || !bytes.HasPrefix(rest[n:], []byte("]]")) {
+		return nil
+	}
+	target, after := string(rest[:n]), rest[n+2:]
+	if strings.TrimSpace(target) == "" || len(after) > 0 && (after[0] == '(' || after[0] == '[') { // [[1]](url) is a link whose text is [1]
+		return nil
+	}
+	block.Advance(len(line) - len(after))
+	return ast.NewString([]byte(shownLink(target, embedded)))
+}
+
+// shownLink returns what is shown for what stands between the brackets.
+func shownLink(s string, embedded bool) string {
+	target, text, named := strings.Cut(s, "|")
+	target = strings.TrimSuffix(target, `\`) // in tables
+	if text = strings.TrimSpace(text); named && text != "" && !(embedded && strings.Trim(text, "0123456789x") == "") {
+		return text
+	}
+	note, heading, _ := strings.Cut(target, "#")
+	switch note, heading = strings.TrimSpace(note), strings.TrimSpace(heading); {
+	case heading == "", strings.HasPrefix(heading, "^"): // a block, by a name that nobody reads
+		return note
+	case note == "":
+		return heading
+	default:
+		return note + " > " + heading
+	}
+}
+
+// isProperty reports whether s is a line of its own that Logseq keeps for itself.
+func isProperty(n *ast.Text, s string) bool {
+	if !strings.HasPrefix(s, "id:: ") && !strings.HasPrefix(s, "collapsed:: ") {
+		return false
+	}
+	before, ok := n.PreviousSibling().(*ast.Text)
+	return n.PreviousSibling() == nil || ok && before.SoftLineBreak()
+}

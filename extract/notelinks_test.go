@@ -1,0 +1,57 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestNoteLinks(t *testing.T) {
+	for _, tt := range []struct{ in, text string }{
+		{"See [[Boiler]], [[People/Anna|Anna B.]], [[House#Cellar]], [[#Top]] and [[House#^a1b2]].", "See Boiler, Anna B., House > Cellar, Top and House."},
+		{"![[boiler.jpg|300]] ![[plan.png|200x100]] ![[Note|its name]]", "boiler.jpg plan.png its name"},
+		{"a [[1]](x.html), [[2]][r], [not [[a]], [[]], [[ ]], [[a\nb]]\n\n[r]: y", "a [1], [2], [not a, [[]], [[ ]], [[a b]]"},
+		{"`[[ -f x ]]` and \\[[x]]", "[[ -f x ]] and [[x]]"},
+		{"```\nif [[a|b]]\n```", "if [[a|b]]"},
+		{"| a | b |\n|---|---|\n| [[x\\|y]] | z |", "a | b\ny | z"},
+		{"> [!warning]- Carbon *monoxide*\n> Change the\n> battery.", "Carbon monoxide\nChange the battery."},
+		{"> [!NOTE]\n> Change the\n> battery.", "Note\nChange the battery."},
+		{"> Words\n>\n> [!NOTE]\n\n[!tip] no", "Words\n\n[!NOTE]\n\n[!tip] no"},
+		{"- One\n  id:: 61d5-aa\n  collapsed:: true\n\t- Two `id:: x`", "- One\n- Two id:: x"},
+		{"Text\n\n```compressed-json\nN4KAk\n```", "Text"},
+	} {
+		out := readBytes(t, []byte(tt.in), "a.md", Options{})
+		if len(out.docs) != 1 || out.docs[0].Fields["text"] != tt.text {
+			t.Errorf("%q: %v\nwant %q", tt.in, out, tt.text)
+		}
+	}
+	start := time.Now()
+	for _, in := range []string{"x[[", "x![[", "[[a", "[[a]", "[[a]](", "> [!", "> [!a]\n\n"} {
+		out := readBytes(t, []byte(strings.Repeat(in, 1<<16/len(in))), "a.md", Options{})
+		if len(out.docs) != 1 {
+			t.Errorf("%q: %v", in, out.errors)
+		}
+	}
+	if d := time.Since(start); d > time.Minute {
+		t.Errorf("took %v", d)
+	}
+}
+
+// A heading of a section is not the title of a note that has several, nor one that stands behind other text.
+func TestMarkdownTitle(t *testing.T) {
+	for in, want := range map[string]string{
+		"# One\n\ntext\n\n# Two\n":             "One",
+		"text\n\n# One\n\n## Two\n":            "One",
+		"text\n\n# One\n\n# Two\n":             "2021-03-04",
+		"## Log\n\n- call\n\n## Gratitude\n":   "2021-03-04",
+		"## Log\n\n- call\n\n### Gratitude\n":  "Log",
+		"## Log\n\n- call\n\n# Gratitude\n":    "2021-03-04",
+		"[[2021-03-03]]\n\n## Log\n\n- call\n": "2021-03-04",
+		"---\ntitle: T\n---\n## A\n\n## B\n":   "T",
+	} {
+		out := readBytes(t, []byte(in), "daily/2021-03-04.md", Options{})
+		if len(out.docs) != 1 || out.docs[0].Fields["title"] != want {
+			t.Errorf("%q: %v, want the title %q", in, out, want)
+		}
+	}
+}
