@@ -99,7 +99,7 @@ func (e *Engine) writeSnapshot(ctx context.Context, id string, b backer, report 
 	defer os.Remove(part) // gone already where all went well
 	n, err := b.Backup(ctx, &counter{w: f, report: report})
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	damage, err := VerifyBackup(ctx, part)
 	if err != nil {
