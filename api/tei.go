@@ -33,6 +33,14 @@ func (t teiTruncation) check() error {
 
 func (t teiTruncation) refuses() bool { return t.Truncate != nil && !*t.Truncate }
 
+// refuse returns an error where an input was cut that may not be; limit is that of its tokens.
+func (t teiTruncation) refuse(truncated []bool, limit int) error {
+	if !t.refuses() {
+		return nil
+	}
+	return cutError("inputs", truncated, limit)
+}
+
 // teiPrompt names one of the checkpoint's prompts.
 type teiPrompt struct {
 	Name *string `json:"prompt_name"`
@@ -100,10 +108,8 @@ func (s *Server) teiEmbed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if q.refuses() {
-		if err := cutError("inputs", e.Truncated, e.Model.MaxTokens); err != nil {
-			return err
-		}
+	if err := q.refuse(e.Truncated, e.Model.MaxTokens); err != nil {
+		return err
 	}
 	rows := make([]any, len(e.Vectors))
 	for i, v := range e.Vectors {
@@ -129,10 +135,8 @@ func (s *Server) teiEmbedAll(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if q.refuses() {
-		if err := cutError("inputs", v.Truncated, s.o.Engine.Model().MaxTokens); err != nil {
-			return err
-		}
+	if err := q.refuse(v.Truncated, s.o.Engine.Model().MaxTokens); err != nil {
+		return err
 	}
 	took := time.Since(began)
 	s.tell(w, cost{texts: in.len(), total: took, inference: took, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
@@ -171,10 +175,8 @@ func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if q.refuses() {
-		if err := cutError("inputs", v.Truncated, s.o.Engine.Model().MaxTokens); err != nil {
-			return err
-		}
+	if err := q.refuse(v.Truncated, s.o.Engine.Model().MaxTokens); err != nil {
+		return err
 	}
 	took := time.Since(began)
 	s.tell(w, cost{texts: in.len(), total: took, inference: took, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
@@ -231,10 +233,8 @@ func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if q.Parameters.refuses() {
-		if err := cutError("inputs", e.Truncated, e.Model.MaxTokens); err != nil {
-			return err
-		}
+	if err := q.Parameters.refuse(e.Truncated, e.Model.MaxTokens); err != nil {
+		return err
 	}
 	source := unit(e.Vectors[0])
 	scores := make([]float32, len(q.Inputs.Sentences))

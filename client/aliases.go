@@ -19,7 +19,7 @@ func (c *Client) Aliases(ctx context.Context) ([]Alias, error) {
 	var out struct {
 		Aliases []Alias `json:"aliases"`
 	}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/aliases"}, &out)
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/aliases"}, &out)
 	return out.Aliases, err
 }
 
@@ -27,12 +27,10 @@ func (c *Client) Aliases(ctx context.Context) ([]Alias, error) {
 // that name.
 func (c *Client) SetAlias(ctx context.Context, alias, collection string) error {
 	body := map[string]string{"collection": collection}
-	_, err := c.send(ctx, call{method: http.MethodPut, path: aliasPath(alias), effect: repeats}, body, nil)
-	return err
+	return c.send(ctx, call{method: http.MethodPut, path: aliasPath(alias), effect: repeats}, body, nil)
 }
 
 // DeleteAlias deletes an alias, and nothing of the collection; ErrNotFound, ErrOutcomeUnknown.
 func (c *Client) DeleteAlias(ctx context.Context, alias string) error {
-	_, err := c.do(ctx, call{method: http.MethodDelete, path: aliasPath(alias)}, nil)
-	return err
+	return c.do(ctx, call{method: http.MethodDelete, path: aliasPath(alias)}, nil)
 }

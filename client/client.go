@@ -86,21 +86,19 @@ type call struct {
 }
 
 // do sends q and decodes the answer into out, unless that is nil.
-func (c *Client) do(ctx context.Context, q call, out any) (header http.Header, err error) {
-	err = c.persist(ctx, q, func(q call) error {
+func (c *Client) do(ctx context.Context, q call, out any) error {
+	return c.persist(ctx, q, func(q call) error {
 		res, err := c.once(ctx, q)
 		if err != nil {
 			return err
 		}
 		defer res.Body.Close()
-		header = res.Header
 		if out == nil {
 			io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
 			return nil
 		}
 		return readAnswer(q, res.Body, out)
 	})
-	return header, err
 }
 
 // readAnswer decodes an answer; one that is cut off is lost.
@@ -120,10 +118,10 @@ func readAnswer(q call, body io.Reader, out any) error {
 }
 
 // send marshals in and calls do.
-func (c *Client) send(ctx context.Context, q call, in, out any) (http.Header, error) {
+func (c *Client) send(ctx context.Context, q call, in, out any) error {
 	var err error
 	if q.body, err = json.Marshal(in); err != nil {
-		return nil, fmt.Errorf("client: %s %s: %w", q.method, q.path, err)
+		return fmt.Errorf("client: %s %s: %w", q.method, q.path, err)
 	}
 	return c.do(ctx, q, out)
 }

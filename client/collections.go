@@ -74,40 +74,35 @@ func (c *Client) Collections(ctx context.Context) ([]Collection, error) {
 	var out struct {
 		Collections []Collection `json:"collections"`
 	}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/collections"}, &out)
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/collections"}, &out)
 	return out.Collections, err
 }
 
 // Collection describes one collection; ErrNotFound.
 func (c *Client) Collection(ctx context.Context, name string) (*Collection, error) {
 	out := &Collection{}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: collectionPath(name)}, out)
-	return out, err
+	return out, c.do(ctx, call{method: http.MethodGet, path: collectionPath(name)}, out)
 }
 
 // CreateCollection makes a collection; ErrExists, ErrOutcomeUnknown.
 func (c *Client) CreateCollection(ctx context.Context, name string, s Settings) (*Collection, error) {
 	out := &Collection{}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/collections"}, collectionBody{name, s}, out)
-	return out, err
+	return out, c.send(ctx, call{method: http.MethodPost, path: "/v1/collections"}, collectionBody{name, s}, out)
 }
 
 // EnsureCollection makes a collection, or brings the settings of one that is there to s.
 func (c *Client) EnsureCollection(ctx context.Context, name string, s Settings) (*Collection, error) {
 	out := &Collection{}
-	_, err := c.send(ctx, call{method: http.MethodPut, path: collectionPath(name), effect: repeats}, collectionBody{name, s}, out)
-	return out, err
+	return out, c.send(ctx, call{method: http.MethodPut, path: collectionPath(name), effect: repeats}, collectionBody{name, s}, out)
 }
 
 // PatchCollection merges s into the settings of a collection; what s leaves out stays. ErrOutcomeUnknown.
 func (c *Client) PatchCollection(ctx context.Context, name string, s Settings) (*Collection, error) {
 	out := &Collection{}
-	_, err := c.send(ctx, call{method: http.MethodPatch, path: collectionPath(name)}, collectionBody{name, s}, out)
-	return out, err
+	return out, c.send(ctx, call{method: http.MethodPatch, path: collectionPath(name)}, collectionBody{name, s}, out)
 }
 
 // DropCollection drops a collection with its documents; ErrNotFound, ErrOutcomeUnknown.
 func (c *Client) DropCollection(ctx context.Context, name string) error {
-	_, err := c.do(ctx, call{method: http.MethodDelete, path: collectionPath(name)}, nil)
-	return err
+	return c.do(ctx, call{method: http.MethodDelete, path: collectionPath(name)}, nil)
 }

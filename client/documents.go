@@ -96,8 +96,7 @@ func (w Condition) effect() effect {
 // Document returns a document; ErrNotFound.
 func (c *Client) Document(ctx context.Context, collection, id string) (*StoredDocument, error) {
 	out := &StoredDocument{}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: documentPath(collection, id)}, out)
-	return out, err
+	return out, c.do(ctx, call{method: http.MethodGet, path: documentPath(collection, id)}, out)
 }
 
 // PutDocument writes the document id with these fields, which marshal to a JSON object; ErrConflict, ErrInvalid, and with a condition
@@ -109,8 +108,7 @@ func (c *Client) PutDocument(ctx context.Context, collection, id string, fields 
 		return out, err
 	}
 	body := Document{Fields: object}
-	_, err = c.send(ctx, call{method: http.MethodPut, path: documentPath(collection, id), header: w.header(), effect: w.effect()}, body, out)
-	return out, err
+	return out, c.send(ctx, call{method: http.MethodPut, path: documentPath(collection, id), header: w.header(), effect: w.effect()}, body, out)
 }
 
 // objectOf returns the fields of a document as JSON. The server would take anything but an object for the value of a field "document".
@@ -129,14 +127,12 @@ func objectOf(id string, fields any) (json.RawMessage, error) {
 // ErrOutcomeUnknown.
 func (c *Client) PatchDocument(ctx context.Context, collection, id string, patch any, w Condition) (*Result, error) {
 	out := &Result{}
-	_, err := c.send(ctx, call{method: http.MethodPatch, path: documentPath(collection, id), header: w.header()}, patch, out)
-	return out, err
+	return out, c.send(ctx, call{method: http.MethodPatch, path: documentPath(collection, id), header: w.header()}, patch, out)
 }
 
 // DeleteDocument deletes a document; ErrNotFound, ErrConflict, ErrOutcomeUnknown.
 func (c *Client) DeleteDocument(ctx context.Context, collection, id string, w Condition) error {
-	_, err := c.do(ctx, call{method: http.MethodDelete, path: documentPath(collection, id), header: w.header()}, nil)
-	return err
+	return c.do(ctx, call{method: http.MethodDelete, path: documentPath(collection, id), header: w.header()}, nil)
 }
 
 // DeleteDocuments deletes documents, at most 1000 with one request; results are in the order of ids. With an error they are those of the
@@ -151,7 +147,7 @@ func (c *Client) DeleteDocuments(ctx context.Context, collection string, ids []s
 		}
 		body := map[string][]string{"ids": ids[:n]}
 		q := call{method: http.MethodPost, path: collectionPath(collection) + "/documents/delete"}
-		if _, err := c.send(ctx, q, body, &out); err != nil {
+		if err := c.send(ctx, q, body, &out); err != nil {
 			return results, err
 		}
 		if err := q.counted(len(out.Results), n); err != nil {
@@ -178,7 +174,7 @@ func (c *Client) DeleteByFilter(ctx context.Context, collection, filter string, 
 		if dryRun {
 			q.effect = reads
 		}
-		if _, err := c.send(ctx, q, body, &out); err != nil {
+		if err := c.send(ctx, q, body, &out); err != nil {
 			return matched, deleted, err
 		}
 		matched, deleted = matched+out.Matched, deleted+out.Deleted
@@ -203,7 +199,7 @@ func (c *Client) Documents(ctx context.Context, collection string) iter.Seq2[*St
 			if cursor != "" {
 				q.Set("cursor", cursor)
 			}
-			if _, err := c.do(ctx, call{method: http.MethodGet, path: collectionPath(collection) + "/documents", query: q}, &out); err != nil {
+			if err := c.do(ctx, call{method: http.MethodGet, path: collectionPath(collection) + "/documents", query: q}, &out); err != nil {
 				yield(nil, err)
 				return
 			}

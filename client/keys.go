@@ -37,8 +37,7 @@ func keyPath(id string) string { return "/v1/keys/" + url.PathEscape(id) }
 // CreateKey makes an API key; ErrOutcomeUnknown: there may be a key whose secret nobody has, to be found by its name and revoked.
 func (c *Client) CreateKey(ctx context.Context, s KeySpec) (*NewKey, error) {
 	out := &NewKey{}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/keys"}, s, out)
-	return out, err
+	return out, c.send(ctx, call{method: http.MethodPost, path: "/v1/keys"}, s, out)
 }
 
 // Keys lists the keys that the client's own may see.
@@ -46,19 +45,17 @@ func (c *Client) Keys(ctx context.Context) ([]Key, error) {
 	var out struct {
 		Keys []Key `json:"keys"`
 	}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/keys"}, &out)
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/keys"}, &out)
 	return out.Keys, err
 }
 
 // Key describes one key; ErrNotFound.
 func (c *Client) Key(ctx context.Context, id string) (*Key, error) {
 	out := &Key{}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: keyPath(id)}, out)
-	return out, err
+	return out, c.do(ctx, call{method: http.MethodGet, path: keyPath(id)}, out)
 }
 
 // RevokeKey revokes a key; ErrNotFound, ErrOutcomeUnknown.
 func (c *Client) RevokeKey(ctx context.Context, id string) error {
-	_, err := c.do(ctx, call{method: http.MethodDelete, path: keyPath(id)}, nil)
-	return err
+	return c.do(ctx, call{method: http.MethodDelete, path: keyPath(id)}, nil)
 }

@@ -35,7 +35,7 @@ func (c *Client) Rerank(ctx context.Context, query string, texts []string, o Rer
 	if o.TopN > 0 {
 		want = min(want, o.TopN)
 	}
-	if _, err := c.send(ctx, q, body, &out); err != nil {
+	if err := c.send(ctx, q, body, &out); err != nil {
 		return nil, err
 	}
 	for _, r := range out.Results {
@@ -59,7 +59,7 @@ type Token struct {
 func (c *Client) Tokenize(ctx context.Context, texts []string) ([][]Token, error) {
 	var out [][]Token
 	q := call{method: http.MethodPost, path: "/tokenize", effect: reads}
-	_, err := c.send(ctx, q, map[string]any{"inputs": texts}, &out)
+	err := c.send(ctx, q, map[string]any{"inputs": texts}, &out)
 	if err == nil {
 		err = q.counted(len(out), len(texts))
 	}
@@ -70,7 +70,7 @@ func (c *Client) Tokenize(ctx context.Context, texts []string) ([][]Token, error
 func (c *Client) Decode(ctx context.Context, ids [][]int32) ([]string, error) {
 	var out []string
 	q := call{method: http.MethodPost, path: "/decode", effect: reads}
-	_, err := c.send(ctx, q, map[string]any{"ids": ids}, &out)
+	err := c.send(ctx, q, map[string]any{"ids": ids}, &out)
 	if err == nil {
 		err = q.counted(len(out), len(ids))
 	}
@@ -87,7 +87,7 @@ type SparseValue struct {
 func (c *Client) EmbedSparse(ctx context.Context, texts []string) ([][]SparseValue, error) {
 	var out [][]SparseValue
 	q := call{method: http.MethodPost, path: "/embed_sparse", effect: reads}
-	_, err := c.send(ctx, q, map[string]any{"inputs": texts}, &out)
+	err := c.send(ctx, q, map[string]any{"inputs": texts}, &out)
 	if err == nil {
 		err = q.counted(len(out), len(texts))
 	}
@@ -99,7 +99,7 @@ func (c *Client) Similarity(ctx context.Context, text string, others []string) (
 	var out []float32
 	body := map[string]any{"inputs": map[string]any{"source_sentence": text, "sentences": others}}
 	q := call{method: http.MethodPost, path: "/similarity", effect: reads}
-	_, err := c.send(ctx, q, body, &out)
+	err := c.send(ctx, q, body, &out)
 	if err == nil {
 		err = q.counted(len(out), len(others))
 	}

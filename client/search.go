@@ -253,8 +253,7 @@ type FusionExplain struct {
 // Search answers a query; ErrNotFound, ErrInvalid.
 func (c *Client) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	out := &Response{}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search", effect: reads}, q, out)
-	return out, err
+	return out, c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search", effect: reads}, q, out)
 }
 
 // EmbedOptions say how texts are embedded. The zero value embeds documents at full length.
@@ -309,7 +308,7 @@ func (c *Client) embedPage(ctx context.Context, body map[string]any, n int, out 
 		} `json:"usage"`
 	}
 	q := call{method: http.MethodPost, path: "/v1/embeddings", effect: reads}
-	if _, err := c.send(ctx, q, body, &list); err != nil {
+	if err := c.send(ctx, q, body, &list); err != nil {
 		return err
 	}
 	if err := q.counted(len(list.Data), n); err != nil {

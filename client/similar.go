@@ -32,8 +32,7 @@ type Similar struct {
 // Similar finds documents that are like others; ErrNotFound, ErrInvalid.
 func (c *Client) Similar(ctx context.Context, collection string, q Similar) (*Response, error) {
 	out := &Response{}
-	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/similar", effect: reads}, q, out)
-	return out, err
+	return out, c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/similar", effect: reads}, q, out)
 }
 
 // BatchResult answers one query of a batch: Error is nil, or says why the rest is empty.
@@ -49,7 +48,7 @@ func (c *Client) SearchBatch(ctx context.Context, collection string, queries []Q
 	}
 	body := map[string]any{"searches": queries}
 	q := call{method: http.MethodPost, path: collectionPath(collection) + "/search/batch", effect: reads}
-	_, err := c.send(ctx, q, body, &out)
+	err := c.send(ctx, q, body, &out)
 	if err == nil {
 		err = q.counted(len(out.Results), len(queries))
 	}
@@ -71,6 +70,5 @@ type Explanation struct {
 func (c *Client) Explain(ctx context.Context, collection, id, q string) (*Explanation, error) {
 	out := &Explanation{}
 	path := collectionPath(collection) + "/explain/" + url.PathEscape(id) + "?" + url.Values{"q": {q}}.Encode()
-	_, err := c.do(ctx, call{method: http.MethodGet, path: path}, out)
-	return out, err
+	return out, c.do(ctx, call{method: http.MethodGet, path: path}, out)
 }

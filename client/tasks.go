@@ -42,9 +42,8 @@ type Snapshot struct {
 // Reembed lets the server build a collection anew, with another checkpoint or other settings, while it goes on answering searches; see Wait.
 // ErrNotFound, ErrInvalid, ErrOutcomeUnknown.
 func (c *Client) Reembed(ctx context.Context, collection string, o ReembedOptions) (*Task, error) {
-	var t Task
-	_, err := c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/reembed"}, o, &t)
-	return &t, err
+	t := &Task{}
+	return t, c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/reembed"}, o, t)
 }
 
 // Tasks lists the tasks that are under way and the last that have ended, newest first.
@@ -52,15 +51,14 @@ func (c *Client) Tasks(ctx context.Context) ([]Task, error) {
 	var out struct {
 		Tasks []Task `json:"tasks"`
 	}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/tasks"}, &out)
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/tasks"}, &out)
 	return out.Tasks, err
 }
 
 // Task returns a task.
 func (c *Client) Task(ctx context.Context, id string) (*Task, error) {
-	var t Task
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/tasks/" + url.PathEscape(id)}, &t)
-	return &t, err
+	t := &Task{}
+	return t, c.do(ctx, call{method: http.MethodGet, path: "/v1/tasks/" + url.PathEscape(id)}, t)
 }
 
 // Wait asks for a task every now and then until it has ended, and returns it; a task that did not succeed is an error. watch, where not
@@ -92,9 +90,8 @@ func (c *Client) Wait(ctx context.Context, id string, watch func(*Task)) (*Task,
 // CancelTask ends a task and returns it as it ended. One that has ended already is an [Error] of code task_finished.
 // ErrOutcomeUnknown.
 func (c *Client) CancelTask(ctx context.Context, id string) (*Task, error) {
-	var t Task
-	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/v1/tasks/" + url.PathEscape(id)}, &t)
-	return &t, err
+	t := &Task{}
+	return t, c.do(ctx, call{method: http.MethodDelete, path: "/v1/tasks/" + url.PathEscape(id)}, t)
 }
 
 // Snapshots lists the snapshots that the server keeps, newest first.
@@ -102,15 +99,14 @@ func (c *Client) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	var out struct {
 		Snapshots []Snapshot `json:"snapshots"`
 	}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/snapshots"}, &out)
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/snapshots"}, &out)
 	return out.Snapshots, err
 }
 
 // CreateSnapshot lets the server write a snapshot; the task's result is a [Snapshot]. ErrOutcomeUnknown.
 func (c *Client) CreateSnapshot(ctx context.Context) (*Task, error) {
-	var t Task
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/v1/snapshots"}, &t)
-	return &t, err
+	t := &Task{}
+	return t, c.do(ctx, call{method: http.MethodPost, path: "/v1/snapshots"}, t)
 }
 
 // OpenSnapshot downloads a snapshot; the caller closes it.
@@ -124,6 +120,5 @@ func (c *Client) OpenSnapshot(ctx context.Context, id string) (io.ReadCloser, er
 
 // DeleteSnapshot deletes a snapshot of the server; ErrNotFound, ErrOutcomeUnknown.
 func (c *Client) DeleteSnapshot(ctx context.Context, id string) error {
-	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/v1/snapshots/" + url.PathEscape(id)}, nil)
-	return err
+	return c.do(ctx, call{method: http.MethodDelete, path: "/v1/snapshots/" + url.PathEscape(id)}, nil)
 }

@@ -11,7 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"searchd/internal/strictjson"
 )
 
 // ErrConfig is a setting of a checkpoint that is missing, malformed, out of range or not supported.
@@ -65,47 +66,21 @@ func parseFields(file string, b []byte) (*fields, error) {
 	return &fields{file: file, raw: raw, errs: new([]error)}, nil
 }
 
-// parseObject splits an object into its members. Unlike json.Unmarshal it refuses a key that occurs twice and tells keys apart by case.
+// parseObject splits an object into its members.
 func parseObject(b []byte) (map[string]json.RawMessage, error) {
-	if !utf8.Valid(b) {
-		return nil, errors.New("not UTF-8")
-	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	if t, err := dec.Token(); err != nil {
-		return nil, fmt.Errorf("want a JSON object: %s", errText(err))
-	} else if t != json.Delim('{') {
-		return nil, fmt.Errorf("want a JSON object, got %v", t)
-	}
+	r := strictjson.New(b)
 	raw := map[string]json.RawMessage{}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		name, _ := key.(string)
-		if _, dup := raw[name]; dup {
-			return nil, fmt.Errorf("field %q occurs twice", name)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, fmt.Errorf("field %q: %v", name, errText(err))
-		}
-		raw[name] = value
+	err := r.Object(func(key string) (err error) {
+		raw[key], err = r.Raw()
+		return err
+	})
+	if err == nil {
+		err = r.End()
 	}
-	if _, err := dec.Token(); err != nil {
-		return nil, errors.New(errText(err))
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("something follows the JSON object")
+	if err != nil {
+		return nil, fmt.Errorf("want a JSON object: %w", err)
 	}
 	return raw, nil
-}
-
-func errText(err error) string {
-	if err == io.EOF {
-		return "unexpected end"
-	}
-	return err.Error()
 }
 
 // err returns what went wrong in all reads so far, or nil.

@@ -3,6 +3,7 @@ package encoder
 import (
 	"context"
 	"encoding/json"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -54,27 +55,34 @@ func readExpectations(t testing.TB, dir string) []expectation {
 	return list
 }
 
+// openStack loads the transformer of a checkpoint alone.
+func openStack(t *testing.T, fsys fs.FS) *stack {
+	t.Helper()
+	f, err := readFields(fsys, "config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := readArchitecture(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ck, err := safetensors.Open(fsys, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := loadStack(ck, a, Float32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // TestStack runs the ids of every fixture through the stack, all texts as one batch.
 func TestStack(t *testing.T) {
 	for _, dir := range fixtures(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			fsys := os.DirFS(dir)
-			f, err := readFields(fsys, "config.json")
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, err := readArchitecture(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ck, err := safetensors.Open(fsys, ".")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := loadStack(ck, a, Float32)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := openStack(t, fsys)
 			b := &batch{offsets: []int{0}}
 			list := readExpectations(t, dir)
 			for _, e := range list {

@@ -155,18 +155,7 @@ func (s *stack) finish(l *layer, w *workspace, worker, from, to int) {
 	} else {
 		l.attentionNorm.apply(x, x, rows)
 	}
-	up := sc.up[:rows*s.intermediate]
-	if l.gate == nil {
-		l.up.mul(up, in, rows, s.act, nil)
-	} else {
-		gate := sc.gate[:rows*s.intermediate]
-		l.gate.mul(gate, in, rows, s.act, nil)
-		l.up.mul(up, in, rows, simd.Identity, nil)
-		for i, g := range gate {
-			up[i] *= g
-		}
-	}
-	l.down.mul(x, up, rows, simd.Identity, x)
+	l.down.mul(x, s.widen(l, sc, in, rows, 0, 1), rows, simd.Identity, x)
 	if !s.preNorm {
 		l.feedForwardNorm.apply(x, x, rows)
 	}

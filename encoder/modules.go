@@ -1,7 +1,6 @@
 package encoder
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,8 +31,8 @@ func readModules(fsys fs.FS) ([]moduleRef, error) {
 		return nil, err
 	}
 	var entries []json.RawMessage
-	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&entries); err != nil {
-		return nil, fmt.Errorf("%w: %s: want an array of 1 to 32 modules: %s", ErrConfig, name, errText(err))
+	if err := json.Unmarshal(b, &entries); err != nil {
+		return nil, fmt.Errorf("%w: %s: want an array of 1 to 32 modules: %v", ErrConfig, name, err)
 	}
 	if len(entries) == 0 || len(entries) > 32 {
 		return nil, fmt.Errorf("%w: %s: %d modules, want an array of 1 to 32", ErrConfig, name, len(entries))

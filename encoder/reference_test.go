@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-
-	"searchd/encoder/safetensors"
 )
 
 // The families below have no reference vectors from outside. Each is written down again here in float64, from the published formulas and
@@ -33,22 +31,7 @@ func TestTwins(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := draw(uint64(len(c.name)), c.shapes)
 			fsys := folder(c.config, w)
-			f, err := readFields(fsys, "config.json")
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, err := readArchitecture(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ck, err := safetensors.Open(fsys, ".")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := loadStack(ck, a, Float32)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := openStack(t, fsys)
 			b := &batch{offsets: []int{0}}
 			for n := range 12 { // sequences of 1 to 34 tokens
 				for i := range 3*n + 1 {

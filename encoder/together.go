@@ -48,8 +48,7 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 			} else {
 				l.attentionNorm.apply(x, states, n)
 			}
-			up := w.scratch[0].up[:n*s.intermediate]
-			s.widen(l, w.scratch[0], x, n, worker, parts)
+			up := s.widen(l, w.scratch[0], x, n, worker, parts)
 			m.meet()
 			l.down.share(states, up, n, worker, parts, simd.Identity, residual)
 			m.meet()
@@ -72,20 +71,21 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 	return ctx.Err()
 }
 
-// widen computes this part of the first half of a feed-forward into up, with gate beside.
-func (s *stack) widen(l *layer, shared *scratch, x []float32, n, part, parts int) {
-	up := shared.up[:n*s.intermediate]
+// widen computes this part of the first half of a feed-forward for the rows x [n, H], and returns where all of it is, [n, I].
+func (s *stack) widen(l *layer, sc *scratch, x []float32, n, part, parts int) []float32 {
+	up := sc.up[:n*s.intermediate]
 	if l.gate == nil {
 		l.up.share(up, x, n, part, parts, s.act, nil)
-		return
+		return up
 	}
-	gate := shared.gate[:n*s.intermediate]
+	gate := sc.gate[:n*s.intermediate]
 	l.gate.share(gate, x, n, part, parts, s.act, nil)
 	l.up.share(up, x, n, part, parts, simd.Identity, nil)
 	from, to := simd.Share(s.intermediate, part, parts)
 	for i := range n {
 		simd.Multiply(up[i*s.intermediate+from:i*s.intermediate+to], gate[i*s.intermediate+from:i*s.intermediate+to])
 	}
+	return up
 }
 
 // share computes this part of the output channels.

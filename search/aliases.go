@@ -76,7 +76,7 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 		return false, &FieldError{"alias", alias, fmt.Sprintf("at most %d aliases; delete one first", maxAliases)}
 	}
 	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: []byte(collection)}); err != nil {
-		return false, translate(err)
+		return false, err
 	}
 	c.mu.Lock()
 	c.mu.aliases[alias] = collection
@@ -97,7 +97,7 @@ func (e *Engine) DeleteAlias(ctx context.Context, alias string) error {
 		return err
 	}
 	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
-		return translate(err)
+		return err
 	}
 	c.mu.Lock()
 	delete(c.mu.aliases, alias)

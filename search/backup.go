@@ -18,8 +18,7 @@ func (e *Engine) Backup(ctx context.Context, w io.Writer) (int64, error) {
 	if !ok {
 		return 0, ErrNoBackup
 	}
-	n, err := b.Backup(ctx, w)
-	return n, translate(err)
+	return b.Backup(ctx, w)
 }
 
 // BackupFolder is [Engine.Backup] of a data folder that no process uses. It needs neither its indexes nor a checkpoint, and no room there.

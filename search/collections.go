@@ -29,7 +29,7 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 		return CollectionInfo{}, err
 	}
 	if err := e.create(ctx, name, config); err != nil {
-		return CollectionInfo{}, translate(err)
+		return CollectionInfo{}, err
 	}
 	return e.Collection(ctx, name)
 }
@@ -105,7 +105,7 @@ func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Se
 		return info, fmt.Errorf("%w: collection %s is being re-embedded with its present settings; change them when that is done", ErrTaskRunning, info.Name)
 	}
 	if err := (&reconfiguration{e, c, r.Settings, s}).check(ctx); err != nil {
-		return info, translate(err)
+		return info, err
 	}
 	r.Settings = s
 	config, err := r.config()
@@ -114,7 +114,7 @@ func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Se
 	}
 	config.FirstSequence = c.Config.FirstSequence
 	if err := e.backend.Update(ctx, c.Name, config); err != nil {
-		return info, translate(err)
+		return info, err
 	}
 	return e.Collection(ctx, name)
 }
@@ -144,7 +144,7 @@ func (e *Engine) Collection(ctx context.Context, name string) (CollectionInfo, e
 func (e *Engine) Collections(ctx context.Context) ([]CollectionInfo, error) {
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	out := make([]CollectionInfo, 0, len(list))
 	for _, c := range list {
@@ -197,11 +197,11 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 	}
 	if stored != own { // the name first: what no name leads to is removed by the next opening
 		if err := c.point(ctx, map[string]string{own: ""}); err != nil {
-			return translate(err)
+			return err
 		}
 	}
 	defer e.trimEncodings(ctx)
-	return translate(e.backend.Drop(ctx, stored))
+	return e.backend.Drop(ctx, stored)
 }
 
 // dropHidden drops the generations of a name that it has been led away from. The first of them has the name itself: it would be seen
@@ -209,7 +209,7 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 func (e *Engine) dropHidden(ctx context.Context, name, current string) error {
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	for _, c := range list {
 		base, _, _ := strings.Cut(c.Name, "~")
@@ -220,7 +220,7 @@ func (e *Engine) dropHidden(ctx context.Context, name, current string) error {
 			return &DamagedError{Collection: name, Damage: fmt.Sprintf("it has a generation that value %q, which cannot be read, may be of", key)}
 		}
 		if err := e.backend.Drop(ctx, c.Name); err != nil && !errors.Is(err, backend.ErrCollectionNotFound) {
-			return translate(err)
+			return err
 		}
 	}
 	return nil
@@ -281,7 +281,7 @@ func (e *Engine) open(ctx context.Context, name string) (backend.Collection, rec
 		err = fmt.Errorf("%w: %s", backend.ErrCollectionNotFound, quoteShort(name))
 	}
 	if err != nil {
-		return c, record{}, translate(err)
+		return c, record{}, err
 	}
 	r, err := e.record(c)
 	return c, r, err

@@ -51,7 +51,7 @@ func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dr
 	} else if err == nil {
 		err = d.selected(ctx, sel)
 	}
-	return out, translate(err)
+	return out, err
 }
 
 // checkDeletion refuses a filter with fields that the mapping keeps out of the index, and with fields that it does not declare and that no
@@ -67,7 +67,7 @@ func (e *Engine) checkDeletion(ctx context.Context, c backend.Collection, rec re
 		none, err = e.lackingStored(ctx, c.Name, rec, none)
 	}
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	for _, u := range none {
 		wrong.add(u.path, u.name, "fields that a document has or that the settings declare"+aboutID(u.name))

@@ -23,7 +23,7 @@ func (e *Engine) Document(ctx context.Context, collection, id string) (*StoredDo
 	}
 	docs, err := e.backend.Lookup(ctx, c.Name, []string{id})
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	if docs[0] == nil {
 		return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, id, collection)
@@ -47,7 +47,7 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 	}
 	list, next, err := e.backend.List(ctx, from, rest, limit)
 	if err != nil {
-		return nil, "", translate(err)
+		return nil, "", err
 	}
 	if n := generationOf(from); n > 1 && next != "" {
 		next = strconv.Itoa(n) + "~" + next
@@ -101,7 +101,7 @@ func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []s
 		}
 		outcomes, err := e.backend.Apply(ctx, c.Name, writes)
 		if err != nil {
-			return results, translate(err)
+			return results, err
 		}
 		for i, o := range outcomes {
 			results = append(results, itemResult(writes[i], o))
@@ -125,7 +125,7 @@ func (e *Engine) DeleteDocument(ctx context.Context, collection, id string, ifRe
 	w := backend.Write{ID: id, Delete: true, IfRevision: ifRevision}
 	outcomes, err := e.backend.Apply(ctx, c.Name, []backend.Write{w})
 	if err != nil {
-		return ItemResult{}, translate(err)
+		return ItemResult{}, err
 	}
 	return itemResult(w, outcomes[0]), nil
 }

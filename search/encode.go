@@ -257,6 +257,14 @@ func (e *Engine) checkpoint() (checkpointEmbedder, error) {
 	return c, nil
 }
 
+// translated is an error that also matches the engine's name for it.
+type translated struct {
+	error
+	is error
+}
+
+func (t translated) Unwrap() []error { return []error{t.error, t.is} }
+
 // refused gives the encoder's errors about a request the engine's names.
 func refused(err error) error {
 	for _, pair := range [...]struct{ from, to error }{

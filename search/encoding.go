@@ -202,7 +202,7 @@ func (s *encodings) keep(used map[string]bool) {
 func (e *Engine) openEncodings(ctx context.Context) error {
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	for _, c := range list {
 		name, visible := e.catalog.nameOf(c.Name)

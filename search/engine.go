@@ -118,7 +118,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	stored, err := e.backend.Collections(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	if e.catalog, err = openCatalog(e.backend, stored, e.alarm); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (e *Engine) Ready() error {
 // ReadOnly returns nil while writes are taken. After a failed commit it returns [ErrReadOnly] with its cause; searches go on.
 func (e *Engine) ReadOnly() error {
 	if b, ok := e.backend.(interface{ ReadOnly() error }); ok {
-		return translate(b.ReadOnly())
+		return b.ReadOnly()
 	}
 	return nil
 }
@@ -188,8 +188,7 @@ func (e *Engine) Model() ModelInfo { return e.embedder.Model() }
 
 // Check looks for faults: differences between what is stored and what is indexed; with deep also every stored byte.
 func (e *Engine) Check(ctx context.Context, deep bool) ([]backend.Problem, error) {
-	problems, err := e.backend.Check(ctx, deep)
-	return problems, translate(err)
+	return e.backend.Check(ctx, deep)
 }
 
 // openToWrite is open for a writer: until done is called, no other generation takes the collection's place.
@@ -256,29 +255,3 @@ func (e *Engine) writers(stored string) *semaphore.Weighted {
 	}
 	return l
 }
-
-// translate gives the backend's errors the engine's names.
-func translate(err error) error {
-	for _, pair := range [...]struct{ from, to error }{
-		{backend.ErrCollectionNotFound, ErrCollectionNotFound},
-		{backend.ErrCollectionExists, ErrCollectionExists},
-		{backend.ErrDocumentNotFound, ErrDocumentNotFound},
-		{backend.ErrReadOnly, ErrReadOnly},
-		{backend.ErrClosed, ErrClosed},
-		{backend.ErrNoSpace, ErrNoSpace},
-		{backend.ErrInvalid, ErrInvalid},
-	} {
-		if errors.Is(err, pair.from) {
-			return translated{err, pair.to}
-		}
-	}
-	return err
-}
-
-// translated is an error that also matches the engine's name for it.
-type translated struct {
-	error
-	is error
-}
-
-func (t translated) Unwrap() []error { return []error{t.error, t.is} }

@@ -10,24 +10,24 @@ import (
 
 // Errors that callers tell apart with [errors.Is]. The text of a returned error names the thing that it is about.
 var (
-	ErrInvalid            = errors.New("invalid request")      // a field's value is not allowed; see [FieldError]
-	ErrCollectionNotFound = errors.New("collection not found") //
-	ErrCollectionExists   = errors.New("collection exists")    //
-	ErrAliasNotFound      = errors.New("alias not found")      //
+	ErrInvalid            = backend.ErrInvalid // a field's value is not allowed; see [FieldError]
+	ErrCollectionNotFound = backend.ErrCollectionNotFound
+	ErrCollectionExists   = backend.ErrCollectionExists
+	ErrAliasNotFound      = errors.New("alias not found")
 	ErrSnapshotNotFound   = errors.New("snapshot not found")
 	ErrTooManySnapshots   = errors.New("too many snapshots")
 	ErrTaskNotFound       = errors.New("task not found")
 	ErrTaskFinished       = errors.New("task has ended")
 	ErrTaskRunning        = errors.New("task under way") // another one works on the same thing
 	ErrAliased            = errors.New("collection has an alias")
-	ErrDocumentNotFound   = errors.New("document not found")    //
-	ErrConflict           = errors.New("revision conflict")     // the document's revision is not the expected one
-	ErrModelMismatch      = errors.New("model mismatch")        // the collection was built with another checkpoint
-	ErrDamaged            = backend.ErrDamaged                  // a stored value that is needed cannot be read
-	ErrReadOnly           = errors.New("data folder read-only") // after a failed commit; reopen to go on
-	ErrOutcomeUnknown     = backend.ErrOutcomeUnknown           // of the write whose commit failed: it may be there after reopening; matches ErrReadOnly
-	ErrNoSpace            = errors.New("no space left")         // the disk or the configured size is full; reads go on
-	ErrClosed             = errors.New("engine closed")         //
+	ErrDocumentNotFound   = backend.ErrDocumentNotFound
+	ErrConflict           = errors.New("revision conflict") // the document's revision is not the expected one
+	ErrModelMismatch      = errors.New("model mismatch")    // the collection was built with another checkpoint
+	ErrDamaged            = backend.ErrDamaged              // a stored value that is needed cannot be read
+	ErrReadOnly           = backend.ErrReadOnly             // after a failed commit; reopen to go on
+	ErrOutcomeUnknown     = backend.ErrOutcomeUnknown       // of the write whose commit failed: it may be there after reopening; matches ErrReadOnly
+	ErrNoSpace            = backend.ErrNoSpace              // the disk or the configured size is full; reads go on
+	ErrClosed             = backend.ErrClosed
 	ErrBusy               = errors.New("too much is waiting to be encoded")
 	ErrReplica            = backend.ErrReplica               // it takes the writes of its primary alone
 	ErrNoReplica          = backend.ErrNoReplica             // and cannot become one

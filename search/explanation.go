@@ -58,7 +58,7 @@ func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*
 	s.plan.Explain = true
 	docs, err := e.backend.Lookup(ctx, s.collection, []string{id})
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	if docs[0] == nil {
 		return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, id, collection)
@@ -71,11 +71,11 @@ func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*
 	}
 	x := &Explanation{Ranked: len(s.candidates), Total: s.total}
 	if x.Warnings, err = s.warnings(ctx); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	c, err := s.place(ctx, docs[0], x)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	s.page = []candidate{c}
 	if err := s.run(ctx, s.showing()); err != nil {

@@ -73,8 +73,7 @@ func (e *Engine) News(ctx context.Context, follower string, after map[uint32]uin
 	if err != nil {
 		return nil, err
 	}
-	n, err := l.News(ctx, follower, after, version)
-	return n, translate(err)
+	return l.News(ctx, follower, after, version)
 }
 
 // Copy is [Engine.Backup] for a follower that begins: it can go on from there with [Engine.News].
@@ -83,8 +82,7 @@ func (e *Engine) Copy(ctx context.Context, follower string, w io.Writer) (int64,
 	if err != nil {
 		return 0, err
 	}
-	n, err := l.Copy(ctx, follower, w)
-	return n, translate(err)
+	return l.Copy(ctx, follower, w)
 }
 
 // Commits counts the commits since the engine was opened. The channel is closed by the next one.
@@ -117,7 +115,7 @@ func (e *Engine) SetMarker(ctx context.Context, m Marker) error {
 	if !ok || f.Marker() == nil {
 		return ErrUnsupported
 	}
-	return translate(f.SetMarker(ctx, m))
+	return f.SetMarker(ctx, m)
 }
 
 // Stands are the sequence numbers of a replica's collections, by their numbers.
@@ -137,7 +135,7 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 			e.stale.Store(true)
 		}
 		if err != nil {
-			return false, translate(err)
+			return false, err
 		}
 	}
 	for rest := n.Entries; len(rest) > 0; {
@@ -146,7 +144,7 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 			k++
 		}
 		if err := f.Replay(ctx, rest[:k]); err != nil {
-			return false, translate(err)
+			return false, err
 		}
 		rest = rest[k:]
 	}
@@ -155,7 +153,7 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 	}
 	changed, err := f.Settle(ctx, n.Values, n.Partial)
 	if err != nil {
-		return false, translate(err)
+		return false, err
 	}
 	under := func(prefix string) bool {
 		return slices.ContainsFunc(changed, func(key string) bool { return strings.HasPrefix(key, prefix) })
@@ -181,7 +179,7 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 	for _, c := range gone {
 		err = errors.Join(err, e.leave(ctx, f, c))
 	}
-	return keys, translate(err)
+	return keys, err
 }
 
 // leave drops a collection that is gone at the primary; a generation that was replaced, when the requests that began with it have had time to end.
@@ -234,8 +232,7 @@ func (l localValues) SetValues(ctx context.Context, values map[string][]byte) er
 // FetchCopy makes a copy of a primary from what [Engine.Copy] wrote, beside what the folder holds, and returns how many bytes and collections it has;
 // [InstallCopy] puts it in its place. damaged is told of each damaged value in it.
 func FetchCopy(ctx context.Context, r io.Reader, dir string, m Marker, damaged func(text string)) (bytes int64, collections int, err error) {
-	bytes, collections, err = embedded.FetchCopy(ctx, r, dir, m, damaged)
-	return bytes, collections, translate(err)
+	return embedded.FetchCopy(ctx, r, dir, m, damaged)
 }
 
 // InstallCopy puts a copy in the place of what the folder of a replica holds, which no engine has open.

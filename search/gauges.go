@@ -49,7 +49,7 @@ func (e *Engine) Gauges(ctx context.Context, name string) (*Gauges, error) {
 	}
 	s, err := b.IndexStats(ctx, c.Name)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	m := s.Graph.Memory
 	return &Gauges{

@@ -51,16 +51,16 @@ func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document)
 		part := results[at : at+n]
 		items, err := in.prepare(ctx, docs[at:at+n], part) // while the commit before goes on
 		if before := <-committed; before != nil {
-			return results[:done], translate(before)
+			return results[:done], before
 		}
 		if done = at; err != nil {
-			return results[:done], translate(err)
+			return results[:done], err
 		}
 		go func() { committed <- in.apply(ctx, items, part) }()
 		at += n
 	}
 	if err := <-committed; err != nil {
-		return results[:done], translate(err)
+		return results[:done], err
 	}
 	return results, nil
 }

@@ -118,7 +118,7 @@ func (e *Engine) Map(ctx context.Context, collection string, o MapOptions) (*Map
 	}
 	d, err := e.draw(ctx, c, r, key)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	m := d.whole
 	components := min(cmp.Or(o.Components, defaultComponents), len(d.principal.axes))

@@ -26,7 +26,7 @@ func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) erro
 	for encoded := 1; encoded > 0; { // a check lists so many faults and no more
 		found, err := b.DamagedVectors(ctx)
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		encoded = 0
 		for _, stored := range slices.Sorted(maps.Keys(found)) {
@@ -68,7 +68,7 @@ func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, tol
 			err = in.putStored(ctx, docs)
 		}
 		if err != nil {
-			return n, translate(err)
+			return n, err
 		}
 		n++
 		told(fmt.Sprintf("encoded again: collection %q: document %q", name, id))
@@ -90,7 +90,7 @@ func (in *ingest) putStored(ctx context.Context, docs []*backend.Document) error
 			err = in.apply(ctx, items, results)
 		}
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		for _, res := range results {
 			if res.Err != nil {

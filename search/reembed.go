@@ -125,7 +125,7 @@ func (e *Engine) nextGeneration(ctx context.Context, name, stored string) (strin
 		if _, err := e.backend.Collection(ctx, next); errors.Is(err, backend.ErrCollectionNotFound) {
 			return next, nil
 		} else if err != nil {
-			return "", translate(err)
+			return "", err
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 	release, err := r.feed.Hold(old.Name, old.Sequence)
 	start() // not before: a commit may cut off the log up to itself
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	defer release()
 	resumed, err := r.prepare(ctx, rec)
@@ -217,10 +217,10 @@ func (r *reembedding) prepare(ctx context.Context, rec record) (resumed bool, er
 	err = r.engine.backend.Create(ctx, r.q.Next, config)
 	resumed = errors.Is(err, backend.ErrCollectionExists)
 	if err != nil && !resumed {
-		return false, translate(err)
+		return false, err
 	}
 	r.next, err = r.engine.backend.Collection(ctx, r.q.Next)
-	return resumed, translate(err)
+	return resumed, err
 }
 
 // revisionGap is more than the writes that may come while a collection is re-embedded. JSON readers that know 53 bits of a number can
@@ -235,7 +235,7 @@ func (r *reembedding) copyAll(ctx context.Context) error {
 	for cursor, more := "", true; more; more = cursor != "" {
 		docs, next, err := r.engine.backend.List(ctx, r.old.Name, cursor, reembedBatch)
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		if err := r.put(ctx, docs); err != nil {
 			return err
@@ -252,7 +252,7 @@ func (r *reembedding) deleteGone(ctx context.Context) error {
 	for cursor, more := "", true; more; more = cursor != "" {
 		docs, next, err := r.engine.backend.List(ctx, r.q.Next, cursor, maxList)
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		ids := make([]string, len(docs))
 		for i, d := range docs {
@@ -271,7 +271,7 @@ func (r *reembedding) drain(ctx context.Context, seq uint64) (uint64, error) {
 	for range catchUps {
 		c, err := r.engine.backend.Collection(ctx, r.old.Name)
 		if err != nil {
-			return seq, translate(err)
+			return seq, err
 		}
 		n := c.Sequence - seq
 		for seq < c.Sequence {
@@ -290,7 +290,7 @@ func (r *reembedding) drain(ctx context.Context, seq uint64) (uint64, error) {
 func (r *reembedding) follow(ctx context.Context, seq uint64) (uint64, error) {
 	ids, next, err := r.feed.Changed(ctx, r.old.Name, seq, reembedBatch)
 	if err != nil {
-		return seq, translate(err)
+		return seq, err
 	}
 	return next, r.bring(ctx, ids)
 }
@@ -302,7 +302,7 @@ func (r *reembedding) bring(ctx context.Context, ids []string) error {
 	}
 	docs, err := r.engine.backend.Lookup(ctx, r.old.Name, ids)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	var there []*backend.Document
 	var gone []backend.Write
@@ -315,7 +315,7 @@ func (r *reembedding) bring(ctx context.Context, ids []string) error {
 	}
 	if len(gone) > 0 {
 		if _, err := r.engine.backend.Apply(ctx, r.q.Next, gone); err != nil {
-			return translate(err)
+			return err
 		}
 	}
 	return r.put(ctx, there)
@@ -370,7 +370,7 @@ func (r *reembedding) change(ctx context.Context, seq uint64) error {
 	}
 	e.encodings.add(r.record, r.enc)
 	if err := c.point(ctx, current); err != nil {
-		return translate(err)
+		return err
 	}
 	r.next.Name = "" // no failure drops it any more
 	if r.record.Kept == "" {
@@ -480,7 +480,7 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 	}
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	for _, c := range list {
 		if _, visible := e.catalog.nameOf(c.Name); visible || building[c.Name] {
@@ -488,7 +488,7 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 		}
 		e.notice(fmt.Sprintf("dropping %s, a generation that is not in use", c.Name))
 		if err := e.backend.Drop(ctx, c.Name); err != nil {
-			return translate(err)
+			return err
 		}
 	}
 	return nil

@@ -95,7 +95,7 @@ func (s *search) run(ctx context.Context, steps []step) error {
 		}
 		began := time.Now()
 		if err := step.run(ctx); err != nil {
-			return translate(err)
+			return err
 		}
 		s.time(step.name, began)
 	}
@@ -109,7 +109,7 @@ func (s *search) answer(ctx context.Context, start time.Time) (*Response, error)
 	}
 	warnings, err := s.warnings(ctx)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	from := min(s.plan.Offset, len(s.candidates))
 	s.page = s.candidates[from:min(from+s.plan.limit, len(s.candidates))]

@@ -89,7 +89,7 @@ func (e *Engine) Similar(ctx context.Context, collection string, q Similar) (*Re
 		return nil, err
 	}
 	if err := s.liken(ctx, q); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	s.time("embed", start)
 	return s.answer(ctx, start)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"searchd/internal/disk"
 )
 
 // Snapshot is a backup that is kept in the data folder until it is deleted.
@@ -97,7 +99,7 @@ func (e *Engine) writeSnapshot(ctx context.Context, id string, b backer, report 
 	defer os.Remove(part) // gone already where all went well
 	n, err := b.Backup(ctx, &counter{w: f, report: report})
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	damage, err := VerifyBackup(ctx, part)
 	if err != nil {
@@ -106,17 +108,10 @@ func (e *Engine) writeSnapshot(ctx context.Context, id string, b backer, report 
 	if len(damage) > 0 {
 		return nil, e.keepDamaged(id, part, damage)
 	}
-	if err := os.Rename(part, path); err != nil {
+	if err := disk.Rename(part, path); err != nil {
 		return nil, err
 	}
 	report(n, n)
-	dir, err := os.Open(e.snapshots)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(dir.Sync(), dir.Close()); err != nil {
-		return nil, err
-	}
 	return e.snapshot(id)
 }
 

@@ -79,7 +79,7 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	if b, ok := e.backend.(interface{ StoreSize() (int64, error) }); ok {
 		n, err := b.StoreSize()
 		if err != nil {
-			return nil, translate(err)
+			return nil, err
 		}
 		s.StoreBytes = n
 	}
@@ -91,7 +91,7 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	}
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	n := len(list)
 	list = slices.DeleteFunc(list, func(c backend.Collection) bool { return c.Damaged != "" })
@@ -109,7 +109,7 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 			continue // dropped since
 		}
 		if err != nil {
-			return nil, translate(err)
+			return nil, err
 		}
 		s.Collections = append(s.Collections, CollectionStats{name, &x})
 	}

@@ -185,7 +185,7 @@ func (l *taskList) start(ctx context.Context, r taskRecord, w work) (Task, error
 		}
 	}
 	if err := l.save(ctx, r); err != nil {
-		return t, translate(err)
+		return t, err
 	}
 	run, cancel := context.WithCancelCause(l.ctx)
 	j := &job{task: t, resume: r.Resume, cancel: cancel, ended: make(chan struct{})}

@@ -18,7 +18,7 @@ type Collection struct {
 	ID         uint32 // from 1; never used again after DropCollection
 	Name       string
 	Settings   []byte // JSON object that only the caller understands
-	Generation uint64 // 1 when created, one more with each UpdateCollection and RenameCollection
+	Generation uint64 // 1 when created, one more with each UpdateCollection
 }
 
 // Counts are the sizes of a collection.
@@ -311,32 +311,6 @@ func (s *Store) UpdateCollection(ctx context.Context, id uint32, settings []byte
 			return err
 		}
 		col.Settings = append([]byte(nil), settings...)
-		col.Generation++
-		return c.put(col)
-	})
-	return col, err
-}
-
-// RenameCollection gives a collection another name. It returns ErrExists if the name is taken.
-func (s *Store) RenameCollection(ctx context.Context, id uint32, name string) (Collection, error) {
-	if err := checkName(name); err != nil {
-		return Collection{}, err
-	}
-	var col Collection
-	err := s.updateCatalog(ctx, func(_ *bbolt.Tx, c catalog) (err error) {
-		if col, err = c.byID(id); err != nil {
-			return err
-		}
-		switch other, err := c.byName(name); {
-		case err == nil && other.ID != id:
-			return fmt.Errorf("%w: %q", ErrExists, name)
-		case err != nil && !errors.Is(err, ErrNoCollection):
-			return err
-		}
-		if err := c.names.Delete([]byte(col.Name)); err != nil {
-			return err
-		}
-		col.Name = name
 		col.Generation++
 		return c.put(col)
 	})

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"searchd/internal/disk"
+
 	"go.etcd.io/bbolt"
 )
 
@@ -69,8 +71,8 @@ func (s *Store) exchange(h *handle, tmp string) error {
 	s.mu.Unlock()
 	if err != nil {
 		err = fmt.Errorf("store: the compacted file was put in place but cannot be opened: %w", err)
-	} else {
-		err = syncDir(s.dir)
+	} else if err = disk.SyncFolder(s.dir); err != nil {
+		err = fmt.Errorf("store: %w", err)
 	}
 	if err != nil {
 		s.fail(err)

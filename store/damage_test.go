@@ -107,8 +107,6 @@ func readAll(s *Store, like *contents) *contents {
 	c.note("collections", cols, err)
 	v, err := s.Values("")
 	c.note("values", v, err)
-	one, err := s.Value("alias/x")
-	c.note("value", one, err)
 	for id := uint32(1); id <= 2; id++ {
 		byID, err := s.CollectionByID(id)
 		c.note(fmt.Sprint(id), byID, err)

@@ -56,7 +56,7 @@ var (
 	// ErrDimension is returned for a vector whose length differs from that of the collection's other vectors.
 	ErrDimension = errors.New("store: dimension mismatch")
 
-	// ErrExists is returned by CreateCollection and RenameCollection when the name is taken.
+	// ErrExists is returned by CreateCollection when the name is taken.
 	ErrExists = errors.New("store: collection exists")
 
 	// ErrNoSpace is returned when the disk is full or Options.MaxSize is reached. Nothing was written;

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"searchd/internal/disk"
 )
 
 const (
@@ -175,25 +176,15 @@ func publish(from, to string) error {
 	if err := syncFile(from); err != nil {
 		return noSpace(err)
 	}
-	if err := os.Rename(from, to); err != nil {
+	if err := disk.Rename(from, to); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	return syncDir(filepath.Dir(to))
+	return nil
 }
 
 // syncFile flushes a file to the disk.
-func syncFile(path string) error { return syncPath(path, os.O_RDWR) }
-
-// syncDir flushes the names in a folder to the disk; Windows has no such thing.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	return syncPath(path, os.O_RDONLY)
-}
-
-func syncPath(path string, flag int) error {
-	f, err := os.OpenFile(path, flag, 0)
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}

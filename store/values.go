@@ -44,29 +44,6 @@ func (s *Store) SetValues(ctx context.Context, values map[string][]byte) error {
 	})
 }
 
-// Value returns the value under a key, or ErrNotFound.
-func (s *Store) Value(key string) (value []byte, err error) {
-	if key == "" || len(key) > MaxIDBytes {
-		return nil, fmt.Errorf("%w: value %.40q", ErrNotFound, key)
-	}
-	err = s.view(func(tx *bbolt.Tx) error {
-		b, err := openTop(tx, kindValues)
-		if err != nil {
-			return err
-		}
-		payload, err := b.get([]byte(key))
-		if err != nil {
-			return err
-		}
-		if payload == nil {
-			return fmt.Errorf("%w: value %q", ErrNotFound, key)
-		}
-		value = bytes.Clone(payload)
-		return nil
-	})
-	return value, err
-}
-
 // Values returns all values whose keys begin with prefix. Where some are damaged it returns the others, with a *ValuesError.
 func (s *Store) Values(prefix string) (map[string][]byte, error) {
 	values := map[string][]byte{}

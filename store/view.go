@@ -68,9 +68,6 @@ func (t *Tx) guarded(fn func() error) error {
 	return t.s.damaged(guard(fn))
 }
 
-// Collection returns the collection of the view.
-func (t *Tx) Collection() Collection { return t.col }
-
 // Seq returns the sequence number of the last change, 0 if there never was one.
 func (t *Tx) Seq() uint64 { return t.room.state.seq }
 

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"searchd/client"
+	"searchd/internal/disk"
 	"searchd/search"
 )
 
@@ -87,10 +87,7 @@ func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, err
 	if len(damage) > 0 {
 		to = unusedName(path + ".damaged")
 	}
-	if err := os.Rename(part, to); err != nil {
-		return n, err
-	}
-	if err := syncFolder(filepath.Dir(path)); err != nil {
+	if err := disk.Rename(part, to); err != nil {
 		return n, err
 	}
 	if len(damage) == 0 {
@@ -233,15 +230,6 @@ func removeSnapshot(c *client.Client, task string) error {
 		return fmt.Errorf("a snapshot may be left on the server (`searchd snapshots list`, `rm`): %w", err)
 	}
 	return nil
-}
-
-// syncFolder makes a rename in a folder last.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 func newRestoreCommand() *cobra.Command {

@@ -1,17 +1,16 @@
 package safetensors
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
-	"strconv"
-	"unicode/utf8"
+	"strings"
+
+	"searchd/internal/strictjson"
 )
 
 // Errors of a malformed file. ErrFormat covers all but those that have a name of their own.
@@ -48,29 +47,29 @@ func decodeHeader(raw []byte, dataBytes int64) (map[string]Tensor, error) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, fmt.Errorf("%w: the header does not begin with '{'", ErrFormat)
 	}
-	if !utf8.Valid(raw) {
-		return nil, fmt.Errorf("%w: the header is not UTF-8", ErrFormat)
-	}
-	d := &headerDecoder{dec: json.NewDecoder(bytes.NewReader(raw))}
-	d.dec.UseNumber()
+	r := strictjson.New(raw)
 	tensors, metadata := map[string]Tensor{}, false
-	err := d.object(func(name string) error {
+	err := r.Pairs(func(name string) error {
 		if name != "__metadata__" {
-			return d.tensor(tensors, name)
+			return readTensor(r, tensors, name)
 		}
 		if metadata {
-			return fmt.Errorf("%w: __metadata__ occurs twice", ErrFormat)
+			return errors.New("__metadata__ occurs twice")
 		}
 		metadata = true
-		return d.metadata()
+		return r.Object(func(string) error { // of strings; nothing here needs what they say
+			_, err := r.String()
+			return err
+		})
 	})
-	if err != nil {
+	if errors.Is(err, ErrFormat) || errors.Is(err, ErrDType) {
 		return nil, err
 	}
-	for _, b := range raw[d.dec.InputOffset():] {
-		if b != ' ' {
-			return nil, fmt.Errorf("%w: byte 0x%02x after the header's JSON, only spaces may follow", ErrFormat, b)
-		}
+	if err != nil {
+		return nil, fmt.Errorf("%w: header: %v", ErrFormat, err)
+	}
+	if rest := strings.TrimLeft(r.Rest(), " "); rest != "" {
+		return nil, fmt.Errorf("%w: byte 0x%02x after the header's JSON, only spaces may follow", ErrFormat, rest[0])
 	}
 	return tensors, checkCover(tensors, dataBytes)
 }
@@ -94,118 +93,48 @@ func checkCover(tensors map[string]Tensor, dataBytes int64) error {
 	return nil
 }
 
-// headerDecoder walks the header's tokens. encoding/json's Unmarshal would keep the last of two equal keys without a word.
-type headerDecoder struct{ dec *json.Decoder }
-
-func (d *headerDecoder) token() (json.Token, error) {
-	t, err := d.dec.Token()
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: header: %v", ErrFormat, err)
-	}
-	return t, nil
-}
-
-func (d *headerDecoder) delim(want json.Delim, what string) error {
-	t, err := d.token()
-	if err != nil {
-		return err
-	}
-	if t != want {
-		return fmt.Errorf("%w: %s: got %v, want %q", ErrFormat, what, t, rune(want))
-	}
-	return nil
-}
-
-// object reads an object and calls member after each key; member reads the value.
-func (d *headerDecoder) object(member func(key string) error) error {
-	if err := d.delim('{', "header"); err != nil {
-		return err
-	}
-	for d.dec.More() {
-		key, err := d.str("key")
-		if err != nil {
-			return err
-		}
-		if err := member(key); err != nil {
-			return err
-		}
-	}
-	return d.delim('}', "header")
-}
-
-func (d *headerDecoder) str(what string) (string, error) {
-	t, err := d.token()
-	if err != nil {
-		return "", err
-	}
-	s, ok := t.(string)
-	if !ok {
-		return "", fmt.Errorf("%w: %s: got %v, want a string", ErrFormat, what, t)
-	}
-	return s, nil
-}
-
 // numbers reads an array of at most limit non-negative integers below 2^63, written without sign, fraction or exponent.
-func (d *headerDecoder) numbers(what string, limit int) ([]int64, error) {
-	if err := d.delim('[', what); err != nil {
-		return nil, err
-	}
+func numbers(r *strictjson.Reader, limit int) ([]int64, error) {
 	ns := []int64{}
-	for d.dec.More() {
+	err := r.Array(func() error {
 		if len(ns) == limit {
-			return nil, fmt.Errorf("%w: %s: more than %d numbers", ErrFormat, what, limit)
+			return r.Errorf("more than %d numbers", limit)
 		}
-		t, err := d.token()
-		if err != nil {
-			return nil, err
-		}
-		num, ok := t.(json.Number)
-		n, err := strconv.ParseUint(string(num), 10, 63)
-		if !ok || err != nil {
-			return nil, fmt.Errorf("%w: %s: got %v, want an integer from 0 to 2^63-1", ErrFormat, what, t)
-		}
-		ns = append(ns, int64(n))
-	}
-	return ns, d.delim(']', what)
+		n, err := r.Integer(math.MaxInt64)
+		ns = append(ns, n)
+		return err
+	})
+	return ns, err
 }
 
-// tensor reads what the header says of the tensor called name.
-func (d *headerDecoder) tensor(tensors map[string]Tensor, name string) error {
+// readTensor reads what the header says of the tensor called name.
+func readTensor(r *strictjson.Reader, tensors map[string]Tensor, name string) error {
 	if len(name) > MaxNameBytes {
-		return fmt.Errorf("%w: a tensor name of %d bytes, at most %d are allowed", ErrFormat, len(name), MaxNameBytes)
+		return fmt.Errorf("a tensor name of %d bytes, at most %d are allowed", len(name), MaxNameBytes)
 	}
 	if _, dup := tensors[name]; dup {
-		return fmt.Errorf("%w: tensor %q occurs twice", ErrFormat, name)
+		return fmt.Errorf("tensor %q occurs twice", name)
 	}
 	if len(tensors) == MaxTensors {
-		return fmt.Errorf("%w: more than %d tensors", ErrFormat, MaxTensors)
+		return fmt.Errorf("more than %d tensors", MaxTensors)
 	}
 	var dtype string
 	var shape, offsets []int64
-	seen := map[string]bool{}
-	err := d.object(func(key string) (err error) {
-		what := fmt.Sprintf("tensor %q: %s", name, key)
-		if seen[key] {
-			return fmt.Errorf("%w: %s occurs twice", ErrFormat, what)
-		}
-		seen[key] = true
+	err := r.Object(func(key string) (err error) {
 		switch key {
 		case "dtype":
-			dtype, err = d.str(what)
+			dtype, err = r.String()
 		case "shape":
-			shape, err = d.numbers(what, MaxRank)
+			shape, err = numbers(r, MaxRank)
 		case "data_offsets":
-			offsets, err = d.numbers(what, 2)
+			offsets, err = numbers(r, 2)
 		default:
-			err = fmt.Errorf("%w: %s: unknown key, want dtype, shape, data_offsets", ErrFormat, what)
+			err = errors.New("unknown key, want dtype, shape, data_offsets")
 		}
 		return err
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("tensor %q: %w", name, err)
 	}
 	t, err := newTensor(name, DType(dtype), shape, offsets)
 	if err != nil {
@@ -213,19 +142,6 @@ func (d *headerDecoder) tensor(tensors map[string]Tensor, name string) error {
 	}
 	tensors[name] = t
 	return nil
-}
-
-// metadata checks __metadata__, an object of strings; nothing here needs what they say.
-func (d *headerDecoder) metadata() error {
-	seen := map[string]bool{}
-	return d.object(func(key string) error {
-		if seen[key] {
-			return fmt.Errorf("%w: __metadata__ %q occurs twice", ErrFormat, key)
-		}
-		seen[key] = true
-		_, err := d.str("__metadata__ " + strconv.Quote(key))
-		return err
-	})
 }
 
 // newTensor checks that shape times dtype is the length of the byte range.

@@ -1,51 +1,43 @@
 package safetensors
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
 	"strings"
+
+	"searchd/internal/strictjson"
 )
 
 // decodeIndex decodes the weight_map of an index: tensor name to file name. File names must lie in the same folder.
 func decodeIndex(raw []byte) (map[string]string, error) {
-	d := &headerDecoder{dec: json.NewDecoder(bytes.NewReader(raw))}
+	r := strictjson.New(raw)
 	weightMap := map[string]string{}
-	found := false
-	err := d.object(func(key string) error {
+	err := r.Object(func(key string) error {
 		if key != "weight_map" {
-			var skip json.RawMessage
-			if err := d.dec.Decode(&skip); err != nil {
-				return fmt.Errorf("%w: %s: %v", ErrFormat, key, err)
-			}
-			return nil
+			_, err := r.Raw()
+			return err
 		}
-		if found {
-			return fmt.Errorf("%w: weight_map occurs twice", ErrFormat)
-		}
-		found = true
-		return d.object(func(tensor string) error {
-			file, err := d.str("weight_map " + tensor)
+		return r.Pairs(func(tensor string) error {
+			file, err := r.String()
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", tensor, err)
 			}
 			if _, dup := weightMap[tensor]; dup {
-				return fmt.Errorf("%w: weight_map: tensor %q occurs twice", ErrFormat, tensor)
+				return fmt.Errorf("tensor %q occurs twice", tensor)
 			}
 			if len(weightMap) == MaxTensors {
-				return fmt.Errorf("%w: weight_map: more than %d tensors", ErrFormat, MaxTensors)
+				return fmt.Errorf("more than %d tensors", MaxTensors)
 			}
 			if !fs.ValidPath(file) || strings.ContainsAny(file, `/\`) || !strings.HasSuffix(file, ".safetensors") {
-				return fmt.Errorf("%w: weight_map: tensor %q lies in %q, want the name of a .safetensors file in the same folder", ErrFormat, tensor, file)
+				return fmt.Errorf("tensor %q lies in %q, want the name of a .safetensors file in the same folder", tensor, file)
 			}
 			weightMap[tensor] = file
 			return nil
 		})
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %v", ErrFormat, err)
 	}
 	if len(weightMap) == 0 {
 		return nil, fmt.Errorf("%w: no weight_map", ErrFormat)

@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"searchd/internal/strictjson"
+
 	sugar "github.com/sugarme/tokenizer"
 )
 
@@ -25,16 +27,16 @@ type addedTokens struct {
 
 // readAdded reads added_tokens.
 func readAdded(raw json.RawMessage) ([]addedToken, error) {
-	if isNull(raw) {
+	if strictjson.IsNull(raw) {
 		return nil, nil
 	}
 	var list []addedToken
-	r := &reader{s: string(raw)}
-	err := r.array(func() error {
+	r := strictjson.New(raw)
+	err := r.Array(func() error {
 		if len(list) >= maxEntries {
 			return fmt.Errorf("more than %d entries", maxEntries)
 		}
-		one, err := r.raw()
+		one, err := r.Raw()
 		if err != nil {
 			return err
 		}

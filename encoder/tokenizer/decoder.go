@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"searchd/internal/strictjson"
+
 	sugar "github.com/sugarme/tokenizer"
 	"github.com/sugarme/tokenizer/decoder"
 )
@@ -39,7 +41,7 @@ func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 // parseDecoder reads the decoder field. The decoders of package sugarme serve where they are right; chain holds those of
 // our own.
 func parseDecoder(raw json.RawMessage, depth int) (sugar.Decoder, error) {
-	if isNull(raw) {
+	if strictjson.IsNull(raw) {
 		return nil, nil
 	}
 	kind, err := typeOf(raw)

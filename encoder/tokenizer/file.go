@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"searchd/internal/strictjson"
 )
 
 // file is a tokenizer.json, its JSON checked, its parts not yet.
@@ -22,13 +24,13 @@ func readFile(b []byte) (*file, error) {
 		"normalizer": &f.normalizer, "pre_tokenizer": &f.preTokenizer, "post_processor": &f.postProcessor,
 		"decoder": &f.decoder, "added_tokens": &f.added, "truncation": &f.truncation, "padding": &f.padding,
 	}
-	r := &reader{s: string(b)}
-	err := r.object(func(key string) (err error) {
+	r := strictjson.New(b)
+	err := r.Object(func(key string) (err error) {
 		if key == "model" {
 			f.model, err = readModel(r)
 			return err
 		}
-		raw, err := r.raw()
+		raw, err := r.Raw()
 		if into := raws[key]; into != nil {
 			*into = raw
 		}
@@ -37,8 +39,8 @@ func readFile(b []byte) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.next() != 0 {
-		return nil, r.errorf("text after the end")
+	if err := r.End(); err != nil {
+		return nil, err
 	}
 	if f.model == nil {
 		return nil, errors.New("model is missing")
@@ -47,7 +49,7 @@ func readFile(b []byte) (*file, error) {
 }
 
 func (f *file) checkTruncation() error {
-	if isNull(f.truncation) {
+	if strictjson.IsNull(f.truncation) {
 		return nil
 	}
 	var t struct {
@@ -67,7 +69,7 @@ func (f *file) checkTruncation() error {
 }
 
 func (f *file) checkPadding(t *Tokenizer) error {
-	if isNull(f.padding) {
+	if strictjson.IsNull(f.padding) {
 		return nil
 	}
 	var p struct {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"searchd/internal/strictjson"
 )
 
 // model cuts a word into tokens: it appends the pieces of w to dst. Read-only and safe for concurrent use; what it needs
@@ -22,19 +24,19 @@ type modelFile struct {
 }
 
 // readModel reads the model field. Files written before the type was named are told by their keys.
-func readModel(r *reader) (*modelFile, error) {
+func readModel(r *strictjson.Reader) (*modelFile, error) {
 	m := &modelFile{rest: make(map[string]json.RawMessage)}
-	err := r.object(func(key string) (err error) {
+	err := r.Object(func(key string) (err error) {
 		switch key {
 		case "vocab":
-			if r.next() == '[' {
+			if r.Next() == '[' {
 				return m.readScores(r)
 			}
 			m.entries, err = readVocab(r)
 		case "merges":
 			err = m.readMerges(r)
 		default:
-			m.rest[key], err = r.raw()
+			m.rest[key], err = r.Raw()
 		}
 		return err
 	})
@@ -61,26 +63,26 @@ func readModel(r *reader) (*modelFile, error) {
 }
 
 // readScores reads [["token", score], ...]; a token's id is its place.
-func (m *modelFile) readScores(r *reader) error {
+func (m *modelFile) readScores(r *strictjson.Reader) error {
 	m.scores = []float64{}
-	return r.array(func() error {
+	return r.Array(func() error {
 		var token string
 		var score float64
 		i := 0
-		err := r.array(func() (err error) {
+		err := r.Array(func() (err error) {
 			switch i {
 			case 0:
-				token, err = r.str()
+				token, err = r.String()
 			case 1:
-				score, err = r.float()
+				score, err = r.Float()
 			default:
-				err = r.errorf("want [token, score]")
+				err = r.Errorf("want [token, score]")
 			}
 			i++
 			return err
 		})
 		if err == nil && i != 2 {
-			err = r.errorf("want [token, score]")
+			err = r.Errorf("want [token, score]")
 		}
 		if err == nil {
 			err = checkToken(token, len(m.entries))
@@ -95,9 +97,9 @@ func (m *modelFile) readScores(r *reader) error {
 }
 
 // readMerges reads ["a b", ...] or [["a", "b"], ...].
-func (m *modelFile) readMerges(r *reader) error {
+func (m *modelFile) readMerges(r *strictjson.Reader) error {
 	m.merges = [][2]string{}
-	return r.array(func() error {
+	return r.Array(func() error {
 		if len(m.merges) >= maxEntries {
 			return fmt.Errorf("more than %d merges", maxEntries)
 		}
@@ -113,29 +115,29 @@ func (m *modelFile) readMerges(r *reader) error {
 	})
 }
 
-func readMerge(r *reader) (pair [2]string, err error) {
-	if r.next() == '[' {
+func readMerge(r *strictjson.Reader) (pair [2]string, err error) {
+	if r.Next() == '[' {
 		i := 0
-		err = r.array(func() (err error) {
+		err = r.Array(func() (err error) {
 			if i == 2 {
-				return r.errorf("want two tokens")
+				return r.Errorf("want two tokens")
 			}
-			pair[i], err = r.str()
+			pair[i], err = r.String()
 			i++
 			return err
 		})
 		if err == nil && i != 2 {
-			err = r.errorf("want two tokens")
+			err = r.Errorf("want two tokens")
 		}
 		return pair, err
 	}
-	s, err := r.str()
+	s, err := r.String()
 	if err != nil {
 		return pair, err
 	}
 	left, right, ok := strings.Cut(s, " ")
 	if !ok || strings.Contains(right, " ") {
-		return pair, r.errorf("merge %.80q, want two tokens with one blank between", s)
+		return pair, r.Errorf("merge %.80q, want two tokens with one blank between", s)
 	}
 	return [2]string{left, right}, nil
 }
@@ -143,7 +145,7 @@ func readMerge(r *reader) (pair [2]string, err error) {
 // fields fills the given pointers from the model's other keys; null and missing keys leave them alone.
 func (m *modelFile) fields(into map[string]any) error {
 	for key, p := range into {
-		if raw := m.rest[key]; !isNull(raw) {
+		if raw := m.rest[key]; !strictjson.IsNull(raw) {
 			if err := json.Unmarshal(raw, p); err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"searchd/internal/strictjson"
+
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -51,7 +53,7 @@ func sequence(raw json.RawMessage, key string, depth int) (parts []json.RawMessa
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return nil, err
 	}
-	if list := fields[key]; !isNull(list) {
+	if list := fields[key]; !strictjson.IsNull(list) {
 		err = json.Unmarshal(list, &parts)
 	}
 	return parts, err
@@ -59,7 +61,7 @@ func sequence(raw json.RawMessage, key string, depth int) (parts []json.RawMessa
 
 // parseSteps reads a field that holds one part of a kind, or a Sequence of them under key, and returns them in order, Sequences flattened.
 func parseSteps[S any](raw json.RawMessage, key string, depth int, parse func(kind string, raw json.RawMessage) (S, error)) ([]S, error) {
-	if isNull(raw) {
+	if strictjson.IsNull(raw) {
 		return nil, nil
 	}
 	kind, err := typeOf(raw)

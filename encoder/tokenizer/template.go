@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"searchd/internal/strictjson"
 )
 
 // maxSpecial bounds how many special tokens a template may add.
@@ -43,7 +45,7 @@ func bareTemplate() *template {
 // parseTemplate reads the post_processor field. known returns the token of an id.
 func parseTemplate(raw json.RawMessage, known func(id int32) (string, bool), depth int) (*template, error) {
 	t := bareTemplate()
-	if isNull(raw) {
+	if strictjson.IsNull(raw) {
 		return t, nil
 	}
 	kind, err := typeOf(raw)

@@ -3,6 +3,8 @@ package tokenizer
 import (
 	"errors"
 	"fmt"
+
+	"searchd/internal/strictjson"
 )
 
 // Limits of what tokenizer.json may hold.
@@ -82,17 +84,17 @@ func (v *vocab) must(field, token string) (int32, error) {
 }
 
 // readVocab reads {"token": id, ...}.
-func readVocab(r *reader) ([]trieKey, error) {
+func readVocab(r *strictjson.Reader) ([]trieKey, error) {
 	var entries []trieKey
-	err := r.pairs(func(token string) error {
+	err := r.Pairs(func(token string) error {
 		if err := checkToken(token, len(entries)); err != nil {
 			return err
 		}
-		id, err := r.id()
+		id, err := r.Integer(maxID)
 		if err != nil {
 			return fmt.Errorf("token %.40q: %w", token, err)
 		}
-		entries = append(entries, trieKey{token, id})
+		entries = append(entries, trieKey{token, int32(id)})
 		return nil
 	})
 	return entries, err

@@ -9,7 +9,7 @@ import (
 // Expr is a parsed filter: And, Or, Not, Compare, In or Exists, and after [WithID] OfID. It is immutable and safe for concurrent use.
 type Expr interface {
 	// Match says whether a document with these values passes. values maps a field's whole name, dots
-	// included, to what Values takes; Flatten makes such a map from nested objects.
+	// included, to what Values takes.
 	Match(values map[string]any) bool
 	// String returns a filter that parses to an equal Expr.
 	String() string

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 func mustParse(t testing.TB, s string) Expr {
@@ -25,7 +24,7 @@ func ExampleParse() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(e.Match(map[string]any{"lang": "en", "year": 1999, "tags": []string{"old", "classic"}}))
+	fmt.Println(e.Match(map[string]any{"lang": "en", "year": 1999, "tags": []any{"old", "classic"}}))
 	fmt.Println(e.Match(map[string]any{"lang": "en", "year": 2024, "draft": true}))
 	_, err = Parse("lang = en")
 	fmt.Println(err)
@@ -142,8 +141,8 @@ func TestMatch(t *testing.T) {
 	long := strings.Repeat("x", MaxString)
 	doc := map[string]any{
 		"lang": "en", "year": 2020, "price": 3.5, "draft": false, "empty": "", "none": nil, "nolist": []any{},
-		"tags": []any{"a", "b", 7.0, true}, "sizes": []float64{1, 10}, "a.b": json.Number("12"),
-		"day": "2024-05-01", "at": "2024-05-01T12:00:00+02:00", "time": time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC),
+		"tags": []any{"a", "b", 7.0, true}, "sizes": []any{1, 10}, "a.b": json.Number("12"),
+		"day": "2024-05-01", "at": "2024-05-01T12:00:00+02:00", "time": "2024-05-01T10:00:00Z",
 		"object": map[string]any{"x": 1}, "nan": math.NaN(), "long": long + "a",
 		"present": Present{}, "some": []any{Present{}, "a"},
 	}
@@ -213,52 +212,20 @@ func TestOpaqueIsEqualToNothing(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
-	for _, ok := range []any{nil, "a", true, 1, int64(1), 1.5, float32(1), json.Number("1"), time.Time{}, []string{"a"}, []any{"a", 1, nil}, []float64{1}} {
-		if err := Check(ok); err != nil {
-			t.Errorf("Check(%#v) = %v", ok, err)
+func TestValues(t *testing.T) {
+	for _, x := range []any{5, 5.0, json.Number("5"), []any{[]any{1}, 5, map[string]any{}, nil}} {
+		if got := Values(nil, x); len(got) != 1 || got[0] != (Value{Kind: Number, Num: 5}) {
+			t.Errorf("Values(%#v) = %v", x, got)
 		}
 	}
-	for _, x := range []any{5, int8(5), int16(5), int32(5), int64(5), uint(5), uint8(5), uint16(5), uint32(5), uint64(5), float32(5), 5.0, json.Number("5")} {
-		if got := Values(nil, x); Check(x) != nil || len(got) != 1 || got[0] != (Value{Kind: Number, Num: 5}) {
-			t.Errorf("Values(%T) = %v, Check: %v", x, got, Check(x))
-		}
-	}
-	tests := []struct {
-		value any
-		want  string
-	}{
-		{map[string]any{}, "map[string]interface {} cannot be filtered by"},
-		{math.Inf(1), "not a finite number"},
-		{json.Number("1e999"), "cannot be filtered by"},
-		{[]float64{1, math.NaN()}, "element 1 is NaN"},
-		{[]any{1, []any{2}}, "element 1 is a list"},
-		{[]any{1, map[string]any{}}, "element 1: filter: a map"},
-	}
-	for _, tt := range tests {
-		if err := Check(tt.value); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("Check(%#v) = %v, want %q", tt.value, err, tt.want)
+	for _, x := range []any{nil, map[string]any{}, math.Inf(1), math.NaN(), json.Number("1e999"), []any{[]any{2}}} {
+		if got := Values(nil, x); len(got) != 0 {
+			t.Errorf("Values(%#v) = %v, want none", x, got)
 		}
 	}
 }
 
-func TestFlattenAndFields(t *testing.T) {
-	in := map[string]any{
-		"a": map[string]any{"b": 1, "c": map[string]any{"d": "x"}},
-		"l": []any{map[string]any{"n": 1}, map[string]any{"n": 2}, map[string]any{"m": true}},
-		"s": []any{"x", "y", nil, []any{"deep"}}, "one": []any{"x"}, "nothing": nil, "typed": []string{"t"},
-	}
-	want := map[string]any{"a.b": 1, "a.c.d": "x", "l.n": []any{1, 2}, "l.m": true, "s": []any{"x", "y"}, "one": "x", "typed": []string{"t"}}
-	if got := Flatten(in); !reflect.DeepEqual(got, want) {
-		t.Errorf("Flatten mismatch (-want +got)\n-%v\n+%v", want, got)
-	}
-	var deep any = "end"
-	for range 100_000 {
-		deep = map[string]any{"d": deep}
-	}
-	if got := Flatten(deep.(map[string]any)); len(got) != 0 {
-		t.Errorf("Flatten of a deep object = %v, want nothing", got)
-	}
+func TestFields(t *testing.T) {
 	got := Fields(mustParse(t, "b = 1 AND (a.x EXISTS OR NOT b IN [2]) AND c < 3"))
 	if want := []string{"b", "a.x", "c"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("Fields = %v, want %v", got, want)

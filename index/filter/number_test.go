@@ -21,11 +21,9 @@ func drawNumber(t *rapid.T) (any, *big.Int) {
 		n.Neg(n)
 	}
 	text := n.String()
-	switch form := rapid.SampledFrom([]string{"int64", "uint64", "digits", "point", "exponent", "fraction"}).Draw(t, "form"); {
-	case form == "int64" && n.IsInt64():
-		return n.Int64(), n
-	case form == "uint64" && n.IsUint64():
-		return n.Uint64(), n
+	switch form := rapid.SampledFrom([]string{"int", "digits", "point", "exponent", "fraction"}).Draw(t, "form"); {
+	case form == "int" && n.IsInt64():
+		return int(n.Int64()), n
 	case form == "point":
 		text += ".000"
 	case form == "exponent":
@@ -70,7 +68,7 @@ func TestNumbersAreExact(t *testing.T) {
 
 // TestFloatsBeyondIntegers: what is no integer of less than 2^64 is a float64, before and behind the integers.
 func TestFloatsBeyondIntegers(t *testing.T) {
-	ordered := []any{-1e300, -0x1p64, json.Number("-18446744073709551615"), -0x1p63, 0.0, 0x1p53, int64(1<<53 + 1), uint64(1<<64 - 1), json.Number("18446744073709551616"), 1e300}
+	ordered := []any{-1e300, -0x1p64, json.Number("-18446744073709551615"), -0x1p63, 0.0, 0x1p53, 1<<53 + 1, json.Number("18446744073709551615"), json.Number("18446744073709551616"), 1e300}
 	for i, x := range ordered {
 		for j, y := range ordered {
 			v, w := Values(nil, x)[0], Values(nil, y)[0]

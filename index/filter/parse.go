@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -284,46 +283,4 @@ func (p *parser) value() (Value, error) {
 		return v, p.expected(wantValue)
 	}
 	return v, p.advance()
-}
-
-// Flatten returns the values of nested objects under their whole names: {"a": {"b": 1}} gives {"a.b": 1}. The
-// objects of a list give lists. Objects deeper than 32 are left out. fields itself is not changed.
-func Flatten(fields map[string]any) map[string]any {
-	flat := make(map[string]any, len(fields))
-	flatten(flat, "", fields, 0)
-	return flat
-}
-
-func flatten(flat map[string]any, prefix string, fields map[string]any, depth int) {
-	if depth > 32 {
-		return
-	}
-	for name, x := range fields {
-		flattenValue(flat, strings.TrimPrefix(prefix+"."+name, "."), x, depth)
-	}
-}
-
-func flattenValue(flat map[string]any, name string, x any, depth int) {
-	switch x := x.(type) {
-	case map[string]any:
-		flatten(flat, name, x, depth+1)
-	case []any:
-		for _, e := range x {
-			if _, nested := e.([]any); !nested {
-				flattenValue(flat, name, e, depth)
-			}
-		}
-	case nil:
-	default:
-		old, taken := flat[name]
-		if !taken {
-			flat[name] = x
-			return
-		}
-		list, ok := old.([]any)
-		if !ok {
-			list = []any{old}
-		}
-		flat[name] = append(list, x)
-	}
 }

@@ -123,40 +123,15 @@ func (v Value) number() string {
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // Values appends to dst the values that a field holding x has. A string that reads as a date gives two, the
-// string and the date. x is a string, bool, number, json.Number, time.Time, Present or a list of those, as []any, []string, []float64, []int,
-// []bool or []time.Time; whatever else it is, or a list holds, has no values. See Check.
+// string and the date. x is a string, bool, float64, int, json.Number, Present or a list of those, as []any; whatever else it is, or a list
+// holds, has no values.
 func Values(dst []Value, x any) []Value {
 	switch x := x.(type) {
 	case []any:
 		for _, e := range x {
-			if !isList(e) {
+			if _, list := e.([]any); !list {
 				dst = Values(dst, e)
 			}
-		}
-		return dst
-	case []string:
-		for _, e := range x {
-			dst = stringValues(dst, e)
-		}
-		return dst
-	case []float64:
-		for _, e := range x {
-			dst = numberValue(dst, e)
-		}
-		return dst
-	case []int:
-		for _, e := range x {
-			dst = append(dst, signed(int64(e)))
-		}
-		return dst
-	case []bool:
-		for _, e := range x {
-			dst = append(dst, boolValue(e))
-		}
-		return dst
-	case []time.Time:
-		for _, e := range x {
-			dst = append(dst, Value{Kind: Date, Time: e.UnixMicro()})
 		}
 		return dst
 	case string:
@@ -165,54 +140,11 @@ func Values(dst []Value, x any) []Value {
 		return append(dst, boolValue(x))
 	case Present:
 		return append(dst, Value{Kind: Opaque})
-	case time.Time:
-		return append(dst, Value{Kind: Date, Time: x.UnixMicro()})
 	}
 	if v, ok := number(x); ok {
-		return append(dst, v)
+		dst = append(dst, v)
 	}
 	return dst
-}
-
-// Check returns an error that says what x is if x cannot be the value of a filterable field. nil can.
-func Check(x any) error {
-	switch x := x.(type) {
-	case nil, string, bool, time.Time, Present, []string, []int, []bool, []time.Time:
-		return nil
-	case []float64:
-		for i, e := range x {
-			if !finite(e) {
-				return fmt.Errorf("filter: element %d is %v, a number must be finite", i, e)
-			}
-		}
-		return nil
-	case []any:
-		for i, e := range x {
-			if isList(e) {
-				return fmt.Errorf("filter: element %d is a list; a list holds strings, numbers, booleans or dates", i)
-			}
-			if err := Check(e); err != nil {
-				return fmt.Errorf("element %d: %w", i, err)
-			}
-		}
-		return nil
-	}
-	if _, ok := number(x); ok {
-		return nil
-	}
-	switch x.(type) {
-	case float64, float32:
-		return fmt.Errorf("filter: %v is not a finite number", x)
-	}
-	return fmt.Errorf("filter: a %T cannot be filtered by; allowed are strings, numbers, booleans, dates and lists of them", x)
-}
-
-func isList(x any) bool {
-	switch x.(type) {
-	case []any, []string, []float64, []int, []bool, []time.Time:
-		return true
-	}
-	return false
 }
 
 // number returns the Number that x is; ok is false if it is none or not finite.
@@ -220,39 +152,12 @@ func number(x any) (v Value, ok bool) {
 	switch x := x.(type) {
 	case float64:
 		return float(x)
-	case float32:
-		return float(float64(x))
 	case int:
 		return signed(int64(x)), true
-	case int8:
-		return signed(int64(x)), true
-	case int16:
-		return signed(int64(x)), true
-	case int32:
-		return signed(int64(x)), true
-	case int64:
-		return signed(x), true
-	case uint:
-		return integer(false, uint64(x)), true
-	case uint8:
-		return integer(false, uint64(x)), true
-	case uint16:
-		return integer(false, uint64(x)), true
-	case uint32:
-		return integer(false, uint64(x)), true
-	case uint64:
-		return integer(false, x), true
 	case json.Number:
 		return ParseNumber(string(x))
 	}
 	return v, false
-}
-
-func numberValue(dst []Value, f float64) []Value {
-	if v, ok := float(f); ok {
-		dst = append(dst, v)
-	}
-	return dst
 }
 
 func float(f float64) (v Value, ok bool) {

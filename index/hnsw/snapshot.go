@@ -9,8 +9,9 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"sync/atomic"
+
+	"searchd/internal/disk"
 )
 
 // Meta is what a snapshot says of itself. The graph does not interpret it.
@@ -154,19 +155,7 @@ func (g *Graph) WriteSnapshot(path string, meta Meta) (err error) {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return disk.Rename(tmp, path)
 }
 
 // frozen is the state of a graph at one moment. What never changes, vectors and codes, stays in the core.

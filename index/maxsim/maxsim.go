@@ -76,9 +76,6 @@ func rarity(id int) float64 {
 	return math.Sqrt(math.Sqrt(math.Log(float64(max(id, 150)) / 100)))
 }
 
-// Vocab returns the number of tokens.
-func (t *Table) Vocab() int { return len(t.scale) }
-
 // knows reports whether id is a token with a direction.
 func (t *Table) knows(id int32) bool { return id >= 0 && int(id) < len(t.scale) && t.scale[id] > 0 }
 

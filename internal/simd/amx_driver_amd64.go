@@ -25,9 +25,9 @@ const (
 // weights from memory bound it, and its processor time grew by a quarter. A variable, so that tests can send every shape through the tiles.
 var amxLeast = 16
 
-// tiled says whether the product of rows rows goes through AMX's tiles. An activation before a residual, which no encoder has, does not.
-func (m *MatrixInt8) tiled(rows int, e Epilogue) bool {
-	return active >= AMX && rows >= amxLeast && m.in <= amxDeepest && (e.Act == Identity || e.Residual == nil)
+// tiled says whether the product of rows rows goes through AMX's tiles.
+func (m *MatrixInt8) tiled(rows int) bool {
+	return active >= AMX && rows >= amxLeast && m.in <= amxDeepest
 }
 
 // tiles prepares rows rows for tiles: it clears what lies behind the in bytes of each row up to width, because it meets weights of other
@@ -63,13 +63,7 @@ func (m *MatrixInt8) part(dst []float32, q *rowsInt8, r, rows, col, cols int, e 
 	steps := (m.groups + tileGroups - 1) / tileGroups
 	lda := steps * tileDepth
 	at := r*m.out + col
-	var bias, residual *float32
-	if e.Bias != nil {
-		bias = &e.Bias[col]
-	}
-	if e.Residual != nil {
-		residual = &e.Residual[at]
-	}
+	bias, residual := e.at(at, col)
 	then := m.start() + uintptr((col+cols+panelWidth-1)/panelWidth*m.groups*panelBytes)
 	if col+cols == m.out && e.Then != nil {
 		then = e.Then.start()

@@ -42,7 +42,7 @@ func TestTilesSame(t *testing.T) {
 		m := PackInt8(random(r, s.out*s.in), s.out, s.in)
 		x, bias, residual := random(r, s.rows*s.in), random(r, s.out), random(r, s.rows*s.out)
 		for name, e := range map[string]Epilogue{
-			"plain": {}, "bias": {Bias: bias}, "residual": {Bias: bias, Residual: residual}, "gelu": {Bias: bias, Act: GELU}, "both": {Act: ReLU, Residual: residual},
+			"plain": {}, "bias": {Bias: bias}, "residual": {Bias: bias, Residual: residual}, "gelu": {Bias: bias, Act: GELU}, "relu": {Act: ReLU},
 		} {
 			t.Run(fmt.Sprintf("%s/rows=%d/out=%d/in=%d", name, s.rows, s.out, s.in), func(t *testing.T) {
 				run := func(test func(dst []float32)) []float32 {

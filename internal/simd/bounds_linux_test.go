@@ -39,9 +39,7 @@ func testBounds(t *testing.T) {
 	end := func(n int) []float32 { return atPageEnd(t, r, n) }
 	for _, s := range []struct{ rows, out, in int }{{1, 1, 1}, {3, 17, 5}, {14, 32, 16}, {7, 40, 33}, {15, 63, 30}, {16, 130, 31}} {
 		w, x, dst := random(r, s.out*s.in), end(s.rows*s.in), end(s.rows*s.out)
-		e := Epilogue{Bias: end(s.out), Residual: end(s.rows * s.out)}
-		for _, act := range []Activation{Identity, GELU} {
-			e.Act = act
+		for _, e := range []Epilogue{{Bias: end(s.out), Residual: end(s.rows * s.out)}, {Bias: end(s.out), Act: GELU}} {
 			Pack(w, s.out, s.in).Mul(dst, x, s.rows, e)
 			PackInt8(w, s.out, s.in).Mul(dst, x, s.rows, e)
 		}

@@ -17,9 +17,9 @@ func ExampleMatrix_Mul() {
 		4, 5, 6,
 	}
 	y := make([]float32, 2*m.Out())
-	m.Mul(y, x, 2, simd.Epilogue{Bias: []float32{0, 10}, Act: simd.ReLU, Residual: []float32{1, 1, 1, 1}})
+	m.Mul(y, x, 2, simd.Epilogue{Bias: []float32{0, 10}, Act: simd.ReLU})
 	fmt.Println(y)
-	// Output: [1 15 1 24]
+	// Output: [0 14 0 23]
 }
 
 func ExampleMulNT() {

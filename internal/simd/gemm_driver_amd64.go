@@ -132,44 +132,32 @@ func tiles(narrow shape, rows, from, to int, start uintptr, steps int, then Pack
 func (m *Matrix) mulBlock(dst, x []float32, rows, from, to int, e Epilogue) {
 	tiles(tileShape(), rows, from, to, m.start(), m.in, e.Then, func(s shape, r, n, col, cols int, p prefetch) {
 		at := r*m.out + col
-		switch {
-		case e.Act == Identity && e.Residual != nil:
-			m.tile(&dst[at], m.out, x, s, r, n, col, cols, e.Bias, &e.Residual[at], p)
-		case e.Residual == nil:
-			m.tile(&dst[at], m.out, x, s, r, n, col, cols, e.Bias, nil, p)
-			if e.Act != Identity {
-				activateTile(dst[at:], m.out, n, cols, e.Act)
-			}
-		default:
-			var tile [14 * panelWidth]float32
-			m.tile(&tile[0], s.cols, x, s, r, n, col, cols, e.Bias, nil, p)
-			finishTile(dst[at:], m.out, tile[:], s.cols, n, cols, e.Act, e.Residual[at:])
+		bias, residual := e.at(at, col)
+		m.tile(&dst[at], x, s, r, n, col, cols, bias, residual, p)
+		if e.Act != Identity {
+			activateTile(dst[at:], m.out, n, cols, e.Act)
 		}
 	})
 }
 
-// tile multiplies the rows r..r+n of x with the columns col..col+cols.
-func (m *Matrix) tile(c *float32, ldc int, x []float32, s shape, r, n, col, cols int, biases []float32, residual *float32, p prefetch) {
-	var bias *float32
-	if biases != nil {
-		bias = &biases[col]
+// at returns the first of Bias and of Residual for the part of dst that begins at its element at, in column col; nil for none.
+func (e *Epilogue) at(at, col int) (bias, residual *float32) {
+	if e.Bias != nil {
+		bias = &e.Bias[col]
 	}
-	a, b := &x[r*m.in], &m.data[col/panelWidth*m.in*panelWidth+col%panelWidth]
-	if s == wide {
-		gemm4AVX512(c, ldc, a, m.in, b, m.in*panelWidth, m.in, n, bias, residual, m.out, p.next, p.stride)
-	} else {
-		gemm(c, ldc, a, m.in, b, panelWidth, m.in, n, cols, bias, residual, m.out, p)
+	if e.Residual != nil {
+		residual = &e.Residual[at]
 	}
+	return bias, residual
 }
 
-// finishTile writes act(tile) + residual to dst; the rows of tile lie ldt apart. It serves an activation before a residual that may be
-// dst itself: the product cannot go to dst first.
-func finishTile(dst []float32, ldd int, tile []float32, ldt, rows, cols int, act Activation, residual []float32) {
-	activateTile(tile, ldt, rows, cols, act)
-	for i := range rows {
-		t := tile[i*ldt:][:cols]
-		axpy(t, 1, residual[i*ldd:][:cols])
-		copy(dst[i*ldd:], t)
+// tile multiplies the rows r..r+n of x with the columns col..col+cols.
+func (m *Matrix) tile(c *float32, x []float32, s shape, r, n, col, cols int, bias, residual *float32, p prefetch) {
+	a, b := &x[r*m.in], &m.data[col/panelWidth*m.in*panelWidth+col%panelWidth]
+	if s == wide {
+		gemm4AVX512(c, m.out, a, m.in, b, m.in*panelWidth, m.in, n, bias, residual, m.out, p.next, p.stride)
+	} else {
+		gemm(c, m.out, a, m.in, b, panelWidth, m.in, n, cols, bias, residual, m.out, p)
 	}
 }
 

@@ -60,7 +60,7 @@ func (m *MatrixInt8) mul(dst, x []float32, rows, from, to int, e Epilogue) {
 	}
 	q := rowsInt8Pool.Get().(*rowsInt8)
 	defer rowsInt8Pool.Put(q)
-	width, tiled := 4*m.groups, m.tiled(rows, e)
+	width, tiled := 4*m.groups, m.tiled(rows)
 	if tiled {
 		width = (width + tileDepth - 1) / tileDepth * tileDepth
 	}
@@ -94,38 +94,26 @@ func (m *MatrixInt8) mulBlock(dst []float32, q *rowsInt8, rows, from, to int, e 
 	}
 	tiles(narrow, rows, from, to, m.start(), m.groups, e.Then, func(s shape, r, n, col, cols int, p prefetch) {
 		at := r*m.out + col
-		switch {
-		case e.Act == Identity && e.Residual != nil:
-			m.tile(&dst[at], m.out, q, s, r, n, col, cols, e.Bias, &e.Residual[at], p)
-		case e.Residual == nil:
-			m.tile(&dst[at], m.out, q, s, r, n, col, cols, e.Bias, nil, p)
-			if e.Act != Identity {
-				activateTile(dst[at:], m.out, n, cols, e.Act)
-			}
-		default:
-			var tile [14 * panelWidth]float32
-			m.tile(&tile[0], s.cols, q, s, r, n, col, cols, e.Bias, nil, p)
-			finishTile(dst[at:], m.out, tile[:], s.cols, n, cols, e.Act, e.Residual[at:])
+		bias, residual := e.at(at, col)
+		m.tile(&dst[at], q, s, r, n, col, cols, bias, residual, p)
+		if e.Act != Identity {
+			activateTile(dst[at:], m.out, n, cols, e.Act)
 		}
 	})
 }
 
 // tile multiplies the rows r..r+rows of q with the columns col..col+cols.
-func (m *MatrixInt8) tile(c *float32, ldc int, q *rowsInt8, s shape, r, rows, col, cols int, biases []float32, residual *float32, p prefetch) {
-	var bias *float32
-	if biases != nil {
-		bias = &biases[col]
-	}
+func (m *MatrixInt8) tile(c *float32, q *rowsInt8, s shape, r, rows, col, cols int, bias, residual *float32, p prefetch) {
 	width := 4 * m.groups
 	a, b := &q.data[r*width], &m.data[(col/panelWidth*m.groups*panelWidth+col%panelWidth)*4]
 	gap, scale, zero, colScale, colSum := m.groups*panelBytes, &q.scale[r], &q.zero[r], &m.scale[col], &m.sum[col]
 	switch { // no variable of type func, through which pointers would escape
 	case active < AVX512VNNI:
-		gemmInt8AVX2(c, ldc, a, width, b, gap, m.groups, rows, cols, scale, zero, colScale, colSum, bias, residual, m.out, p.next, p.stride)
+		gemmInt8AVX2(c, m.out, a, width, b, gap, m.groups, rows, cols, scale, zero, colScale, colSum, bias, residual, m.out, p.next, p.stride)
 	case s == wide:
-		gemmInt8WideVNNI(c, ldc, a, width, b, gap, m.groups, rows, cols, scale, zero, colScale, colSum, bias, residual, m.out, p.next, p.stride)
+		gemmInt8WideVNNI(c, m.out, a, width, b, gap, m.groups, rows, cols, scale, zero, colScale, colSum, bias, residual, m.out, p.next, p.stride)
 	default:
-		gemmInt8VNNI(c, ldc, a, width, b, gap, m.groups, rows, cols, scale, zero, colScale, colSum, bias, residual, m.out, p.next, p.stride)
+		gemmInt8VNNI(c, m.out, a, width, b, gap, m.groups, rows, cols, scale, zero, colScale, colSum, bias, residual, m.out, p.next, p.stride)
 	}
 }
 

@@ -49,7 +49,7 @@ func (m *Matrix) Out() int { return m.out }
 type Epilogue struct {
 	Bias     []float32  // [out], added first; nil for none
 	Act      Activation // applied second
-	Residual []float32  // [rows, out], added last; nil for none; may be dst itself
+	Residual []float32  // [rows, out], added last, where there is no activation; nil for none; may be dst itself
 	Then     Packed     // the weights that the caller multiplies by next, which Mul begins to fetch; nil for none
 }
 
@@ -101,6 +101,9 @@ func (e *Epilogue) check(call string, dst, x []float32, rows, out, in int) {
 	}
 	if e.Residual != nil {
 		need(call, "residual", len(e.Residual), rows*out)
+		if e.Act != Identity {
+			panic(fmt.Sprintf("simd: %s: a residual after the activation %v", call, e.Act))
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ func testMulInBlocks(t *testing.T) {
 	}
 }
 
-// linear is one product with a random choice of bias, activation and residual, the latter now and then in place.
+// linear is one product with a random choice of bias, activation or residual, the latter now and then in place.
 type linear struct {
 	t        *testing.T
 	rows     int
@@ -76,7 +76,6 @@ type linear struct {
 func newLinear(t *testing.T, r *rand.Rand, rows, out, in int) *linear {
 	c := &linear{t: t, rows: rows, out: out, in: in, x: random(r, rows*in), residual: random(r, rows*out)}
 	c.dst, c.check = guarded(t, rows*out)
-	c.e.Act = Activation(r.IntN(int(numActivations)))
 	if r.IntN(2) == 0 {
 		c.e.Bias = random(r, out)
 	}
@@ -86,6 +85,8 @@ func newLinear(t *testing.T, r *rand.Rand, rows, out, in int) *linear {
 	case 1:
 		copy(c.dst, c.residual)
 		c.e.Residual = c.dst
+	default:
+		c.e.Act = Activation(r.IntN(int(numActivations)))
 	}
 	return c
 }

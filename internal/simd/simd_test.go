@@ -70,6 +70,7 @@ func TestShortSlicesPanic(t *testing.T) {
 		{"Mul x", func() { m.Mul(f, f[:5], 2, Epilogue{}) }},
 		{"Mul bias", func() { m.Mul(f, f, 2, Epilogue{Bias: f[:1]}) }},
 		{"Mul residual", func() { m.Mul(f, f, 2, Epilogue{Residual: f[:3]}) }},
+		{"Mul both", func() { m.Mul(f, f, 2, Epilogue{Act: ReLU, Residual: f}) }},
 		{"Mul activation", func() { m.Mul(f, f, 2, Epilogue{Act: 200}) }},
 		{"MulNT", func() { MulNT(f, 2, f, 3, f, 2, 2, 2, 3, 1) }},
 		{"MulNN", func() { MulNN(f, 2, f, 4, f, 2, 3, 2, 4) }},

@@ -21,7 +21,7 @@ var (
 	ErrDocumentNotFound   = errors.New("document not found")
 	ErrReadOnly           = errors.New("data folder read-only")
 	ErrOutcomeUnknown     = fmt.Errorf("%w: the outcome of this write is unknown", ErrReadOnly) // of the write that made it so
-	ErrClosed             = errors.New("backend closed")
+	ErrClosed             = errors.New("data folder closed")
 	ErrNoSpace            = errors.New("no space left")
 	ErrInvalid            = errors.New("invalid request")
 	ErrDamaged            = errors.New("collection damaged")           // a stored value that is needed cannot be read

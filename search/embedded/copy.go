@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"searchd/internal/disk"
 	"searchd/search/backend"
 	"searchd/store"
 )
@@ -78,10 +79,7 @@ func (c *counting) Read(p []byte) (int, error) {
 
 // InstallCopy puts a copy in the place of what the folder holds. No store may be open there.
 func InstallCopy(dir string) error {
-	if err := os.Rename(filepath.Join(dir, copyFolder, storeFile), filepath.Join(dir, storeFile)); err != nil {
-		return err
-	}
-	if err := syncFolder(dir); err != nil {
+	if err := disk.Rename(filepath.Join(dir, copyFolder, storeFile), filepath.Join(dir, storeFile)); err != nil {
 		return err
 	}
 	return installIndexes(dir)
@@ -99,14 +97,6 @@ func installIndexes(dir string) error {
 		}
 	}
 	return os.RemoveAll(from)
-}
-
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // OpenReplica looks at a folder before it is opened to follow a primary, and goes on with a copy that was being installed. It returns the

@@ -1,0 +1,30 @@
+// Package disk holds what the packages that keep files share: names that outlive a power cut, and locks that go with their process.
+package disk
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Rename gives a file, whose bytes are on the disk already, its name so that a power cut does not take it back. An old file of that name
+// is replaced.
+func Rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return SyncFolder(filepath.Dir(to))
+}
+
+// SyncFolder flushes the names in a folder to the disk; Windows has no such thing.
+func SyncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
