@@ -3,7 +3,6 @@ package keyword
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -20,7 +19,7 @@ import (
 //  4. Names of files have their parts as words, see splitNames.
 //  5. "fa" says where its terms are in texts with joiners, see joinersToSpaces.
 //  6. Apostrophes, digits and some letters are written alike, see respelled.
-//  7. "tr" leaves out after stemming what tells ı from i: ışık, IŞIK and işik are one term.
+//  7. Accents can be left out, see unaccented.
 //  8. Thai and other scripts whose words only a dictionary tells apart have terms, see unspaced.
 //  9. Names with signs have a term as a whole, see signedNames.
 //  10. Characters that "cjk" pairs are terms alone, too: 猫 is in 黒い猫.
@@ -50,9 +49,7 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 	if language == "cjk" {
 		chain.TokenFilters = append(chain.TokenFilters, besideParts{})
 	}
-	if language == "tr" {
-		chain.TokenFilters = append(chain.TokenFilters, respelled{strings.NewReplacer("ı", "i")})
-	}
+	chain.TokenFilters = unaccented(language, chain.TokenFilters)
 	return folded{chain}, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2/analysis"
-	"golang.org/x/text/unicode/norm"
 )
 
 // splitWords is a token filter that takes apart what the Unicode rules leave as one word although people search for
@@ -193,24 +192,4 @@ func part(t *analysis.Token, start, end int) *analysis.Token {
 		Position: t.Position,
 		Type:     t.Type,
 	}
-}
-
-// foldAccents is a token filter that leaves out accents: naïve and naive are one term.
-type foldAccents struct{}
-
-// Filter implements analysis.TokenFilter.
-func (foldAccents) Filter(input analysis.TokenStream) analysis.TokenStream {
-	for _, t := range input {
-		if !bytes.ContainsFunc(t.Term, func(r rune) bool { return r >= utf8.RuneSelf }) {
-			continue
-		}
-		term := make([]byte, 0, len(t.Term))
-		for _, r := range string(norm.NFD.Bytes(t.Term)) {
-			if !unicode.Is(unicode.Mn, r) {
-				term = utf8.AppendRune(term, r)
-			}
-		}
-		t.Term = term
-	}
-	return input
 }
