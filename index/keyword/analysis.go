@@ -118,7 +118,7 @@ func newEnglish(cache *registry.Cache) (analysis.Analyzer, error) {
 		return nil, err
 	}
 	chain := &analysis.DefaultAnalyzer{Tokenizer: signedNames{unspaced{words}}}
-	for _, f := range []any{en.PossessiveName, splitWords{}, lowerShrinking{}, newRespelled("en"), lowercase.Name, foldAccents{}, en.StopName, porter.Name} {
+	for _, f := range []any{en.PossessiveName, splitWords{}, lowerShrinking{}, newRespelled("en"), lowercase.Name, en.StopName, foldAccents{}, porter.Name} {
 		tf, ok := f.(analysis.TokenFilter)
 		if !ok {
 			if tf, err = cache.TokenFilterNamed(f.(string)); err != nil {
@@ -127,7 +127,7 @@ func newEnglish(cache *registry.Cache) (analysis.Analyzer, error) {
 		}
 		chain.TokenFilters = append(chain.TokenFilters, tf)
 	}
-	return folded{chain}, nil
+	return folded{chain: chain}, nil
 }
 
 // token is a Token as the analysis has it.

@@ -50,7 +50,7 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 		chain.TokenFilters = append(chain.TokenFilters, besideParts{})
 	}
 	chain.TokenFilters = unaccented(language, chain.TokenFilters)
-	return folded{chain}, nil
+	return folded{chain, language == "fa" || language == "ckb"}, nil
 }
 
 // lowerShrinking is a token filter that makes those capitals small whose small letter has fewer bytes, such as İ and ẞ. bleve's
