@@ -118,7 +118,7 @@ func newEnglish(cache *registry.Cache) (analysis.Analyzer, error) {
 		return nil, err
 	}
 	chain := &analysis.DefaultAnalyzer{Tokenizer: signedNames{unspaced{words}}}
-	for _, f := range []any{en.PossessiveName, splitWords{}, lowerShrinking{}, newRespelled("en"), lowercase.Name, en.StopName, foldAccents{}, porter.Name} {
+	for _, f := range []any{en.PossessiveName, splitWords{}, lowerShrinking{}, newRespelled("en"), thousandsOf("en"), lowercase.Name, en.StopName, foldAccents{}, porter.Name} {
 		tf, ok := f.(analysis.TokenFilter)
 		if !ok {
 			if tf, err = cache.TokenFilterNamed(f.(string)); err != nil {
@@ -142,6 +142,27 @@ type token struct {
 // wanted calls yield with the terms of text that a query asks for and a length counts, see each.
 func (a analyzer) wanted(text string, yield func(t token) bool) {
 	a.each(text, func(t token) bool { return t.covered || yield(t) })
+}
+
+// asked calls yield with the terms of text that a query asks for, names too, but not email beside e and mail for e-mail: words with hyphens would count
+// for more than others. Where no words are left of A.I., ai it is.
+func (a analyzer) asked(text string, yield func(t token) bool) {
+	var held token // a name that is asked for where nothing follows that is a part of it
+	a.eachWithNames(text, func(t token) bool {
+		h := held
+		held = token{}
+		switch {
+		case h.name && t.start >= h.end && !yield(h):
+			return false
+		case t.name && joinsLetters(t.term, text[t.start:t.end]):
+			held = t
+			return true
+		}
+		return t.covered || yield(t)
+	})
+	if held.name {
+		yield(held)
+	}
 }
 
 // each calls yield with every term of text but whole names, see eachWithNames.
@@ -192,6 +213,9 @@ func (a analyzer) chunk(text string) *chunk {
 		tokens, behind := tokens[:len(tokens)-1], tokens[len(tokens)-1]
 		for i, t := range tokens {
 			term := t.Term
+			if len(term) > maxTerm && t.Type == wholeName {
+				continue // of base64 with slashes; cut, nothing would ask for it
+			}
 			if len(term) > maxTerm {
 				term = term[:cutRune(term, maxTerm)]
 			}

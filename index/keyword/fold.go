@@ -3,6 +3,7 @@ package keyword
 import (
 	"bytes"
 	"sort"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -33,10 +34,8 @@ type folded struct {
 func (f folded) Analyze(text []byte) analysis.TokenStream {
 	seen, left := leaveInvisible(spaceInvalid(text), f.joiners)
 	plain, changes := fold(seen)
-	for n, apart := range map[string]string{"'n'": " n ", "’n’": "   n   "} {
-		if bytes.Contains(plain, []byte(n)) {
-			plain = bytes.ReplaceAll(plain, []byte(n), []byte(apart))
-		}
+	if bytes.Contains(plain, []byte("'n'")) || bytes.Contains(plain, []byte("’n’")) {
+		plain = []byte(aroundN.Replace(string(plain)))
 	}
 	tokens := f.chain.Analyze(plain)
 	if len(changes)+len(left) > 0 {
@@ -46,6 +45,9 @@ func (f folded) Analyze(text []byte) analysis.TokenStream {
 	}
 	return tokens
 }
+
+// aroundN makes spaces of the apostrophes of rule 7, as many as they have bytes.
+var aroundN = strings.NewReplacer("'n'", " n ", "’n’", "   n   ")
 
 // invisible are the characters of rule 6.
 var invisible = &unicode.RangeTable{

@@ -45,7 +45,7 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 		chain.CharFilters = []analysis.CharFilter{joinersToSpaces{}}
 	}
 	chain.Tokenizer = signedNames{unspaced{chain.Tokenizer}}
-	chain.TokenFilters = append(append(first, newRespelled(language)), chain.TokenFilters...)
+	chain.TokenFilters = append(append(first, newRespelled(language), thousandsOf(language)), chain.TokenFilters...)
 	if language == "cjk" {
 		chain.TokenFilters = append(chain.TokenFilters, besideParts{})
 	}

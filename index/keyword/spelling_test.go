@@ -123,7 +123,7 @@ func TestUsualForms(t *testing.T) {
 		want                 string // term[matched text]
 	}{
 		{"digits", "cjk", "１２３ x１２", "123[１２３] x12[x１２]"},
-		{"digits with separators", "cjk", "１，０００．５", "1,000.5[１，０００．５]"},
+		{"digits with separators", "cjk", "１，０００．５", "1000.5[１，０００．５]"},
 		{"digits elsewhere", "standard", "１２３", "123[１２３]"},
 		{"letters", "cjk", "Ｔｅｓｔ２！", "test2[Ｔｅｓｔ２]"},
 		{"half-width kana", "cjk", "ﾊﾟﾅｿﾆｯｸ", "パナ[ﾊﾟﾅ] ナソ[ﾅｿ] ソニ[ｿﾆ] ニッ[ﾆｯ] ック[ｯｸ]"},
@@ -153,6 +153,12 @@ func TestUsualForms(t *testing.T) {
 		{"joiners", "ar", "ال\u200cكتاب", "كتاب[ال\u200cكتاب]"},
 		{"variation selectors", "cjk", "葛\U000e0100城", "葛城[葛\U000e0100城]"},
 		{"digits below the line", "en", "CO₂ H₂O C₆H₁₂ 10₂ word²", "co2[CO₂] h2o[H₂O] c6h12[C₆H₁₂] 10[10] word[word]"},
+		{"thousands", "en", "1,000 1,234,567.89 0,123 12,34 1,2345 3.141", "1000[1,000] 1234567.89[1,234,567.89] 0,123[0,123] 12,34[12,34] 1,2345[1,2345] 3.141[3.141]"},
+		{"German thousands", "de", "1.000 1.234,56 3,141 05.03.2024", "1000[1.000] 1234,56[1.234,56] 3,141[3,141] 05.03.2024[05.03.2024]"},
+		{"Indian thousands", "hi", "12,34,567", "1234567[12,34,567]"},
+		{"units", "en", "3.5mm v1.2.3-rc1 python3.11 1,000km", "3.5[3.5] mm[mm] v[v] 1.2.3[1.2.3] rc1[rc1] python[python] 3.11[3.11] 1000[1,000] km[km]"},
+		{"German units", "de", "3,5mm v1.2.3", "3,5[3,5] mm[mm] v[v] 1.2.3[1.2.3]"},
+		{"colons", "de", "Mitarbeiter:innen 12:30", "mitarbeit[Mitarbeiter] inn[innen] 12[12] 30[30]"},
 		{"capitals of dotless letters", "tr", "IŞIK ışık Işık INSERT insert İLİK ilik", "isik[IŞIK] isik[ışık] isik[Işık] insert[INSERT] insert[insert] ilik[İLİK] ilik[ilik]"},
 		{"apostrophes", "de", "O’Brien O'Brien", "obri[O’Brien] obri[O'Brien]"},
 		{"apostrophes of stop words", "en", "don’t we’ve O’Brien's", "obrien[O’Brien's]"},
