@@ -213,13 +213,10 @@ func (a analyzer) chunk(text string) *chunk {
 		tokens, behind := tokens[:len(tokens)-1], tokens[len(tokens)-1]
 		for i, t := range tokens {
 			term := t.Term
-			if len(term) > maxTerm && t.Type == wholeName {
-				continue // of base64 with slashes; cut, nothing would ask for it
-			}
 			if len(term) > maxTerm {
 				term = term[:cutRune(term, maxTerm)]
 			}
-			if len(term) > 0 && !onlySlashes(tokens, i) {
+			if len(term) > 0 && !noName(tokens, i) {
 				c.tokens = append(c.tokens, token{string(term), base + t.Start - 1, base + t.End - 1, c.width + t.Position, covered(tokens, i), t.Type == wholeName})
 			}
 		}
@@ -238,15 +235,30 @@ func covered(tokens analysis.TokenStream, i int) bool {
 	return i > 0 && in(tokens[i-1]) || i+1 < len(tokens) && in(tokens[i+1])
 }
 
-// onlySlashes says whether a token is a name with slashes of which the analysis leaves no part, as of and/or.
-func onlySlashes(tokens analysis.TokenStream, i int) bool {
+// noName says whether a token is a name that is no term:
+//
+//  1. One with slashes of which the analysis leaves no part, as of and/or.
+//  2. Two letters with full stops of which it leaves one: U.S. is not us. A.I., of which it leaves none, is ai.
+//  3. One that would be cut, as of base64 with slashes: nothing would ask for it.
+func noName(tokens analysis.TokenStream, i int) bool {
 	name := tokens[i]
-	if name.Type != wholeName || bytes.IndexByte(name.Term, '/') < 0 {
+	switch {
+	case name.Type != wholeName:
 		return false
+	case bytes.IndexByte(name.Term, '/') >= 0 && !hasParts(tokens, i):
+		return true
+	case utf8.RuneCount(name.Term) == 2 && name.End-name.Start > len(name.Term) && hasParts(tokens, i):
+		return true
 	}
+	return len(name.Term) > maxTerm
+}
+
+// hasParts says whether words of a name follow it.
+func hasParts(tokens analysis.TokenStream, i int) bool {
+	name := tokens[i]
 	for i++; i < len(tokens) && tokens[i].Type == wholeName; i++ {
 	}
-	return i == len(tokens) || tokens[i].Start >= name.End
+	return i < len(tokens) && tokens[i].Start < name.End
 }
 
 // cutAt returns the end of the last white space within the first n bytes of s, or where a character ends.
