@@ -3,6 +3,7 @@ package keyword
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -22,7 +23,8 @@ import (
 //  7. Accents can be left out, see unaccented.
 //  8. Thai and other scripts whose words only a dictionary tells apart have terms, see unspaced.
 //  9. Names with signs have a term as a whole, see signedNames.
-//  10. Characters that "cjk" pairs are terms alone, too: 猫 is in 黒い猫.
+//  10. "tr" keeps names with an apostrophe behind their first letter, see longNames.
+//  11. Characters that "cjk" pairs are terms alone, too: 猫 is in 黒い猫.
 func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error) {
 	named, err := cache.AnalyzerNamed(language)
 	if err != nil {
@@ -46,11 +48,28 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 	}
 	chain.Tokenizer = signedNames{unspaced{chain.Tokenizer}}
 	chain.TokenFilters = append(append(first, newRespelled(language), thousandsOf(language)), chain.TokenFilters...)
+	if language == "tr" {
+		chain.TokenFilters = slices.Insert(chain.TokenFilters, len(first)+1, analysis.TokenFilter(longNames{}))
+	}
 	if language == "cjk" {
 		chain.TokenFilters = append(chain.TokenFilters, besideParts{})
 	}
 	chain.TokenFilters = unaccented(language, chain.TokenFilters)
 	return folded{chain, language == "fa" || language == "ckb"}, nil
+}
+
+// longNames is a token filter that leaves out an apostrophe behind one letter. bleve's for "tr" leaves out apostrophes with what follows, for Türkiye'nin, and O'Brien
+// would be o.
+type longNames struct{}
+
+// Filter implements analysis.TokenFilter.
+func (longNames) Filter(input analysis.TokenStream) analysis.TokenStream {
+	for _, t := range input {
+		if before, after, ok := bytes.Cut(t.Term, []byte("'")); ok && utf8.RuneCount(before) == 1 {
+			t.Term = slices.Concat(before, after)
+		}
+	}
+	return input
 }
 
 // lowerShrinking is a token filter that makes those capitals small whose small letter has fewer bytes, such as İ and ẞ. bleve's

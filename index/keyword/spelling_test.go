@@ -159,6 +159,7 @@ func TestUsualForms(t *testing.T) {
 		{"units", "en", "3.5mm v1.2.3-rc1 python3.11 1,000km", "3.5[3.5] mm[mm] v[v] 1.2.3[1.2.3] rc1[rc1] python[python] 3.11[3.11] 1000[1,000] km[km]"},
 		{"German units", "de", "3,5mm v1.2.3", "3,5[3,5] mm[mm] v[v] 1.2.3[1.2.3]"},
 		{"colons", "de", "Mitarbeiter:innen 12:30", "mitarbeit[Mitarbeiter] inn[innen] 12[12] 30[30]"},
+		{"names with an apostrophe", "tr", "O'Brien L’Oréal'in Türkiye'nin", "obrien[O'Brien] loreal[L’Oréal'in] turki[Türkiye'nin]"},
 		{"capitals of dotless letters", "tr", "IŞIK ışık Işık INSERT insert İLİK ilik", "isik[IŞIK] isik[ışık] isik[Işık] insert[INSERT] insert[insert] ilik[İLİK] ilik[ilik]"},
 		{"apostrophes", "de", "O’Brien O'Brien", "obri[O’Brien] obri[O'Brien]"},
 		{"apostrophes of stop words", "en", "don’t we’ve O’Brien's", "obrien[O’Brien's]"},
