@@ -108,7 +108,7 @@ func newAnalyzer(language string) (a analyzer, err error) {
 	return a, nil
 }
 
-// newEnglish returns bleve's English analyzer with folded, unspaced, signedNames, splitWords, respelled and foldAccents put in. On eleven test
+// newEnglish returns bleve's English analyzer with folded, unspaced, signedNames, splitWords, respelled, thousands and foldAccents put in. On eleven test
 // collections splitWords and foldAccents raise the mean nDCG@10 from 0.6385 to 0.6455, on program code from 0.65 to 0.73, and lower none by
 // more than 0.004.
 // Tried and left out: Porter2 for Porter (0.6451), a shorter stop list (0.6230 against 0.6385), no stop list (0.6063).
