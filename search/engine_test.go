@@ -427,6 +427,11 @@ func TestLanguage(t *testing.T) {
 		{"pairs beside one", "cjk", "黒い猫の目", "猫 黒い", "<mark>黒い</mark><mark>猫</mark>の目"},
 		{"Thai letter", "en", "the รถไฟ", "ถ", "the ร<mark>ถ</mark>ไฟ"},
 		{"digits", "cjk", "電話は１２３です", "123", "電話は<mark>１２３</mark>です"},
+		{"signs", "en", "A C++ course.", `"C++ course" -C# -".NET"`, "A <mark>C++</mark> <mark>course</mark>."},
+		{"hyphens", "en", "Free Wi-Fi here.", "wifi", "Free <mark>Wi-Fi</mark> here."},
+		{"no hyphens", "en", "The GPT4 model.", "gpt-4", "The <mark>GPT4</mark> model."},
+		{"soft hyphens", "de", "Die Donau\u00addampf\u00adfahrt.", "donaudampffahrt", "Die <mark>Donau\u00addampf\u00adfahrt</mark>."},
+		{"elision", "it", "La casa di quest’anno.", "anno", "La casa di <mark>quest’anno</mark>."},
 		{"joiners", "fa", "می‌خواهم کتاب‌ها", "کتاب", "می‌خواهم <mark>کتاب</mark>‌ها"},
 	} {
 		for _, form := range []norm.Form{norm.NFC, norm.NFD} {

@@ -18,7 +18,7 @@ func slowly(a analyzer, text string) (all []string) {
 		if len(term) > maxTerm {
 			term = term[:cutRune(term, maxTerm)]
 		}
-		if len(term) > 0 && !onlySlashes(tokens, i) {
+		if len(term) > 0 && !noName(tokens, i) {
 			all = append(all, fmt.Sprint(string(term), t.Start, t.End, t.Position, covered(tokens, i), t.Type == wholeName))
 		}
 	}

@@ -3,6 +3,7 @@ package keyword
 import (
 	"bytes"
 	"sort"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,20 +20,62 @@ import (
 //  3. Other characters keep their form: 10² is not 102, Windows™ not WindowsTM. So do letters of Hangul that stand alone,
 //     because NFKC makes some of them parts of the syllable before: 감사ㄳ would be 감삯.
 //  4. Bytes that are not UTF-8 are spaces: bleve's filters for "cjk" take them for three bytes each.
+//  5. Digits below the line behind a letter are plain: CO₂ is CO2. Those above it are not, as they may stand for a footnote.
+//  6. Characters that nobody sees are left out: soft hyphens, marks of direction, joiners, which "fa" and "ckb" see to themselves, variation selectors.
+//  7. The apostrophes around an n are spaces: rock'n'roll is rock n roll.
 //
 // A token filter would come too late: the tokenizer does not know full-width digits and leaves them out.
-type folded struct{ chain analysis.Analyzer }
+type folded struct {
+	chain   analysis.Analyzer
+	joiners bool // are kept
+}
 
 // Analyze implements analysis.Analyzer.
 func (f folded) Analyze(text []byte) analysis.TokenStream {
-	plain, changes := fold(spaceInvalid(text))
+	seen, left := leaveInvisible(spaceInvalid(text), f.joiners)
+	plain, changes := fold(seen)
+	if bytes.Contains(plain, []byte("'n'")) || bytes.Contains(plain, []byte("’n’")) {
+		plain = []byte(aroundN.Replace(string(plain)))
+	}
 	tokens := f.chain.Analyze(plain)
-	if len(changes) > 0 {
+	if len(changes)+len(left) > 0 {
 		for _, t := range tokens {
-			t.Start, t.End = changes.start(t.Start), changes.end(t.End)
+			t.Start, t.End = left.start(changes.start(t.Start)), left.end(changes.end(t.End))
 		}
 	}
 	return tokens
+}
+
+// aroundN makes spaces of the apostrophes of rule 7, as many as they have bytes.
+var aroundN = strings.NewReplacer("'n'", " n ", "’n’", "   n   ")
+
+// invisible are the characters of rule 6.
+var invisible = &unicode.RangeTable{
+	R16:         []unicode.Range16{{0x00ad, 0x00ad, 1}, {0x061c, 0x061c, 1}, {0x200c, 0x200f, 1}, {0x202a, 0x202e, 1}, {0x2060, 0x206f, 1}, {0xfe00, 0xfe0f, 1}, {0xfeff, 0xfeff, 1}},
+	R32:         []unicode.Range32{{0xe0100, 0xe01ef, 1}},
+	LatinOffset: 1,
+}
+
+// leaveInvisible returns text without the characters of rule 6 and where they were.
+func leaveInvisible(text []byte, joiners bool) (seen []byte, left changes) {
+	copied := 0 // of text
+	for i := 0; i < len(text); {
+		if text[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if unicode.Is(invisible, r) && !(joiners && (r == '\u200c' || r == '\u200d')) {
+			seen = append(seen, text[copied:i]...)
+			copied = i + size
+			left = append(left, change{len(seen), len(seen), i, copied})
+		}
+		i += size
+	}
+	if left == nil {
+		return text, nil
+	}
+	return append(seen, text[copied:]...), left
 }
 
 // spaceInvalid returns text with a space for each byte that is not part of a character.
@@ -60,10 +103,12 @@ func fold(text []byte) (plain []byte, changed changes) {
 	}
 	plain = append(make([]byte, 0, len(text)+len(text)/8), text[:at]...)
 	var usual []byte
+	below := false // the last character was a digit below the line, behind a letter
 	for at < len(text) {
 		segment := text[at : at+norm.NFKC.NextBoundary(text[at:], true)]
 		form := norm.NFC
-		if r, _ := utf8.DecodeRune(segment); hasUsualForm(r) {
+		r, _ := utf8.DecodeRune(segment)
+		if below = isBelow(r) && (below || endsInLetter(plain)); below || hasUsualForm(r) {
 			form = norm.NFKC
 		}
 		usual = form.Append(usual[:0], segment...)
@@ -73,10 +118,18 @@ func fold(text []byte) (plain []byte, changed changes) {
 		plain = append(plain, usual...)
 		at += len(segment)
 		same := norm.NFKC.QuickSpan(text[at:])
+		below = below && same == 0
 		plain = append(plain, text[at:at+same]...)
 		at += same
 	}
 	return plain, changed
+}
+
+func isBelow(r rune) bool { return '₀' <= r && r <= '₉' }
+
+func endsInLetter(text []byte) bool {
+	r, _ := utf8.DecodeLastRune(text)
+	return unicode.IsLetter(r)
 }
 
 // hasUsualForm says whether rule 2 of folded is for r. Punctuation of the full-width block is folded too: it joins

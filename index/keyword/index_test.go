@@ -322,7 +322,7 @@ func TestAnalyze(t *testing.T) {
 		{"parseHTTPHeader", "parsehttphead[parseHTTPHeader] pars[parse] http[HTTP] header[Header]"},
 		{"max_seq_length = 512", "max_seq_length[max_seq_length] max[max] seq[seq] length[length] 512[512]"},
 		{"end.Next sentence", "end.next[end.Next] end[end] next[Next] sentenc[sentence]"},
-		{"3.14 and 1,000", "3.14[3.14] 1,000[1,000]"},
+		{"3.14 and 1,000", "3.14[3.14] 1000[1,000]"},
 		{"2024_03_05.md", "2024_03_05[2024_03_05] 2024[2024] 03[03] 05[05] md[md]"},
 		{"iPhone15 GPUs", "iphone15[iPhone15] phone15[Phone15] gpu[GPUs]"},
 		{"x\xffy", "x[x] y[y]"},

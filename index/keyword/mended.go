@@ -3,7 +3,7 @@ package keyword
 import (
 	"bytes"
 	"fmt"
-	"strings"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -20,10 +20,11 @@ import (
 //  4. Names of files have their parts as words, see splitNames.
 //  5. "fa" says where its terms are in texts with joiners, see joinersToSpaces.
 //  6. Apostrophes, digits and some letters are written alike, see respelled.
-//  7. "tr" leaves out after stemming what tells ı from i: ışık, IŞIK and işik are one term.
+//  7. Accents can be left out, see unaccented.
 //  8. Thai and other scripts whose words only a dictionary tells apart have terms, see unspaced.
 //  9. Names with signs have a term as a whole, see signedNames.
-//  10. Characters that "cjk" pairs are terms alone, too: 猫 is in 黒い猫.
+//  10. "tr" keeps names with an apostrophe behind their first letter, see longNames.
+//  11. Characters that "cjk" pairs are terms alone, too: 猫 is in 黒い猫.
 func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error) {
 	named, err := cache.AnalyzerNamed(language)
 	if err != nil {
@@ -46,14 +47,29 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 		chain.CharFilters = []analysis.CharFilter{joinersToSpaces{}}
 	}
 	chain.Tokenizer = signedNames{unspaced{chain.Tokenizer}}
-	chain.TokenFilters = append(append(first, newRespelled(language)), chain.TokenFilters...)
+	chain.TokenFilters = append(append(first, newRespelled(language), thousandsOf(language)), chain.TokenFilters...)
+	if language == "tr" {
+		chain.TokenFilters = slices.Insert(chain.TokenFilters, len(first)+1, analysis.TokenFilter(longNames{}))
+	}
 	if language == "cjk" {
 		chain.TokenFilters = append(chain.TokenFilters, besideParts{})
 	}
-	if language == "tr" {
-		chain.TokenFilters = append(chain.TokenFilters, respelled{strings.NewReplacer("ı", "i")})
+	chain.TokenFilters = unaccented(language, chain.TokenFilters)
+	return folded{chain, language == "fa" || language == "ckb"}, nil
+}
+
+// longNames is a token filter that leaves out an apostrophe behind one letter. bleve's for "tr" leaves out apostrophes with what follows, for Türkiye'nin, and O'Brien
+// would be o.
+type longNames struct{}
+
+// Filter implements analysis.TokenFilter.
+func (longNames) Filter(input analysis.TokenStream) analysis.TokenStream {
+	for _, t := range input {
+		if before, after, ok := bytes.Cut(t.Term, []byte("'")); ok && utf8.RuneCount(before) == 1 {
+			t.Term = slices.Concat(before, after)
+		}
 	}
-	return folded{chain}, nil
+	return input
 }
 
 // lowerShrinking is a token filter that makes those capitals small whose small letter has fewer bytes, such as İ and ẞ. bleve's

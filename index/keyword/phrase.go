@@ -3,6 +3,8 @@ package keyword
 import (
 	"context"
 	"hash/maphash"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
@@ -24,11 +26,17 @@ type phraseTerm struct {
 
 func (t phraseTerm) hash() uint64 { return maphash.String(placesSeed, t.text) }
 
-// Phrase analyses text as a phrase.
+// Phrase analyses text as a phrase. Of names that have signs before or behind their words, or &, it has the whole and not the words: C++ is not C.
 func (x *Index) Phrase(text string) Phrase {
 	var p Phrase
-	first := 0
-	x.analyzer.wanted(text, func(t token) bool {
+	first, whole := 0, 0 // bytes of text to which the last such name goes
+	x.analyzer.eachWithNames(text, func(t token) bool {
+		if t.covered || t.start < whole || t.name && !hasSigns(t.term) {
+			return true
+		}
+		if t.name {
+			whole = t.end
+		}
 		if len(p.terms) == 0 {
 			first = t.position
 		}
@@ -36,6 +44,13 @@ func (x *Index) Phrase(text string) Phrase {
 		return len(p.terms) < maxPhraseTerms
 	})
 	return p
+}
+
+// hasSigns says whether the words of a name lack signs that it begins or ends with, or an &.
+func hasSigns(name string) bool {
+	first, _ := utf8.DecodeRuneInString(name)
+	last, _ := utf8.DecodeLastRuneInString(name)
+	return notWord(first) || notWord(last) || strings.Contains(name, "&")
 }
 
 // Len is the number of terms. The index knows the documents with a phrase of one term; of longer ones, those with all of the terms.

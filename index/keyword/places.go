@@ -39,7 +39,7 @@ func (a analyzer) eachPlace(text string, f func(p place)) {
 		return
 	}
 	all := make([]place, 0, min(len(text)/6, placesMost)+1) // of an English text there are about as many
-	a.each(text, func(t token) bool {
+	a.eachWithNames(text, func(t token) bool {
 		p := place{maphash.String(placesSeed, t.term), uint32(t.position), uint32(t.start)}
 		if len(all) <= placesMost {
 			all = append(all, p)

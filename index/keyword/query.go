@@ -171,10 +171,7 @@ func (x *Index) queryTerms(text string) []planTerm {
 	}
 	var terms []planTerm
 	at := map[string]int{}
-	x.analyzer.eachWithNames(text, func(t token) bool {
-		if t.covered {
-			return true
-		}
+	x.analyzer.asked(text, func(t token) bool {
 		i, seen := at[t.term]
 		if !seen {
 			if len(terms) == maxAnalyzed {

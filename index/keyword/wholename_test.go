@@ -14,17 +14,24 @@ func TestWholeNames(t *testing.T) {
 		{"en", "max_seq_length foo_bar.baz v2.3.1", "max_seq_length foo_bar.baz v2.3.1"},
 		{"en", "__init__ _private parseHTTPHeader", ""},
 		{"en", "client.parseHeader", "client.parsehead"},
-		{"en", "e.g. i.e. U.S.A. 3.14 1,000", ""},
+		{"en", "e.g. i.e. U.S.A. A.I. 3.14 1,000", "usa ai"},
 		{"en", "the end. Next", ""},
 		{"en", "ｍａｘ＿ｌｅｎ", "max_len"},
 		{"en", "C++ C# (F#) c++17 g++, i++; a++b C+ x+++", "c++ c# f# c++ g++ i++"},
 		{"en", "## Title ## page.html#top issue #12 ab#12", "page.html"},
-		{"en", "--follow-key-file=x `--data` well-known word--word <!--more--> --- a -- b --5 -v", "--follow-key-fil --data"},
+		{"en", "--follow-key-file=x `--data` well-known word--word <!--more--> --- a -- b --5 -v", "--follow-key-fil --data wellknown"},
 		{"en", "std::io::Write Foo::bar_baz() a :: b fe80::1", "std::io::writ foo::bar_baz bar_baz fe80::1"},
 		{"en", "utf8.DecodeRune file1.txt x.y2.z fig. 1 in 1995.The 3.14 end.Next", "utf8.decoderun file1.txt x.y2.z x.y2 end.next"},
 		{"en", "internal/e2e /etc/ssh/sshd_config and/or on/off and/or/path https://a.b/c_d/", "internal/e2 etc/ssh/sshd_config sshd_config and/or/path a.b/c_d"},
 		{"en", "_os.write __main__.py _os.path_", "os.writ main__.pi os.path"},
-		{"de", "C++ std::cout --hilfe", "c++ std::cout --hilf"},
+		{"en", "GPT-4 utf‐8 AB-1234-C 978-3-16-148410-0 2024-03-05 Wi-Fi", "gpt4 utf8 ab1234c 9783161484100 20240305 wifi"},
+		{"en", "3-2 a-b x--y state-of-the-art foo-bar_baz don't-care in-", "bar_baz"},
+		{"en", "foo-bar/baz U.S.-based " + strings.Repeat("a1-", 40) + "b", "foobar bar/baz"},
+		{"en", ".NET (.env) ~/.bashrc ../up x. .Net a.b ..y 1.z .5 end .", ".net .env .bashrc .net"},
+		{"en", "AT&T R&D a=1&b=2 x&y;", "at&t r&d x&y"},
+		{"en", "3.5mm v1.2.3", "3.5mm v1.2.3"},
+		{"en", strings.Repeat("abcdefgh/", 15), ""}, // longer than maxTerm
+		{"de", "Mitarbeiter:innen E-Mail 12:30 C++ std::cout --hilfe", "mitarbeiter:inn email c++ std::cout --hilf"},
 		{"cjk", "猫C++犬 std::cout 한글++", "c++ std::cout"},
 		{"cjk", "C++은 C#を", "c++ c#"},
 		{"de", "notiz_2.md 3.14 z.B. os.path", "notiz_2.md notiz_2 os.path"},
@@ -116,6 +123,35 @@ func TestWholeNamesRank(t *testing.T) {
 	apart, err := x.Ceiling(ctx, Query{Text: "os path join"})
 	if err != nil || fmt.Sprintf("%.9f", lacking) != fmt.Sprintf("%.9f", apart) {
 		t.Errorf("the ceiling of a name that is nowhere is %v, of its parts %v, %v", lacking, apart, err)
+	}
+}
+
+// TestJoinedNames: words with hyphens and those without find one another where they have a digit, and without hyphens those with them. Where letters alone
+// have hyphens, their words are asked for.
+func TestJoinedNames(t *testing.T) {
+	x := openTemp(t, Options{})
+	texts := []string{"the wi-fi at home", "the wifi at home", "an AB-1234-C is needed", "an AB1234C is needed", "gpt 4 is a model", "A.I. is a field", "an AI is a program", "the U.S. and us", "the U.S."}
+	for i, text := range texts {
+		apply(t, x, uint64(i+1), Entry{No: uint32(i), Text: []Field{{"text", text}}})
+	}
+	for _, tc := range []struct {
+		query string
+		want  []uint32
+	}{
+		{"wifi", []uint32{0, 1}}, {"wi-fi", []uint32{0}}, {"AB1234C", []uint32{2, 3}}, {"ab-1234-c", []uint32{2, 3}}, {"ab 1234 c", []uint32{2}},
+		{"GPT-4", []uint32{4}}, {"AI", []uint32{5, 6}}, {"A.I.", []uint32{5, 6}}, {"U.S.", []uint32{7, 8}}, {"us", []uint32{7}},
+	} {
+		hits, _, err := x.Search(context.Background(), Query{Text: tc.query}, 10, nil)
+		var got []uint32
+		for _, h := range hits {
+			got = append(got, h.No)
+		}
+		if slices.Sort(got); err != nil || !slices.Equal(got, tc.want) {
+			t.Errorf("%s finds %v, %v, want %v", tc.query, got, err, tc.want)
+		}
+	}
+	if terms := x.queryTerms("wi-fi A.I. GPT-4 U.S."); len(terms) != 8 {
+		t.Errorf("there are %d terms, want wi, fi, ai, gpt4, gpt, 4, u and s", len(terms))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2/analysis"
-	"golang.org/x/text/unicode/norm"
 )
 
 // splitWords is a token filter that takes apart what the Unicode rules leave as one word although people search for
@@ -15,7 +14,7 @@ import (
 //
 //  1. A word with a letter in it is cut at everything that is not a letter, digit, mark or apostrophe:
 //     max_seq_length gives max, seq, length; end.Next gives end, Next. One without is cut at underscores alone:
-//     2024_03_05 gives 2024, 03, 05, and 3.14 and 1,000 stay whole.
+//     2024_03_05 gives 2024, 03, 05, and 3.14 and 1,000 stay whole, as do the numbers in 3.5mm and v1.2.3.
 //  2. A word that is cut so, and has more than single characters as parts, is a term itself, too: os.path.join is found before texts that have
 //     os, path and join apart. It is no part of phrases, of lengths or of what And asks for, so that max_seq finds max seq.
 //  3. A part with capitals inside gives itself and its humps: parseHTTPHeader gives parseHTTPHeader, parse, HTTP, Header.
@@ -112,6 +111,11 @@ func splitToken(dst analysis.TokenStream, t *analysis.Token) analysis.TokenStrea
 	number := !bytes.ContainsFunc(t.Term, unicode.IsLetter)
 	start := 0
 	for i, size := 0, 0; i < len(t.Term); i += size {
+		if size = numberAt(t.Term, i); size > 0 && !number {
+			dst = append(splitHumps(dst, t, start, i), part(t, i, i+size))
+			start = i + size
+			continue
+		}
 		var r rune
 		r, size = utf8.DecodeRune(t.Term[i:])
 		if r == '\'' || r == '\u2019' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || number && r != '_' {
@@ -152,7 +156,7 @@ func splitHumps(dst analysis.TokenStream, t *analysis.Token, start, end int) ana
 }
 
 // splitNames is a token filter for other languages than English that takes names of files apart and leaves all else: a word is cut at
-// underscores and, where it has a letter, at full stops. notiz_2.md gives notiz, 2, md; 3.14 stays whole.
+// underscores and, where it has a letter, at full stops and colons, and around numbers that have some. notiz_2.md gives notiz, 2, md; 3.14 stays whole.
 type splitNames struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -161,21 +165,32 @@ func (splitNames) Filter(input analysis.TokenStream) analysis.TokenStream {
 	shift := 0
 	for _, t := range input {
 		t.Position += shift
-		if t.Type == wholeName || bytes.IndexByte(t.Term, '_') < 0 && (bytes.IndexByte(t.Term, '.') < 0 || !bytes.ContainsFunc(t.Term, unicode.IsLetter)) {
+		number := !bytes.ContainsFunc(t.Term, unicode.IsLetter)
+		signs := "_.:,"
+		if number {
+			signs = "_"
+		}
+		if t.Type == wholeName || !bytes.ContainsAny(t.Term, signs) {
 			output = append(output, t)
 			continue
 		}
-		number := !bytes.ContainsFunc(t.Term, unicode.IsLetter)
 		first, start := len(output), 0
-		for i := 0; i <= len(t.Term); i++ {
-			if i < len(t.Term) && t.Term[i] != '_' && (number || t.Term[i] != '.') {
-				continue
+		cut := func(end, next int) {
+			if end > start {
+				output = append(output, part(t, start, end))
 			}
-			if i > start {
-				output = append(output, part(t, start, i))
-			}
-			start = i + 1
+			start = next
 		}
+		for i := 0; i < len(t.Term); i++ {
+			if n := numberAt(t.Term, i); n > 0 && !number {
+				cut(i, i)
+				i += n - 1
+				cut(i+1, i+1)
+			} else if c := t.Term[i]; c == '_' || !number && (c == '.' || c == ':') {
+				cut(i, i+1)
+			}
+		}
+		cut(len(t.Term), 0)
 		shift += placeParts(output[first:], t.Position)
 		output = withWhole(output, first, t)
 	}
@@ -193,24 +208,4 @@ func part(t *analysis.Token, start, end int) *analysis.Token {
 		Position: t.Position,
 		Type:     t.Type,
 	}
-}
-
-// foldAccents is a token filter that leaves out accents: naïve and naive are one term.
-type foldAccents struct{}
-
-// Filter implements analysis.TokenFilter.
-func (foldAccents) Filter(input analysis.TokenStream) analysis.TokenStream {
-	for _, t := range input {
-		if !bytes.ContainsFunc(t.Term, func(r rune) bool { return r >= utf8.RuneSelf }) {
-			continue
-		}
-		term := make([]byte, 0, len(t.Term))
-		for _, r := range string(norm.NFD.Bytes(t.Term)) {
-			if !unicode.Is(unicode.Mn, r) {
-				term = utf8.AppendRune(term, r)
-			}
-		}
-		t.Term = term
-	}
-	return input
 }
