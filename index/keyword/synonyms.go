@@ -22,15 +22,26 @@ const (
 //  3. What rules say of the same words adds up. What a rule gives is not looked up again, so that no rules go in circles.
 //  4. Words and phrases of which the analysis leaves nothing are left out.
 type Synonyms struct {
-	rules map[string][]*synonym // by first term, those of most words first
-	terms map[string]bool       // that any rule reads
+	next  map[step]int     // a tree of the words that rules read, from node 0
+	read  map[int]*synonym // by the node of its last word
+	terms map[string]bool  // that any rule reads
+}
+
+// step leads from a node to that of one more word.
+type step struct {
+	node int
+	word phraseTerm
 }
 
 // synonym is what certain words are read as.
 type synonym struct {
-	words        []phraseTerm
-	name         string // the words
-	key          string // the alternatives, whatever their order
+	name string // the words
+	*meaning
+}
+
+// meaning is shared by the synonyms that have it.
+type meaning struct {
+	key          string // tells it from others, and from terms that it is not
 	alternatives []alternative
 }
 
@@ -40,14 +51,14 @@ type alternative struct {
 	phrase Phrase // of two terms and more
 }
 
-// NewSynonyms analyses rules, see [SynonymRule]. The language is one of [Languages].
+// NewSynonyms analyses rules, see [SynonymRule]. The language is one of [Languages]; "" is "en".
 func NewSynonyms(language string, rules []string) (*Synonyms, error) {
-	a, err := newAnalyzer(language)
+	a, err := newAnalyzer(cmp.Or(language, "en"))
 	if err != nil {
 		return nil, err
 	}
-	s := &Synonyms{rules: map[string][]*synonym{}, terms: map[string]bool{}}
-	byName := map[string]*synonym{}
+	s := &Synonyms{next: map[step]int{}, read: map[int]*synonym{}, terms: map[string]bool{}}
+	known := map[string]*meaning{}
 	for i, text := range rules {
 		r, err := ParseSynonymRule(text)
 		if err != nil {
@@ -64,39 +75,48 @@ func NewSynonyms(language string, rules []string) (*Synonyms, error) {
 			if len(words) == 0 || len(to) == 0 {
 				continue
 			}
-			syn := byName[name]
-			if syn == nil {
-				syn = &synonym{words: words, name: name}
-				byName[name] = syn
-				s.rules[words[0].text] = append(s.rules[words[0].text], syn)
-				for _, w := range words {
-					s.terms[w.text] = true
-				}
+			node := s.node(words)
+			if s.read[node] == nil {
+				s.read[node] = &synonym{name, &meaning{}}
 			}
-			syn.add(to)
+			s.read[node].meaning = s.read[node].with(to, known)
 		}
-	}
-	for _, syn := range byName {
-		texts := make([]string, len(syn.alternatives))
-		for i, alt := range syn.alternatives {
-			texts[i] = alt.text
-		}
-		slices.Sort(texts)
-		syn.key = strings.Join(texts, "\x00")
-	}
-	for _, same := range s.rules {
-		slices.SortStableFunc(same, func(a, b *synonym) int { return cmp.Compare(len(b.words), len(a.words)) })
 	}
 	return s, nil
 }
 
-// add adds those of alternatives that are not there yet.
-func (s *synonym) add(alternatives []alternative) {
-	for _, alt := range alternatives {
-		if len(s.alternatives) < maxAlternatives && !slices.ContainsFunc(s.alternatives, func(has alternative) bool { return has.text == alt.text }) {
-			s.alternatives = append(s.alternatives, alt)
+// node returns the node of words, which it makes where there is none.
+func (s *Synonyms) node(words []phraseTerm) (node int) {
+	for _, w := range words {
+		s.terms[w.text] = true
+		at, ok := s.next[step{node, w}]
+		if !ok {
+			at = len(s.next) + 1
+			s.next[step{node, w}] = at
+		}
+		node = at
+	}
+	return node
+}
+
+// with returns a meaning with more alternatives, one of known where that has these.
+func (m *meaning) with(more []alternative, known map[string]*meaning) *meaning {
+	all := slices.Clip(m.alternatives)
+	for _, alt := range more {
+		if len(all) < maxAlternatives && !slices.ContainsFunc(all, func(has alternative) bool { return has.text == alt.text }) {
+			all = append(all, alt)
 		}
 	}
+	texts := make([]string, len(all))
+	for i, alt := range all {
+		texts[i] = alt.text
+	}
+	slices.Sort(texts)
+	key := strings.Join(texts, "\x00")
+	if known[key] == nil {
+		known[key] = &meaning{key, all}
+	}
+	return known[key]
 }
 
 // words returns the terms of text that are no part of another one with their distances, and a name that tells them from others.
@@ -157,7 +177,7 @@ type expansion struct {
 
 // expansions returns the parts of the text of q for which there are synonyms, from the left, without overlap.
 func (x *Index) expansions(q Query) (out []expansion) {
-	if q.Synonyms == nil || len(q.Synonyms.rules) == 0 {
+	if q.Synonyms == nil || len(q.Synonyms.read) == 0 {
 		return nil
 	}
 	tokens := x.analyzer.outer(cutQuery(q.Text), func(term string) bool { return q.Synonyms.terms[term] })
@@ -170,7 +190,7 @@ func (x *Index) expansions(q Query) (out []expansion) {
 	}
 	expanded, together := 0, 0
 	for i := 0; i < len(tokens); {
-		syn := q.Synonyms.at(tokens[i:], exact)
+		syn, n := q.Synonyms.at(tokens[i:], exact)
 		if syn == nil {
 			i++
 			continue
@@ -181,33 +201,27 @@ func (x *Index) expansions(q Query) (out []expansion) {
 				phrases++
 			}
 		}
-		last := i + len(syn.words) - 1
 		if expanded+len(syn.alternatives) <= maxExpanded && together+phrases <= maxTogether {
 			expanded, together = expanded+len(syn.alternatives), together+phrases
-			out = append(out, expansion{tokens[i].start, tokens[last].end, syn})
+			out = append(out, expansion{tokens[i].start, tokens[i+n-1].end, syn})
 		}
-		i = last + 1
+		i += n
 	}
 	return out
 }
 
-// at returns the synonym of the most words that tokens begin with; nil for none. Words of exact have none.
-func (s *Synonyms) at(tokens []token, exact map[string]bool) *synonym {
-	for _, syn := range s.rules[tokens[0].term] {
-		if len(syn.words) <= len(tokens) && !slices.ContainsFunc(syn.words, func(w phraseTerm) bool { return exact[w.text] }) && syn.begins(tokens) {
-			return syn
+// at returns the synonym of the most words that tokens begin with, and how many these are; nil for none. Words of exact have none.
+func (s *Synonyms) at(tokens []token, exact map[string]bool) (best *synonym, words int) {
+	node, ok := 0, true
+	for i, t := range tokens {
+		if node, ok = s.next[step{node, phraseTerm{t.term, t.position - tokens[0].position}}]; !ok || exact[t.term] {
+			break
+		}
+		if syn := s.read[node]; syn != nil {
+			best, words = syn, i+1
 		}
 	}
-	return nil
-}
-
-func (s *synonym) begins(tokens []token) bool {
-	for i, w := range s.words {
-		if tokens[i].term != w.text || tokens[i].position-tokens[0].position != w.offset {
-			return false
-		}
-	}
-	return true
+	return best, words
 }
 
 // Expansion is a part [Start, End) of the text of a query that is read as any of several terms and phrases.

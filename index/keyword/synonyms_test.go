@@ -223,9 +223,13 @@ func TestTogetherBounds(t *testing.T) {
 	if n := read.Load(); n != before {
 		t.Errorf("%d texts read again", n-before)
 	}
-	apply(t, x, 2, Entry{No: 1, Text: []Field{{"body", "a new one"}}})
-	if search(); read.Load() > before+1 {
+	all[1] = Entry{No: 1, Text: []Field{{"body", "York is new " + strings.Repeat("word ", 1000)}}} // longer than the share of one document
+	apply(t, x, 2, all[1])
+	if search(); read.Load() != before+1 {
 		t.Errorf("%d texts read after a change of one", read.Load()-before)
+	}
+	if scores, err := x.Score(t.Context(), q, []uint32{1}); err != nil || scores[0] != 0 {
+		t.Errorf("a document that was not read: score %v, %v", scores, err)
 	}
 }
 

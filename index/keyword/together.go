@@ -16,6 +16,7 @@ import (
 const (
 	togetherDocs   = 2000
 	togetherTokens = 1 << 18
+	togetherLeast  = 1. / 16 // of both, for a segment
 
 	togetherBudget = 16 << 20 // bytes of postings of phrases kept, of all indexes
 )
@@ -50,7 +51,7 @@ func (p Phrase) key() string {
 // together returns the postings of a phrase in each of fields in segment s.
 //
 //  1. The postings of its terms tell which documents have all of them in a field.
-//  2. The texts of these are read, the shortest documents first, up to the bounds above, of which a segment has its share.
+//  2. The texts of these are read, the shortest documents first, up to the bounds above, of which a segment has its share, or a sixteenth.
 //  3. The others count as having it as often as the term that they have least often.
 func (x *Index) together(ctx context.Context, v *view, s *segmentView, p Phrase, fields []string, texts Texts) ([]*phrasePostings, error) {
 	out := make([]*phrasePostings, len(fields))
@@ -88,24 +89,27 @@ func (x *Index) together(ctx context.Context, v *view, s *segmentView, p Phrase,
 
 // shortest returns which of docs are read of a segment that has its share of all documents, the shortest first.
 func (s *segmentView) shortest(docs *roaring.Bitmap, fields map[string]*phrasePostings, all uint64) []uint32 {
-	locals := docs.ToArray()
-	tokens := make(map[uint32]uint64, len(locals))
-	for _, local := range locals {
+	type sized struct{ local, tokens uint32 }
+	list := make([]sized, 0, docs.GetCardinality())
+	for it := docs.Iterator(); it.HasNext(); {
+		d := sized{local: it.Next()}
 		for name := range fields {
 			if l, ok := s.lengths[name]; ok {
-				tokens[local] += uint64(l.at(local))
+				d.tokens += l.at(d.local)
 			}
 		}
+		list = append(list, d)
 	}
-	slices.SortStableFunc(locals, func(a, b uint32) int { return cmp.Compare(tokens[a], tokens[b]) })
-	share := float64(len(s.nos)) / float64(all)
-	locals = locals[:min(len(locals), 1+int(togetherDocs*share))]
-	left := uint64(togetherTokens * share)
-	for i, local := range locals {
-		if tokens[local] > left {
-			return locals[:i]
+	slices.SortFunc(list, func(a, b sized) int { return cmp.Or(cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.local, b.local)) })
+	share := max(togetherLeast, min(1, float64(len(s.nos))/float64(all)))
+	left := uint32(togetherTokens * share)
+	var locals []uint32
+	for _, d := range list[:min(len(list), int(togetherDocs*share))] {
+		if d.tokens > left {
+			break
 		}
-		left -= tokens[local]
+		left -= d.tokens
+		locals = append(locals, d.local)
 	}
 	return locals
 }

@@ -80,8 +80,8 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebui
 	}
 	if rules := c.config.Synonyms; len(rules) > 0 {
 		var err error
-		if c.synonyms, err = keyword.NewSynonyms(c.config.Language, rules); err != nil {
-			return nil, fmt.Errorf("settings: %w", err)
+		if c.synonyms, err = keyword.NewSynonyms(c.config.Language, rules); err != nil { // of a program that takes others
+			c.tell("searched without its synonyms: %v", err)
 		}
 	}
 	if c.config.Quantize == backend.QuantizeInt8 {
