@@ -178,8 +178,12 @@ func inSettings(err error) error {
 		}
 		return errors.Join(errs...)
 	}
-	switch top, _, _ := strings.Cut(fe.Field, "."); top {
-	case "language", "fields", "passages", "index":
+	top := fe.Field
+	if i := strings.IndexAny(top, ".["); i > 0 {
+		top = top[:i]
+	}
+	switch top {
+	case "language", "fields", "synonyms", "passages", "index":
 		return &search.FieldError{Field: "settings." + fe.Field, Value: fe.Value, Allowed: fe.Allowed}
 	}
 	return err

@@ -132,3 +132,41 @@ func TestPatchIsNeverUnwrapped(t *testing.T) {
 	}
 	f.do("PATCH", path, `{"_id":"q","t":"x"}`).problem(400, "invalid_request", "/id")
 }
+
+// Synonyms are settings that a collection with documents takes, that PATCH replaces or takes away, and whose wrong rules are named by their places.
+func TestSynonymsOverTheWire(t *testing.T) {
+	e, err := search.Open(t.TempDir(), search.Options{Model: "../encoder/testdata/bert-mean"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	f := &fixture{t: t, server: newServer(t, Options{Engine: e, Logger: discard})}
+	f.do("PUT", "/v1/collections/docs", `{"settings":{"synonyms":["nyc, new york city"]}}`).want(201, nil)
+	f.do("POST", "/v1/collections/docs/documents", `[{"id":"a","text":"New York City"},{"id":"b","text":"york"}]`).want(200, nil)
+	var r search.Response
+	ids := func() (ids string) {
+		r = search.Response{}
+		f.do("POST", "/v1/collections/docs/search", `{"q":"nyc","mode":"keyword","explain":true}`).want(200, &r)
+		for _, h := range r.Hits {
+			ids += h.ID
+		}
+		return ids
+	}
+	if got := ids(); got != "a" || r.Hits[0].Explain.Keyword.Terms[0].For != "nyc" || r.Hits[0].Highlights["text"][0] != "<mark>New York City</mark>" {
+		t.Errorf("found %q, %+v", got, r.Hits)
+	}
+	f.do("PATCH", "/v1/collections/docs", `{"settings":{"synonyms":["nyc => york"]}}`).want(200, nil)
+	if got := ids(); got != "ab" && got != "ba" {
+		t.Errorf("with another rule: found %q", got)
+	}
+	f.do("PATCH", "/v1/collections/docs", `{"settings":{"synonyms":["a, b","a, => b"]}}`).problem(400, "invalid_request", "/settings/synonyms/1")
+	f.do("PATCH", "/v1/collections/docs", `{"settings":{"synonyms":"a, b"}}`).problem(400, "invalid_request", "/settings/synonyms")
+	f.do("PATCH", "/v1/collections/docs", `{"settings":{"synonyms":null}}`).want(200, nil)
+	if got := ids(); got != "" {
+		t.Errorf("without rules: found %q", got)
+	}
+	p := f.do("PUT", "/v1/collections/wrong", `{"settings":{"synonyms":["a","b"]}}`).problem(400, "invalid_request", "/settings/synonyms/0")
+	if len(p.Errors) != 2 || p.Errors[1].Pointer != "/settings/synonyms/1" {
+		t.Errorf("errors %+v", p.Errors)
+	}
+}

@@ -11,6 +11,7 @@ import (
 type Settings struct {
 	Language string                   `json:"language,omitempty"`
 	Fields   map[string]FieldSettings `json:"fields,omitempty"`
+	Synonyms []string                 `json:"synonyms,omitzero"` // rules such as "tv, telly => television"; empty, not nil: PatchCollection takes away those that there are
 	Passages *PassageSettings         `json:"passages,omitempty"`
 	Index    *IndexSettings           `json:"index,omitempty"`
 }

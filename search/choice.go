@@ -65,7 +65,7 @@ func (s *search) phrases(ctx context.Context) ([]phrase, error) {
 // choose returns the positions of the n best of a document's passages, best first.
 func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Parts, texts []PassageHit, cosines []float64) ([]int, error) {
 	n := c.plan.passages
-	if c.words == nil || len(c.words.terms) == 0 || n == 0 || len(texts) < 2 {
+	if c.words == nil || len(c.words.forms) == 0 || n == 0 || len(texts) < 2 {
 		return bestPassages(texts, cosines, n), nil
 	}
 	if len(cosines) != len(texts) {
@@ -82,7 +82,7 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 	for _, idf := range rarity {
 		all += idf
 	}
-	all *= max(1, float64(len(c.words.terms))/float64(len(rarity)))
+	all *= max(1, float64(len(c.words.forms))/float64(len(rarity)))
 	found, behind := c.words.foundIn(parts, texts)
 	if len(behind) > 0 && c.words.missing(terms, parts) {
 		c.words.order(behind, rarity, texts, cosines)
@@ -132,11 +132,11 @@ func (s *search) covering(ctx context.Context, m *marker, phrases []phrase, ref 
 	return order[:min(n, len(order))], nil
 }
 
-// rarities returns the IDF of each term.
+// rarities returns the IDF of each term of the query.
 func rarities(terms []backend.TermScore) map[string]float64 {
 	rarity := make(map[string]float64, len(terms))
 	for _, t := range terms {
-		rarity[t.Term] = t.IDF
+		rarity[cmp.Or(t.For, t.Term)] = t.IDF
 	}
 	return rarity
 }
@@ -171,14 +171,18 @@ func (m *marker) foundIn(parts mapping.Parts, texts []PassageHit) (terms [][]bac
 
 // missing says whether long fields have more of the query's terms than their first analysedBytes.
 func (m *marker) missing(terms []backend.TermScore, parts mapping.Parts) bool {
+	type place struct{ term, field string }
+	left := map[place]int{} // a term and its synonyms together
 	for _, t := range terms {
-		f, _ := parts.Field(t.Field)
+		left[place{cmp.Or(t.For, t.Term), t.Field}] += t.TF
+	}
+	for p, n := range left {
+		f, _ := parts.Field(p.field)
 		if analysedEnd(f.Text) == len(f.Text) {
 			continue
 		}
-		n := t.TF
 		for _, token := range m.found(f.Text) {
-			if token.Term == t.Term {
+			if token.Term == p.term {
 				n--
 			}
 		}
@@ -195,7 +199,7 @@ func (m *marker) order(passages []int, rarity map[string]float64, texts []Passag
 	for _, i := range passages {
 		text := strings.ToLower(texts[i].Text)
 		for term, idf := range rarity {
-			if strings.Contains(text, term) || strings.Contains(text, m.forms[term]) {
+			if strings.Contains(text, term) || slices.ContainsFunc(m.forms[term], func(form string) bool { return strings.Contains(text, form) }) {
 				letters[i] += idf
 			}
 		}
@@ -227,6 +231,45 @@ func count(phrases []phrase, tokens []backend.Token) int {
 		}
 	}
 	return n
+}
+
+// namedPhrase is a phrase that stands for a term of the query.
+type namedPhrase struct {
+	name string
+	phrase
+}
+
+// occurrences returns one token for each place of tokens at which one of phrases is.
+func occurrences(phrases []namedPhrase, tokens []backend.Token) (out []backend.Token) {
+	type placed struct {
+		term     string
+		position int
+	}
+	at := make(map[placed]backend.Token, len(tokens))
+	for _, t := range tokens {
+		if !t.Name {
+			at[placed{t.Term, t.Position}] = t
+		}
+	}
+	for _, p := range phrases {
+		for _, t := range tokens {
+			if t.Name || t.Term != p.phrase[0].Term {
+				continue
+			}
+			whole, all := backend.Token{Term: p.name, Start: t.Start, End: t.End, Position: t.Position}, true
+			for _, q := range p.phrase[1:] {
+				next, ok := at[placed{q.Term, t.Position + q.Position - p.phrase[0].Position}]
+				if all = all && ok; !all {
+					break
+				}
+				whole.Start, whole.End = min(whole.Start, next.Start), max(whole.End, next.End)
+			}
+			if all {
+				out = append(out, whole)
+			}
+		}
+	}
+	return out
 }
 
 // in says whether tokens, of which only the query's terms need be there, have the phrase's terms at its distances.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -69,7 +70,7 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 }
 
 // EnsureCollection makes a collection or changes the settings of the one that is there. While that holds documents, it takes another
-// index.ef_search, index.quantize and weight of a field, and another type of a field that no document has or that is treated so already; a
+// index.ef_search, index.quantize, other synonyms and weight of a field, and another type of a field that no document has or that is treated so already; a
 // [FieldError] names each setting that cannot change. [Engine.Reembed] changes them all.
 func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) (info CollectionInfo, created bool, err error) {
 	info, err = e.CreateCollection(ctx, name, s)
@@ -247,14 +248,13 @@ func incarnation(origin string, created time.Time) string {
 
 // record reads the engine's own part of a collection's config, parsed once per change.
 func (e *Engine) record(c backend.Collection) (record, error) {
-	payload := string(c.Config.Payload)
 	e.mu.Lock()
 	cached, ok := e.mu.records[c.Name]
 	e.mu.Unlock()
-	if ok && cached.payload == payload {
+	if ok && bytes.Equal(cached.payload, c.Config.Payload) { // at once where they are the same bytes
 		return cached.record, nil
 	}
-	if c.Damaged != "" && payload == "" {
+	if c.Damaged != "" && len(c.Config.Payload) == 0 {
 		return record{}, nil // it went with the value that is damaged
 	}
 	r, err := readRecord(c.Config)
@@ -262,7 +262,7 @@ func (e *Engine) record(c backend.Collection) (record, error) {
 		return r, fmt.Errorf("collection %s: %w", c.Name, err)
 	}
 	e.mu.Lock()
-	e.mu.records[c.Name] = cachedRecord{payload, r}
+	e.mu.records[c.Name] = cachedRecord{c.Config.Payload, r}
 	e.mu.Unlock()
 	return r, nil
 }

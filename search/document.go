@@ -48,6 +48,7 @@ type ItemResult struct {
 type Settings struct {
 	Language string          `json:"language,omitempty"` // of the keyword leg's analysis; default "en"; "ja" is kept as "cjk", "pt-BR" as "pt"
 	Fields   mapping.Mapping `json:"fields,omitempty"`   // empty: dynamic, see [FieldSettings]
+	Synonyms []string        `json:"synonyms,omitempty"` // rules by which the keyword leg reads queries, see [keyword.SynonymRule]
 	Passages PassageSettings `json:"passages,omitzero"`
 	Index    IndexSettings   `json:"index,omitzero"`
 }

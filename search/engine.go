@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"sync"
@@ -58,7 +59,7 @@ type Engine struct {
 }
 
 type cachedRecord struct {
-	payload string
+	payload json.RawMessage
 	record  record
 }
 

@@ -19,11 +19,12 @@ const (
 	analysedBytes    = 128 << 10 // of one field; what comes after is not searched for marks
 )
 
-// marker finds the query's terms in texts. It serves one goroutine.
+// marker finds the query's terms in texts, and what they are synonyms of by the name of these. It serves one goroutine.
 type marker struct {
 	analyze func(text string) []backend.Token
-	terms   map[string]bool
-	forms   map[string]string          // of the terms, as the query has them, in lower case
+	terms   map[string]string          // to the term of the query that it counts for, which may be a synonym of it
+	phrases []namedPhrase              // synonyms of several words
+	forms   map[string][]string        // of the query's terms, as query and rules have them, in lower case
 	known   map[string][]backend.Token // by text, of one document: a field is often one passage, and asked for as both
 }
 
@@ -40,14 +41,23 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &marker{terms: make(map[string]bool, len(tokens)), forms: make(map[string]string, len(tokens)), known: map[string][]backend.Token{}}
+	expansions, err := s.engine.backend.Expand(ctx, s.collection, s.plan.words)
+	if err != nil {
+		return nil, err
+	}
+	m := &marker{terms: make(map[string]string, len(tokens)), forms: make(map[string][]string, len(tokens)), known: map[string][]backend.Token{}}
+	left := expansions
 	for _, t := range tokens {
-		if t.Covered {
+		for len(left) > 0 && left[0].End <= t.Start {
+			left = left[1:]
+		}
+		if t.Covered || len(left) > 0 && left[0].Start <= t.Start && t.End <= left[0].End {
 			continue
 		}
-		m.terms[t.Term] = true
-		m.forms[t.Term] = strings.ToLower(s.plan.text.Text[t.Start:t.End])
+		m.terms[t.Term] = t.Term
+		m.forms[t.Term] = []string{strings.ToLower(s.plan.text.Text[t.Start:t.End])}
 	}
+	m.expand(expansions)
 	m.analyze = func(text string) []backend.Token {
 		tokens, err := s.engine.backend.Analyze(ctx, s.collection, text[:analysedEnd(text)])
 		if err != nil {
@@ -56,6 +66,22 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 		return tokens
 	}
 	return m, nil
+}
+
+// expand adds synonyms.
+func (m *marker) expand(expansions []backend.Expansion) {
+	for _, e := range expansions {
+		for _, a := range e.Alternatives {
+			if _, own := m.terms[a.Text]; own {
+				continue
+			}
+			if m.forms[e.Name] = append(m.forms[e.Name], a.Text); len(a.Terms) > 1 {
+				m.phrases = append(m.phrases, namedPhrase{e.Name, a.Terms})
+			} else {
+				m.terms[a.Text] = e.Name
+			}
+		}
+	}
 }
 
 // analysedEnd is where the part of a text ends that is searched for marks.
@@ -68,14 +94,20 @@ func (m *marker) next() {
 	}
 }
 
-// found returns the tokens of text that are among the query's terms, in order.
+// found returns the tokens of text that are among the query's terms, in order; a synonym of several words is one token.
 func (m *marker) found(text string) []backend.Token {
 	out, ok := m.known[text]
-	if !ok && len(m.terms) > 0 {
-		for _, t := range m.analyze(text) {
-			if m.terms[t.Term] {
+	if !ok && len(m.forms) > 0 {
+		tokens := m.analyze(text)
+		for _, t := range tokens {
+			if name, ok := m.terms[t.Term]; ok {
+				t.Term = name
 				out = append(out, t)
 			}
+		}
+		if len(m.phrases) > 0 {
+			out = append(out, occurrences(m.phrases, tokens)...)
+			slices.SortStableFunc(out, func(a, b backend.Token) int { return cmp.Compare(a.Start, b.Start) })
 		}
 		m.known[text] = out
 	}

@@ -190,7 +190,7 @@ func (p *plan) checkRerank(wrong *fieldErrors, can bool) {
 
 // checkWords reads operator and fields.
 func (p *plan) checkWords(wrong *fieldErrors) {
-	p.words = backend.Words{Text: p.text.Text}
+	p.words = backend.Words{Text: p.text.Text, Exact: p.text.Phrases}
 	switch p.Operator {
 	case "", "or":
 	case "and":

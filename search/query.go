@@ -159,6 +159,7 @@ type KeywordExplain struct {
 // TermExplain is one query term's share of a BM25 score.
 type TermExplain struct {
 	Term  string  `json:"term"`
+	For   string  `json:"for,omitempty"` // the words of the query that the term is a synonym of; absent where the query has it
 	Field string  `json:"field,omitempty"`
 	TF    int     `json:"tf"`
 	DF    int     `json:"df"`

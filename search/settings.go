@@ -29,10 +29,14 @@ func checkCollectionName(name string) error {
 	return nil
 }
 
-// canonical returns the settings with the language by the name that the index has for it, where it has one: cjk for ja, pt for pt-BR.
+// canonical returns the settings with the language by the name that the index has for it, where it has one: cjk for ja, pt for pt-BR; and no list of
+// synonyms where it is empty.
 func (s Settings) canonical() Settings {
 	if l, ok := keyword.LanguageOf(s.Language); ok {
 		s.Language = l
+	}
+	if len(s.Synonyms) == 0 {
+		s.Synonyms = nil
 	}
 	return s
 }
@@ -43,6 +47,7 @@ func (s Settings) Validate(maxTokens int) error {
 	if _, ok := keyword.LanguageOf(s.Language); !ok && s.Language != "" {
 		wrong.add("language", s.Language, "one of "+strings.Join(keyword.Languages(), ", ")+", also ja, ko, zh, nb, nn and tags such as pt-BR; standard suits any language that puts spaces between words")
 	}
+	s.checkSynonyms(&wrong)
 	for _, f := range s.Fields.Faults() {
 		wrong.add(f.Field, f.Value, f.Allowed)
 	}
@@ -64,6 +69,25 @@ func (s Settings) Validate(maxTokens int) error {
 		wrong.add("index.quantize", q, backend.QuantizeNone+", "+backend.QuantizeInt8)
 	}
 	return wrong.err()
+}
+
+// checkSynonyms names the rules that cannot be read, the first few of them.
+func (s Settings) checkSynonyms(wrong *fieldErrors) {
+	const most = 10
+	size, bad := 0, 0
+	for i, rule := range s.Synonyms {
+		size += len(rule)
+		if _, err := keyword.ParseSynonymRule(rule); err != nil && bad < most {
+			wrong.add(fmt.Sprintf("synonyms[%d]", i), rule, err.Error())
+			bad++
+		}
+	}
+	if n := len(s.Synonyms); n > keyword.MaxSynonymRules {
+		wrong.add("synonyms", n, fmt.Sprintf("at most %d rules", keyword.MaxSynonymRules))
+	}
+	if size > keyword.MaxSynonymBytes {
+		wrong.add("synonyms", fmt.Sprintf("%d bytes", size), fmt.Sprintf("at most %d bytes in all rules together", keyword.MaxSynonymBytes))
+	}
 }
 
 // fieldErrors collects the wrong fields of a request.
@@ -125,7 +149,7 @@ func (r record) config() (backend.Config, error) {
 		language = "en"
 	}
 	return backend.Config{
-		Dimension: r.Model.Dimension, Language: language, Mapping: s.Fields,
+		Dimension: r.Model.Dimension, Language: language, Mapping: s.Fields, Synonyms: s.Synonyms,
 		M: s.Index.M, EfConstruction: s.Index.EfConstruction, EfSearch: s.Index.EfSearch, Quantize: s.Index.Quantize,
 		Payload: payload,
 	}, nil

@@ -39,7 +39,7 @@ export function markedWords(hit, query) {
   const snippets = Object.values(hit.highlights || {}).flat();
   for (const p of hit.passages || []) if (p.marked) snippets.push(p.marked);
   for (const s of snippets) {
-    for (const p of parseMarked(s)) if (p.marked) words.add(p.text.toLowerCase());
+    for (const p of parseMarked(s)) if (p.marked) for (const w of p.text.toLowerCase().split(/\s+/)) words.add(w); // several: a synonym
   }
   return words;
 }

@@ -50,7 +50,7 @@ function termsTable(terms) {
   const body = el('tbody');
   for (const t of [...terms].sort((a, b) => b.score - a.score)) {
     const bar = mixBar(t.score / top, 0);
-    body.append(el('tr', null, el('th', { scope: 'row' }, t.term), el('td', { class: 'field' }, t.field || ''),
+    body.append(el('tr', null, el('th', { scope: 'row' }, t.term, t.for ? ` (for ${t.for})` : ''), el('td', { class: 'field' }, t.field || ''),
       el('td', { class: 'n' }, number(t.tf)), el('td', { class: 'n' }, number(t.df)), el('td', { class: 'n' }, number(t.idf)),
       el('td', { class: 'n' }, number(t.score)), el('td', { class: 'b' }, bar)));
   }

@@ -23,12 +23,13 @@ import (
 // flags of the command.
 type flags struct {
 	data, server, key, collection, model        string
-	language                                    string
+	language, synonyms                          string
 	format, idField, errorsFile, state, onError string
 	dryRun, watch, deleteMissing, verify, man   bool
 	followSymlinks, hidden                      bool
 	workers                                     int
 	poll, pdfTime                               time.Duration
+	rules                                       []string // of the file synonyms; nil: none was named
 }
 
 func newCommand() *cobra.Command {
@@ -76,6 +77,7 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.StringVar(&f.collection, "collection", "docs", "collection, made if it is missing")
 	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, or \"embedded\" (default)")
 	fs.StringVar(&f.language, "language", autoLanguage, "language in which a new collection is searched by words, such as de; auto: the one of its texts, English where they do not tell")
+	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the synonyms that the collection is to have, a rule a line: k8s, kubernetes or tv, telly => television; # begins a comment")
 	fs.StringVar(&f.format, "format", "auto", "auto, jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf (odt, ods, odp), pptx, xlsx, rtf, enex, vcf or ics")
 	fs.StringVar(&f.idField, "id-field", "", "field of a record that holds its id (default: _id, id, or a hash of the content)")
 	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
@@ -142,6 +144,9 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
 		PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
 	notice := func(text string) { fmt.Fprintln(stderr, "ingest:", text) }
+	if f.rules, err = readSynonyms(f.synonyms); err != nil {
+		return err
+	}
 	to, err := openSink(ctx, f, newLanguage{f.language, paths, o, notice}, notice)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -96,10 +97,16 @@ func openFolder(ctx context.Context, f flags, language newLanguage, notice func(
 	}
 	c, err := e.Collection(ctx, f.collection)
 	if errors.Is(err, search.ErrCollectionNotFound) {
-		c, err = e.CreateCollection(ctx, f.collection, search.Settings{Language: language.choose(ctx, f.collection)})
+		c, err = e.CreateCollection(ctx, f.collection, search.Settings{Language: language.choose(ctx, f.collection), Synonyms: f.rules})
 	}
 	if err == nil {
 		err = language.check(f.collection, c.Settings.Language)
+	}
+	if err == nil && f.rules != nil {
+		_, err = e.ChangeSettings(ctx, f.collection, func(s search.Settings) (search.Settings, error) {
+			s.Synonyms = f.rules
+			return s, nil
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -162,13 +169,16 @@ func openServer(ctx context.Context, f flags, language newLanguage, notice func(
 	// A key that may only write documents cannot make collections, and need not where there is one.
 	there, err := c.Collection(ctx, f.collection)
 	if errors.Is(err, client.ErrNotFound) {
-		there, err = c.CreateCollection(ctx, f.collection, client.Settings{Language: language.choose(ctx, f.collection)})
+		there, err = c.CreateCollection(ctx, f.collection, client.Settings{Language: language.choose(ctx, f.collection), Synonyms: f.rules})
 		if errors.Is(err, client.ErrExists) { // somebody else was quicker
 			there, err = c.Collection(ctx, f.collection)
 		}
 	}
 	if err == nil {
 		err = language.check(f.collection, there.Settings.Language)
+	}
+	if err == nil && f.rules != nil && !slices.Equal(f.rules, there.Settings.Synonyms) {
+		_, err = c.PatchCollection(ctx, f.collection, client.Settings{Synonyms: f.rules})
 	}
 	if err != nil {
 		return nil, err

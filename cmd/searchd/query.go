@@ -335,7 +335,11 @@ func printExplain(w io.Writer, e *search.Explain) {
 	if k := e.Keyword; k != nil {
 		fmt.Fprintf(w, "    keyword: BM25 %.3f, normed %.3f, rank %d", k.Score, k.Norm, k.Rank)
 		for _, t := range k.Terms {
-			fmt.Fprintf(w, "  %s %.2f", t.Term, t.Score)
+			term := t.Term
+			if t.For != "" {
+				term += " (for " + t.For + ")"
+			}
+			fmt.Fprintf(w, "  %s %.2f", term, t.Score)
 		}
 		fmt.Fprintln(w)
 	}

@@ -34,6 +34,10 @@ func apply(t testing.TB, x *Index, seq uint64, entries ...Entry) {
 type oracle struct {
 	bm25 BM25
 	docs map[uint32]map[string][]string // number -> field -> terms
+
+	// With synonyms: the terms of a query, and how often a text has one.
+	terms  func(words []string) []string
+	occurs func(words []string, term string) int
 }
 
 func (o *oracle) apply(x *Index, entries ...Entry) {
@@ -69,13 +73,13 @@ func (o *oracle) search(x *Index, q Query, allow *roaring.Bitmap) []Hit {
 	for _, tok := range x.Analyze(q.Text) {
 		terms = append(terms, tok.Term)
 	}
+	occurs := count
+	if o.terms != nil {
+		terms, occurs = o.terms(terms), o.occurs
+	}
 	tf := func(d map[string][]string, term string) (n float64) {
 		for _, f := range fields {
-			for _, t := range d[f.Name] {
-				if t == term {
-					n += f.Weight
-				}
-			}
+			n += f.Weight * float64(occurs(d[f.Name], term))
 		}
 		return n
 	}

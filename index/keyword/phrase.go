@@ -27,10 +27,12 @@ type phraseTerm struct {
 func (t phraseTerm) hash() uint64 { return maphash.String(placesSeed, t.text) }
 
 // Phrase analyses text as a phrase. Of names that have signs before or behind their words, or &, it has the whole and not the words: C++ is not C.
-func (x *Index) Phrase(text string) Phrase {
+func (x *Index) Phrase(text string) Phrase { return x.analyzer.phrase(text) }
+
+func (a analyzer) phrase(text string) Phrase {
 	var p Phrase
 	first, whole := 0, 0 // bytes of text to which the last such name goes
-	x.analyzer.eachWithNames(text, func(t token) bool {
+	a.eachWithNames(text, func(t token) bool {
 		if t.covered || t.start < whole || t.name && !hasSigns(t.term) {
 			return true
 		}
@@ -59,6 +61,15 @@ func (p Phrase) Len() int { return len(p.terms) }
 // Holds says of each phrase whether it is in text, which is analysed once. starts are where strings begin that text is made of, rising and
 // without the first: no phrase goes from one to the next. An empty phrase is in every text.
 func (x *Index) Holds(text string, starts []int, phrases ...Phrase) []bool {
+	held := make([]bool, len(phrases))
+	for i, n := range x.occurrences(text, starts, phrases...) {
+		held[i] = n > 0 || phrases[i].Len() == 0
+	}
+	return held
+}
+
+// occurrences returns how often each phrase is in text, for starts see Holds.
+func (x *Index) occurrences(text string, starts []int, phrases ...Phrase) []uint64 {
 	wanted := map[uint64]*roaring.Bitmap{} // term to its positions
 	gap := 0                               // between strings: wider than any phrase
 	for _, p := range phrases {
@@ -82,21 +93,21 @@ func (x *Index) Holds(text string, starts []int, phrases ...Phrase) []bool {
 		}
 		at.Add(l.position + uint32(before*gap))
 	})
-	held := make([]bool, len(phrases))
+	n := make([]uint64, len(phrases))
 	for i, p := range phrases {
-		held[i] = p.follows(wanted)
+		n[i] = p.follows(wanted)
 	}
-	return held
+	return n
 }
 
-// follows says whether all terms have their places after a first one. Their positions are moved and met as sets: where text and phrase repeat
+// follows returns how often all terms have their places after a first one; 0 for an empty phrase. Their positions are moved and met as sets: where text and phrase repeat
 // themselves, going from each first one through the terms would take the product of both lengths.
-func (p Phrase) follows(positions map[uint64]*roaring.Bitmap) bool {
+func (p Phrase) follows(positions map[uint64]*roaring.Bitmap) uint64 {
 	var firsts *roaring.Bitmap
 	for _, t := range p.terms {
 		at := positions[t.hash()]
 		if at == nil {
-			return false
+			return 0
 		}
 		at = roaring.AddOffset64(at, -int64(t.offset))
 		if firsts == nil {
@@ -105,10 +116,13 @@ func (p Phrase) follows(positions map[uint64]*roaring.Bitmap) bool {
 			firsts.And(at)
 		}
 		if firsts.IsEmpty() {
-			return false
+			return 0
 		}
 	}
-	return true
+	if firsts == nil {
+		return 0
+	}
+	return firsts.GetCardinality()
 }
 
 // WithTerms returns the documents that have all terms of p in one and the same of fields, none meaning every text field. An empty

@@ -68,6 +68,10 @@ type Query struct {
 	Fields   []FieldWeight              // none: every text field, each with its Weight
 	Weight   func(field string) float64 // of a field where Fields is empty; nil: 1
 	Operator Operator
+
+	Synonyms *Synonyms // of words of Text; nil: none
+	Exact    []string  // words of Text that have none
+	Texts    Texts     // by which synonyms of several words are found as phrases; nil: where they occur, however far apart
 }
 
 // plan is a Query on one view: its terms with their statistics and the formula of the ranking.
@@ -87,15 +91,17 @@ type plan struct {
 type termPostings struct {
 	term, field int // of the plan
 	list        segment.PostingsList
+	alternative int // of the term's synonym
 }
 
 type planTerm struct {
-	text   []byte
-	name   bool // a whole name, whose parts are terms too
-	count  int  // in the query
-	df     uint64
-	idf    float64
-	weight float64 // count * idf * (k1+1)
+	text    []byte
+	name    bool     // a whole name, whose parts are terms too
+	synonym *synonym // nil: none
+	count   int      // in the query
+	df      uint64
+	idf     float64
+	weight  float64 // count * idf * (k1+1)
 }
 
 // newPlan analyses q and looks its terms up.
@@ -108,7 +114,7 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 	if p.fields, err = planFields(v, q); err != nil {
 		return nil, err
 	}
-	p.terms = x.queryTerms(q.Text)
+	p.terms = x.queryTerms(q)
 	if q.Operator == And && slices.ContainsFunc(p.terms, func(t planTerm) bool { return !t.name }) {
 		p.terms = slices.DeleteFunc(p.terms, func(t planTerm) bool { return t.name }) // its parts must be there, whatever joins them
 	}
@@ -121,7 +127,7 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 	if avgdl > 0 {
 		p.slope = p.k1 * x.bm25.B / avgdl
 	}
-	if err := p.lookup(ctx); err != nil {
+	if err := p.lookup(ctx, x, q.Texts); err != nil {
 		return nil, err
 	}
 	p.keepRarest(MaxTerms)
@@ -164,31 +170,49 @@ func planFields(v *view, q Query) ([]FieldWeight, error) {
 	return out, errors.Join(errs...)
 }
 
-// queryTerms returns the different terms of text in the order of their first occurrence.
-func (x *Index) queryTerms(text string) []planTerm {
+// cutQuery returns the part of a text that is analysed.
+func cutQuery(text string) string {
 	if len(text) > maxQueryBytes {
 		text = text[:cutAt(text, maxQueryBytes)]
 	}
+	return text
+}
+
+// queryTerms returns the different terms of a query in the order of their first occurrence.
+func (x *Index) queryTerms(q Query) []planTerm {
 	var terms []planTerm
 	at := map[string]int{}
-	x.analyzer.asked(text, func(t token) bool {
-		i, seen := at[t.term]
+	add := func(key string, term planTerm) {
+		i, seen := at[key]
 		if !seen {
 			if len(terms) == maxAnalyzed {
-				return true
+				return
 			}
 			i = len(terms)
-			at[t.term] = i
-			terms = append(terms, planTerm{text: []byte(t.term), name: t.name})
+			at[key] = i
+			terms = append(terms, term)
 		}
 		terms[i].count++
+	}
+	expansions := x.expansions(q)
+	inside := 0 // an expansion that is a term already: its end
+	x.analyzer.asked(cutQuery(q.Text), func(t token) bool {
+		switch {
+		case t.covered || t.end <= inside:
+		case len(expansions) > 0 && expansions[0].start <= t.start && t.end <= expansions[0].end:
+			e := expansions[0]
+			expansions, inside = expansions[1:], e.end
+			add(e.key, planTerm{text: []byte(e.name), synonym: e.synonym})
+		default:
+			add(t.term, planTerm{text: []byte(t.term), name: t.name})
+		}
 		return true
 	})
 	return terms
 }
 
 // lookup finds the postings of every term and counts the documents that have it in at least one field.
-func (p *plan) lookup(ctx context.Context) error {
+func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 	union := roaring.New()
 	key := sync.OnceValue(func() string { return weightsKey(p.fields) })
 	for _, s := range p.view.segments {
@@ -206,13 +230,20 @@ func (p *plan) lookup(ctx context.Context) error {
 		var lists []termPostings
 		for t := range p.terms {
 			before := len(lists)
-			for i, f := range have {
-				pl, err := dicts[i].PostingsList(p.terms[t].text, nil, nil)
-				if err != nil {
+			if p.terms[t].synonym != nil {
+				var err error
+				if lists, err = p.lookupSynonym(ctx, x, s, t, have, dicts, texts, lists); err != nil {
 					return err
 				}
-				if pl.Count() > 0 {
-					lists = append(lists, termPostings{t, f, pl})
+			} else {
+				for i, f := range have {
+					pl, err := dicts[i].PostingsList(p.terms[t].text, nil, nil)
+					if err != nil {
+						return err
+					}
+					if pl.Count() > 0 {
+						lists = append(lists, termPostings{term: t, field: f, list: pl})
+					}
 				}
 			}
 			n, err := s.documents(lists[before:], union)
@@ -230,6 +261,41 @@ func (p *plan) lookup(ctx context.Context) error {
 		term.weight = float64(term.count) * term.idf * (p.k1 + 1)
 	}
 	return nil
+}
+
+// lookupSynonym adds the postings of the alternatives of term t in the fields that a segment has to lists, field by field.
+func (p *plan) lookupSynonym(ctx context.Context, x *Index, s *segmentView, t int, have []int, dicts []segment.TermDictionary, texts Texts, lists []termPostings) ([]termPostings, error) {
+	alternatives := p.terms[t].synonym.alternatives
+	phrases := make([][]*phrasePostings, len(alternatives)) // by field
+	names := make([]string, len(have))
+	for i, f := range have {
+		names[i] = p.fields[f].Name
+	}
+	for a, alt := range alternatives {
+		if alt.phrase.Len() > 0 {
+			var err error
+			if phrases[a], err = x.together(ctx, p.view, s, alt.phrase, names, texts); err != nil {
+				return lists, err
+			}
+		}
+	}
+	for i, f := range have {
+		for a, alt := range alternatives {
+			var pl segment.PostingsList
+			if phrases[a] != nil {
+				pl = phrases[a][i]
+			} else {
+				var err error
+				if pl, err = dicts[i].PostingsList([]byte(alt.text), nil, nil); err != nil {
+					return lists, err
+				}
+			}
+			if pl.Count() > 0 {
+				lists = append(lists, termPostings{t, f, pl, a})
+			}
+		}
+	}
+	return lists, nil
 }
 
 // idf is how much a term says that df of n documents have.
@@ -283,7 +349,7 @@ func (p *plan) keepRarest(n int) {
 		kept := lists[:0]
 		for _, l := range lists {
 			if t, ok := now[l.term]; ok {
-				kept = append(kept, termPostings{t, l.field, l.list})
+				kept = append(kept, termPostings{t, l.field, l.list, l.alternative})
 			}
 		}
 		p.postings[s] = kept

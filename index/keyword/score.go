@@ -8,6 +8,7 @@ import (
 // TermScore is what a term of the query adds to the score of a document by its occurrences in one field.
 type TermScore struct {
 	Term  string
+	For   string // the words of the query that Term is a synonym of; "" where they are the same
 	Field string
 	TF    int     // occurrences in the field
 	DF    int     // documents with the term in one of the fields searched
@@ -164,8 +165,14 @@ func (p *plan) explain(d scored) []TermScore {
 			for i := first; i < end; i++ {
 				if n := d.tfs[i]; n > 0 {
 					f := p.fields[d.lists[i].field]
+					own, of := string(term.text), ""
+					if term.synonym != nil {
+						if alt := term.synonym.alternatives[d.lists[i].alternative].text; alt != own {
+							own, of = alt, own
+						}
+					}
 					out = append(out, TermScore{
-						Term: string(term.text), Field: f.Name,
+						Term: own, For: of, Field: f.Name,
 						TF: int(n), DF: int(term.df), IDF: term.idf,
 						Score: score * f.Weight * float64(n) / tf,
 					})

@@ -150,7 +150,7 @@ func TestJoinedNames(t *testing.T) {
 			t.Errorf("%s finds %v, %v, want %v", tc.query, got, err, tc.want)
 		}
 	}
-	if terms := x.queryTerms("wi-fi A.I. GPT-4 U.S."); len(terms) != 8 {
+	if terms := x.queryTerms(Query{Text: "wi-fi A.I. GPT-4 U.S."}); len(terms) != 8 {
 		t.Errorf("there are %d terms, want wi, fi, ai, gpt4, gpt, 4, u and s", len(terms))
 	}
 }

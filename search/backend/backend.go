@@ -75,6 +75,7 @@ type Config struct {
 	EfConstruction int             `json:"ef_construction,omitempty"`
 	EfSearch       int             `json:"ef_search,omitempty"`
 	Quantize       string          `json:"quantize,omitempty"`       // QuantizeNone, the default, or QuantizeInt8
+	Synonyms       []string        `json:"synonyms,omitempty"`       // rules, see keyword.SynonymRule; they act on Words alone
 	FirstSequence  uint64          `json:"first_sequence,omitempty"` // of a new collection: its sequence number before the first write
 	Payload        json.RawMessage `json:"payload"`                  // the engine's own, opaque here
 }
@@ -173,6 +174,7 @@ type Selection interface {
 // Words is a keyword query.
 type Words struct {
 	Text   string
+	Exact  []string      // words of Text that no synonyms are looked for of
 	Fields []FieldWeight // empty: all text fields with the weights they were indexed with
 	And    bool          // all terms must occur
 	All    bool          // answer with the set of all documents that match, too
@@ -261,6 +263,7 @@ type PassageVector struct {
 // TermScore is one term's share of a BM25 score.
 type TermScore struct {
 	Term  string
+	For   string // the words of the query that Term is a synonym of; "" where the query has it
 	Field string
 	TF    int
 	DF    int
@@ -277,6 +280,19 @@ type Token struct {
 	Position   int
 	Covered    bool
 	Name       bool
+}
+
+// Expansion is a part [Start, End) of the text of a query for which the collection has synonyms.
+type Expansion struct {
+	Start, End   int
+	Name         string // by which [TermScore] calls it
+	Alternatives []Alternative
+}
+
+// Alternative is what an [Expansion] is read as: a term, or several at the distances that their positions have.
+type Alternative struct {
+	Text  string // by which [TermScore] calls it
+	Terms []Token
 }
 
 // MaxEdits is the most edits that Near looks for.
@@ -363,8 +379,10 @@ type WordFinder interface {
 	WordScores(ctx context.Context, collection string, q Words, refs []Ref) ([]float64, error)
 	WordTerms(ctx context.Context, collection string, q Words, ref Ref) ([]TermScore, error)
 	Analyze(ctx context.Context, collection, text string) ([]Token, error)
+	// Expand returns the parts of the text of q that are read as their synonyms, in order.
+	Expand(ctx context.Context, collection string, q Words) ([]Expansion, error)
 	// Near returns the terms that documents of sel (nil: all) have and that are within edits of the term of word, or begin it, fewest edits first, of equals
-	// those in more documents; none where any document has that term itself, where word is not one term, or where that is not known yet.
+	// those in more documents; none where any document has that term itself, where it has synonyms, where word is not one term, or where that is not known yet.
 	Near(ctx context.Context, collection, word string, edits int, sel Selection) ([]NearTerm, error)
 	// Beginning is Near for terms that begin with word, or that word begins with.
 	Beginning(ctx context.Context, collection, word string, sel Selection) ([]NearTerm, error)

@@ -48,6 +48,8 @@ type collection struct {
 	graph   *hnsw.Graph
 	words   *keyword.Index
 
+	synonyms *keyword.Synonyms // nil: none
+
 	// missed has the documents whose changes the keyword index lacks because it cannot write; nil: none. The holder of write sets it.
 	missed      atomic.Pointer[roaring.Bitmap]
 	reopenFirst time.Duration // until it is opened again
@@ -75,6 +77,12 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebui
 	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, raise: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst, leases: &b.leases}
 	if err := json.Unmarshal(sc.Settings, &c.config); err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
+	}
+	if rules := c.config.Synonyms; len(rules) > 0 {
+		var err error
+		if c.synonyms, err = keyword.NewSynonyms(c.config.Language, rules); err != nil { // of a program that takes others
+			c.tell("searched without its synonyms: %v", err)
+		}
 	}
 	if c.config.Quantize == backend.QuantizeInt8 {
 		c.source = c.stored()

@@ -2,12 +2,15 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
+	"searchd/search/mapping"
+	"searchd/store"
 )
 
 // documentsOf returns the documents of a selection; nil for none.
@@ -33,7 +36,7 @@ func (c *collection) slotsOf(s backend.Selection) *roaring.Bitmap {
 
 // query is a keyword query as the index takes it.
 func (c *collection) query(q backend.Words) keyword.Query {
-	k := keyword.Query{Text: q.Text, Weight: c.weight}
+	k := keyword.Query{Text: q.Text, Weight: c.weight, Synonyms: c.synonyms, Exact: q.Exact, Texts: c.texts}
 	if q.And {
 		k.Operator = keyword.And
 	}
@@ -104,7 +107,7 @@ func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, r
 	}
 	out := make([]backend.TermScore, len(terms))
 	for i, t := range terms {
-		out[i] = backend.TermScore{Term: t.Term, Field: named(t.Field), TF: t.TF, DF: t.DF, IDF: t.IDF, Score: t.Score}
+		out[i] = backend.TermScore{Term: t.Term, For: t.For, Field: named(t.Field), TF: t.TF, DF: t.DF, IDF: t.IDF, Score: t.Score}
 	}
 	return out, nil
 }
@@ -124,28 +127,85 @@ func (b *Backend) Analyze(ctx context.Context, name, text string) ([]backend.Tok
 	return out, nil
 }
 
+// Expand returns the parts of a query that are read as their synonyms.
+func (b *Backend) Expand(ctx context.Context, name string, q backend.Words) ([]backend.Expansion, error) {
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var out []backend.Expansion
+	for _, e := range c.words.Expand(c.query(q)) {
+		one := backend.Expansion{Start: e.Start, End: e.End, Name: e.Name}
+		for _, a := range e.Alternatives {
+			terms := make([]backend.Token, len(a.Terms))
+			for i, t := range a.Terms {
+				terms[i] = backend.Token(t)
+			}
+			one.Alternatives = append(one.Alternatives, backend.Alternative{Text: a.Text, Terms: terms})
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// texts calls f with the texts of documents, and where their strings begin. Those that are gone or damaged, or that the mapping refuses, are passed over.
+func (c *collection) texts(ctx context.Context, nos []uint32, f func(no uint32, text keyword.Field, starts []int)) error {
+	return c.store.View(ctx, c.id, func(tx *store.Tx) error {
+		for _, no := range nos {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			parts, ok, err := c.parts(tx, no)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			for _, t := range texts(parts) {
+				f(no, t, parts.Starts[named(t.Name)])
+			}
+		}
+		return nil
+	})
+}
+
+// parts returns what a document is taken apart into; false where it is gone or damaged, or the mapping refuses it.
+func (c *collection) parts(tx *store.Tx, no uint32) (parts mapping.Parts, ok bool, err error) {
+	d, err := tx.DocumentByNo(no)
+	if _, damaged := c.leaveOut(tx, err); damaged || errors.Is(err, store.ErrNotFound) {
+		return parts, false, nil
+	}
+	if err != nil {
+		return parts, false, err
+	}
+	parts, err = c.config.Mapping.SplitStored(d.Fields)
+	return parts, err == nil, nil
+}
+
 // Near returns the terms that are spelled much like a word that no document has.
 func (b *Backend) Near(ctx context.Context, name, word string, edits int, sel backend.Selection) ([]backend.NearTerm, error) {
-	return b.terms(ctx, name, func(x *keyword.Index) ([]keyword.NearTerm, error) {
+	return b.terms(ctx, name, word, func(x *keyword.Index) ([]keyword.NearTerm, error) {
 		return x.Near(ctx, word, edits, documentsOf(sel))
 	})
 }
 
 // Beginning returns the terms that begin with an unfinished word that no document has.
 func (b *Backend) Beginning(ctx context.Context, name, word string, sel backend.Selection) ([]backend.NearTerm, error) {
-	return b.terms(ctx, name, func(x *keyword.Index) ([]keyword.NearTerm, error) {
+	return b.terms(ctx, name, word, func(x *keyword.Index) ([]keyword.NearTerm, error) {
 		return x.Beginning(ctx, word, documentsOf(sel))
 	})
 }
 
-// terms returns what find says of the keyword index; nothing where that lacks documents.
-func (b *Backend) terms(ctx context.Context, name string, find func(x *keyword.Index) ([]keyword.NearTerm, error)) ([]backend.NearTerm, error) {
+// terms returns what find says of the keyword index; nothing where that lacks documents, or where the word has synonyms.
+func (b *Backend) terms(ctx context.Context, name, word string, find func(x *keyword.Index) ([]keyword.NearTerm, error)) ([]backend.NearTerm, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if c.lacking() || c.words.Seq() < c.seq.Load() {
+	if c.lacking() || c.words.Seq() < c.seq.Load() || c.words.Reads(c.synonyms, word) {
 		return nil, nil
 	}
 	terms, err := find(c.words)

@@ -254,18 +254,11 @@ func (p *phraseCheck) page(ctx context.Context, nos []uint32, keep []bool) (read
 }
 
 // one reads a document and says whether it passes, and how many bytes of text were read. One that is gone, or damaged, or
-// that the mapping refuses, does not pass.
+// that the mapping refuses, does not pass: it leaves the postings too.
 func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err error) {
-	d, err := tx.DocumentByNo(no)
-	if _, damaged := p.c.leaveOut(tx, err); damaged || errors.Is(err, store.ErrNotFound) {
-		return 0, false, nil
-	}
-	if err != nil {
+	parts, ok, err := p.c.parts(tx, no)
+	if err != nil || !ok {
 		return 0, false, err
-	}
-	parts, err := p.c.config.Mapping.SplitStored(d.Fields)
-	if err != nil { // refused: it leaves the postings too
-		return 0, false, nil
 	}
 	all := slices.Concat(p.with, p.without)
 	found := make([]bool, len(all))

@@ -1,0 +1,332 @@
+package keyword
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// textsOf returns the texts of entries.
+func textsOf(entries map[uint32]Entry) Texts {
+	return func(_ context.Context, nos []uint32, f func(uint32, Field, []int)) error {
+		for _, no := range nos {
+			for _, t := range entries[no].Text {
+				f(no, t, nil)
+			}
+		}
+		return nil
+	}
+}
+
+func newSynonyms(t testing.TB, rules ...string) *Synonyms {
+	t.Helper()
+	s, err := NewSynonyms("en", rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestSynonymsEqualOracle: words with synonyms score as terms that texts have as often as all alternatives together.
+func TestSynonymsEqualOracle(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	x := openTemp(t, Options{})
+	s := newSynonyms(t, "w1x, w9x", "w2x => w5x, w6x", "w3x, w4x w7x", "w0x w1x => w8x", "w9x, w30x", "w10x w11x => w10x w11x, w1x w2x w3x")
+	// The same rules as the twin has them: what is read, and as what.
+	read := map[string][]string{
+		"w1x": {"w1x", "w9x"}, "w9x": {"w1x", "w9x", "w30x"}, "w30x": {"w9x", "w30x"}, "w2x": {"w5x", "w6x"},
+		"w3x": {"w3x", "w4x w7x"}, "w4x w7x": {"w3x", "w4x w7x"}, "w0x w1x": {"w8x"}, "w10x w11x": {"w10x w11x", "w1x w2x w3x"},
+	}
+	twin := &oracle{bm25: BM25{K1: 1.2, B: 0.75}, docs: map[uint32]map[string][]string{}}
+	twin.terms = func(words []string) (out []string) {
+		for i := 0; i < len(words); i++ {
+			if i+1 < len(words) && read[words[i]+" "+words[i+1]] != nil {
+				out = append(out, strings.Join(read[words[i]+" "+words[i+1]], "|"))
+				i++
+			} else if alternatives := read[words[i]]; alternatives != nil {
+				out = append(out, strings.Join(alternatives, "|"))
+			} else {
+				out = append(out, words[i])
+			}
+		}
+		return out
+	}
+	twin.occurs = func(words []string, term string) (n int) {
+		for alternative := range strings.SplitSeq(term, "|") {
+			phrase := strings.Fields(alternative)
+			for i := range words {
+				if i+len(phrase) <= len(words) && slices.Equal(words[i:i+len(phrase)], phrase) {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	all := map[uint32]Entry{}
+	for round := range 5 {
+		var entries []Entry
+		for range 200 {
+			e := Entry{No: r.Uint32N(700), Delete: r.IntN(4) == 0}
+			for _, name := range []string{"title", "body"}[r.IntN(2):] {
+				e.Text = append(e.Text, Field{name, randomText(r, r.IntN(30))})
+			}
+			entries, all[e.No] = append(entries, e), e
+		}
+		apply(t, x, uint64(round+1), entries...)
+		twin.apply(x, entries...)
+		for range 40 {
+			q := Query{Synonyms: s, Texts: textsOf(all)}
+			for range 1 + r.IntN(6) {
+				q.Text += fmt.Sprintf("w%dx ", r.IntN(14))
+			}
+			switch r.IntN(3) {
+			case 0:
+				q.Operator = And
+			case 1:
+				q.Fields = []FieldWeight{{"title", 2.5}, {"body", 1}}
+			}
+			checkQuery(t, t.Context(), x, twin, q, 1+r.IntN(50), nil)
+		}
+	}
+}
+
+// foundBy returns the numbers of the documents that q finds, rising.
+func foundBy(t *testing.T, x *Index, q Query) (nos []uint32) {
+	t.Helper()
+	hits, _, err := x.Search(t.Context(), q, 100, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hits {
+		nos = append(nos, h.No)
+	}
+	slices.Sort(nos)
+	return nos
+}
+
+// TestSynonyms: which documents synonyms find.
+func TestSynonyms(t *testing.T) {
+	texts := []string{
+		0: "Kubernetes runs containers", 1: "k8s in production", 2: "televisions on sale", 3: "the telly is broken", 4: "New York City marathon",
+		5: "a city in New Mexico, not York", 6: "nyc subway", 7: "parallel programs in C++", 8: "cplusplus compilers", 9: "os.path.join of Python", 10: "joining paths of an os",
+		11: "the vitamin C", 12: "café au lait", 13: "Bank of America", 14: "東京都の天気", 15: "tokyo weather",
+	}
+	all := map[uint32]Entry{}
+	var entries []Entry
+	for no, text := range texts {
+		e := Entry{No: uint32(no), Text: []Field{{"body", text}}}
+		entries, all[e.No] = append(entries, e), e
+	}
+	x := openTemp(t, Options{})
+	apply(t, x, 1, entries...)
+	s := newSynonyms(t, "k8s, Kubernetes", "TV, telly => television", "nyc, New York City", "C++, cplusplus", `os.path.join, path\, joining => os.path.join`, "coffee house, café", "BofA, Bank of America", "tokyo, 東京都", "the, of", "it, thing => gadget")
+	for _, tc := range []struct {
+		q    Query
+		want []uint32
+	}{
+		{Query{Text: "k8s"}, []uint32{0, 1}},
+		{Query{Text: "Kubernetes!"}, []uint32{0, 1}},
+		{Query{Text: "kubernetes/k8s containers", Operator: And}, []uint32{0}},
+		{Query{Text: "TVs"}, []uint32{2}},
+		{Query{Text: "telly"}, []uint32{2}},
+		{Query{Text: "television"}, []uint32{2}},
+		{Query{Text: "nyc"}, []uint32{4, 6}},
+		{Query{Text: "new york city"}, []uint32{4, 6}},
+		{Query{Text: "york"}, []uint32{4, 5}},
+		{Query{Text: "NYC marathon", Operator: And}, []uint32{4}},
+		{Query{Text: "new york city subway", Operator: And}, []uint32{6}},
+		{Query{Text: "nyc", Exact: []string{"nyc"}}, []uint32{6}},
+		{Query{Text: "nyc k8s", Exact: []string{"nyc"}}, []uint32{0, 1, 6}},
+		{Query{Text: "c++"}, []uint32{7, 8}},
+		{Query{Text: "cplusplus programs", Operator: And}, []uint32{7}},
+		{Query{Text: "vitamin c"}, []uint32{7, 11}}, // C is a word of C++
+		{Query{Text: "path joining"}, []uint32{9}},
+		{Query{Text: "cafe"}, []uint32{12}},
+		{Query{Text: "Coffee Houses"}, []uint32{12}},
+		{Query{Text: "bofa"}, []uint32{13}},
+		{Query{Text: "bank of america"}, []uint32{13}},
+		{Query{Text: "tokyo"}, []uint32{14, 15}},
+		{Query{Text: "東京都の"}, []uint32{14, 15}},
+		{Query{Text: "it"}, nil},
+		{Query{Text: "thing"}, nil},
+	} {
+		tc.q.Synonyms, tc.q.Texts = s, textsOf(all)
+		if got := foundBy(t, x, tc.q); !slices.Equal(got, tc.want) {
+			t.Errorf("Search(%q, exact %q, %v) = %v, want %v", tc.q.Text, tc.q.Exact, tc.q.Operator, got, tc.want)
+		}
+	}
+}
+
+// TestTogetherBounds: of very many documents with all words of a phrase some are read, once; the others count as having it.
+func TestTogetherBounds(t *testing.T) {
+	const docs = togetherDocs + 500
+	all := map[uint32]Entry{}
+	var entries []Entry
+	for no := range uint32(docs) {
+		e := Entry{No: no, Text: []Field{{"body", "York is new " + strings.Repeat("word ", int(no)%7)}}}
+		if no%5 == 0 {
+			e.Text[0].Text = "New York, " + e.Text[0].Text
+		}
+		entries, all[no] = append(entries, e), e
+	}
+	x := openTemp(t, Options{})
+	apply(t, x, 1, entries...)
+	var read atomic.Int64
+	q := Query{Text: "nyc", Synonyms: newSynonyms(t, "nyc, new york"), Texts: func(ctx context.Context, nos []uint32, f func(uint32, Field, []int)) error {
+		read.Add(int64(len(nos)))
+		return textsOf(all)(ctx, nos, f)
+	}}
+	search := func() (total int) {
+		hits, total, err := x.Search(t.Context(), q, docs, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[uint32]bool{}
+		for _, h := range hits {
+			seen[h.No] = true
+		}
+		for no := range uint32(docs) {
+			if no%5 == 0 && !seen[no] {
+				t.Fatalf("document %d has the phrase and is not found", no)
+			}
+		}
+		return total
+	}
+	if err := x.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, before := search(), read.Load()
+	if before < togetherDocs || before > togetherDocs+8 {
+		t.Errorf("%d texts read, want about %d", before, togetherDocs)
+	}
+	if first >= docs*2/5 || first <= docs/5 {
+		t.Errorf("%d documents found, of %d with the phrase", first, docs/5)
+	}
+	for now := int64(-1); now != before; { // until no segments are merged any more
+		now = before
+		first, before = search(), read.Load()
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if again := search(); again != first {
+				t.Errorf("%d documents found, then %d", first, again)
+			}
+		})
+	}
+	wg.Wait()
+	if n := read.Load(); n != before {
+		t.Errorf("%d texts read again", n-before)
+	}
+	all[1] = Entry{No: 1, Text: []Field{{"body", "York is new " + strings.Repeat("word ", 1000)}}} // longer than the share of one document
+	apply(t, x, 2, all[1])
+	if search(); read.Load() != before+1 {
+		t.Errorf("%d texts read after a change of one", read.Load()-before)
+	}
+	if scores, err := x.Score(t.Context(), q, []uint32{1}); err != nil || scores[0] != 0 {
+		t.Errorf("a document that was not read: score %v, %v", scores, err)
+	}
+}
+
+// TestSynonymsOfLongQueries: what goes beyond the bounds is searched for as it stands.
+func TestSynonymsOfLongQueries(t *testing.T) {
+	var rules, words []string
+	for i := range 40 {
+		rules = append(rules, fmt.Sprintf("r%dx, a%dx b%dx", i, i, i))
+		words = append(words, fmt.Sprintf("r%dx", i))
+	}
+	x := openTemp(t, Options{})
+	apply(t, x, 1, Entry{No: 1, Text: []Field{{"body", "r39x"}}}, Entry{No: 2, Text: []Field{{"body", "a0x b0x"}}}, Entry{No: 3, Text: []Field{{"body", "a39x b39x"}}})
+	q := Query{Text: strings.Join(words, " "), Synonyms: newSynonyms(t, rules...), Texts: textsOf(map[uint32]Entry{})}
+	if n := len(x.Expand(q)); n != maxTogether {
+		t.Errorf("%d expansions, want %d", n, maxTogether)
+	}
+	q.Texts = nil
+	if got := foundBy(t, x, q); !slices.Equal(got, []uint32{1, 2}) {
+		t.Errorf("found %v, want [1 2]", got)
+	}
+}
+
+// TestParseSynonymRule reads rules.
+func TestParseSynonymRule(t *testing.T) {
+	for text, want := range map[string]SynonymRule{
+		"a,b":                    {[]string{"a", "b"}, []string{"a", "b"}},
+		"  a  b , c\t=>d,  e f ": {[]string{"a b", "c"}, []string{"d", "e f"}},
+		"a=>b":                   {[]string{"a"}, []string{"b"}},
+		`a\,b, c\=>d\\`:          {[]string{"a,b", `c=>d\`}, []string{"a,b", `c=>d\`}},
+		`a, é\é`:                 {[]string{"a", "éé"}, []string{"a", "éé"}},
+		"=, >":                   {[]string{"=", ">"}, []string{"=", ">"}},
+	} {
+		if got, err := ParseSynonymRule(text); err != nil || !slices.Equal(got.From, want.From) || !slices.Equal(got.To, want.To) {
+			t.Errorf("ParseSynonymRule(%q) = %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// FuzzSynonyms: no rule makes a query fail.
+func FuzzSynonyms(f *testing.F) {
+	x := openTemp(f, Options{})
+	apply(f, x, 1, Entry{No: 1, Text: []Field{{"body", "k8s, New York City and C++"}}})
+	for _, s := range [][2]string{{"k8s, kubernetes", "K8S"}, {"nyc => New York City", "nyc"}, {`c\, d, C++`, "c++ c, d"}, {"東京都, os.path.join", "os.path.join 東京都の"}, {"the, of", "the"}} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, rule, text string) {
+		s, err := NewSynonyms("en", []string{rule})
+		if err != nil {
+			return
+		}
+		q := Query{Text: text, Synonyms: s, Texts: textsOf(map[uint32]Entry{1: {No: 1, Text: []Field{{"body", "k8s, New York City and C++"}}}})}
+		hits, _, err := x.Search(t.Context(), q, 10, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scores, err := x.Score(t.Context(), q, []uint32{1})
+		if err != nil || len(hits) > 0 && scores[0] != hits[0].Score {
+			t.Fatalf("%q, %q: %v, Score %v, %v", rule, text, hits, scores, err)
+		}
+		for _, e := range x.Expand(q) {
+			if e.Start < 0 || e.End > len(text) || e.Start >= e.End {
+				t.Fatalf("%q, %q: %+v", rule, text, e)
+			}
+		}
+	})
+}
+
+// BenchmarkSynonyms searches 5,000 documents with 10,000 rules: for words that none of them reads, for two that some do, and for one that is read as
+// a phrase, too, of which the texts were read before.
+func BenchmarkSynonyms(b *testing.B) {
+	x := benchIndex(b, 5_000)
+	var rules []string
+	for i := range MaxSynonymRules {
+		rules = append(rules, fmt.Sprintf("left%dx, right%dx", i, i))
+	}
+	rules = append(rules[2:], "w300x, w301x, w302x", "w40x, w41x w42x")
+	texts := func(_ context.Context, nos []uint32, f func(uint32, Field, []int)) error {
+		for _, no := range nos {
+			f(no, Field{"body", "w41x w42x"}, nil)
+		}
+		return nil
+	}
+	for _, text := range []string{"w2000x w20x w400x", "w300x w20x w301x", "w40x w2000x"} {
+		for _, s := range []*Synonyms{nil, newSynonyms(b, rules...)} {
+			b.Run(fmt.Sprintf("%s/synonyms=%t", text, s != nil), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, _, err := x.Search(context.Background(), Query{Text: text, Synonyms: s, Texts: texts}, 10, nil); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+	b.Run("compile", func(b *testing.B) {
+		for b.Loop() {
+			newSynonyms(b, rules...)
+		}
+	})
+}

@@ -1,0 +1,243 @@
+package keyword
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+)
+
+// Bounds of reading texts for one phrase among the synonyms of a query: a quarter of a second of one core, once.
+const (
+	togetherDocs   = 2000
+	togetherTokens = 1 << 18
+	togetherLeast  = 1. / 16 // of both, for a segment
+
+	togetherBudget = 16 << 20 // bytes of postings of phrases kept, of all indexes
+)
+
+// Texts calls f with the texts of documents, as they were given to the index, and where strings begin that each is made of, see [Index.Holds].
+// Documents that are gone are passed over.
+type Texts func(ctx context.Context, nos []uint32, f func(no uint32, text Field, starts []int)) error
+
+// phrasePostings says which documents of a segment have a phrase in a field, and how often.
+type phrasePostings struct {
+	locals []uint32 // rising
+	freqs  []uint32 // of locals
+}
+
+// phraseKey names the postings of a phrase. What a segment holds never changes, so that nothing that is kept can be out of date.
+type phraseKey struct {
+	segment       uint64
+	field, phrase string
+}
+
+var togetherKept = kept[phraseKey, *phrasePostings]{budget: togetherBudget}
+
+// key tells phrases apart.
+func (p Phrase) key() string {
+	var b strings.Builder
+	for _, t := range p.terms {
+		b.WriteString(t.text + "\x00" + strconv.Itoa(t.offset) + "\x00")
+	}
+	return b.String()
+}
+
+// together returns the postings of a phrase in each of fields in segment s.
+//
+//  1. The postings of its terms tell which documents have all of them in a field.
+//  2. The texts of these are read, the shortest documents first, up to the bounds above, of which a segment has its share, or a sixteenth.
+//  3. The others count as having it as often as the term that they have least often.
+func (x *Index) together(ctx context.Context, v *view, s *segmentView, p Phrase, fields []string, texts Texts) ([]*phrasePostings, error) {
+	out := make([]*phrasePostings, len(fields))
+	key := p.key()
+	found := map[string]*phrasePostings{} // by field that is not known yet
+	docs := roaring.New()
+	for i, name := range fields {
+		var ok bool
+		if out[i], ok = togetherKept.get(phraseKey{s.id, name, key}); ok {
+			continue
+		}
+		most, err := s.atMost(p, name)
+		if err != nil {
+			return nil, err
+		}
+		out[i], found[name] = most, most
+		docs.AddMany(most.locals)
+	}
+	if len(found) == 0 {
+		return out, nil
+	}
+	if texts != nil && !docs.IsEmpty() {
+		if err := x.readTogether(ctx, s, p, s.shortest(docs, found, max(v.docs, 1)), found, texts); err != nil {
+			return nil, err
+		}
+	}
+	for name, p := range found {
+		p.trim()
+		if bytes := 8 * len(p.locals); bytes <= togetherBudget/2 {
+			togetherKept.put(phraseKey{s.id, name, key}, p, bytes+len(key)+len(name))
+		}
+	}
+	return out, nil
+}
+
+// shortest returns which of docs are read of a segment that has its share of all documents, the shortest first.
+func (s *segmentView) shortest(docs *roaring.Bitmap, fields map[string]*phrasePostings, all uint64) []uint32 {
+	type sized struct{ local, tokens uint32 }
+	list := make([]sized, 0, docs.GetCardinality())
+	for it := docs.Iterator(); it.HasNext(); {
+		d := sized{local: it.Next()}
+		for name := range fields {
+			if l, ok := s.lengths[name]; ok {
+				d.tokens += l.at(d.local)
+			}
+		}
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b sized) int { return cmp.Or(cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.local, b.local)) })
+	share := max(togetherLeast, min(1, float64(len(s.nos))/float64(all)))
+	left := uint32(togetherTokens * share)
+	var locals []uint32
+	for _, d := range list[:min(len(list), int(togetherDocs*share))] {
+		if d.tokens > left {
+			break
+		}
+		left -= d.tokens
+		locals = append(locals, d.local)
+	}
+	return locals
+}
+
+// readTogether puts into found how often documents really have the phrase.
+func (x *Index) readTogether(ctx context.Context, s *segmentView, p Phrase, locals []uint32, found map[string]*phrasePostings, texts Texts) error {
+	nos := make([]uint32, len(locals))
+	byNo := make(map[uint32]uint32, len(locals))
+	for i, local := range locals {
+		nos[i] = s.nos[local]
+		byNo[nos[i]] = local
+		for _, f := range found {
+			if at, ok := slices.BinarySearch(f.locals, local); ok {
+				f.freqs[at] = 0
+			}
+		}
+	}
+	return texts(ctx, nos, func(no uint32, text Field, starts []int) {
+		f := found[x.names.of(text.Name)]
+		if f == nil {
+			return
+		}
+		if at, ok := slices.BinarySearch(f.locals, byNo[no]); ok {
+			f.freqs[at] += uint32(x.occurrences(text.Text, starts, p)[0])
+		}
+	})
+}
+
+// atMost returns the documents of a field that have all terms of p, and how often the one that they have least often.
+func (s *segmentView) atMost(p Phrase, field string) (*phrasePostings, error) {
+	most := &phrasePostings{}
+	if _, ok := s.lengths[field]; !ok {
+		return most, nil
+	}
+	docs, err := s.withTerms(p, field)
+	if err != nil || s.live(docs).IsEmpty() {
+		return most, err
+	}
+	dict, err := s.segment.Dictionary(textPrefix + field)
+	if err != nil {
+		return nil, err
+	}
+	most.locals = docs.ToArray()
+	most.freqs = slices.Repeat([]uint32{math.MaxUint32}, len(most.locals))
+	for _, t := range p.terms {
+		pl, err := dict.PostingsList([]byte(t.text), nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		it := pl.Iterator(true, false, false, nil)
+		for i, local := range most.locals { // each has the term
+			posting, err := it.Advance(uint64(local))
+			if err != nil {
+				return nil, err
+			}
+			most.freqs[i] = min(most.freqs[i], uint32(posting.Frequency()))
+		}
+	}
+	return most, nil
+}
+
+// trim leaves out documents without the phrase.
+func (p *phrasePostings) trim() {
+	n := 0
+	for i, freq := range p.freqs {
+		if freq > 0 {
+			p.locals[n], p.freqs[n] = p.locals[i], freq
+			n++
+		}
+	}
+	p.locals, p.freqs = slices.Clip(p.locals[:n]), slices.Clip(p.freqs[:n])
+}
+
+// Iterator implements segment.PostingsList.
+func (p *phrasePostings) Iterator(_, _, _ bool, _ segment.PostingsIterator) segment.PostingsIterator {
+	return &phraseCursor{phrasePostings: p, at: -1}
+}
+
+// Count implements segment.PostingsList.
+func (p *phrasePostings) Count() uint64 { return uint64(len(p.locals)) }
+
+// Size implements segment.PostingsList.
+func (p *phrasePostings) Size() int { return 8 * len(p.locals) }
+
+// BytesRead implements segment.DiskStatsReporter; nothing is read.
+func (p *phrasePostings) BytesRead() uint64 { return 0 }
+
+// ResetBytesRead implements segment.DiskStatsReporter.
+func (p *phrasePostings) ResetBytesRead(uint64) {}
+
+// BytesWritten implements segment.DiskStatsReporter.
+func (p *phrasePostings) BytesWritten() uint64 { return 0 }
+
+// phraseCursor walks through phrasePostings, and is the posting that it stands at.
+type phraseCursor struct {
+	*phrasePostings
+	at int
+}
+
+// Next implements segment.PostingsIterator.
+func (c *phraseCursor) Next() (segment.Posting, error) {
+	c.at++
+	return c.posting()
+}
+
+// Advance implements segment.PostingsIterator.
+func (c *phraseCursor) Advance(doc uint64) (segment.Posting, error) {
+	from := max(c.at, 0)
+	n, _ := slices.BinarySearch(c.locals[min(from, len(c.locals)):], uint32(doc))
+	c.at = from + n
+	return c.posting()
+}
+
+func (c *phraseCursor) posting() (segment.Posting, error) {
+	if c.at >= len(c.locals) {
+		return nil, nil
+	}
+	return c, nil
+}
+
+// Number implements segment.Posting.
+func (c *phraseCursor) Number() uint64 { return uint64(c.locals[c.at]) }
+
+// Frequency implements segment.Posting.
+func (c *phraseCursor) Frequency() uint64 { return uint64(c.freqs[c.at]) }
+
+// Norm implements segment.Posting.
+func (c *phraseCursor) Norm() float64 { return 0 }
+
+// Locations implements segment.Posting.
+func (c *phraseCursor) Locations() []segment.Location { return nil }
