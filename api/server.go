@@ -18,6 +18,7 @@ import (
 	"searchd/access"
 	"searchd/encoder"
 	"searchd/extract"
+	"searchd/mcp"
 	"searchd/search"
 )
 
@@ -257,6 +258,7 @@ type Server struct {
 	limits   *limits
 	limited  atomic.Int64 // requests refused by a rate limit
 	answers  *idempotency
+	mcps     *mcp.Server
 	metrics  *metrics
 	started  time.Time
 	inFlight atomic.Int64 // bytes of bodies in memory
@@ -297,6 +299,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.metrics = newMetrics(s)
 	s.answers = newIdempotency()
+	s.mcps = mcp.New(toolEngine{s}, o.Version)
 	s.handler = s.router()
 	return s, nil
 }
