@@ -16,7 +16,8 @@ import (
 
 // Limits of a list of collections.
 const (
-	mostSampled   = 20 // collections of which a document is looked at
+	mostListed    = 500
+	mostSampled   = 20 // collections of which documents are looked at
 	sampled       = 3  // documents of each
 	mostNames     = 40 // fields of a collection
 	mostExample   = 60 // bytes of a value
@@ -29,6 +30,7 @@ const listText = `Lists the collections that can be searched: how many documents
 // listed is the structured result of list_collections.
 type listed struct {
 	Collections []collection `json:"collections"`
+	More        int          `json:"more,omitempty" jsonschema:"how many more there are"`
 }
 
 type collection struct {
@@ -51,8 +53,8 @@ func (s *Server) listCollections(ctx context.Context, _ struct{}) (listed, strin
 	if err != nil {
 		return listed{}, "", err
 	}
-	out := listed{Collections: []collection{}}
-	for i, info := range infos {
+	out := listed{Collections: []collection{}, More: max(0, len(infos)-mostListed)}
+	for i, info := range infos[:min(len(infos), mostListed)] {
 		c := collection{Name: info.Name, Documents: info.Documents, Passages: info.Passages, Language: cmp.Or(info.Settings.Language, "en"), Damaged: info.Damaged}
 		if info.Damaged == "" {
 			c.Fields = s.fields(ctx, info, i < mostSampled)
@@ -121,6 +123,9 @@ func (l listed) text() string {
 			}
 			b.WriteByte('\n')
 		}
+	}
+	if l.More > 0 {
+		fmt.Fprintf(&b, "and %d more\n", l.More)
 	}
 	return b.String()
 }

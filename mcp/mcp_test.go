@@ -219,6 +219,24 @@ func TestChoice(t *testing.T) {
 	}
 }
 
+// Of very many collections the first are listed, and the others counted.
+func TestManyCollections(t *testing.T) {
+	e := &apitest.Engine{}
+	for i := range mostListed + 7 {
+		if _, err := e.CreateCollection(t.Context(), fmt.Sprintf("c%03d", i), search.Settings{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := session(t, e)
+	var l listed
+	if text, _ := call(t, c, "list_collections", nil, &l); len(l.Collections) != mostListed || l.More != 7 || !strings.HasSuffix(text, "and 7 more\n") {
+		t.Errorf("%d collections and %d more: …%s", len(l.Collections), l.More, text[len(text)-80:])
+	}
+	if text, failed := call(t, c, "search", map[string]any{"query": "x", "collection": "c"}, nil); !failed || !strings.Contains(text, "c019 and 487 more") {
+		t.Errorf("%s", text)
+	}
+}
+
 // A document that is too long for one answer is read on to its end, and a passage stands where search said.
 func TestHugeDocument(t *testing.T) {
 	var long strings.Builder
@@ -508,5 +526,8 @@ func TestPost(t *testing.T) {
 		if err != nil || a.Status != tt.status || !strings.Contains(string(a.JSON), tt.want) || (tt.want == "") != (len(a.JSON) == 0) {
 			t.Errorf("%.80s: got %d %.300s, %v, want %d with %s", tt.body, a.Status, a.JSON, err, tt.status, tt.want)
 		}
+	}
+	for range s.sdk.Sessions() {
+		t.Error("a session is left")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,6 +46,9 @@ of them at once as there are assistants. The server itself answers the same at P
 			}
 			defer local.Close()
 			e = local
+		}
+		if in, ok := cmd.InOrStdin().(*os.File); ok && isTerminal(in) {
+			tell("this speaks JSON-RPC with an assistant, which starts it by itself; for a search of your own there is `searchd query`")
 		}
 		v, _ := version.Read()
 		return mcp.New(e, v).Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
