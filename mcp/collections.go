@@ -105,7 +105,7 @@ func sample(known map[string]field, h search.Hit) {
 func (l listed) text() string {
 	var b strings.Builder
 	if len(l.Collections) == 0 {
-		b.WriteString("There is no collection yet that could be searched.\n")
+		b.WriteString("There is no collection yet, or none that may be listed here.\n")
 	}
 	for _, c := range l.Collections {
 		if c.Damaged != "" {
@@ -157,8 +157,10 @@ func (s *Server) choose(ctx context.Context, name string) (string, error) {
 
 // explained is an error of the engine in the words of the tools; that of a collection that is not there says which there are.
 func (s *Server) explained(ctx context.Context, err error) error {
-	if text, ok := strings.CutPrefix(err.Error(), "q: "); ok {
-		return errors.New("query: " + text)
+	for of, is := range map[string]string{"q: ": "query: ", "ids[0]: ": "id: "} {
+		if text, ok := strings.CutPrefix(err.Error(), of); ok {
+			return errors.New(is + text)
+		}
 	}
 	if !errors.Is(err, search.ErrCollectionNotFound) {
 		return err

@@ -174,7 +174,7 @@ func hitOf(h search.Hit) hit {
 	}
 	for _, name := range slices.Sorted(maps.Keys(parts.Values)) {
 		v := parts.Values[name]
-		if _, long := v.(filter.Present); long || shown[name] || len(plain(v)) > mostValue {
+		if _, long := v.(filter.Present); long || shown[name] || v == any(h.ID) || len(plain(v)) > mostValue {
 			continue
 		}
 		if len(out.Fields) == mostFields {
