@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,16 +27,18 @@ func newHTTP(s *sdk.Server) *sdk.StreamableHTTPHandler {
 	})
 }
 
-// request is what a tool works for: an HTTP request, or a conversation.
+// request is what a tool works for: an HTTP request, or a conversation. The context that the SDK gives to a tool has neither the end nor the
+// deadline of it.
 type request struct {
 	done     <-chan struct{}
+	deadline time.Time    // zero: none
 	recovers bool         // a panic is for who waits for the request to see, not the end of the program
 	panicked atomic.Value // string: with what, and where
 }
 
 type requestKey struct{}
 
-// follow calls cancel when the request ends, which the context that the SDK gives to a tool does not tell, until stop is called.
+// follow calls cancel when the request ends, until stop is called.
 func (r *request) follow(cancel func()) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
@@ -66,6 +69,7 @@ func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Ans
 		return refusal(http.StatusNotFound, message.ID, jsonrpc.CodeMethodNotFound, message.Method+": not supported, the tools never change"), nil
 	}
 	asked := &request{done: ctx.Done(), recovers: true}
+	asked.deadline, _ = ctx.Deadline()
 	r, err := http.NewRequestWithContext(context.WithValue(ctx, requestKey{}, asked), http.MethodPost, "/mcp", bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, err
@@ -78,8 +82,10 @@ func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Ans
 		panic(v)
 	}
 	switch {
-	case w.status == 0 && ctx.Err() != nil:
+	case ctx.Err() != nil:
 		return Answer{}, ctx.Err()
+	case !asked.deadline.IsZero() && !time.Now().Before(asked.deadline): // ctx is about to notice
+		return Answer{}, context.DeadlineExceeded
 	case w.status < 400 || strings.HasPrefix(w.header.Get("Content-Type"), "application/json"):
 		return Answer{Status: w.status, JSON: w.body.Bytes()}, nil
 	case strings.Contains(w.body.String(), "not handled"): // in the words of the SDK

@@ -80,9 +80,14 @@ func add[In, Out any](s *Server, name, title, description string, arguments obje
 		Annotations: &sdk.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
 	}
 	s.sdk.AddTool(tool, func(ctx context.Context, req *sdk.CallToolRequest) (result *sdk.CallToolResult, err error) {
-		ctx, cancel := context.WithTimeout(ctx, callTime)
+		r, _ := ctx.Value(requestKey{}).(*request)
+		end := time.Now().Add(callTime)
+		if r != nil && !r.deadline.IsZero() && r.deadline.Before(end) {
+			end = r.deadline
+		}
+		ctx, cancel := context.WithDeadline(ctx, end)
 		defer cancel()
-		if r, ok := ctx.Value(requestKey{}).(*request); ok {
+		if r != nil {
 			defer r.follow(cancel)()
 			if r.recovers {
 				defer func() {
