@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,17 +37,26 @@ type collectionList struct {
 }
 
 func (s *Server) listCollections(w http.ResponseWriter, r *http.Request) error {
-	infos, err := s.o.Engine.Collections(r.Context())
+	infos, err := s.visible(r.Context())
 	if err != nil {
 		return err
 	}
+	return writeJSON(w, http.StatusOK, collectionList{infos})
+}
+
+// visible returns the collections that the caller's key is for.
+func (s *Server) visible(ctx context.Context) ([]search.CollectionInfo, error) {
+	infos, err := s.o.Engine.Collections(ctx)
+	if err != nil {
+		return nil, err
+	}
 	visible := []search.CollectionInfo{}
 	for _, info := range infos {
-		if callerOf(r.Context()).mayUse(info.Name) == nil {
+		if callerOf(ctx).mayUse(info.Name) == nil {
 			visible = append(visible, info)
 		}
 	}
-	return writeJSON(w, http.StatusOK, collectionList{visible})
+	return visible, nil
 }
 
 func (s *Server) createCollection(w http.ResponseWriter, r *http.Request) error {

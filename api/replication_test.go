@@ -103,7 +103,7 @@ func TestPassedRoutes(t *testing.T) {
 	for _, rt := range f.server.routes() {
 		before := passed.Load()
 		f.do(rt.method, pathOf(t, rt), "{}")
-		reads := rt.method == "GET" || strings.Contains(rt.path, "search") || strings.HasSuffix(rt.path, "/similar") || strings.HasSuffix(rt.path, "/map")
+		reads := rt.method == "GET" || strings.Contains(rt.path, "search") || strings.HasSuffix(rt.path, "/similar") || strings.HasSuffix(rt.path, "/map") || rt.path == "/mcp"
 		own := strings.HasPrefix(rt.path, "/v1/snapshots") || strings.HasPrefix(rt.path, "/v1/replication") || rt.needs == access.Search
 		want := strings.HasPrefix(rt.path, "/v1/tasks") || !reads && !own
 		if got := passed.Load() > before; got != want {

@@ -98,6 +98,8 @@ func (s *Server) routes() []route {
 		{"POST", "/tokenize", toSearch, s.teiTokenize, docs, s.embeds, write},
 		{"POST", "/decode", toSearch, s.teiDecode, docs, s.embeds, write},
 
+		{"POST", "/mcp", toSearch | toRead, s.mcp, small, s.searches, find},
+
 		{"GET", "/v1/keys", toGrant, s.listKeys, 0, nil, quick},
 		{"POST", "/v1/keys", toGrant, s.createKey, small, nil, write},
 		{"GET", "/v1/keys/{key}", toGrant, s.key, 0, nil, quick},

@@ -18,6 +18,7 @@ import (
 	"searchd/access"
 	"searchd/encoder"
 	"searchd/extract"
+	"searchd/mcp"
 	"searchd/search"
 )
 
@@ -251,6 +252,7 @@ type Server struct {
 	origin  *http.CrossOriginProtection
 	*lasting
 	answers  *idempotency
+	mcps     *mcp.Server
 	inFlight atomic.Int64 // bytes of bodies in memory
 	unsent   atomic.Int64 // bytes of answers in memory
 	local    atomic.Bool  // bound to loopback: only its names are answered
@@ -281,6 +283,7 @@ func New(o Options) (*Server, error) {
 	s.lasting = o.lasting()
 	s.serving.Store(s)
 	s.answers = newIdempotency()
+	s.mcps = mcp.New(toolEngine{s}, o.Version)
 	s.handler = s.router()
 	return s, nil
 }

@@ -57,6 +57,6 @@ func newRootCommand() *cobra.Command {
 	root.PersistentFlags().String("config", "", "`file` of settings, a line name = value each")
 	root.AddCommand(newServeCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
 		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
-		newHealthCommand(), newManCommand())
+		newMCPCommand(), newHealthCommand(), newManCommand())
 	return root
 }

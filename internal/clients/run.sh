@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the published clients of OpenAI (Node and Go) and Cohere (Node), unchanged, against a searchd of its own.
+# Runs the published clients of OpenAI (Node and Go), Cohere (Node) and the Model Context Protocol (Node), unchanged, against a searchd of its own.
 # Needs Go, and node with npm; where they are missing it says so, and fails in CI. package.json and go.mod name the versions.
 set -euo pipefail
 cd "$(dirname "$0")"

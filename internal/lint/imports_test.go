@@ -12,14 +12,16 @@ import (
 //
 //	cmd -> api -> search -> { models -> encoder -> pooling, index, store } -> internal
 //	cmd -> api -> access
+//	cmd -> api -> mcp -> search
 //
 // A layer may be skipped. Inside a room packages are free.
 var rooms = map[string]struct {
 	may []string
 	why string
 }{
-	"cmd":      {[]string{"api", "access", "search", "models", "encoder", "pooling", "index", "store", "extract", "client", "internal"}, "commands put everything together"},
-	"api":      {[]string{"access", "search", "models", "encoder", "pooling", "index", "store", "extract", "internal"}, "the API serves the engine; bodies are its only files, which it reads as ingest does, and it does not talk to itself over HTTP"},
+	"cmd":      {[]string{"api", "access", "mcp", "search", "models", "encoder", "pooling", "index", "store", "extract", "client", "internal"}, "commands put everything together"},
+	"api":      {[]string{"access", "mcp", "search", "models", "encoder", "pooling", "index", "store", "extract", "internal"}, "the API serves the engine; bodies are its only files, which it reads as ingest does, and it does not talk to itself over HTTP"},
+	"mcp":      {[]string{"search", "index", "internal"}, "what assistants may ask is the same over a pipe and over HTTP, of an engine and of a server far away"},
 	"search":   {[]string{"models", "encoder", "pooling", "index", "store", "internal"}, "the engine must work without a server"},
 	"models":   {[]string{"encoder", "pooling", "internal"}, "finding and loading checkpoints knows nothing of indexes or storage"},
 	"encoder":  {[]string{"pooling", "internal"}, "the encoder is of use without an index"},
@@ -41,6 +43,7 @@ var owners = []struct {
 }{
 	{"go.etcd.io/bbolt", "store", "bbolt is the only source of truth and its rules (open safely, copy what leaves a transaction) are kept in one place"},
 	{"github.com/labstack/echo", "api", "handlers are thin, so that the web framework can be changed"},
+	{"github.com/modelcontextprotocol", "mcp", "the protocol changes from year to year; nobody else sees its types"},
 	{"github.com/blevesearch", "index/keyword", "bleve is an implementation of the keyword index, and its query syntax must never see a user's text"},
 	{"log", "cmd api internal/e2e", "libraries return errors and do not log"},
 	{"log/slog", "cmd api internal/e2e", "libraries return errors and do not log"},
@@ -123,6 +126,10 @@ func TestImportsCanFail(t *testing.T) {
 		{"models/a.go", "searchd/encoder/tokenizer", 0},
 		{"extract/a.go", "searchd/internal/simd", 1},
 		{"client/a.go", "searchd/api", 1},
+		{"mcp/a.go", "searchd/search/mapping", 0},
+		{"mcp/a.go", "searchd/access", 1},
+		{"search/a.go", "searchd/mcp", 1},
+		{"api/a.go", "github.com/modelcontextprotocol/go-sdk/mcp", 1},
 		{"access/a.go", "searchd/store", 1},
 		{"search/a.go", "searchd/access", 1},
 		{"api/a.go", "searchd/access", 0},

@@ -1,0 +1,102 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"searchd/access"
+	"searchd/search"
+)
+
+// mcp answers one message of an assistant.
+func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
+	body, err := bodyOf(r, false, "application/json")
+	if err != nil {
+		return err
+	}
+	if err := checkText(body); err != nil {
+		return err
+	}
+	answer, err := s.mcps.Post(r.Context(), r.Header, body)
+	if err != nil {
+		return err
+	}
+	if len(answer.JSON) > 0 {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(answer.Status)
+	w.Write(answer.JSON) // an error means that the client has gone
+	return nil
+}
+
+// toolEngine is the engine as the tools of assistants may use it: what the key of the request that they come with may do.
+type toolEngine struct{ s *Server }
+
+// Collections implements mcp.Engine.
+func (e toolEngine) Collections(ctx context.Context) ([]search.CollectionInfo, error) {
+	infos, err := e.s.visible(ctx)
+	return infos, e.told(ctx, err)
+}
+
+// Search implements mcp.Engine.
+func (e toolEngine) Search(ctx context.Context, collection string, q search.Query) (*search.Response, error) {
+	if err := e.allowed(ctx, access.Search, collection); err != nil {
+		return nil, err
+	}
+	res, err := e.s.o.Engine.Search(ctx, collection, q)
+	if err == nil {
+		e.s.metrics.observeSearch(res)
+	}
+	return res, e.told(ctx, err)
+}
+
+// Similar implements mcp.Engine.
+func (e toolEngine) Similar(ctx context.Context, collection string, q search.Similar) (*search.Response, error) {
+	if err := e.allowed(ctx, access.Search, collection); err != nil {
+		return nil, err
+	}
+	res, err := e.s.o.Engine.Similar(ctx, collection, q)
+	if err == nil {
+		e.s.metrics.observeSearch(res)
+	}
+	return res, e.told(ctx, err)
+}
+
+// Document implements mcp.Engine.
+func (e toolEngine) Document(ctx context.Context, collection, id string) (*search.StoredDocument, error) {
+	if err := e.allowed(ctx, access.DocumentsRead, collection); err != nil {
+		return nil, err
+	}
+	doc, err := e.s.o.Engine.Document(ctx, collection, id)
+	return doc, e.told(ctx, err)
+}
+
+// allowed returns why the caller's key may not do what needs a scope in a collection.
+func (e toolEngine) allowed(ctx context.Context, needs access.Scopes, collection string) error {
+	c := callerOf(ctx)
+	if c.key != nil && c.key.Scopes&needs == 0 {
+		return fmt.Errorf("the API key %s has the scopes %s, this tool needs %s", c.key.ID, c.key.Scopes, strings.Join(needs.Names(), " or "))
+	}
+	if err := checkName("collection", collection, 128); err != nil {
+		return err
+	}
+	return c.mayUse(collection)
+}
+
+// told is an error as the assistant may see it. What a failure of the server was caused by stays in the log.
+func (e toolEngine) told(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, search.ErrCollectionNotFound) {
+		return err
+	}
+	f := classify(err)
+	if f.status >= 500 && f.retry == "" {
+		e.s.log.Error("tool failed", "code", f.code, "error", err, "request_id", requestID(ctx))
+	}
+	if detail := f.detail(err); detail != "" {
+		return errors.New(detail)
+	}
+	return errors.New("internal error; the server's log has it as request " + requestID(ctx))
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"searchd/client"
+	"searchd/internal/version"
+	"searchd/mcp"
+	"searchd/search"
+)
+
+func newMCPCommand() *cobra.Command {
+	var f engineFlags
+	var server, key string
+	cmd := &cobra.Command{
+		Use: "mcp", Short: "Let an assistant search, over the Model Context Protocol on standard input and output",
+		Long: `Answers an assistant over the Model Context Protocol: a JSON-RPC message a line, on standard input and output. Assistants and editors start it by
+themselves, once they are told the command. It lists collections, searches, finds similar documents and reads documents; it changes nothing.
+
+With --data it holds the data folder for as long as the assistant runs, so that nothing else can open it. With --server it asks a running server, as many
+of them at once as there are assistants. The server itself answers the same at POST /mcp.`,
+		Example: "  searchd mcp --data data/mine\n  searchd mcp --server http://127.0.0.1:8080",
+		Args:    cobra.NoArgs, PreRunE: fillSettings,
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&server, "server", "", "URL of a running server, instead of --data")
+	cmd.Flags().StringVar(&key, "key", "", "API key of the server")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var e mcp.Engine
+		if server != "" {
+			c, err := openServer(server, key)
+			if err != nil {
+				return err
+			}
+			e = remoteEngine{c}
+		} else {
+			local, err := f.openToRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer local.Close()
+			e = local
+		}
+		if in, ok := cmd.InOrStdin().(*os.File); ok && isTerminal(in) {
+			tell("this speaks JSON-RPC with an assistant, which starts it by itself; for a search of your own there is `searchd query`")
+		}
+		v, _ := version.Read()
+		return mcp.New(e, v).Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+// remoteEngine asks a server. Queries and answers of the client have the JSON shape of the engine's.
+type remoteEngine struct{ c *client.Client }
+
+// Collections implements mcp.Engine.
+func (e remoteEngine) Collections(ctx context.Context) (infos []search.CollectionInfo, err error) {
+	list, err := e.c.Collections(ctx)
+	if err != nil {
+		return nil, remote(err)
+	}
+	return infos, convert(list, &infos)
+}
+
+// Search implements mcp.Engine.
+func (e remoteEngine) Search(ctx context.Context, collection string, q search.Query) (*search.Response, error) {
+	return askRemote(q, func(q client.Query) (*client.Response, error) { return e.c.Search(ctx, collection, q) })
+}
+
+// Similar implements mcp.Engine.
+func (e remoteEngine) Similar(ctx context.Context, collection string, q search.Similar) (*search.Response, error) {
+	return askRemote(q, func(q client.Similar) (*client.Response, error) { return e.c.Similar(ctx, collection, q) })
+}
+
+// Document implements mcp.Engine.
+func (e remoteEngine) Document(ctx context.Context, collection, id string) (*search.StoredDocument, error) {
+	d, err := e.c.Document(ctx, collection, id)
+	if err != nil {
+		return nil, remote(err)
+	}
+	var out search.StoredDocument
+	return &out, convert(d, &out)
+}
+
+func askRemote[Q any](q any, ask func(Q) (*client.Response, error)) (*search.Response, error) {
+	var asked Q
+	if err := convert(q, &asked); err != nil {
+		return nil, err
+	}
+	answer, err := ask(asked)
+	if err != nil {
+		return nil, remote(err)
+	}
+	var r search.Response
+	return &r, convert(answer, &r)
+}
+
+// remote makes an error of the server one of the engine's, in the words that are for those who asked.
+func remote(err error) error {
+	var e *client.Error
+	switch {
+	case !errors.As(err, &e) || e.Detail == "":
+		return err
+	case e.Code == "collection_not_found":
+		return fmt.Errorf("%w%s", search.ErrCollectionNotFound, strings.TrimPrefix(e.Detail, search.ErrCollectionNotFound.Error()))
+	case e.Status < 500:
+		return errors.New(e.Detail)
+	}
+	return err
+}

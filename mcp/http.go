@@ -1,0 +1,130 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Answer is what a POST is answered.
+type Answer struct {
+	Status int
+	JSON   []byte // empty: no body
+}
+
+func newHTTP(s *sdk.Server) *sdk.StreamableHTTPHandler {
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, PropagateRequestCancellation: true,
+		DisableLocalhostProtection: true, MaxRequestBodyBytes: -1, // both are the caller's
+	})
+}
+
+// request is what a tool works for: an HTTP request, or a conversation. The context that the SDK gives to a tool has neither the end nor the
+// deadline of it.
+type request struct {
+	done     <-chan struct{}
+	deadline time.Time    // zero: none
+	recovers bool         // a panic is for who waits for the request to see, not the end of the program
+	panicked atomic.Value // string: with what, and where
+}
+
+type requestKey struct{}
+
+// follow calls cancel when the request ends, until stop is called.
+func (r *request) follow(cancel func()) (stop func()) {
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-r.done:
+			cancel()
+		case <-ended:
+		}
+	}()
+	return func() { close(ended) }
+}
+
+// Post answers one message of the stateless form of the protocol's HTTP transport: the body of a POST and its headers. What is no message that can
+// be answered is answered with an error of JSON-RPC. Where ctx ends before there is an answer, Post returns the error of ctx.
+func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Answer, error) {
+	var message struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	err := json.Unmarshal(body, &message) // which bounds the depth, as the SDK does not
+	var typ *json.UnmarshalTypeError
+	switch {
+	case bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")):
+		return refusal(http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "body: got an array, allowed: one message; batches are not taken"), nil
+	case err != nil && !errors.As(err, &typ):
+		return refusal(http.StatusBadRequest, nil, jsonrpc.CodeParseError, "body: not JSON: "+err.Error()), nil
+	case message.Method == "subscriptions/listen": // it would hold the request open for news of which there are none
+		return refusal(http.StatusNotFound, message.ID, jsonrpc.CodeMethodNotFound, message.Method+": not supported, the tools never change"), nil
+	}
+	asked := &request{done: ctx.Done(), recovers: true}
+	asked.deadline, _ = ctx.Deadline()
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, requestKey{}, asked), http.MethodPost, "/mcp", bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, err
+	}
+	r.Header = header.Clone()
+	r.Header.Set("Accept", "application/json, text/event-stream") // the answer is JSON, whatever they take besides
+	w := &recorder{header: http.Header{}}
+	s.http.ServeHTTP(w, r)
+	if v := asked.panicked.Load(); v != nil {
+		panic(v)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return Answer{}, ctx.Err()
+	case !asked.deadline.IsZero() && !time.Now().Before(asked.deadline): // ctx is about to notice
+		return Answer{}, context.DeadlineExceeded
+	case w.status < 400 || strings.HasPrefix(w.header.Get("Content-Type"), "application/json"):
+		return Answer{Status: w.status, JSON: w.body.Bytes()}, nil
+	case strings.Contains(w.body.String(), "not handled"): // in the words of the SDK
+		return refusal(http.StatusOK, message.ID, jsonrpc.CodeMethodNotFound, "method: no such method: "+shown([]byte(message.Method))), nil
+	}
+	return refusal(w.status, message.ID, jsonrpc.CodeInvalidRequest, shown(bytes.TrimSpace(w.body.Bytes()))), nil
+}
+
+// refusal is an error of JSON-RPC. id is that of the message, nil where it is not known.
+func refusal(status int, id json.RawMessage, code int64, text string) Answer {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": jsonrpc.Error{Code: code, Message: text}})
+	if err != nil {
+		return Answer{Status: http.StatusBadRequest}
+	}
+	return Answer{Status: status, JSON: b}
+}
+
+// recorder keeps an answer.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (w *recorder) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+// Write implements io.Writer.
+func (w *recorder) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(b)
+}

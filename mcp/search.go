@@ -1,0 +1,231 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"searchd/index/filter"
+	"searchd/search"
+	"searchd/search/mapping"
+)
+
+// Limits of an answer.
+const (
+	usualHits, mostHits         = 5, 20
+	usualPassages, mostPassages = 1, 5
+	mostPassage                 = 2000 // bytes of a passage
+	mostFields, mostValue       = 12, 160
+)
+
+const searchText = `Searches a collection by meaning and by words, and returns the best documents with the passages that match. ` +
+	`A passage is a stretch of a field of a document, a few sentences long; its place is given as bytes from-to of the field's text, and get_document reads around it. ` +
+	`In the query, "two words" in double quotes must occur as they stand, and -word leaves out documents that have the word; everything else is plain text. ` +
+	`An empty query lists the documents that pass the filter.`
+
+const similarText = `Finds documents that are near in meaning to a document that you have the id of. The document itself is not among them.`
+
+const filterText = `Which documents may be found. Conditions on fields: = != < <= > >=, IN ['a', 'b'], EXISTS, joined with AND, OR, NOT and parentheses. ` +
+	`Strings stand in single quotes, a quote in one is doubled ('it''s'); numbers, true and false stand bare; dates are strings: '2024-05-01'. ` +
+	`A nested field is object.member; a field with other characters stands in backquotes. Conditions compare whole values, not words in a text. ` +
+	`Example: lang = 'en' AND year >= 2020 AND NOT draft = true. list_collections shows fields.`
+
+var collectionArgument = object{"type": "string", "description": "The collection; may be left out where there is only one. list_collections shows them."}
+
+var searchArguments = object{
+	"query":      object{"type": "string", "description": "What to look for: a question, a description, or key words."},
+	"collection": collectionArgument,
+	"mode": object{"type": "string", "enum": []string{"hybrid", "semantic", "keyword"}, "default": "hybrid",
+		"description": "hybrid: by meaning and by words; semantic: by meaning alone; keyword: by words alone, for names and codes that must occur."},
+	"filter":   object{"type": "string", "description": filterText},
+	"limit":    object{"type": "integer", "minimum": 1, "maximum": mostHits, "default": usualHits, "description": "How many documents."},
+	"passages": object{"type": "integer", "minimum": 1, "maximum": mostPassages, "default": usualPassages, "description": "How many passages of each document, best first."},
+}
+
+var similarArguments = object{
+	"id":         object{"type": "string", "description": "The id of the document, as search shows it."},
+	"collection": collectionArgument,
+	"filter":     searchArguments["filter"],
+	"limit":      searchArguments["limit"],
+}
+
+type searchInput struct {
+	Query      string `json:"query"`
+	Collection string `json:"collection"`
+	Mode       string `json:"mode"`
+	Filter     string `json:"filter"`
+	Limit      *int   `json:"limit"`
+	Passages   *int   `json:"passages"`
+}
+
+type similarInput struct {
+	ID         string `json:"id"`
+	Collection string `json:"collection"`
+	Filter     string `json:"filter"`
+	Limit      *int   `json:"limit"`
+}
+
+// found is the structured result of a search.
+type found struct {
+	Collection string   `json:"collection"`
+	Total      int      `json:"total" jsonschema:"how many documents match; at semantic search everything is near to some degree"`
+	AtLeast    bool     `json:"at_least,omitempty" jsonschema:"true: there may be more than total"`
+	Hits       []hit    `json:"hits" jsonschema:"best first"`
+	Notes      []string `json:"notes,omitempty" jsonschema:"how the query was read, and what was not as asked"`
+}
+
+type hit struct {
+	ID       string         `json:"id"`
+	Title    string         `json:"title,omitempty"`
+	Score    float64        `json:"score" jsonschema:"larger is better"`
+	Fields   map[string]any `json:"fields,omitempty" jsonschema:"the short values of the document"`
+	Passages []passage      `json:"passages" jsonschema:"best first; empty where the document has no text"`
+}
+
+type passage struct {
+	Field string `json:"field"`
+	Start int    `json:"start" jsonschema:"byte of the field's text at which it begins"`
+	End   int    `json:"end" jsonschema:"byte at which it ends"`
+	Text  string `json:"text"`
+	Cut   bool   `json:"cut,omitempty" jsonschema:"true: the passage goes on behind end"`
+}
+
+func (s *Server) search(ctx context.Context, in searchInput) (found, string, error) {
+	limit, err := number("limit", in.Limit, usualHits, 1, mostHits)
+	if err != nil {
+		return found{}, "", err
+	}
+	passages, err := number("passages", in.Passages, usualPassages, 1, mostPassages)
+	if err != nil {
+		return found{}, "", err
+	}
+	collection, err := s.choose(ctx, in.Collection)
+	if err != nil {
+		return found{}, "", err
+	}
+	never := false
+	r, err := s.engine.Search(ctx, collection, search.Query{
+		Q: in.Query, Mode: search.Mode(in.Mode), Filter: in.Filter, Limit: &limit, Passages: &passages, Highlight: &never})
+	if err != nil {
+		return found{}, "", s.explained(ctx, err)
+	}
+	out := foundOf(collection, r)
+	return out, out.text(fmt.Sprintf("for %q", in.Query)), nil
+}
+
+func (s *Server) similar(ctx context.Context, in similarInput) (found, string, error) {
+	limit, err := number("limit", in.Limit, usualHits, 1, mostHits)
+	if err != nil {
+		return found{}, "", err
+	}
+	collection, err := s.choose(ctx, in.Collection)
+	if err != nil {
+		return found{}, "", err
+	}
+	r, err := s.engine.Similar(ctx, collection, search.Similar{IDs: []string{in.ID}, Filter: in.Filter, Limit: &limit})
+	if err != nil {
+		return found{}, "", s.explained(ctx, err)
+	}
+	out := foundOf(collection, r)
+	return out, out.text(fmt.Sprintf("like %q", in.ID)), nil
+}
+
+func foundOf(collection string, r *search.Response) found {
+	out := found{Collection: collection, Total: r.Total.Value, AtLeast: r.Total.Relation == "gte", Hits: []hit{}}
+	if q := r.Query; q != nil {
+		for _, x := range q.Respelled {
+			out.Notes = append(out.Notes, fmt.Sprintf("no document has %q: read as %q", x.Word, x.As))
+		}
+	}
+	if r.Degraded {
+		out.Notes = append(out.Notes, r.Reason)
+	}
+	out.Notes = append(out.Notes, r.Warnings...)
+	for _, h := range r.Hits {
+		out.Hits = append(out.Hits, hitOf(h))
+	}
+	return out
+}
+
+// hitOf leaves of a hit what is worth its room: the title, the passages, and short values.
+func hitOf(h search.Hit) hit {
+	out := hit{ID: h.ID, Score: h.Score, Passages: []passage{}}
+	shown := map[string]bool{}
+	for _, p := range h.Passages {
+		n := whole(p.Text, mostPassage)
+		shown[p.Field] = true
+		out.Passages = append(out.Passages, passage{Field: p.Field, Start: p.Start, End: p.Start + n, Text: p.Text[:n], Cut: n < len(p.Text)})
+	}
+	parts, err := mapping.Mapping(nil).SplitStored(h.Document)
+	if err != nil {
+		return out // a document that is shown in part
+	}
+	title := strings.Join(strings.Fields(parts.Title), " ")
+	if out.Title = title; len(title) > mostValue {
+		out.Title = title[:whole(title, mostValue)] + "…"
+	}
+	for _, f := range parts.Text {
+		if mapping.IsTitle(f.Name) && f.Text == parts.Title {
+			shown[f.Name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(parts.Values)) {
+		v := parts.Values[name]
+		if _, long := v.(filter.Present); long || shown[name] || v == any(h.ID) || len(plain(v)) > mostValue {
+			continue
+		}
+		if len(out.Fields) == mostFields {
+			break
+		}
+		if out.Fields == nil {
+			out.Fields = map[string]any{}
+		}
+		out.Fields[name] = v
+	}
+	return out
+}
+
+// plain is a value as text: a string as it is, anything else as JSON.
+func plain(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}
+
+// text is the answer as an assistant reads it. what says what was looked for.
+func (f found) text(what string) string {
+	var b strings.Builder
+	more := ""
+	if f.AtLeast {
+		more = "at least "
+	}
+	fmt.Fprintf(&b, "%d of %s%d documents of %s %s\n", len(f.Hits), more, f.Total, f.Collection, what)
+	for _, note := range f.Notes {
+		fmt.Fprintf(&b, "Note: %s\n", note)
+	}
+	for i, h := range f.Hits {
+		fmt.Fprintf(&b, "\n%d. id: %s\n   score: %.3f\n", i+1, h.ID, h.Score)
+		if h.Title != "" {
+			fmt.Fprintf(&b, "   title: %s\n", h.Title)
+		}
+		for _, name := range slices.Sorted(maps.Keys(h.Fields)) {
+			fmt.Fprintf(&b, "   %s: %s\n", name, strings.Join(strings.Fields(plain(h.Fields[name])), " "))
+		}
+		for _, p := range h.Passages {
+			cut := ""
+			if p.Cut {
+				cut = ", goes on"
+			}
+			fmt.Fprintf(&b, "   passage (%s, bytes %d-%d%s):\n%s\n", p.Field, p.Start, p.End, cut, strings.TrimSpace(p.Text))
+		}
+	}
+	return b.String()
+}

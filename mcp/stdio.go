@@ -1,0 +1,204 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Limits of a conversation over streams.
+const (
+	mostLine  = 4 << 20 // bytes of a message
+	mostCalls = 32      // at once; the next line is read when one of them is answered
+)
+
+// Serve talks with one assistant, a JSON-RPC message a line, until in ends and what was asked is answered, or until ctx ends. A line that is no
+// message is answered with an error, and does not end the conversation.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	session, err := s.sdk.Connect(context.WithValue(ctx, requestKey{}, &request{done: ctx.Done()}), &lineTransport{in: in, out: out}, nil)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { session.Close() })
+	defer stop()
+	if err := session.Wait(); err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// lineTransport is a conversation in lines. The SDK's own ends with the first line that it cannot read, and drops what it works on at the end
+// of its input.
+type lineTransport struct {
+	in  io.Reader
+	out io.Writer
+}
+
+// Connect implements the SDK's Transport.
+func (t *lineTransport) Connect(context.Context) (sdk.Connection, error) {
+	l := &lines{out: t.out, read: make(chan line), slots: make(chan struct{}, mostCalls), closed: make(chan struct{})}
+	go l.scan(bufio.NewReaderSize(t.in, 64<<10))
+	return l, nil
+}
+
+// lines is an open conversation.
+type lines struct {
+	out    io.Writer
+	write  sync.Mutex
+	read   chan line
+	slots  chan struct{} // one per call that is not answered yet
+	once   sync.Once
+	closed chan struct{}
+}
+
+type line struct {
+	text []byte
+	long bool // and therefore without its text
+	err  error
+}
+
+// scan hands over one line after the other, in a goroutine of its own, since a read of standard input cannot be ended.
+func (l *lines) scan(r *bufio.Reader) {
+	for {
+		next := readLine(r)
+		select {
+		case l.read <- next:
+		case <-l.closed:
+			return
+		}
+		if next.err != nil {
+			return
+		}
+	}
+}
+
+// readLine reads to the end of a line, of which it keeps no more than may be.
+func readLine(r *bufio.Reader) (out line) {
+	for {
+		b, err := r.ReadSlice('\n')
+		if out.long = out.long || len(out.text)+len(b) > mostLine; out.long {
+			out.text = nil
+		} else {
+			out.text = append(out.text, b...)
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && (len(out.text) > 0 || out.long):
+			return out // the last line, without its end; the next read tells
+		}
+		out.err = err
+		return out
+	}
+}
+
+// Read returns the next message.
+func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		var next line
+		select {
+		case next = <-l.read:
+		case <-l.closed:
+			return nil, io.EOF
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if next.err != nil {
+			l.settle(ctx)
+			return nil, next.err
+		}
+		m, refused := message(next)
+		if refused != nil {
+			if err := l.put(refusal(0, nil, refused.Code, refused.Message).JSON); err != nil {
+				return nil, err
+			}
+		}
+		if m == nil {
+			continue
+		}
+		if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
+			select {
+			case l.slots <- struct{}{}:
+			case <-l.closed:
+				return nil, io.EOF
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		return m, nil
+	}
+}
+
+// message reads a line. A blank one is nothing.
+func message(l line) (jsonrpc.Message, *jsonrpc.Error) {
+	if l.long {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("line: longer than the %d bytes that are allowed", mostLine)}
+	}
+	var value json.RawMessage
+	switch err := json.Unmarshal(l.text, &value); {
+	case len(bytes.TrimSpace(l.text)) == 0:
+		return nil, nil
+	case err != nil:
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "line: not JSON: " + err.Error()}
+	case value[0] == '[':
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "line: got an array, allowed: one JSON-RPC message; batches are not taken"}
+	}
+	m, err := jsonrpc.DecodeMessage(value)
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "line: no JSON-RPC message: " + err.Error()}
+	}
+	return m, nil
+}
+
+// settle waits until what was asked is answered.
+func (l *lines) settle(ctx context.Context) {
+	for range mostCalls {
+		select {
+		case l.slots <- struct{}{}:
+		case <-l.closed:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Write sends a message.
+func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
+	b, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	err = l.put(b)
+	if _, ok := m.(*jsonrpc.Response); ok {
+		select {
+		case <-l.slots:
+		default:
+		}
+	}
+	return err
+}
+
+func (l *lines) put(b []byte) error {
+	l.write.Lock()
+	defer l.write.Unlock()
+	_, err := l.out.Write(append(b, '\n'))
+	return err
+}
+
+// Close ends the conversation.
+func (l *lines) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+// SessionID implements the SDK's Connection.
+func (l *lines) SessionID() string { return "" }
