@@ -54,3 +54,12 @@ func TestConfigShowsTheDrainGrace(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigShowsSecrets as set or not, and never what they are.
+func TestConfigShowsSecrets(t *testing.T) {
+	t.Setenv(adminKeyEnv, "a-key-that-nobody-sees")
+	out := strings.Join(strings.Fields(mustCommand(t, "config")), " ")
+	if strings.Contains(out, "nobody") || !strings.Contains(out, `SEARCHD_ADMIN_KEY "(secret)" environment`) || !strings.Contains(out, `SEARCHD_FOLLOW_KEY "" default`) {
+		t.Errorf("config: %s", out)
+	}
+}
