@@ -13,7 +13,8 @@ var (
 	ErrInvalid            = errors.New("invalid request")      // a field's value is not allowed; see [FieldError]
 	ErrCollectionNotFound = errors.New("collection not found") //
 	ErrCollectionExists   = errors.New("collection exists")    //
-	ErrAliasNotFound      = errors.New("alias not found")      //
+	ErrTooManyCollections = errors.New("too many collections")
+	ErrAliasNotFound      = errors.New("alias not found") //
 	ErrSnapshotNotFound   = errors.New("snapshot not found")
 	ErrTooManySnapshots   = errors.New("too many snapshots")
 	ErrTaskNotFound       = errors.New("task not found")

@@ -10,11 +10,12 @@ import (
 // TestServeRefusesBeforeOpening gives serve values that are not allowed: the error names the flag, and no data folder is made.
 func TestServeRefusesBeforeOpening(t *testing.T) {
 	for flag, want := range map[string]string{
-		"--max-conns=-1":     "--max-conns: got -1",
-		"--drain-grace=-5s":  "--drain-grace: got -5s",
-		"--rate-limit=NaN":   "--rate-limit: got NaN",
-		"--rate-burst=-2":    "--rate-burst: got -2",
-		"--cors-origin=here": `--cors-origin: got "here"`,
+		"--max-conns=-1":      "--max-conns: got -1",
+		"--max-collections=0": "--max-collections: got 0",
+		"--drain-grace=-5s":   "--drain-grace: got -5s",
+		"--rate-limit=NaN":    "--rate-limit: got NaN",
+		"--rate-burst=-2":     "--rate-burst: got -2",
+		"--cors-origin=here":  `--cors-origin: got "here"`,
 	} {
 		data := filepath.Join(t.TempDir(), "data")
 		root := newRootCommand()
@@ -61,5 +62,16 @@ func TestConfigShowsSecrets(t *testing.T) {
 	out := strings.Join(strings.Fields(mustCommand(t, "config")), " ")
 	if strings.Contains(out, "nobody") || !strings.Contains(out, `SEARCHD_ADMIN_KEY "(secret)" environment`) || !strings.Contains(out, `SEARCHD_FOLLOW_KEY "" default`) {
 		t.Errorf("config: %s", out)
+	}
+}
+
+func TestCollectionsWithinTheOpenFiles(t *testing.T) {
+	for _, tt := range []struct {
+		files       uint64
+		asked, want int
+	}{{1 << 63, 10_000, 10_000}, {20_000, 10_000, 5_000}, {1024, 10_000, 256}, {1024, 3, 3}, {2, 10_000, 1}} {
+		if got := collectionsWithin(tt.files, tt.asked); got != tt.want {
+			t.Errorf("collectionsWithin(%d, %d) = %d, want %d", tt.files, tt.asked, got, tt.want)
+		}
 	}
 }
