@@ -24,6 +24,7 @@ type document struct {
 	fields json.RawMessage
 	source string
 	line   int
+	offset int64 // bytes of the file that had been read with it
 }
 
 // failed is the status of a document that was not taken.
