@@ -3,8 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+
+	"searchd/internal/settings"
 )
 
 // TestServeRefusesBeforeOpening gives serve values that are not allowed: the error names the flag, and no data folder is made.
@@ -73,5 +78,29 @@ func TestCollectionsWithinTheOpenFiles(t *testing.T) {
 		if got := collectionsWithin(tt.files, tt.asked); got != tt.want {
 			t.Errorf("collectionsWithin(%d, %d) = %d, want %d", tt.files, tt.asked, got, tt.want)
 		}
+	}
+}
+
+// TestOneFileForBothPrograms: the settings that ingest takes for searchd's are those of all its commands, and its own stop nothing here.
+func TestOneFileForBothPrograms(t *testing.T) {
+	var have []string
+	var add func(c *cobra.Command)
+	add = func(c *cobra.Command) {
+		have = append(have, flagNames(c)...)
+		for _, sub := range c.Commands() {
+			add(sub)
+		}
+	}
+	add(newRootCommand())
+	slices.Sort(have)
+	if have = slices.Compact(have); !slices.Equal(have, settings.OfSearchd) {
+		t.Errorf("settings.OfSearchd is not the flags of all commands:\n%s\n%s", settings.OfSearchd, have)
+	}
+	file := filepath.Join(t.TempDir(), "settings")
+	if err := os.WriteFile(file, []byte("max-conns = 7\nworkers = 2\npdf-time = 3s\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := mustCommand(t, "config", "--config", file); !strings.Contains(out, `"7"`) || strings.Contains(out, "workers") {
+		t.Errorf("config: %s", out)
 	}
 }
