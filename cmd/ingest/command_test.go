@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -30,5 +32,35 @@ func TestOneFileForBothPrograms(t *testing.T) {
 		if err := cmd.ExecuteContext(t.Context()); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestOpeningIsInterrupted: a folder whose indexes are to be filled is not waited for by who has interrupted it.
+func TestOpeningIsInterrupted(t *testing.T) {
+	data, text := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "a.txt")
+	write(t, text, "text")
+	ingest := func(ctx context.Context) error {
+		cmd := newCommand()
+		cmd.SetArgs([]string{"--data", data, text})
+		cmd.SetOut(io.Discard)
+		cmd.SetErr(io.Discard)
+		return cmd.ExecuteContext(ctx)
+	}
+	if err := ingest(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(data, "indexes")); err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := ingest(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that it was interrupted", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(data, "indexes", "*", "keyword")); err != nil || len(left) > 0 {
+		t.Errorf("the index was filled: %s, %v", left, err)
+	}
+	if err := ingest(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

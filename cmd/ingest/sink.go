@@ -85,7 +85,7 @@ type folderSink struct {
 }
 
 func openFolder(ctx context.Context, f flags, language newLanguage, notice func(string)) (sink, error) {
-	e, err := search.Open(f.data, search.Options{Model: f.model, Notice: notice})
+	e, err := search.OpenContext(ctx, f.data, search.Options{Model: f.model, Notice: notice})
 	if errors.Is(err, store.ErrLocked) {
 		return nil, fmt.Errorf("%w; one program at a time: if it is a server, send to it with --server URL", err)
 	}
