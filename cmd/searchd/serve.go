@@ -61,7 +61,7 @@ writes. Started again without --follow it is a primary with what it has.`,
 	follow.add(cmd)
 	cmd.Flags().StringVar(&debugAddr, "debug-addr", "", "second address, for /debug/pprof/ alone; without keys, so loopback's unless --insecure (default none)")
 	cmd.Flags().IntVar(&maxConns, "max-conns", 512, "connections that may be open at once; beyond them silent and idle ones give way")
-	cmd.Flags().IntVar(&maxCollections, "max-collections", search.DefaultMaxCollections, "collections that there may be; no more are made (default fewer where a process may have few open files)")
+	cmd.Flags().IntVar(&maxCollections, "max-collections", search.DefaultMaxCollections, "collections that there may be, fewer where a process may have few open files; no more are made")
 	cmd.Flags().DurationVar(&grace, "drain-grace", 0, "how long requests are answered, with 503 on /readyz, before the server stops taking them (default 5s, on loopback 0s)")
 	cmd.Flags().StringVar(&logFormat, "log-format", "text", "log lines on standard error: text or json")
 	settings.Choices(cmd, "log-format", "text", "json")
