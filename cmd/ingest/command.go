@@ -140,9 +140,6 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
 		PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
 	notice := func(text string) { fmt.Fprintln(stderr, "ingest:", text) }
-	if err := noneThere(paths); err != nil {
-		return err
-	}
 	to, err := openSink(ctx, f, newLanguage{f.language, paths, o, notice}, notice)
 	if err != nil {
 		return err
@@ -173,16 +170,6 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 		return errSome
 	}
 	return err
-}
-
-// noneThere returns an error where there is nothing at any of paths: a slip must not make a folder and a collection, whose language its texts decide.
-func noneThere(paths []string) error {
-	for _, path := range paths {
-		if path == "-" || !absent(path) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s: no such file or folder", strings.Join(paths, ", "))
 }
 
 // errPiped ends an interrupted run of standard input, where the next one does not go on by itself.

@@ -87,7 +87,7 @@ func TestNothingThere(t *testing.T) {
 		err := cmd.ExecuteContext(t.Context())
 		return b.String(), err
 	}
-	if _, err := ingest(none); err == nil || err.Error() != none+": no such file or folder" {
+	if _, err := ingest(none); err == nil || !strings.HasPrefix(err.Error(), none+": no such file or folder") {
 		t.Errorf("%v, want that there is nothing", err)
 	}
 	if !absent(data) {
@@ -96,5 +96,11 @@ func TestNothingThere(t *testing.T) {
 	write(t, filepath.Join(dir, "a.txt"), "text")
 	if out, err := ingest(none, filepath.Join(dir, "a.txt")); !errors.Is(err, errSome) || !strings.Contains(out, "1 created") {
 		t.Errorf("with another path that is there: %v, %s", err, out)
+	}
+	if out, err := ingest(none); !errors.Is(err, errSome) || !strings.Contains(out, "1 failed") {
+		t.Errorf("where there is a collection: %v, %s", err, out)
+	}
+	if _, err := ingest("--collection", "other", none); err == nil || !strings.HasPrefix(err.Error(), none) {
+		t.Errorf("another collection: %v", err)
 	}
 }

@@ -85,6 +85,11 @@ type folderSink struct {
 }
 
 func openFolder(ctx context.Context, f flags, language newLanguage, notice func(string)) (sink, error) {
+	if absent(f.data) {
+		if err := language.sensible(); err != nil {
+			return nil, err
+		}
+	}
 	e, err := search.OpenContext(ctx, f.data, search.Options{Model: f.model, Notice: notice})
 	if errors.Is(err, store.ErrLocked) {
 		return nil, fmt.Errorf("%w; one program at a time: if it is a server, send to it with --server URL", err)
@@ -97,6 +102,9 @@ func openFolder(ctx context.Context, f flags, language newLanguage, notice func(
 	}
 	c, err := e.Collection(ctx, f.collection)
 	if errors.Is(err, search.ErrCollectionNotFound) {
+		if err := language.sensible(); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
 		c, err = e.CreateCollection(ctx, f.collection, search.Settings{Language: language.choose(ctx, f.collection)})
 	}
 	if err == nil {
@@ -163,6 +171,9 @@ func openServer(ctx context.Context, f flags, language newLanguage, notice func(
 	// A key that may only write documents cannot make collections, and need not where there is one.
 	there, err := c.Collection(ctx, f.collection)
 	if errors.Is(err, client.ErrNotFound) {
+		if err := language.sensible(); err != nil {
+			return nil, err
+		}
 		there, err = c.CreateCollection(ctx, f.collection, client.Settings{Language: language.choose(ctx, f.collection)})
 		if errors.Is(err, client.ErrExists) { // somebody else was quicker
 			there, err = c.Collection(ctx, f.collection)
