@@ -57,6 +57,7 @@ var failures = []failure{
 	{search.ErrCollectionNotFound, 404, "collection_not_found", "Collection not found", ""},
 	{search.ErrDocumentNotFound, 404, "document_not_found", "Document not found", ""},
 	{search.ErrCollectionExists, 409, "collection_exists", "Collection exists", ""},
+	{search.ErrTooManyCollections, 409, "too_many_collections", "Too many collections", ""},
 	{search.ErrAliasNotFound, 404, "alias_not_found", "Alias not found", ""},
 	{search.ErrSnapshotNotFound, 404, "snapshot_not_found", "Snapshot not found", ""},
 	{search.ErrTooManySnapshots, 409, "too_many_snapshots", "Too many snapshots", ""},

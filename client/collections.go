@@ -61,6 +61,9 @@ type Model struct {
 	Dimension int    `json:"dimension"`
 	Pooling   string `json:"pooling"`
 	MaxTokens int    `json:"max_tokens"`
+
+	// Parts are the SHA-256 of what decides a vector beside the weights: config, tokenizer, modules and prompt. nil: not known.
+	Parts map[string]string `json:"parts,omitempty"`
 }
 
 type collectionBody struct {

@@ -109,6 +109,7 @@ type Info struct {
 	Default    string   // name of the default prompt; empty: none
 	Similarity string   // cosine, dot, euclidean or manhattan
 	SHA256     [32]byte // of the weight files of the transformer
+	Parts      Parts    // what else decides a vector
 	Parameters int      // numbers in the tensors that are used
 	Precision  Precision
 }
@@ -141,8 +142,11 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 	if m.prompts, err = readPrompts(fsys); err != nil {
 		return nil, err
 	}
+	var beside sync.WaitGroup
+	var partsErr error
+	beside.Go(func() { m.info.Parts, partsErr = readParts(fsys, refs) })
 	rest, err := m.loadFirst(fsys, refs)
-	if err != nil {
+	if beside.Wait(); err != nil {
 		return nil, err
 	}
 	m.dim = m.info.Hidden * len(m.pool.modes)
@@ -157,7 +161,7 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 		}
 	}
 	m.describe()
-	return m, nil
+	return m, partsErr
 }
 
 // loadFirst reads the modules up to the pooling and returns the others.

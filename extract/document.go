@@ -14,6 +14,7 @@ type Document struct {
 	Fields map[string]any // see the package comment for the types of values
 	Source string         // path of the file, or the name given to Reader
 	Line   int            // 1-based line where the record begins; 0 for whole files
+	Offset int64          // bytes of the file or stream, before decompression, that have been read with it; what follows it may be among them
 }
 
 // ItemError is one item of the input that could not be read, or, with Warning, that was read with a reservation.

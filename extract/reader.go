@@ -60,12 +60,13 @@ type source struct {
 	emit   func(Document) error
 	fail   func(ItemError) error
 	stats  *Stats
+	before int64 // bytes in stats that are of other streams
 
 	readPDF func([]byte) (PDFText, error) // nil: PDF is not read
 }
 
 func newSource(ctx context.Context, o Options, name string, stats *Stats, emit func(Document) error, fail func(ItemError) error) *source {
-	x := &source{ended: ctx.Err, o: o, format: o.Format, name: name, stats: stats, emit: emit, fail: fail}
+	x := &source{ended: ctx.Err, o: o, format: o.Format, name: name, stats: stats, before: stats.Bytes, emit: emit, fail: fail}
 	if o.PDF != nil {
 		x.readPDF = func(b []byte) (PDFText, error) { return o.PDF(ctx, b) }
 	}
@@ -77,7 +78,7 @@ func (x *source) document(d Document) error {
 	if err := x.ended(); err != nil {
 		return err
 	}
-	d.Source = x.name
+	d.Source, d.Offset = x.name, x.stats.Bytes-x.before
 	if err := x.emit(d); err != nil {
 		return err
 	}

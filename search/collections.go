@@ -15,7 +15,8 @@ import (
 	"searchd/search/backend"
 )
 
-// CreateCollection makes a collection. It returns [ErrCollectionExists] if there is one of this name.
+// CreateCollection makes a collection. It returns [ErrCollectionExists] if there is one of this name, and [ErrTooManyCollections] where there are
+// Options.MaxCollections already.
 func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) (CollectionInfo, error) {
 	if err := checkCollectionName(name); err != nil {
 		return CollectionInfo{}, err
@@ -54,6 +55,15 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 		if _, err := e.backend.Collection(ctx, stored); err == nil { // Create would wait for a change of its settings
 			return fmt.Errorf("%w: %q", backend.ErrCollectionExists, name)
 		}
+	}
+	list, err := e.backend.Collections(ctx)
+	if err != nil {
+		return err
+	}
+	if len(list) >= e.most {
+		return fmt.Errorf("%w: there are %d, at most %d are allowed; delete one first, or allow more: `searchd serve --max-collections`", ErrTooManyCollections, len(list), e.most)
+	}
+	if free {
 		return e.backend.Create(ctx, stored, config)
 	}
 	for n := 2; ; n++ {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"searchd/encoder"
 	"searchd/search/mapping"
 )
 
@@ -102,4 +103,6 @@ type ModelInfo struct {
 	MaxTokens int    `json:"max_tokens"`
 
 	PassageTokens int `json:"passage_tokens,omitempty"` // of a passage, unless the settings say otherwise; 0: MaxTokens
+
+	Parts encoder.Parts `json:"parts,omitzero"` // sums of what decides a vector beside the weights; the zero value: not known
 }

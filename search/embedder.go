@@ -24,8 +24,8 @@ type Embedder interface {
 	// they are; one of zeros has no direction and is refused.
 	Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error)
 	CountTokens(text string) int // special tokens not included; by it texts are cut into passages of MaxTokens
-	// Model identifies the vectors: a collection is searched with an Embedder of the same SHA256 (any string), Dimension and Pooling, and
-	// with any other in keyword mode alone ([ErrModelMismatch]). Dimension and MaxTokens must be above 0.
+	// Model identifies the vectors: a collection is searched with an Embedder of the same SHA256 (any string), Dimension and Pooling, the same
+	// Parts where it has any, and a MaxTokens that passages have room in; with any other in keyword mode alone ([ErrModelMismatch]). Dimension and MaxTokens must be above 0.
 	Model() ModelInfo
 	Calibration() models.Calibration // the zero value stands for models.DefaultCalibration
 }
@@ -161,7 +161,7 @@ func (e checkpointEmbedder) Calibration() models.Calibration { return e.checkpoi
 func (e checkpointEmbedder) Model() ModelInfo {
 	i := e.checkpoint.Info()
 	return ModelInfo{Name: e.checkpoint.Name, SHA256: hex.EncodeToString(i.SHA256[:]), Dimension: e.checkpoint.Dim(), Pooling: strings.Join(i.Pooling, "+"), MaxTokens: e.checkpoint.MaxSeqLength(),
-		PassageTokens: min(e.checkpoint.Calibration.PassageTokens, e.checkpoint.MaxSeqLength())}
+		Parts: i.Parts, PassageTokens: min(e.checkpoint.Calibration.PassageTokens, e.checkpoint.MaxSeqLength())}
 }
 
 // normalize scales v to unit length in place. It reports false for a vector without a direction: zero, NaN or infinite.

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"searchd/encoder"
 	"searchd/models"
+	"searchd/search/backend"
 )
 
 // encoding is a checkpoint at work: with the queue of its requests and what it made of recent texts.
@@ -57,7 +59,7 @@ func newEncodings(own Embedder, source, precision string, load func(source, prec
 
 // key tells checkpoints apart: different ones give different vectors.
 func (r record) key() string {
-	return fmt.Sprintf("%s %d %s %s", r.Model.SHA256, r.Model.Dimension, r.Model.Pooling, r.Precision)
+	return fmt.Sprintf("%s %d %s %v %s", r.Model.SHA256, r.Model.Dimension, r.Model.Pooling, r.Model.Parts, r.Precision)
 }
 
 // loader opens checkpoints as the engine's own was: o with another precision, and with the checkpoint's own pooling.
@@ -93,21 +95,61 @@ func sourceOf(model string) string {
 	return model
 }
 
-// same reports whether two checkpoints give the same vectors.
-func same(a, b ModelInfo) bool {
+// same reports whether two checkpoints give the same vectors, as far as is known: a collection may be older than the sums of parts.
+func same(a, b ModelInfo) bool { return sameWeights(a, b) && len(changedParts(a, b)) == 0 }
+
+func sameWeights(a, b ModelInfo) bool {
 	return a.SHA256 == b.SHA256 && a.Dimension == b.Dimension && a.Pooling == b.Pooling
+}
+
+// partNames are what messages call the parts of a checkpoint.
+var partNames = map[string]string{"config": "config.json", "tokenizer": "tokenizer", "modules": "modules after the transformer", "prompt": "prompt for documents"}
+
+func changedParts(a, b ModelInfo) (names []string) {
+	if a.Parts == (encoder.Parts{}) || b.Parts == (encoder.Parts{}) {
+		return nil
+	}
+	for _, part := range a.Parts.Differ(b.Parts) {
+		names = append(names, partNames[part])
+	}
+	return names
+}
+
+// changed says what has changed in a checkpoint since it made the collection; empty: its vectors are the same.
+func (r record) changed(m ModelInfo) string {
+	if !sameWeights(r.Model, m) {
+		return fmt.Sprintf("sha256 %.12s (%d dimensions, pooling %s)", m.SHA256, m.Dimension, m.Pooling)
+	}
+	names := changedParts(r.Model, m)
+	if n := r.passageTokens(); m.MaxTokens < n {
+		names = append(names, fmt.Sprintf("maximal length (%d tokens, a passage has %d)", m.MaxTokens, n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// passageTokens is how many tokens a passage may have, special tokens included.
+func (r record) passageTokens() int {
+	if n := cmp.Or(r.Settings.Passages.MaxTokens, r.Model.PassageTokens); n > 0 {
+		return min(n, r.Model.MaxTokens)
+	}
+	return r.Model.MaxTokens
 }
 
 // of returns the checkpoint of a collection, or [ErrModelMismatch] where it is not loaded.
 func (s *encodings) of(collection string, r record) (*encoding, error) {
 	own := s.own.embedder.Model()
-	if same(r.Model, own) && (r.Precision == "" || r.Precision == s.precision) {
+	changed := r.changed(own)
+	if changed == "" && (r.Precision == "" || r.Precision == s.precision) {
 		return s.own, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.mu.others[r.key()]; e != nil {
 		return e, nil
+	}
+	if changed != "" && sameWeights(r.Model, own) {
+		return nil, fmt.Errorf("%w: %s has changed since it made the vectors of collection %s: %s. Start with the files of before, or re-embed the collection with these: `searchd reembed`. Keyword searches work meanwhile",
+			ErrModelMismatch, r.Model.Name, collection, changed)
 	}
 	why := ""
 	if err := s.mu.why[r.key()]; err != nil {
@@ -160,9 +202,10 @@ func (s *encodings) require(collection string, r record) error {
 		source = r.Model.Name
 	}
 	e, err := s.open(source, r.Precision)
-	if err == nil && !same(e.embedder.Model(), r.Model) {
-		m := e.embedder.Model()
-		err = fmt.Errorf("%s has changed: sha256 %.12s (%d dimensions, pooling %s)", source, m.SHA256, m.Dimension, m.Pooling)
+	if err == nil {
+		if changed := r.changed(e.embedder.Model()); changed != "" {
+			err = fmt.Errorf("%s has changed: %s", source, changed)
+		}
 	}
 	if err != nil {
 		s.mu.Lock()
@@ -215,8 +258,31 @@ func (e *Engine) openEncodings(ctx context.Context) error {
 		}
 		if err := e.encodings.require(name, r); err != nil {
 			e.notice(err.Error())
+		} else if err := e.adoptParts(ctx, c, name, r); err != nil {
+			e.notice(fmt.Sprintf("collection %s: noting the parts of its checkpoint, the next opening tries again: %v", name, err))
 		}
 	}
+	return nil
+}
+
+// adoptParts notes the parts of the checkpoint of a collection that is older than their sums. Nobody else uses the engine yet.
+func (e *Engine) adoptParts(ctx context.Context, c backend.Collection, name string, r record) error {
+	enc, err := e.encodings.of(name, r)
+	if err != nil || e.Marker() != nil || c.Damaged != "" || r.Model.Parts != (encoder.Parts{}) {
+		return err
+	}
+	if r.Model.Parts = enc.embedder.Model().Parts; r.Model.Parts == (encoder.Parts{}) {
+		return nil
+	}
+	config, err := r.config()
+	if err != nil {
+		return err
+	}
+	config.FirstSequence = c.Config.FirstSequence
+	if err := e.backend.Update(ctx, c.Name, config); err != nil {
+		return err
+	}
+	e.encodings.add(r, enc)
 	return nil
 }
 

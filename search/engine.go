@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,18 +19,22 @@ import (
 
 // Options of [Open]. The zero value is the documented default.
 type Options struct {
-	Model    string                                           // name or folder of the checkpoint; default: the embedded one. Ignored with Embedder
-	Encoder  encoder.Options                                  // how the checkpoint runs. Ignored with Embedder
-	Embedder Embedder                                         // default: the checkpoint that Model names
-	Backend  backend.Backend                                  // default: the embedded one in the data folder; closed with the engine
-	Reranker Reranker                                         // default: none, and queries that ask for re-ranking are refused
-	Sparse   SparseEncoder                                    // default: the checkpoint, where it gives sparse vectors
-	Load     func(source, precision string) (Embedder, error) // opens further checkpoints; default: as Model is opened; with Embedder: none
-	Promote  bool                                             // a replica's folder becomes a primary's. Ignored with Backend
-	NoTasks  bool                                             // what an earlier run did not finish stays as it is, for who only reads
-	Notice   func(text string)                                // told of repairs and rebuilds, from any goroutine; default: nobody
-	Alarm    func(text string)                                // told of what an operator must look at; default: Notice
+	Model          string                                           // name or folder of the checkpoint; default: the embedded one. Ignored with Embedder
+	Encoder        encoder.Options                                  // how the checkpoint runs. Ignored with Embedder
+	Embedder       Embedder                                         // default: the checkpoint that Model names
+	Backend        backend.Backend                                  // default: the embedded one in the data folder; closed with the engine
+	Reranker       Reranker                                         // default: none, and queries that ask for re-ranking are refused
+	Sparse         SparseEncoder                                    // default: the checkpoint, where it gives sparse vectors
+	Load           func(source, precision string) (Embedder, error) // opens further checkpoints; default: as Model is opened; with Embedder: none
+	Promote        bool                                             // a replica's folder becomes a primary's. Ignored with Backend
+	MaxCollections int                                              // beyond which none is made; default: DefaultMaxCollections
+	NoTasks        bool                                             // what an earlier run did not finish stays as it is, for who only reads
+	Notice         func(text string)                                // told of repairs and rebuilds, from any goroutine; default: nobody
+	Alarm          func(text string)                                // told of what an operator must look at; default: Notice
 }
+
+// DefaultMaxCollections bounds the collections of an engine: an empty one takes some 0.2 MB of memory, an open file and 2 ms of each opening.
+const DefaultMaxCollections = 10_000
 
 // Engine is the search engine over one data folder. It is safe for concurrent use.
 type Engine struct {
@@ -48,6 +53,7 @@ type Engine struct {
 	courtesy  courtesy
 	leaving   sync.Map      // of a replica: numbers of the collections that are dropped soon
 	stale     atomic.Bool   // of a replica: names and checkpoints are not those of what it has taken yet
+	most      int           // collections
 	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
 
 	mu struct {
@@ -72,7 +78,7 @@ func Open(dir string, o Options) (*Engine, error) { return OpenContext(context.B
 
 // OpenContext is Open that ends early with ctx, while indexes are filled; the next opening goes on.
 func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
-	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, ingests: make(chan struct{}, 1)}
+	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, ingests: make(chan struct{}, 1), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
 	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*semaphore.Weighted{}
 	if e.notice = o.Notice; e.notice == nil {
 		e.notice = func(string) {}

@@ -13,6 +13,7 @@ var (
 	ErrInvalid            = backend.ErrInvalid // a field's value is not allowed; see [FieldError]
 	ErrCollectionNotFound = backend.ErrCollectionNotFound
 	ErrCollectionExists   = backend.ErrCollectionExists
+	ErrTooManyCollections = errors.New("too many collections")
 	ErrAliasNotFound      = errors.New("alias not found")
 	ErrSnapshotNotFound   = errors.New("snapshot not found")
 	ErrTooManySnapshots   = errors.New("too many snapshots")

@@ -37,7 +37,7 @@ func (s *search) marker(ctx context.Context) (*marker, error) {
 }
 
 func (s *search) newMarker(ctx context.Context) (*marker, error) {
-	tokens, err := s.engine.backend.Analyze(ctx, s.collection, s.plan.text.Text)
+	tokens, err := s.engine.backend.Analyze(ctx, s.collection, s.plan.words.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 			continue
 		}
 		m.terms[t.Term] = t.Term
-		m.forms[t.Term] = []string{strings.ToLower(s.plan.text.Text[t.Start:t.End])}
+		m.forms[t.Term] = []string{strings.ToLower(s.plan.words.Text[t.Start:t.End])}
 	}
 	m.expand(expansions)
 	m.analyze = func(text string) []backend.Token {

@@ -2,7 +2,6 @@ package search
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -103,13 +102,7 @@ func (in *ingest) take(docs []Document) int {
 const leastToken = 2
 
 // budget is how many tokens a passage may have, its title included.
-func (in *ingest) budget() int {
-	n := in.record.Model.MaxTokens
-	if m := cmp.Or(in.record.Settings.Passages.MaxTokens, in.record.Model.PassageTokens); m > 0 {
-		n = min(n, m)
-	}
-	return max(n-specialTokens, 1)
-}
+func (in *ingest) budget() int { return max(in.record.passageTokens()-specialTokens, 1) }
 
 func (in *ingest) vectorBytes() int { return 4 * in.record.Model.Dimension }
 

@@ -40,7 +40,7 @@ type QueryText struct {
 	Ignored []string `json:"ignored,omitempty"`
 
 	Respelled []Respelling `json:"respelled,omitempty"` // in Text
-	Completed *Respelling  `json:"completed,omitempty"` // in Text: the word that was not finished
+	Completed *Respelling  `json:"completed,omitempty"` // the word that was not finished; in Text, unless the checkpoint knows it: then by words alone
 }
 
 // differs says whether the text was read as more than its words, or as others.

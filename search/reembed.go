@@ -204,8 +204,8 @@ func (r *reembedding) prepare(ctx context.Context, rec record) (resumed bool, er
 		rec.Settings = *r.q.Settings
 	}
 	rec.Settings.Passages.MaxTokens = min(rec.Settings.Passages.MaxTokens, r.q.Info.MaxTokens)
-	if m := r.enc.embedder.Model(); !same(m, r.q.Info) {
-		return false, fmt.Errorf("%w: %s was sha256 %.12s when the task began and is %.12s now; start it again", ErrModelMismatch, r.q.Source, r.q.Info.SHA256, m.SHA256)
+	if changed := (record{Model: r.q.Info}).changed(r.enc.embedder.Model()); changed != "" {
+		return false, fmt.Errorf("%w: %s has changed since the task began: %s; start it again", ErrModelMismatch, r.q.Source, changed)
 	}
 	r.record = rec
 	config, err := rec.config()

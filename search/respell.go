@@ -31,7 +31,7 @@ const (
 // stays, and accents may be left out. Only words of small letters, the first one apart, are read so, no numbers, no names with dots or underscores, no word of a phrase.
 //
 // Of an [Query.Unfinished] text the last word, of three letters and more, is read as one that begins with it, of those that there are the one in most
-// documents.
+// documents. One that the checkpoint knows stays as it is by meaning.
 type Respelling struct {
 	Word string `json:"word"`
 	As   string `json:"as"`
@@ -89,14 +89,21 @@ func (s *search) respell(ctx context.Context) error {
 		s.plan.text.Text = out.String() + text[written:]
 		s.plan.words.Text = s.plan.text.Text
 	}
+	if c := s.plan.text.Completed; c != nil && as[c.Word] == "" {
+		s.plan.words.Text = strings.TrimSuffix(s.plan.text.Text, c.Word) + c.As
+	}
 	return nil
 }
 
-// readAs returns as what a word of the query is read, and notes it; "" as it stands. last: it is the end of the text.
+// readAs returns as what a word of the query is read, and notes it; "" as it stands, or as it stands by meaning where it is completed. last: it is the end
+// of the text.
 func (s *search) readAs(ctx context.Context, word string, last bool) (as string, err error) {
 	if last && s.plan.Unfinished {
 		if as, err = s.completed(ctx, word); as != "" || err != nil {
 			s.plan.text.Completed = &Respelling{word, as}
+			if s.plan.Mode == Hybrid && s.knows(word) {
+				as = ""
+			}
 			return as, err
 		}
 	}
@@ -183,7 +190,7 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 
 // completed returns as what an unfinished word is read; "" as it stands. By words alone one that no document has finds nothing, be it known or not.
 func (s *search) completed(ctx context.Context, word string) (as string, err error) {
-	if s.plan.Mode != Keyword && s.knows(word) {
+	if s.plan.Mode == Semantic && s.knows(word) {
 		return "", nil
 	}
 	begin, err := s.engine.backend.Beginning(ctx, s.collection, word, s.selection)

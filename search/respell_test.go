@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,7 +123,7 @@ func TestUnfinished(t *testing.T) {
 		{search.Query{Q: "recieve let", Mode: search.Keyword}, "receive letter"},
 		{search.Query{Q: "zephirine"}, "zephyrine"}, // finished, and misspelled
 
-		{search.Query{Q: "cal"}, ""},
+		{search.Query{Q: "cal", Mode: search.Semantic}, ""},
 		{search.Query{Q: "le", Mode: search.Keyword}, ""},
 		{search.Query{Q: "zzz"}, ""},
 		{search.Query{Q: "let "}, ""}, // finished
@@ -140,6 +141,34 @@ func TestUnfinished(t *testing.T) {
 		case tc.text != "" && (r.Query == nil || r.Query.Text != tc.text || len(r.Hits) == 0):
 			t.Errorf("%q: read as %+v with %d hits, want %q", tc.q.Q, r.Query, len(r.Hits), tc.text)
 		}
+	}
+}
+
+// TestUnfinishedKnownWord: a hybrid search completes a word that the checkpoint knows for the keyword leg alone, so that it finds what the answer by words has found.
+func TestUnfinishedKnownWord(t *testing.T) {
+	e := openLettered(t, "cal rec")
+	words, err := e.Search(t.Context(), "docs", search.Query{Q: "money cal", Mode: search.Keyword, Unfinished: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := e.Search(t.Context(), "docs", search.Query{Q: "money cal", Unfinished: true, Explain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := both.Query; q == nil || q.Text != "money cal" || q.Completed == nil || *q.Completed != (search.Respelling{Word: "cal", As: "calendar"}) {
+		t.Fatalf("read as %+v", both.Query)
+	}
+	scores := map[string]float64{}
+	for _, h := range both.Hits {
+		scores[h.ID] = h.Explain.Keyword.Score
+	}
+	for _, h := range words.Hits {
+		if scores[h.ID] != h.Score {
+			t.Errorf("%s: BM25 is %v by words and %v in the hybrid search", h.ID, h.Score, scores[h.ID])
+		}
+	}
+	if marks := fmt.Sprint(both.Hits[slices.IndexFunc(both.Hits, func(h search.Hit) bool { return h.ID == "times" })].Highlights); !strings.Contains(marks, "<mark>calendar</mark>") {
+		t.Errorf("marked: %s", marks)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 //  1. Settings were asked for, and the checkpoint and its precision are the collection's. Without settings everything is encoded.
 //  2. A passage has its vector from before where the settings of before make the same text of the same content, title included, and what
 //     they make is what is stored: an earlier version may have cut it elsewhere.
-//  3. Prompts, tokenizer and the like decide a vector, too, and no sum of them is kept. So one passage of each batch is encoded again; where
-//     that gives another vector, all of the batch are.
+//  3. What is known of the checkpoint may be less than what decided the vectors: a collection may be older than the sums of prompt, tokenizer and
+//     the like. So one passage of each batch is encoded again; where that gives another vector, all of the batch are.
 type reuse struct {
 	was      ingest // how the collection makes passages
 	backend  vectorKeeper

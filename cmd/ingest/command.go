@@ -101,8 +101,8 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 			manual.Write(cmd.OutOrStdout(), cmd, v)
 			return nil
 		}
-		known := map[string]bool{"addr": true, "log-format": true, "pooling": true, "precision": true} // searchd's: one file may serve both
-		for _, v := range flagNames(cmd) {
+		known := map[string]bool{}
+		for _, v := range append(flagNames(cmd), settings.OfSearchd...) {
 			known[v] = true
 		}
 		if _, err := settings.Fill(fs, known); err != nil {

@@ -11,7 +11,7 @@ import (
 // finish ends a file: counts it and enters it in the journal.
 func (p *pipeline) finish(t *task, end *ending) error {
 	p.mu.Lock()
-	p.progress.file()
+	p.progress.file(t.size(), end.known == nil)
 	p.mu.Unlock()
 	if end.known != nil {
 		return p.pass(t, end)

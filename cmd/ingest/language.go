@@ -33,6 +33,16 @@ type newLanguage struct {
 
 func (l newLanguage) auto() bool { return l.named == "" || l.named == autoLanguage }
 
+// sensible returns an error where there is nothing at any of the paths: a slip must not make a folder, nor a collection, whose language its texts decide.
+func (l newLanguage) sensible() error {
+	for _, path := range l.paths {
+		if path == "-" || !absent(path) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: no such file or folder, and no collection to look after", strings.Join(l.paths, ", "))
+}
+
 // choose returns the language of a new collection; empty: the default.
 func (l newLanguage) choose(ctx context.Context, collection string) string {
 	if !l.auto() {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,5 +71,36 @@ func TestLanguage(t *testing.T) {
 				t.Errorf("a language that is none: %v", err)
 			}
 		})
+	}
+}
+
+// TestNothingThere: a path that is misspelled makes nothing, neither a folder nor a collection in the language of no text.
+func TestNothingThere(t *testing.T) {
+	dir := t.TempDir()
+	data, none := filepath.Join(dir, "data"), filepath.Join(dir, "none")
+	ingest := func(paths ...string) (string, error) {
+		var b strings.Builder
+		cmd := newCommand()
+		cmd.SetArgs(append([]string{"--data", data}, paths...))
+		cmd.SetOut(&b)
+		cmd.SetErr(&b)
+		err := cmd.ExecuteContext(t.Context())
+		return b.String(), err
+	}
+	if _, err := ingest(none); err == nil || !strings.HasPrefix(err.Error(), none+": no such file or folder") {
+		t.Errorf("%v, want that there is nothing", err)
+	}
+	if !absent(data) {
+		t.Error("a data folder was made")
+	}
+	write(t, filepath.Join(dir, "a.txt"), "text")
+	if out, err := ingest(none, filepath.Join(dir, "a.txt")); !errors.Is(err, errSome) || !strings.Contains(out, "1 created") {
+		t.Errorf("with another path that is there: %v, %s", err, out)
+	}
+	if out, err := ingest(none); !errors.Is(err, errSome) || !strings.Contains(out, "1 failed") {
+		t.Errorf("where there is a collection: %v, %s", err, out)
+	}
+	if _, err := ingest("--collection", "other", none); err == nil || !strings.HasPrefix(err.Error(), none) {
+		t.Errorf("another collection: %v", err)
 	}
 }

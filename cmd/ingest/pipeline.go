@@ -70,6 +70,14 @@ type task struct {
 // journalled reports whether the file is known by its key, as all are but standard input.
 func (t *task) journalled() bool { return t.file.Info != nil }
 
+// size is that of the file, 0 of standard input.
+func (t *task) size() int64 {
+	if t.file.Info == nil {
+		return 0
+	}
+	return t.file.Info.Size()
+}
+
 // event is one of its fields.
 type event struct {
 	doc  *document
@@ -186,12 +194,12 @@ func (p *pipeline) count(ctx context.Context, paths []string, o extract.Options)
 		case <-ctx.Done():
 			return
 		}
-		n := 0
+		n, size := 0, int64(0)
 		o.Skip = nil
-		_, err := extract.Files(ctx, paths, o, func(extract.File) error { n++; return nil }, func(extract.ItemError) error { return nil })
+		_, err := extract.Files(ctx, paths, o, func(f extract.File) error { n, size = n+1, size+f.Info.Size(); return nil }, func(extract.ItemError) error { return nil })
 		if err == nil {
 			p.mu.Lock()
-			p.progress.of = n
+			p.progress.of, p.progress.size = n, size
 			p.mu.Unlock()
 		}
 	})
@@ -259,7 +267,7 @@ func (p *pipeline) read(ctx context.Context, t *task) error {
 		if err != nil {
 			return send(event{fail: &extract.ItemError{Path: d.Source, Line: d.Line, Reason: err.Error()}})
 		}
-		return send(event{doc: &document{d.ID, fields, d.Source, d.Line}})
+		return send(event{doc: &document{d.ID, fields, d.Source, d.Line, d.Offset}})
 	}, func(e extract.ItemError) error { return send(event{fail: &e}) })
 	if err != nil {
 		return err
@@ -406,6 +414,7 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 		if !p.watching || r.status != "unchanged" {
 			p.counts.byStatus[r.status]++
 		}
+		p.progress.at = it.doc.offset
 		p.progress.add(1)
 		p.mu.Unlock()
 	}

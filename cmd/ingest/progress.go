@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -17,12 +18,21 @@ type progress struct {
 	n     int                      // documents
 	files int                      // that have ended, in this run
 	of    int                      // files that there are; 0: not known
+	size  int64                    // bytes of them
+	done  int64                    // bytes of those that have ended
+	same  int64                    // of these, bytes of files that were not read
+	at    int64                    // bytes of the next one that have been read
 	began time.Time
 	told  time.Time
 	ended bool
 }
 
 const tellEvery = 10 * time.Second
+
+const (
+	largeSize = 8 << 20         // bytes of all files, from which it is told how many have been read
+	leftAfter = 5 * time.Second // it is told how long the rest takes
+)
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, began: time.Now(), told: time.Now()}
@@ -39,21 +49,43 @@ func (p *progress) add(n int) {
 	p.show(n)
 }
 
-// file takes note that a file has ended.
-func (p *progress) file() {
+// file takes note that a file of so many bytes has ended; read: it was not passed over as unchanged.
+func (p *progress) file(size int64, read bool) {
 	p.files++
+	p.at = 0
+	if p.done += size; !read {
+		p.same += size
+	}
 	p.show(0)
 }
 
 // restart begins with the first file again.
-func (p *progress) restart() { p.files, p.of = 0, 0 }
+func (p *progress) restart() { p.files, p.of, p.size, p.done, p.same, p.at = 0, 0, 0, 0, 0, 0 }
 
-// share says how many of the files have ended; empty where that is not known, or there is one file.
+// share says how many of the files have ended, and of how many bytes how much where these are many; empty where that is not known, or not worth a word.
 func (p *progress) share() string {
-	if p.of < 2 {
+	var parts []string
+	if p.of > 1 {
+		parts = append(parts, fmt.Sprintf("%d of %d files", p.files, max(p.of, p.files))) // some may have come since they were counted
+	}
+	if p.size >= largeSize {
+		parts = append(parts, fmt.Sprintf("%d%% of %.1f MB%s", min(100, 100*(p.done+p.at)/p.size), float64(p.size)/1e6, p.left(time.Since(p.began))))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// left says how long the rest takes, once a hundredth has been read.
+func (p *progress) left(passed time.Duration) string {
+	read, rest := p.done-p.same+p.at, p.size-p.done-p.at
+	if passed < leftAfter || read < p.size/100 || rest <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d files", p.files, max(p.of, p.files)) // some may have come since they were counted
+	left := time.Duration(passed.Seconds() * float64(rest) / float64(read) * float64(time.Second))
+	unit := time.Second
+	if left >= 5*time.Minute {
+		unit = time.Minute
+	}
+	return fmt.Sprintf(", %v left", left.Round(unit))
 }
 
 func (p *progress) show(n int) {

@@ -59,6 +59,15 @@ func TestProgressOfFiles(t *testing.T) {
 			t.Errorf("told %q, want how many of 303 files", got)
 		}
 	})
+	t.Run("one large file", func(t *testing.T) {
+		line := fmt.Sprintf("{\"text\":%q}\n", strings.Repeat("word ", 1<<14))
+		dir = t.TempDir()
+		write(t, filepath.Join(dir, "large.jsonl"), strings.Repeat(line, largeSize/len(line)+1))
+		state = t.TempDir()
+		if got := told(t); !strings.Contains(got, "% of 8.4 MB\n") || strings.Contains(got, " 0% of") || strings.Contains(got, "files") {
+			t.Errorf("told %q, want how much of the file", got)
+		}
+	})
 	p := newProgress(&strings.Builder{})
 	for _, c := range []struct {
 		files, of int
@@ -66,6 +75,25 @@ func TestProgressOfFiles(t *testing.T) {
 	}{{0, 0, ""}, {0, 1, ""}, {1, 2, "1 of 2 files"}, {5, 4, "5 of 5 files"}} {
 		if p.files, p.of = c.files, c.of; p.share() != c.want {
 			t.Errorf("%+v: %q", c, p.share())
+		}
+	}
+	p.files, p.of = 0, 0
+	for _, c := range []struct {
+		done, same, at int64
+		passed         time.Duration
+		want           string
+	}{
+		{0, 0, 250 << 20, time.Minute, ", 3m0s left"},
+		{500 << 20, 250 << 20, 0, time.Minute, ", 2m0s left"}, // what was passed over took no time
+		{0, 0, 100 << 20, time.Hour, ", 9h0m0s left"},
+		{0, 0, 1 << 20, time.Hour, ""},
+		{0, 0, 500 << 20, time.Second, ""},
+		{1000 << 20, 0, 0, time.Hour, ""},
+		{1000 << 20, 1000 << 20, 1 << 20, time.Hour, ""}, // it has grown
+	} {
+		p.size, p.done, p.same, p.at = 1000<<20, c.done, c.same, c.at
+		if got := p.left(c.passed); got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

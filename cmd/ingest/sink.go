@@ -25,6 +25,7 @@ type document struct {
 	fields json.RawMessage
 	source string
 	line   int
+	offset int64 // bytes of the file that had been read with it
 }
 
 // failed is the status of a document that was not taken.
@@ -85,7 +86,12 @@ type folderSink struct {
 }
 
 func openFolder(ctx context.Context, f flags, language newLanguage, notice func(string)) (sink, error) {
-	e, err := search.Open(f.data, search.Options{Model: f.model, Notice: notice})
+	if absent(f.data) {
+		if err := language.sensible(); err != nil {
+			return nil, err
+		}
+	}
+	e, err := search.OpenContext(ctx, f.data, search.Options{Model: f.model, Notice: notice})
 	if errors.Is(err, store.ErrLocked) {
 		return nil, fmt.Errorf("%w; one program at a time: if it is a server, send to it with --server URL", err)
 	}
@@ -97,6 +103,9 @@ func openFolder(ctx context.Context, f flags, language newLanguage, notice func(
 	}
 	c, err := e.Collection(ctx, f.collection)
 	if errors.Is(err, search.ErrCollectionNotFound) {
+		if err := language.sensible(); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
 		c, err = e.CreateCollection(ctx, f.collection, search.Settings{Language: language.choose(ctx, f.collection), Synonyms: f.rules})
 	}
 	if err == nil {
@@ -169,6 +178,9 @@ func openServer(ctx context.Context, f flags, language newLanguage, notice func(
 	// A key that may only write documents cannot make collections, and need not where there is one.
 	there, err := c.Collection(ctx, f.collection)
 	if errors.Is(err, client.ErrNotFound) {
+		if err := language.sensible(); err != nil {
+			return nil, err
+		}
 		there, err = c.CreateCollection(ctx, f.collection, client.Settings{Language: language.choose(ctx, f.collection), Synonyms: f.rules})
 		if errors.Is(err, client.ErrExists) { // somebody else was quicker
 			there, err = c.Collection(ctx, f.collection)

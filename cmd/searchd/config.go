@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"text/tabwriter"
 
@@ -34,6 +35,13 @@ func newConfigCommand() *cobra.Command {
 		if addr, err := net.ResolveTCPAddr("tcp", cmd.Flag("addr").Value.String()); err == nil && !cmd.Flags().Changed("drain-grace") {
 			at := slices.IndexFunc(values, func(v settings.Value) bool { return v.Name == "drain-grace" })
 			values[at].Value = drainGraceAt(addr).String()
+		}
+		for _, env := range []string{adminKeyEnv, followKeyEnv} {
+			secret := settings.Value{Name: env, Origin: settings.FromDefault}
+			if os.Getenv(env) != "" {
+				secret.Value, secret.Origin = "(secret)", settings.FromEnv
+			}
+			values = append(values, secret)
 		}
 		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 		for _, v := range values {

@@ -22,7 +22,7 @@ func fillSettings(cmd *cobra.Command, _ []string) error {
 	return err
 }
 
-// knownFlags are the flags of all commands: a config file may serve several of them.
+// knownFlags are the flags of all commands and of ingest: a config file may serve several of them.
 func knownFlags(root *cobra.Command) map[string]bool {
 	known := map[string]bool{}
 	var add func(c *cobra.Command)
@@ -35,6 +35,9 @@ func knownFlags(root *cobra.Command) map[string]bool {
 		}
 	}
 	add(root)
+	for _, name := range settings.OfIngest {
+		known[name] = true
+	}
 	return known
 }
 

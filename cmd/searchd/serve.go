@@ -35,7 +35,7 @@ func newServeCommand() *cobra.Command {
 	var f engineFlags
 	var addr, debugAddr, logFormat, reranker, sparse string
 	var hosts []string
-	var maxConns int
+	var maxConns, maxCollections int
 	var grace time.Duration
 	var guard guardFlags
 	var follow followFlags
@@ -61,6 +61,7 @@ writes. Started again without --follow it is a primary with what it has.`,
 	follow.add(cmd)
 	cmd.Flags().StringVar(&debugAddr, "debug-addr", "", "second address, for /debug/pprof/ alone; without keys, so loopback's unless --insecure (default none)")
 	cmd.Flags().IntVar(&maxConns, "max-conns", 512, "connections that may be open at once; beyond them silent and idle ones give way")
+	cmd.Flags().IntVar(&maxCollections, "max-collections", search.DefaultMaxCollections, "collections that there may be, fewer where a process may have few open files; no more are made")
 	cmd.Flags().DurationVar(&grace, "drain-grace", 0, "how long requests are answered, with 503 on /readyz, before the server stops taking them (default 5s, on loopback 0s)")
 	cmd.Flags().StringVar(&logFormat, "log-format", "text", "log lines on standard error: text or json")
 	settings.Choices(cmd, "log-format", "text", "json")
@@ -107,6 +108,9 @@ writes. Started again without --follow it is a primary with what it has.`,
 		if err := ao.Validate(); err != nil { // before the data folder is opened, which may take a while
 			return errors.New(flagNamesOf.Replace(err.Error()))
 		}
+		if maxCollections < 1 {
+			return fmt.Errorf("--max-collections: got %d, allowed: at least 1", maxCollections)
+		}
 		if limit := openFiles(); limit > 0 {
 			if ao.MaxConns = connsWithin(limit, maxConns); ao.MaxConns < maxConns {
 				log.Warn("fewer connections at once than --max-conns: the limit of open files is low", "connections", ao.MaxConns, "open_files", limit)
@@ -121,6 +125,10 @@ writes. Started again without --follow it is a primary with what it has.`,
 		o, err := f.heads(reranker, sparse)
 		if err != nil {
 			return err
+		}
+		o.MaxCollections = maxCollections
+		if limit := openFiles(); limit > 0 && !cmd.Flags().Changed("max-collections") {
+			o.MaxCollections = collectionsWithin(limit, maxCollections)
 		}
 		o.Notice = func(text string) { log.Info(text) }
 		o.Alarm = func(text string) { log.Error(text) }
@@ -211,6 +219,9 @@ func connsWithin(files uint64, asked int) int {
 	}
 	return int(room)
 }
+
+// collectionsWithin returns how many collections there may be where a process may have so many files: each has one open or a few.
+func collectionsWithin(files uint64, asked int) int { return int(min(uint64(asked), max(1, files/4))) }
 
 // tellDamaged logs the collections that cannot be opened.
 func tellDamaged(ctx context.Context, log *slog.Logger, e *search.Engine) {

@@ -32,6 +32,7 @@ const (
 	nearCounted = 64   // terms whose documents are counted
 	nearTerms   = 16   // terms returned
 	nearDocs    = 8    // documents returned of each
+	keptTerms   = 256  // of which it is kept whether a document has them
 )
 
 // NearTerm is a term that is spelled much like another.
@@ -121,20 +122,35 @@ func stems(word string) (out []NearTerm) {
 	return out
 }
 
-// has says whether a document has a term.
-func (v *view) has(term []byte) (bool, error) {
+// has says whether a document has a term. It looks into each field of each segment, so the answers for the last words are kept.
+func (v *view) has(term []byte) (have bool, err error) {
+	v.had.Lock()
+	have, known := v.had.terms[string(term)]
+	v.had.Unlock()
+	if known {
+		return have, nil
+	}
+	if have, err = v.look(term); err != nil {
+		return false, err
+	}
+	v.had.Lock()
+	defer v.had.Unlock()
+	if len(v.had.terms) >= keptTerms || v.had.terms == nil {
+		v.had.terms = map[string]bool{}
+	}
+	v.had.terms[string(term)] = have
+	return have, nil
+}
+
+func (v *view) look(term []byte) (bool, error) {
 	scratch := roaring.New()
 	for _, s := range v.segments {
 		for field := range s.lengths {
-			dict, err := s.segment.Dictionary(textPrefix + field)
+			list, err := s.postings(field, term)
 			if err != nil {
 				return false, err
 			}
-			list, err := dict.PostingsList(term, nil, nil)
-			if err != nil {
-				return false, err
-			}
-			if list.Count() == 0 {
+			if list == nil {
 				continue
 			}
 			if n, err := s.documents([]termPostings{{list: list}}, scratch); n > 0 || err != nil {
@@ -143,6 +159,22 @@ func (v *view) has(term []byte) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// postings returns the documents that have a term in a field, nil where there is none. Terms that are not there cost little.
+func (d *segmentData) postings(field string, term []byte) (segment.PostingsList, error) {
+	dicts, err := d.dicts()
+	if err != nil || dicts[field] == nil {
+		return nil, err
+	}
+	if have, err := dicts[field].Contains(term); err != nil || !have {
+		return nil, err
+	}
+	dict, err := d.segment.Dictionary(textPrefix + field)
+	if err != nil {
+		return nil, err
+	}
+	return dict.PostingsList(term, nil, nil)
 }
 
 // automata builds the automata of one edit and of two: a builder for more builds one that accepts more.
@@ -174,7 +206,7 @@ func (v *view) near(ctx context.Context, own []byte, most int) ([]NearTerm, erro
 // documents.
 func (v *view) terms(ctx context.Context, like segment.Automaton, start, end []byte, edits func(term string) int) (out []NearTerm, err error) {
 	seen := map[string]uint64{} // term to the documents of segments and fields that have it, deleted ones too
-	for _, field := range v.largest(nearFields) {
+	for _, field := range v.largest() {
 		for _, s := range v.segments {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -206,16 +238,16 @@ func (v *view) terms(ctx context.Context, like segment.Automaton, start, end []b
 	return out[:min(len(out), nearCounted)], nil
 }
 
-// largest returns the n fields with most tokens.
-func (v *view) largest(n int) []string {
+// mostTokens returns the fields with most tokens that are looked at.
+func (v *view) mostTokens() []string {
 	fields := slices.Clone(v.fields)
 	slices.SortStableFunc(fields, func(a, b string) int { return cmp.Compare(v.tokens[b], v.tokens[a]) })
-	return fields[:min(n, len(fields))]
+	return fields[:min(nearFields, len(fields))]
 }
 
 // inDocuments keeps those of terms that documents of allow have, and says which.
 func (v *view) inDocuments(ctx context.Context, terms []NearTerm, allow *roaring.Bitmap) (out []NearTerm, err error) {
-	fields := v.largest(nearFields)
+	fields := v.largest()
 	for _, t := range terms {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -224,15 +256,11 @@ func (v *view) inDocuments(ctx context.Context, terms []NearTerm, allow *roaring
 		for _, s := range v.segments {
 			docs := roaring.New()
 			for _, field := range fields {
-				dict, err := s.segment.Dictionary(textPrefix + field)
-				if err != nil {
-					return nil, err
+				pl, err := s.postings(field, []byte(t.Term))
+				if pl != nil {
+					err = orInto(docs, pl)
 				}
-				pl, err := dict.PostingsList([]byte(t.Term), nil, nil)
 				if err != nil {
-					return nil, err
-				}
-				if err := orInto(docs, pl); err != nil {
 					return nil, err
 				}
 			}

@@ -210,3 +210,32 @@ func BenchmarkNear(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkNearManyFields asks for words that none of a thousand fields has.
+func BenchmarkNearManyFields(b *testing.B) {
+	x := openTemp(b, Options{})
+	for seq := range uint64(8) {
+		entries := make([]Entry, 250)
+		for i := range entries {
+			e := Entry{No: uint32(seq)*250 + uint32(i)}
+			for f := range 100 {
+				e.Text = append(e.Text, Field{fmt.Sprintf("field%d", (i*100+f)%1000), fmt.Sprintf("word%dx common breakfast w%d", f, i)})
+			}
+			entries[i] = e
+		}
+		apply(b, x, seq+1, entries...)
+	}
+	if err := x.Sync(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	words := []string{"brekfast", "qwertz", "abcdefg", "lorem", "ipsumm", "dolores", "consect", "adipis"}
+	for n := 0; b.Loop(); n++ {
+		for _, w := range words {
+			for most := 1; most <= 2; most++ {
+				if _, err := x.Near(context.Background(), fmt.Sprintf("%s%c%c", w, 'a'+n%26, 'a'+n/26%26), most, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+}

@@ -19,6 +19,13 @@ type view struct {
 	docs     uint64            // N, without deleted documents
 	tokens   map[string]uint64 // by text field, of documents that are not deleted
 	fields   []string          // text fields, sorted
+
+	largest func() []string // fields, see mostTokens
+
+	had struct { // what has answered
+		sync.Mutex
+		terms map[string]bool
+	}
 }
 
 // segmentView is a segment with the deletions of one snapshot.
@@ -37,6 +44,8 @@ type segmentData struct {
 	sums    lengthSums
 
 	walks columnWalks
+
+	dicts func() (map[string]segment.TermDictionary, error) // of the text fields, opened once; Contains alone may be called by several at a time
 
 	byNoOnce sync.Once
 	byNo     []uint32 // local numbers, sorted by document number
@@ -81,6 +90,7 @@ func (c *segmentCaches) view(snapshot *scorch.IndexSnapshot) (*view, error) {
 		v.fields = append(v.fields, name)
 	}
 	slices.Sort(v.fields)
+	v.largest = sync.OnceValue(v.mostTokens)
 	c.last = v
 	return v, nil
 }
@@ -102,6 +112,18 @@ func (v *view) add(s *segmentView) {
 	}
 }
 
+func (d *segmentData) openDicts() (map[string]segment.TermDictionary, error) {
+	dicts := make(map[string]segment.TermDictionary, len(d.lengths))
+	for field := range d.lengths {
+		dict, err := d.segment.Dictionary(textPrefix + field)
+		if err != nil {
+			return nil, err
+		}
+		dicts[field] = dict
+	}
+	return dicts, nil
+}
+
 func readSegment(s segment.Segment) (*segmentData, error) {
 	d := &segmentData{
 		id:      segmentIDs.Add(1),
@@ -110,6 +132,7 @@ func readSegment(s segment.Segment) (*segmentData, error) {
 		lengths: map[string]fieldLengths{},
 		tokens:  map[string]uint64{},
 	}
+	d.dicts = sync.OnceValues(d.openDicts)
 	for i := range d.nos {
 		id, err := s.DocID(uint64(i))
 		if err != nil {
