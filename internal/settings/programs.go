@@ -5,8 +5,8 @@ import "strings"
 // The settings of the programs: one file may serve both, and each knows what is the other's.
 var (
 	OfIngest = strings.Fields(`collection config data delete-missing dry-run errors follow-symlinks format hidden id-field key language man model
-		on-error pdf-time poll server state verify watch workers`)
-	OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha base burst cdn classes clusters collection collections config cors-origin damaged
+		on-error pdf-time poll server state synonyms verify watch workers`)
+	OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha base boost burst cdn classes clusters collection collections config cors-origin damaged
 		data dataset debug-addr deep dim dimensions diversity documents drain-grace drop-damaged ef ef-construction expires explain facets fields filter
 		follow follow-ca follow-key-file for format fusion hub ids insecure into json keep-old key language limit log-format m max-collections max-conns
 		max-size misspell mode model name only operator pause pooling precision quantize query rate rate-burst rate-limit repair require-key reranker
