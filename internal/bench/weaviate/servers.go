@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -163,9 +165,17 @@ func (s *searchd) fill(ctx context.Context, docs []document) error {
 	return nil
 }
 
-func (s *searchd) ask(ctx context.Context, body map[string]any) ([]string, error) {
+// hit is a hit of searchd's answer; its explanation is there if it was asked for.
+type hit struct {
+	ID      string
+	Explain struct {
+		Vector struct{ Cosine float64 }
+	}
+}
+
+func (s *searchd) ask(ctx context.Context, body map[string]any) ([]hit, error) {
 	var a struct {
-		Hits     []struct{ ID string }
+		Hits     []hit
 		Degraded bool
 	}
 	if err := post(ctx, s.base+"/v1/collections/docs/search", body, &a); err != nil {
@@ -174,19 +184,29 @@ func (s *searchd) ask(ctx context.Context, body map[string]any) ([]string, error
 	if a.Degraded {
 		return nil, errors.New("searchd degraded a search")
 	}
-	ids := make([]string, len(a.Hits))
-	for i, h := range a.Hits {
+	return a.Hits, nil
+}
+
+func hitIDs(hs []hit) []string {
+	ids := make([]string, len(hs))
+	for i, h := range hs {
 		ids[i] = h.ID
 	}
-	return ids, nil
+	return ids
 }
 
 func (s *searchd) hybrid(ctx context.Context, q query) ([]string, error) {
-	return s.ask(ctx, map[string]any{"q": q.text, "syntax": "plain", "alpha": alpha, "limit": hits, "highlight": false})
+	hs, err := s.ask(ctx, map[string]any{"q": q.text, "syntax": "plain", "alpha": alpha, "limit": hits, "highlight": false})
+	return hitIDs(hs), err
 }
 
+// nearest puts what semantic search compared token by token, its first 50 hits, back into the order of their vectors.
 func (s *searchd) nearest(ctx context.Context, q query) ([]string, error) {
-	return s.ask(ctx, map[string]any{"q": q.text, "syntax": "plain", "mode": "semantic", "limit": hits, "highlight": false, "min_similarity": -1})
+	hs, err := s.ask(ctx, map[string]any{
+		"q": q.text, "syntax": "plain", "mode": "semantic", "limit": 50, "explain": true, "passages": 0, "highlight": false, "min_similarity": -1,
+	})
+	slices.SortStableFunc(hs, func(a, b hit) int { return cmp.Compare(b.Explain.Vector.Cosine, a.Explain.Vector.Cosine) })
+	return hitIDs(hs[:min(hits, len(hs))]), err
 }
 
 // weaviate is the other one.
