@@ -48,6 +48,10 @@ func DropDamaged(ctx context.Context, dir string, dropped func(text string)) (to
 	return embedded.DropDamaged(ctx, dir, dropped)
 }
 
+// RollBack gives up the last commit of a data folder that is not open, where the page that names it is damaged, so that [Open] refuses the
+// folder. All commits before stay. It reports whether that was so.
+func RollBack(dir string) (done bool, err error) { return embedded.RollBack(dir) }
+
 // Compact rewrites the store of a data folder that no process uses: what was deleted takes no room any more, and its bytes are gone from the
 // file. It returns the bytes of the store before and after; until it is done the store is as it was.
 func Compact(ctx context.Context, dir string) (before, after int64, err error) {

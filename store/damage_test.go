@@ -375,6 +375,9 @@ func TestAcceptRollback(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Open with AcceptRollback: %v", err)
 	}
+	if !s.RolledBack() {
+		t.Error("the store does not say that it has given up a commit")
+	}
 	if s.ID() == id {
 		t.Error("the store kept its ID")
 	}
@@ -392,6 +395,9 @@ func TestAcceptRollback(t *testing.T) {
 	}
 	s.Close()
 	s = open(t, dir) // the damage is gone
+	if s.RolledBack() {
+		t.Error("the store says again that it has given up a commit")
+	}
 	if ps, err := s.Check(context.Background(), true); err != nil || len(ps) > 0 {
 		t.Errorf("Check = %v, %v", ps, err)
 	}

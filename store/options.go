@@ -49,7 +49,7 @@ type Options struct {
 	VerifyLimit int64
 
 	// AcceptRollback opens a file whose newest header page is damaged at the transaction before, which loses the
-	// last commit. The store gets a new ID, so that derived indexes rebuild. Without it Open returns a *DamagedError.
+	// last commit. The store gets a new ID, so that derived indexes rebuild. Without it Open returns a *DamagedError. See [Store.RolledBack].
 	AcceptRollback bool
 }
 

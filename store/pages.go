@@ -53,7 +53,7 @@ func (s *Store) verifyFile() error {
 	if o := heads.other; !o.valid && !o.isOlderThan(heads.newest.txid) {
 		if !s.opts.AcceptRollback {
 			return &DamagedError{Path: s.path, Detail: "a header page is damaged and may be that of the last commit",
-				Next: "restore a backup, or accept the state before the last commit with Options.AcceptRollback"}
+				Next: "restore a backup, or give up the last commit, without which all others are whole: searchd check --repair --drop-damaged"}
 		}
 		s.rolledBack = true
 	}

@@ -112,6 +112,9 @@ func (s *Store) ID() [16]byte { return s.id }
 // Created reports whether Open has made the store.
 func (s *Store) Created() bool { return s.created }
 
+// RolledBack reports whether Open has given up the last commit, see Options.AcceptRollback.
+func (s *Store) RolledBack() bool { return s.rolledBack }
+
 // Dir returns the data folder as given to Open.
 func (s *Store) Dir() string { return s.dir }
 

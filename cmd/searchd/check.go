@@ -21,7 +21,8 @@ Prints each difference on a line; exit code 1 if there is one, also after a repa
 
 --repair makes the indexes anew. A damaged value of the store is not in them, and while there is one --repair leaves everything as it is:
 with --drop-damaged a document with a damaged vector is encoded again from its text, by the checkpoint of its collection, and one of which anything
-else is damaged is deleted. Each is named. Ingest what was deleted again afterwards.`,
+else is damaged is deleted. Each is named. Ingest what was deleted again afterwards. Where the page that names the last commit is damaged, so that nothing
+opens, that commit is given up and all before it stay.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
 	f.add(cmd)
@@ -31,6 +32,14 @@ else is damaged is deleted. Each is named. Ingest what was deleted again afterwa
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if drop && !repair {
 			return errors.New("--drop-damaged: deletes documents; give it together with --repair")
+		}
+		if drop {
+			switch done, err := search.RollBack(f.data); {
+			case err != nil:
+				return err
+			case done:
+				fmt.Fprintln(cmd.OutOrStdout(), "the last commit was damaged and is given up; what was written last is to be ingested again")
+			}
 		}
 		deep = deep || repair // an index may be all that is left of a damaged value
 		n, stored, err := checkOnce(cmd, f, deep, false)

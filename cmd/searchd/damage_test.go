@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"net/http/httptest"
@@ -106,6 +107,36 @@ func TestBackupOfDamage(t *testing.T) {
 		if got := collectionsOf(t, to)["docs"]; got.Documents != 1 || got.Damaged != "" {
 			t.Errorf("the repaired collection: %+v", got)
 		}
+	}
+}
+
+// TestLastCommitDamaged damages the page that names the last commit: nothing opens until check gives it up.
+func TestLastCommitDamaged(t *testing.T) {
+	data := filledFolder(t)
+	path := filepath.Join(data, "searchd.db")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := 16 // bbolt's page header; the transaction of a head is at its byte 48
+	if next := os.Getpagesize() + 16; binary.NativeEndian.Uint64(b[next+48:]) > binary.NativeEndian.Uint64(b[newest+48:]) {
+		newest = next
+	}
+	b[newest+16] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"check"}, {"check", "--repair"}, {"query", "kitten"}} {
+		if _, err := command(t, append(args, "--data", data)...); err == nil || !strings.Contains(err.Error(), "searchd check --repair --drop-damaged") {
+			t.Errorf("%s: %v, want how to go on", args, err)
+		}
+	}
+	out, err := command(t, "check", "--data", data, "--repair", "--drop-damaged")
+	if err != nil || !strings.Contains(out, "the last commit was damaged and is given up") || !strings.HasSuffix(out, "\n0 differences") {
+		t.Errorf("check --repair --drop-damaged: %v, %q", err, out)
+	}
+	if out := mustCommand(t, "check", "--data", data, "--deep"); out != "0 differences" {
+		t.Errorf("check --deep: %q", out)
 	}
 }
 

@@ -65,6 +65,16 @@ func DropDamaged(ctx context.Context, dir string, dropped func(text string)) (to
 	return SetAsideIndexes(dir)
 }
 
+// RollBack opens a data folder that no process uses once at the state before its last commit, where nothing but that is damaged. It reports
+// whether that was so; what was committed last is lost then, and the derived indexes are made anew.
+func RollBack(dir string) (done bool, err error) {
+	s, err := store.Open(dir, store.Options{MustExist: true, AcceptRollback: true})
+	if err != nil {
+		return false, translate(err)
+	}
+	return s.RolledBack(), s.Close()
+}
+
 // Compact rewrites the store of a data folder that no process uses without the room of what was deleted, and returns its bytes before and
 // after. The derived indexes stay as they are.
 func Compact(ctx context.Context, dir string) (before, after int64, err error) {
