@@ -218,8 +218,9 @@ func TestCheckpointPartsAdoptedMidway(t *testing.T) {
 	made.parts.Tokenizer = "edited"
 	e = openWith(t, dir, o)
 	defer e.Close()
-	if _, err := e.Ingest(t.Context(), "docs", numbered(3*reembedBatch+1)); !errors.Is(err, search.ErrModelMismatch) {
-		t.Errorf("%v, want ErrModelMismatch", err)
+	_, err = e.Ingest(t.Context(), "docs", numbered(3*reembedBatch+1))
+	if !errors.Is(err, search.ErrModelMismatch) || !strings.Contains(err.Error(), "with these: `searchd reembed --collection docs` with --model "+wide) {
+		t.Errorf("%v, want ErrModelMismatch and the way to take the checkpoint as it is now", err)
 	}
 }
 
