@@ -152,8 +152,8 @@ func (s *encodings) of(collection string, r record) (*encoding, error) {
 		err = &changedError{own.Name, changed}
 	}
 	if c, ok := err.(*changedError); ok {
-		return nil, fmt.Errorf("%w: %s has changed since it made the vectors of collection %s (sha256 %.12s): %s. Start with the files of before, or re-embed the collection with these: `searchd reembed --collection %s` with --model %s. Keyword searches work meanwhile",
-			ErrModelMismatch, c.source, collection, r.Model.SHA256, c.what, collection, c.source)
+		return nil, fmt.Errorf("%w: %s has changed since it made the vectors of collection %s (%d dimensions, pooling %s, sha256 %.12s): %s. Start with the files and the --pooling of before, or re-embed the collection with these: `searchd reembed --collection %s` with --model %s. Keyword searches work meanwhile",
+			ErrModelMismatch, c.source, collection, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, c.what, collection, c.source)
 	}
 	why := ""
 	if err != nil {
