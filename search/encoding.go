@@ -147,17 +147,26 @@ func (s *encodings) of(collection string, r record) (*encoding, error) {
 	if e := s.mu.others[r.key()]; e != nil {
 		return e, nil
 	}
+	err := s.mu.why[r.key()]
 	if changed != "" && sameWeights(r.Model, own) {
-		return nil, fmt.Errorf("%w: %s has changed since it made the vectors of collection %s: %s. Start with the files of before, or re-embed the collection with these: `searchd reembed`. Keyword searches work meanwhile",
-			ErrModelMismatch, r.Model.Name, collection, changed)
+		err = &changedError{own.Name, changed}
+	}
+	if c, ok := err.(*changedError); ok {
+		return nil, fmt.Errorf("%w: %s has changed since it made the vectors of collection %s (%d dimensions, pooling %s, sha256 %.12s): %s. Start with the files and the --pooling of before, or re-embed the collection with these: `searchd reembed --collection %s` with --model %s. Keyword searches work meanwhile",
+			ErrModelMismatch, c.source, collection, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, c.what, collection, c.source)
 	}
 	why := ""
-	if err := s.mu.why[r.key()]; err != nil {
+	if err != nil {
 		why = fmt.Sprintf(", and it cannot be loaded: %v", err)
 	}
 	return nil, fmt.Errorf("%w: collection %s holds vectors of %s (%d dimensions, pooling %s, sha256 %.12s)%s; this is %s (%d, %s, %.12s). Start with --model %s, or re-embed the collection with this checkpoint: `searchd reembed`. Keyword searches work meanwhile",
-		ErrModelMismatch, collection, r.Model.Name, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, why, own.Name, own.Dimension, own.Pooling, own.SHA256, r.Model.Name)
+		ErrModelMismatch, collection, r.Model.Name, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, why, own.Name, own.Dimension, own.Pooling, own.SHA256, cmp.Or(r.Source, r.Model.Name))
 }
+
+// changedError is why a checkpoint is not the one that made a collection.
+type changedError struct{ source, what string }
+
+func (e *changedError) Error() string { return e.source + " has changed: " + e.what }
 
 // again returns the checkpoint of a collection, with another precision where one is given, and the name by which it is found; [ErrModelMismatch]
 // where it is not loaded.
@@ -204,7 +213,7 @@ func (s *encodings) require(collection string, r record) error {
 	e, err := s.open(source, r.Precision)
 	if err == nil {
 		if changed := r.changed(e.embedder.Model()); changed != "" {
-			err = fmt.Errorf("%s has changed: %s", source, changed)
+			err = &changedError{source, changed}
 		}
 	}
 	if err != nil {

@@ -173,6 +173,57 @@ func TestCheckpointPartsAdoptedBesideOwn(t *testing.T) {
 	}
 }
 
+// partlessWide is a wideEmbedder with or without the sums of its parts.
+type partlessWide struct {
+	*wideEmbedder
+	parts encoder.Parts
+}
+
+func (p partlessWide) Model() search.ModelInfo {
+	m := p.wideEmbedder.Model()
+	m.Parts = p.parts
+	return m
+}
+
+// TestCheckpointPartsAdoptedMidway: a re-embedding that began before there were sums ends with those of the checkpoint that it goes on with.
+func TestCheckpointPartsAdoptedMidway(t *testing.T) {
+	dir := t.TempDir()
+	made := partlessWide{wideEmbedder: &wideEmbedder{gate: make(chan struct{})}}
+	o := search.Options{Embedder: &fakeEmbedder{}, Load: func(string, string) (search.Embedder, error) { return made, nil }}
+	e := openWith(t, dir, o)
+	put(t, e, search.Created, numbered(3*reembedBatch)...)
+	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.gate <- struct{}{}
+	made.gate <- struct{}{}
+	e.Close()
+
+	close(made.gate)
+	made.parts = encoder.Parts{Tokenizer: "of today"}
+	e = openWith(t, dir, o)
+	if task = ended(t, e, task.ID); task.State != search.TaskSucceeded {
+		t.Fatalf("re-embedding: %+v", task)
+	}
+	if now, err := e.Collection(t.Context(), "docs"); err != nil || now.Model.Parts != made.parts {
+		t.Errorf("parts %+v, %v, want those of today", now.Model.Parts, err)
+	}
+	put(t, e, search.Unchanged, numbered(3)...)
+	if got := find(t, e, search.Query{Q: "word2", Mode: search.Semantic, Limit: ptr(1)}); got != "n002" {
+		t.Errorf("found %q", got)
+	}
+	e.Close()
+
+	made.parts.Tokenizer = "edited"
+	e = openWith(t, dir, o)
+	defer e.Close()
+	_, err = e.Ingest(t.Context(), "docs", numbered(3*reembedBatch+1))
+	if !errors.Is(err, search.ErrModelMismatch) || !strings.Contains(err.Error(), "with these: `searchd reembed --collection docs` with --model "+wide) {
+		t.Errorf("%v, want ErrModelMismatch and the way to take the checkpoint as it is now", err)
+	}
+}
+
 // edit replaces old in a file; a file that is not there is made.
 func edit(t *testing.T, name, old, next string) {
 	t.Helper()

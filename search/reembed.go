@@ -204,9 +204,11 @@ func (r *reembedding) prepare(ctx context.Context, rec record) (resumed bool, er
 		rec.Settings = *r.q.Settings
 	}
 	rec.Settings.Passages.MaxTokens = min(rec.Settings.Passages.MaxTokens, r.q.Info.MaxTokens)
-	if changed := (record{Model: r.q.Info}).changed(r.enc.embedder.Model()); changed != "" {
+	now := r.enc.embedder.Model()
+	if changed := (record{Model: r.q.Info}).changed(now); changed != "" {
 		return false, fmt.Errorf("%w: %s has changed since the task began: %s; start it again", ErrModelMismatch, r.q.Source, changed)
 	}
+	rec.Model.Parts = now.Parts // the task may be older than they are
 	r.record = rec
 	config, err := rec.config()
 	if err != nil {
@@ -219,8 +221,11 @@ func (r *reembedding) prepare(ctx context.Context, rec record) (resumed bool, er
 	if err != nil && !resumed {
 		return false, err
 	}
-	r.next, err = r.engine.backend.Collection(ctx, r.q.Next)
-	return resumed, err
+	if r.next, err = r.engine.backend.Collection(ctx, r.q.Next); err != nil || r.q.Info.Parts == now.Parts {
+		return resumed, err
+	}
+	config.FirstSequence = r.next.Config.FirstSequence
+	return resumed, r.engine.backend.Update(ctx, r.q.Next, config)
 }
 
 // revisionGap is more than the writes that may come while a collection is re-embedded. JSON readers that know 53 bits of a number can
