@@ -423,6 +423,65 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// A call with the id of one that is not answered yet is refused, and the conversation goes on to its end.
+func TestRepeatedID(t *testing.T) {
+	e, began, _ := blocking(t)
+	in, theirs := io.Pipe()
+	back, out := io.Pipe()
+	go func() {
+		New(e, "").Serve(t.Context(), in, out)
+		out.Close()
+	}()
+	answers := json.NewDecoder(back)
+	answered := make(chan string, 2*mostCalls)
+	go func() {
+		defer close(answered)
+		for m := map[string]any{}; answers.Decode(&m) == nil; m = map[string]any{} {
+			answered <- fmt.Sprint(m["id"], m["error"])
+		}
+	}()
+	next := func() string {
+		select {
+		case a := <-answered:
+			return a
+		case <-time.After(10 * time.Second):
+			t.Fatal("not within 10 s")
+			return ""
+		}
+	}
+	const init = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	io.WriteString(theirs, init+"\n"+`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+searching+"\n")
+	if got := next(); !strings.HasPrefix(got, "i") {
+		t.Fatalf("initialize: %s", got)
+	}
+	await(t, "search", began)
+	for range 2 * mostCalls {
+		io.WriteString(theirs, searching+"\n")
+		if got := next(); !strings.Contains(got, "<nil> map[code:-32600 message:id: got 1, ") {
+			t.Fatalf("the same id: %s", got)
+		}
+	}
+	io.WriteString(theirs, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`+"\n")
+	if got := next(); !strings.HasPrefix(got, "1 ") {
+		t.Errorf("the cancelled call: %s", got)
+	}
+	for range 2 { // an id that was answered may be used again
+		io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
+		if got := next(); got != "1 <nil>" {
+			t.Errorf("ping: %s", got)
+		}
+	}
+	theirs.Close()
+	select {
+	case _, more := <-answered:
+		if more {
+			t.Error("one more answer")
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the conversation does not end with its input")
+	}
+}
+
 // blocking is an engine whose searches last until they are cancelled.
 func blocking(t *testing.T) (e *apitest.Engine, began, cancelled chan struct{}) {
 	t.Helper()
