@@ -163,7 +163,7 @@ func hitOf(h search.Hit) hit {
 	if err != nil {
 		return out // a document that is shown in part
 	}
-	title := strings.Join(strings.Fields(parts.Title), " ")
+	title := flat(parts.Title)
 	if out.Title = title; len(title) > mostValue {
 		out.Title = title[:whole(title, mostValue)] + "…"
 	}
@@ -217,14 +217,14 @@ func (f found) text(what string) string {
 			fmt.Fprintf(&b, "   title: %s\n", h.Title)
 		}
 		for _, name := range slices.Sorted(maps.Keys(h.Fields)) {
-			fmt.Fprintf(&b, "   %s: %s\n", name, strings.Join(strings.Fields(plain(h.Fields[name])), " "))
+			fmt.Fprintf(&b, "   %s: %s\n", flat(name), flat(plain(h.Fields[name])))
 		}
 		for _, p := range h.Passages {
 			cut := ""
 			if p.Cut {
 				cut = ", goes on"
 			}
-			fmt.Fprintf(&b, "   passage (%s, bytes %d-%d%s):\n%s\n", p.Field, p.Start, p.End, cut, strings.TrimSpace(p.Text))
+			fmt.Fprintf(&b, "   passage (%s, bytes %d-%d%s):\n%s\n", flat(p.Field), p.Start, p.End, cut, told(strings.TrimSpace(p.Text)))
 		}
 	}
 	return b.String()
