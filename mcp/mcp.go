@@ -10,9 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -142,6 +144,10 @@ func decode(raw json.RawMessage, allowed object, required []string, into any) er
 		value, ok := given[name]
 		if !ok {
 			continue
+		}
+		var n float64 // 5.0, as some assistants write it, is an integer, too
+		if allowed[name].(object)["type"] == "integer" && json.Unmarshal(value, &n) == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+			value = strconv.AppendInt(nil, int64(n), 10)
 		}
 		one, err := json.Marshal(map[string]json.RawMessage{name: value})
 		if err != nil {
