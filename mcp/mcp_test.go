@@ -140,6 +140,8 @@ func TestTools(t *testing.T) {
 		{"search", map[string]any{"query": "", "filter": "topic = 'food' AND year > 2022"}, []string{"1 of 1 documents", "id: soup"}},
 		{"search", map[string]any{"query": "water", "mode": "keyword", "collection": "notes", "passages": 2}, []string{"2 of 2 documents"}},
 		{"search", map[string]any{"query": "water", "filter": "tpoic = 'food'"}, []string{"0 of 0 documents", "Note: filter: no document has a field \"tpoic\""}},
+		{"search", map[string]any{"query": "soup", "filter": "year = '2023'"}, []string{"0 of 0 documents", "Note: filter: whole values", "2020 is not the string '2020'"}},
+		{"search", map[string]any{"query": "soup", "filter": "topic = 'Food'"}, []string{"0 of 0 documents", "Note: filter: whole values are compared, capitals and small letters differ"}},
 		{"search", map[string]any{"query": "", "filter": "code = 7"}, []string{"id: data", "code: 7", "ok: true"}},
 		{"search", map[string]any{"query": "", "limit": json.RawMessage("2.0")}, []string{"2 of 4 documents"}},
 		{"similar", map[string]any{"id": "soup", "limit": 1}, []string{"like \"soup\"", "1. id: "}},

@@ -112,7 +112,7 @@ func (s *Server) search(ctx context.Context, in searchInput) (found, string, err
 	if err != nil {
 		return found{}, "", s.explained(ctx, err)
 	}
-	out := foundOf(collection, r)
+	out := foundOf(collection, r, in.Filter != "")
 	return out, out.text(fmt.Sprintf("for %q", in.Query)), nil
 }
 
@@ -129,11 +129,11 @@ func (s *Server) similar(ctx context.Context, in similarInput) (found, string, e
 	if err != nil {
 		return found{}, "", s.explained(ctx, err)
 	}
-	out := foundOf(collection, r)
+	out := foundOf(collection, r, in.Filter != "")
 	return out, out.text(fmt.Sprintf("like %q", in.ID)), nil
 }
 
-func foundOf(collection string, r *search.Response) found {
+func foundOf(collection string, r *search.Response, filtered bool) found {
 	out := found{Collection: collection, Total: r.Total.Value, AtLeast: r.Total.Relation == "gte", Hits: []hit{}}
 	if q := r.Query; q != nil {
 		for _, x := range q.Respelled {
@@ -144,6 +144,9 @@ func foundOf(collection string, r *search.Response) found {
 		out.Notes = append(out.Notes, r.Reason)
 	}
 	out.Notes = append(out.Notes, r.Warnings...)
+	if filtered && out.Total == 0 && len(r.Warnings) == 0 {
+		out.Notes = append(out.Notes, "filter: whole values are compared, capitals and small letters differ, and the number 2020 is not the string '2020'")
+	}
 	for _, h := range r.Hits {
 		out.Hits = append(out.Hits, hitOf(h))
 	}
