@@ -95,7 +95,8 @@ func sample(known map[string]field, h search.Hit) {
 	for name, v := range parts.Values {
 		f := known[name]
 		f.Name = name
-		if _, long := v.(filter.Present); !long && f.Example == nil && f.Type != string(mapping.Stored) && len(plain(v)) <= mostExample {
+		example := plain(v)
+		if _, long := v.(filter.Present); !long && f.Example == nil && f.Type != string(mapping.Stored) && len(example) <= mostExample && !strings.ContainsAny(example, breaks) {
 			f.Example = v
 		}
 		known[name] = f
@@ -114,7 +115,7 @@ func (l listed) text() string {
 		}
 		fmt.Fprintf(&b, "%s: %d documents in %d passages, language %s\n", c.Name, c.Documents, c.Passages, c.Language)
 		for _, f := range c.Fields {
-			fmt.Fprintf(&b, "   %s", f.Name)
+			fmt.Fprintf(&b, "   %s", flat(f.Name))
 			if f.Type != "" {
 				fmt.Fprintf(&b, " (%s)", f.Type)
 			}

@@ -181,7 +181,7 @@ func collect(values map[string][]string, name string, v any) {
 func namesOf(texts []mapping.TextField) string {
 	var names []string
 	for _, t := range texts {
-		names = append(names, shown([]byte(t.Name)))
+		names = append(names, shown([]byte(flat(t.Name))))
 	}
 	return suggested(names)
 }
@@ -190,13 +190,14 @@ func (d document) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Document %s of %s\n", d.ID, d.Collection)
 	for _, p := range d.Fields {
+		name := flat(p.Name)
 		switch {
-		case p.Start == 0 && p.Next == 0 && len(p.Text) <= shortText && !strings.Contains(p.Text, "\n"):
-			fmt.Fprintf(&b, "%s: %s\n", p.Name, p.Text)
+		case p.Start == 0 && p.Next == 0 && len(p.Text) <= shortText && !strings.ContainsAny(p.Text, breaks):
+			fmt.Fprintf(&b, "%s: %s\n", name, p.Text)
 		case p.Start == 0 && p.Next == 0:
-			fmt.Fprintf(&b, "\n%s:\n%s\n", p.Name, p.Text)
+			fmt.Fprintf(&b, "\n%s:\n%s\n", name, told(p.Text))
 		default:
-			fmt.Fprintf(&b, "\n%s, bytes %d-%d of %d:\n%s\n", p.Name, p.Start, p.Start+len(p.Text), p.Bytes, p.Text)
+			fmt.Fprintf(&b, "\n%s, bytes %d-%d of %d:\n%s\n", name, p.Start, p.Start+len(p.Text), p.Bytes, told(p.Text))
 		}
 		if p.Next > 0 {
 			fmt.Fprintf(&b, "[cut here; to read on: field %q, offset %d]\n", p.Name, p.Next)
@@ -206,7 +207,7 @@ func (d document) text() string {
 		b.WriteString("\nNot shown, to be read with field:\n")
 	}
 	for _, r := range d.Left {
-		fmt.Fprintf(&b, "%s: %d bytes\n", r.Name, r.Bytes)
+		fmt.Fprintf(&b, "%s: %d bytes\n", flat(r.Name), r.Bytes)
 	}
 	if d.MoreLeft > 0 {
 		fmt.Fprintf(&b, "and %d more fields\n", d.MoreLeft)

@@ -112,7 +112,7 @@ func (s *Server) search(ctx context.Context, in searchInput) (found, string, err
 	if err != nil {
 		return found{}, "", s.explained(ctx, err)
 	}
-	out := foundOf(collection, r)
+	out := foundOf(collection, r, in.Filter != "")
 	return out, out.text(fmt.Sprintf("for %q", in.Query)), nil
 }
 
@@ -129,11 +129,11 @@ func (s *Server) similar(ctx context.Context, in similarInput) (found, string, e
 	if err != nil {
 		return found{}, "", s.explained(ctx, err)
 	}
-	out := foundOf(collection, r)
+	out := foundOf(collection, r, in.Filter != "")
 	return out, out.text(fmt.Sprintf("like %q", in.ID)), nil
 }
 
-func foundOf(collection string, r *search.Response) found {
+func foundOf(collection string, r *search.Response, filtered bool) found {
 	out := found{Collection: collection, Total: r.Total.Value, AtLeast: r.Total.Relation == "gte", Hits: []hit{}}
 	if q := r.Query; q != nil {
 		for _, x := range q.Respelled {
@@ -144,6 +144,9 @@ func foundOf(collection string, r *search.Response) found {
 		out.Notes = append(out.Notes, r.Reason)
 	}
 	out.Notes = append(out.Notes, r.Warnings...)
+	if filtered && out.Total == 0 && len(r.Warnings) == 0 {
+		out.Notes = append(out.Notes, "filter: whole values are compared, capitals and small letters differ, and the number 2020 is not the string '2020'")
+	}
 	for _, h := range r.Hits {
 		out.Hits = append(out.Hits, hitOf(h))
 	}
@@ -163,7 +166,7 @@ func hitOf(h search.Hit) hit {
 	if err != nil {
 		return out // a document that is shown in part
 	}
-	title := strings.Join(strings.Fields(parts.Title), " ")
+	title := flat(parts.Title)
 	if out.Title = title; len(title) > mostValue {
 		out.Title = title[:whole(title, mostValue)] + "…"
 	}
@@ -217,14 +220,14 @@ func (f found) text(what string) string {
 			fmt.Fprintf(&b, "   title: %s\n", h.Title)
 		}
 		for _, name := range slices.Sorted(maps.Keys(h.Fields)) {
-			fmt.Fprintf(&b, "   %s: %s\n", name, strings.Join(strings.Fields(plain(h.Fields[name])), " "))
+			fmt.Fprintf(&b, "   %s: %s\n", flat(name), flat(plain(h.Fields[name])))
 		}
 		for _, p := range h.Passages {
 			cut := ""
 			if p.Cut {
 				cut = ", goes on"
 			}
-			fmt.Fprintf(&b, "   passage (%s, bytes %d-%d%s):\n%s\n", p.Field, p.Start, p.End, cut, strings.TrimSpace(p.Text))
+			fmt.Fprintf(&b, "   passage (%s, bytes %d-%d%s):\n%s\n", flat(p.Field), p.Start, p.End, cut, told(strings.TrimSpace(p.Text)))
 		}
 	}
 	return b.String()

@@ -44,7 +44,7 @@ type lineTransport struct {
 
 // Connect implements the SDK's Transport.
 func (t *lineTransport) Connect(context.Context) (sdk.Connection, error) {
-	l := &lines{out: t.out, read: make(chan line), slots: make(chan struct{}, mostCalls), closed: make(chan struct{})}
+	l := &lines{out: t.out, open: map[jsonrpc.ID]bool{}, read: make(chan line), slots: make(chan struct{}, mostCalls), closed: make(chan struct{})}
 	go l.scan(bufio.NewReaderSize(t.in, 64<<10))
 	return l, nil
 }
@@ -53,6 +53,8 @@ func (t *lineTransport) Connect(context.Context) (sdk.Connection, error) {
 type lines struct {
 	out    io.Writer
 	write  sync.Mutex
+	mu     sync.Mutex
+	open   map[jsonrpc.ID]bool // the calls that are not answered yet; guarded by mu
 	read   chan line
 	slots  chan struct{} // one per call that is not answered yet
 	once   sync.Once
@@ -125,6 +127,12 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 			continue
 		}
 		if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
+			if !l.begin(r.ID) { // the SDK would never answer it
+				if err := l.put(refusal(0, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("id: got %v, which is that of a call that is not answered yet", r.ID.Raw())).JSON); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			select {
 			case l.slots <- struct{}{}:
 			case <-l.closed:
@@ -135,6 +143,17 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 		}
 		return m, nil
 	}
+}
+
+// begin notes a call, unless there is one of its id.
+func (l *lines) begin(id jsonrpc.ID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open[id] {
+		return false
+	}
+	l.open[id] = true
+	return true
 }
 
 // message reads a line. A blank one is nothing.
@@ -177,8 +196,14 @@ func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
+	r, answer := m.(*jsonrpc.Response)
+	if answer { // before they have it, and may use the id again
+		l.mu.Lock()
+		delete(l.open, r.ID)
+		l.mu.Unlock()
+	}
 	err = l.put(b)
-	if _, ok := m.(*jsonrpc.Response); ok {
+	if answer {
 		select {
 		case <-l.slots:
 		default:
