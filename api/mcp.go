@@ -35,10 +35,26 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
 // toolEngine is the engine as the tools of assistants may use it: what the key of the request that they come with may do.
 type toolEngine struct{ s *Server }
 
-// Collections implements mcp.Engine.
+// Collections implements mcp.Engine. What a key may use by an alias alone has that name.
 func (e toolEngine) Collections(ctx context.Context) ([]search.CollectionInfo, error) {
 	infos, err := e.s.visible(ctx)
-	return infos, e.told(ctx, err)
+	if err != nil {
+		return nil, e.told(ctx, err)
+	}
+	aliases, err := e.s.o.Engine.Aliases(ctx)
+	if err != nil {
+		return nil, e.told(ctx, err)
+	}
+	for _, a := range aliases {
+		if c := callerOf(ctx); c.mayUse(a.Alias) != nil || c.mayUse(a.Collection) == nil {
+			continue
+		}
+		if info, err := e.s.o.Engine.Collection(ctx, a.Alias); err == nil { // else it leads elsewhere by now, or to what cannot be searched
+			info.Name = a.Alias
+			infos = append(infos, info)
+		}
+	}
+	return infos, nil
 }
 
 // Search implements mcp.Engine.

@@ -93,6 +93,10 @@ func TestMCPKeys(t *testing.T) {
 	if _, err := g.engine.CreateCollection(t.Context(), "other", search.Settings{}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := g.engine.SetAlias(t.Context(), "live", "other"); err != nil {
+		t.Fatal(err)
+	}
+	live := g.token(access.Search, "live")
 	finds, reads, both := g.token(access.Search), g.token(access.DocumentsRead), g.token(access.Search|access.DocumentsRead, "doc*")
 	g.do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`).problem(401, "missing_api_key", "")
 	g.do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Authorization", "Bearer "+g.token(access.DocumentsWrite)).problem(403, "insufficient_scope", "")
@@ -114,6 +118,9 @@ func TestMCPKeys(t *testing.T) {
 		{both, "get_document", `{"id":"a1","collection":"other"}`, true, `got collection "other", allowed: doc*`},
 		{both, "similar", `{"id":"a1","collection":"other"}`, true, `got collection "other", allowed: doc*`},
 		{both, "get_document", `{"id":"a1"}`, false, "Pancakes"},
+		{live, "list_collections", `{}`, false, "live: 0 documents"},
+		{live, "search", `{"query":"x"}`, false, "live"},
+		{live, "search", `{"query":"x","collection":"other"}`, true, `got collection "other", allowed: live`},
 		{both, "search", `{"query":"x","collection":"docz"}`, true, "there are: docs"},
 	} {
 		text, failed := g.tool(tt.token, tt.tool, tt.arguments)

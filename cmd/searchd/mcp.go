@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,11 +60,24 @@ of them at once as there are assistants. The server itself answers the same at P
 // remoteEngine asks a server. Queries and answers of the client have the JSON shape of the engine's.
 type remoteEngine struct{ c *client.Client }
 
-// Collections implements mcp.Engine.
+// Collections implements mcp.Engine. What the key may use by an alias alone has that name.
 func (e remoteEngine) Collections(ctx context.Context) (infos []search.CollectionInfo, err error) {
 	list, err := e.c.Collections(ctx)
 	if err != nil {
 		return nil, remote(err)
+	}
+	aliases, err := e.c.Aliases(ctx)
+	if err != nil {
+		return nil, remote(err)
+	}
+	for _, a := range aliases {
+		if slices.ContainsFunc(list, func(c client.Collection) bool { return c.Name == a.Collection }) {
+			continue
+		}
+		if c, err := e.c.Collection(ctx, a.Alias); err == nil { // else it leads elsewhere by now, or to what cannot be searched
+			c.Name = a.Alias
+			list = append(list, *c)
+		}
 	}
 	return infos, convert(list, &infos)
 }

@@ -75,6 +75,9 @@ func TestMCPOfFolderAndServer(t *testing.T) {
 		`{"name":"search","arguments":{"query":"x","collection":"none"}}`,
 		`{"name":"search","arguments":{"query":"x","mode":"fuzzy"}}`,
 	}
+	if _, err := e.SetAlias(t.Context(), "live", "notes"); err != nil {
+		t.Fatal(err)
+	}
 	remote := conversation(t, calls, "--server", server.URL)
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
