@@ -58,7 +58,7 @@ func (s *Server) admit(r *http.Request, rt route) (caller, error) {
 	}
 	token := tokenOf(r.Header)
 	if token == "" {
-		return caller{}, &authError{kind: errNoKey, detail: "this server asks for an API key: Authorization: Bearer KEY", challenge: challenge}
+		return caller{}, &authError{kind: errNoKey, detail: "this server asks for an API key: Authorization: Bearer KEY, or --key of the commands", challenge: challenge}
 	}
 	key, err := s.o.Keys.Check(token)
 	if err != nil {

@@ -27,6 +27,7 @@ func openLettered(t *testing.T, known string) *search.Engine {
 	put(t, e, search.Created,
 		doc("bank", `{"tenant":"a","text":"The bank received the money, and you receive a letter."}`),
 		doc("times", `{"tenant":"b","text":"A calendar of festivals; Zephyrine keeps it. Environmental notes in the EIGENVALUE style."}`),
+		doc("sums", `{"tenant":"c","text":"The amount is small."}`), doc("more", `{"tenant":"c","text":"A larger amount."}`), doc("book", `{"tenant":"c","text":"On account."}`),
 		doc("crash", `{"tenant":"b","text":"How to recover after the server crashed.","tags":["Kubernetes"]}`))
 	return e
 }
@@ -41,6 +42,8 @@ func TestRespelled(t *testing.T) {
 		{search.Query{Q: "money (recieved)?"}, "money (received)?"},
 		{search.Query{Q: "Recieve and recieve"}, "Receive and receive"},
 		{search.Query{Q: "calender"}, "calendar"}, // two edits between the terms, one between the words
+		{search.Query{Q: "acount"}, "account"},    // more documents have amount
+		{search.Query{Q: "ammount"}, "amount"},
 		{search.Query{Q: "zephirine"}, "zephyrine"},
 		{search.Query{Q: "environmantal"}, "environmental"},
 		{search.Query{Q: "festivalz"}, "festivals"}, // the stem is whole

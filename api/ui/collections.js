@@ -63,6 +63,8 @@ export class Collections {
         ...fact('words on disk', bytes(stats.keyword.bytes)));
       if (v.rebuilding || stats.keyword.rebuilding) facts.push(...fact('index', 'is being rebuilt'));
     }
+    const rules = info.settings.synonyms?.length;
+    if (rules) facts.push(...fact('synonyms', `${rules.toLocaleString('en')} ${rules === 1 ? 'rule' : 'rules'}`));
     facts.push(...fact('language', info.settings.language || 'en'), ...fact('model', `${info.model.name}, ${info.model.dimension} dimensions`));
     return el('article', { class: 'collection' },
       el('header', null, el('h2', null, el('a', { href: address({ view: 'search', c: info.name, q: '', filter: '', own: {} }) }, info.name)),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ func newReembedCommand() *cobra.Command {
 		Use: "reembed --data DIR --model NAME|DIR | --settings FILE", Short: "Give a collection the vectors of another checkpoint, or other settings",
 		Long: `Encodes every document of a collection with the checkpoint of --model, and puts the new vectors in the place of the old in one
 transaction. With --settings the collection is built anew with other settings, which are all that it then has, and with the checkpoint that it has,
-unless --model names another. With its own checkpoint, passages whose text stays the same keep their vectors; "reused" in the result counts them. Without --settings
+unless --model names another. With its own checkpoint, passages whose text stays the same keep their vectors. Without --settings
 everything is encoded. Interrupted, it leaves the collection as it was, and goes on where it stopped when it is run again. For a folder that a server has
 open: POST /v1/collections/COLLECTION/reembed, which goes on answering searches meanwhile.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
@@ -130,6 +131,21 @@ func watchTask(cmd *cobra.Command, e *search.Engine, t search.Task) (err error) 
 	if t.State != search.TaskSucceeded {
 		return fmt.Errorf("%s: %s", t.State, t.Error)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d documents re-embedded: %s\n", t.Done, t.Result)
-	return nil
+	var r struct {
+		Model            search.ModelInfo
+		Passages, Reused int
+		Kept             string
+	}
+	if err := json.Unmarshal(t.Result, &r); err != nil {
+		return err
+	}
+	said := fmt.Sprintf("%d documents re-embedded with %s: %d passages", t.Done, r.Model.Name, r.Passages)
+	if r.Reused > 0 {
+		said += fmt.Sprintf(", %d of them not encoded again", r.Reused)
+	}
+	if r.Kept != "" {
+		said += "; the collection as it was is " + r.Kept
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
+	return err
 }

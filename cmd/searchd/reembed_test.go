@@ -34,7 +34,9 @@ func TestReembedSettings(t *testing.T) {
 	before := collectionsOf(t, dir)["docs"]
 	mustCommand(t, "reembed", "--data", dir, "--model", small) // not the default one
 	other := collectionsOf(t, dir)["docs"].Model.SHA256
-	mustCommand(t, "reembed", "--data", dir, "--settings", german)
+	if out, want := mustCommand(t, "reembed", "--data", dir, "--settings", german), "2 documents re-embedded with bert-mean: 2 passages, 2 of them not encoded again"; out != want {
+		t.Errorf("said %q, want %q", out, want)
+	}
 	if got := collectionsOf(t, dir)["docs"]; got.Settings.Language != "de" || got.Settings.Fields["note"].Type != "text" || got.Model.SHA256 != other || got.Documents != 2 {
 		t.Errorf("with other settings: %+v", got)
 	}
@@ -105,7 +107,7 @@ func TestReembedCommand(t *testing.T) {
 		}
 	}
 	before := collectionsOf(t, dir)["docs"].Model
-	if out := mustCommand(t, "reembed", "--data", dir, "--model", small, "--keep-old"); !strings.HasPrefix(out, "2 documents re-embedded: ") {
+	if out := mustCommand(t, "reembed", "--data", dir, "--model", small, "--keep-old"); out != "2 documents re-embedded with bert-mean: 2 passages; the collection as it was is docs-old" {
 		t.Errorf("output %q", out)
 	}
 	after := collectionsOf(t, dir)

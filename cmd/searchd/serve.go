@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,6 +76,9 @@ writes. Started again without --follow it is a primary with what it has.`,
 			return err
 		}
 		l, err := net.Listen("tcp", addr)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("--addr: %w; end the program that listens there, or name another address", err)
+		}
 		if err != nil {
 			return fmt.Errorf("--addr: %w", err)
 		}

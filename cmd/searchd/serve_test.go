@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,17 @@ func TestServeRefusesBeforeOpening(t *testing.T) {
 		if _, err := os.Stat(data); err == nil {
 			t.Errorf("%s: the data folder was made", flag)
 		}
+	}
+}
+
+func TestServeWhereTheAddressIsTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := command(t, "serve", "--data", t.TempDir(), "--addr", l.Addr().String()); err == nil || !strings.Contains(err.Error(), "--addr: ") || !strings.HasSuffix(err.Error(), "or name another address") {
+		t.Errorf("%v, want the way on", err)
 	}
 }
 

@@ -44,8 +44,8 @@ type NearTerm struct {
 }
 
 // Near returns terms that documents of allow (nil: all) have and that are spelled much like the term of word, or that word begins with, as with the stem of a
-// word whose end is misspelled. Those with fewest edits are first, of equals those in more documents. There are
-// none where a document of the whole index has the term of word itself, and where word is not exactly one term. The first
+// word whose end is misspelled. Those with fewest edits are first, of equals those that differ in nothing but doubled characters, then those in more
+// documents. There are none where a document of the whole index has the term of word itself, and where word is not exactly one term. The first
 // character is always the same. most is at most [MaxEdits].
 func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.Bitmap) (near []NearTerm, err error) {
 	if most < 0 || most > MaxEdits {
@@ -71,7 +71,7 @@ func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.
 		found = slices.DeleteFunc(found, func(t NearTerm) bool {
 			return slices.ContainsFunc(stems, func(s NearTerm) bool { return s.Term == t.Term })
 		})
-		near, err = v.inDocuments(ctx, append(stems, found...), allow)
+		near, err = v.inDocuments(ctx, append(stems, found...), string(own), allow)
 		return err
 	})
 	return near, err
@@ -100,7 +100,7 @@ func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitma
 				candidates[t.Term] = t
 			}
 		}
-		begin, err = v.inDocuments(ctx, slices.Collect(maps.Values(candidates)), allow)
+		begin, err = v.inDocuments(ctx, slices.Collect(maps.Values(candidates)), "", allow)
 		return err
 	})
 	return begin, err
@@ -245,8 +245,12 @@ func (v *view) mostTokens() []string {
 	return fields[:min(nearFields, len(fields))]
 }
 
-// inDocuments keeps those of terms that documents of allow have, and says which.
-func (v *view) inDocuments(ctx context.Context, terms []NearTerm, allow *roaring.Bitmap) (out []NearTerm, err error) {
+// undoubled returns a word without its doubled characters: account is acount.
+func undoubled(word string) string { return string(slices.Compact([]rune(word))) }
+
+// inDocuments keeps those of terms that documents of allow have, and says which. Of terms with as many edits those that are own but for doubled characters
+// are first.
+func (v *view) inDocuments(ctx context.Context, terms []NearTerm, own string, allow *roaring.Bitmap) (out []NearTerm, err error) {
 	fields := v.largest()
 	for _, t := range terms {
 		if err := ctx.Err(); err != nil {
@@ -279,8 +283,15 @@ func (v *view) inDocuments(ctx context.Context, terms []NearTerm, allow *roaring
 			out = append(out, t)
 		}
 	}
+	own = undoubled(own)
+	differs := map[string]int{} // 1: in more than doubled characters
+	for _, t := range out {
+		if undoubled(t.Term) != own {
+			differs[t.Term] = 1
+		}
+	}
 	slices.SortFunc(out, func(a, b NearTerm) int {
-		return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
+		return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(differs[a.Term], differs[b.Term]), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
 	})
 	return out[:min(len(out), nearTerms)], nil
 }

@@ -216,6 +216,15 @@ func TestPageWithoutCollections(t *testing.T) {
 	}
 	p.drop(t, ".drop", file)
 	p.until(t, "document.querySelectorAll('.upload.done').length === 1 && document.querySelector('article.collection')?.innerText.startsWith('docs') && document.querySelector('#target').value === 'docs'")
+	_, err = engine.ChangeSettings(t.Context(), "docs", func(s search.Settings) (search.Settings, error) {
+		s.Synonyms = []string{"note, memo"}
+		return s, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.do(t, chromedp.Reload())
+	p.until(t, "document.querySelector('article.collection')?.innerText.replace(/\\s+/g, ' ').includes('synonyms 1 rule') === true")
 	p.clean(t)
 }
 

@@ -381,8 +381,8 @@ type WordFinder interface {
 	Analyze(ctx context.Context, collection, text string) ([]Token, error)
 	// Expand returns the parts of the text of q that are read as their synonyms, in order.
 	Expand(ctx context.Context, collection string, q Words) ([]Expansion, error)
-	// Near returns the terms that documents of sel (nil: all) have and that are within edits of the term of word, or begin it, fewest edits first, of equals
-	// those in more documents; none where any document has that term itself, where it has synonyms, where word is not one term, or where that is not known yet.
+	// Near returns the terms that documents of sel (nil: all) have and that are within edits of the term of word, or begin it, fewest edits first, of equals those that differ in
+	// doubled characters alone, then those in more documents; none where any document has that term itself, where it has synonyms, where word is not one term, or where that is not known yet.
 	Near(ctx context.Context, collection, word string, edits int, sel Selection) ([]NearTerm, error)
 	// Beginning is Near for terms that begin with word, or that word begins with.
 	Beginning(ctx context.Context, collection, word string, sel Selection) ([]NearTerm, error)
