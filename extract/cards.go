@@ -50,7 +50,10 @@ func (x *source) readCards(br *bufio.Reader) error {
 			c = card{}
 			return x.card(&done)
 		case depth == 0:
-			c.take(name, params, value)
+			c.size += int64(len(name) + len(params) + len(value))
+			if c.size <= x.o.MaxFile {
+				c.take(name, params, value)
+			}
 		}
 		return nil
 	}
@@ -141,10 +144,12 @@ var cardEscape = strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";
 
 // card is a contact, an appointment, a task or a journal that is being read.
 type card struct {
-	kind, title, name, text string
-	id, repeated            string
-	line                    int
-	fields                  map[string]any
+	kind, title, name string
+	text              []byte
+	id, repeated      string
+	line              int
+	size              int64 // bytes of its properties
+	fields            map[string]any
 }
 
 const maxCardList = 1000 // values of one field
@@ -164,7 +169,10 @@ func (c *card) take(name, params, value string) {
 		}
 		c.name = strings.Join(strings.Fields(cardEscape.Replace(strings.Join(parts, " "))), " ")
 	case "note", "description":
-		c.text = strings.TrimSpace(c.text + "\n\n" + plain)
+		if plain = strings.TrimSpace(plain); plain != "" && len(c.text) > 0 {
+			c.text = append(c.text, "\n\n"...)
+		}
+		c.text = append(c.text, plain...)
 	case "uid":
 		c.id = plain
 	case "recurrence-id":
@@ -230,17 +238,21 @@ func cardTime(params, s string) string {
 
 // card emits a document.
 func (x *source) card(c *card) error {
+	if c.size > x.o.MaxFile {
+		return x.errorf(c.line, "%s of %d bytes is larger than the limit of %d", c.kind, c.size, x.o.MaxFile)
+	}
 	if c.title == "" {
 		c.title = c.name
 	}
 	if c.title == "" {
 		c.title, _ = c.fields["organization"].(string)
 	}
-	if !valueHasText(c.title) && !valueHasText(c.text) && len(c.fields) == 0 {
+	text := string(c.text)
+	if !valueHasText(c.title) && !valueHasText(text) && len(c.fields) == 0 {
 		return x.errorf(c.line, "nothing to read between its begin and its end")
 	}
-	if c.text != "" {
-		c.fields["text"] = c.text
+	if text != "" {
+		c.fields["text"] = text
 	}
 	c.fields["title"] = c.title
 	x.locate(c.fields, c.title)
