@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"encoding/xml"
 	"fmt"
 	"strings"
 	"testing"
@@ -103,6 +104,16 @@ func TestOffice(t *testing.T) {
 	out := readBytes(t, docxOf(t, book...), "a.epub", Options{})
 	if f := out.docs[0].Fields; f["author"] != "A. Keeper, B. Mate" || f["lang"] != "en" {
 		t.Errorf("a book: %v", f)
+	}
+}
+
+// Formats that Excel has in East Asia stand in no file but for their numbers.
+func TestDateStyles(t *testing.T) {
+	for id, want := range map[string]bool{"0": false, "14": true, "22": true, "21": false, "31": true, "32": false, "36": true, "49": false, "50": true, "58": true, "59": false} {
+		s := xlsxStyles{cells: true}
+		if s.token(xml.StartElement{Name: xml.Name{Local: "xf"}, Attr: []xml.Attr{{Name: xml.Name{Local: "numFmtId"}, Value: id}}}); s.dates[0] != want {
+			t.Errorf("format %s is a date: %v", id, s.dates[0])
+		}
 	}
 }
 

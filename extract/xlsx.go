@@ -88,13 +88,17 @@ func (s *xlsxStyles) token(t xml.Token) {
 			s.cells = true
 		case "xf":
 			if id := attr(t, "numFmtId"); s.cells && len(s.dates) < 1<<16 {
-				n := atoi(id)
-				s.dates = append(s.dates, n >= 14 && n <= 17 || n == 22 || isDateFormat(s.codes[id]))
+				s.dates = append(s.dates, usualDate(atoi(id)) || isDateFormat(s.codes[id]))
 			}
 		}
 	case xml.EndElement:
 		s.cells = s.cells && t.Name.Local != "cellXfs"
 	}
+}
+
+// usualDate reports whether the format of that number, which stands in no file, shows days. From 27 on they are those of East Asia.
+func usualDate(n int) bool {
+	return n >= 14 && n <= 17 || n == 22 || n >= 27 && n <= 31 || n == 36 || n >= 50 && n <= 58
 }
 
 // isDateFormat reports whether a format such as d.m.yyyy shows days and years. What stands in it in quotes and brackets, or behind
