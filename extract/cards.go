@@ -142,6 +142,21 @@ func cutProperty(line string) (name, params, value string) {
 
 var cardEscape = strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";", `\:`, ":", `\\`, `\`)
 
+// cardSplit cuts value at each sep that has no backslash before it.
+func cardSplit(value string, sep byte) (parts []string) {
+	from := 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '\\':
+			i++
+		case sep:
+			parts = append(parts, value[from:i])
+			from = i + 1
+		}
+	}
+	return append(parts, value[from:])
+}
+
 // card is a contact, an appointment, a task or a journal that is being read.
 type card struct {
 	kind, title, name string
@@ -163,7 +178,7 @@ func (c *card) take(name, params, value string) {
 	case "fn", "summary":
 		c.title = strings.Join(strings.Fields(plain), " ")
 	case "n": // family; given; more
-		parts := strings.Split(value, ";")
+		parts := cardSplit(value, ';')
 		if len(parts) > 1 {
 			parts[0], parts[1] = parts[1], parts[0]
 		}
@@ -194,10 +209,10 @@ func (c *card) field(name, params, value string) {
 	values := []string{value}
 	switch name {
 	case "adr", "org":
-		parts := slices.DeleteFunc(strings.Split(value, ";"), func(s string) bool { return strings.TrimSpace(s) == "" })
+		parts := slices.DeleteFunc(cardSplit(value, ';'), func(s string) bool { return strings.TrimSpace(s) == "" })
 		values = []string{strings.Join(parts, ", ")}
 	case "categories":
-		values = strings.Split(value, ",")
+		values = cardSplit(value, ',')
 	case "attendee", "organizer":
 		values = []string{strings.TrimPrefix(strings.TrimPrefix(value, "mailto:"), "MAILTO:")}
 		if _, cn, ok := strings.Cut(params, "CN="); ok {

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,19 @@ func TestLongCards(t *testing.T) {
 	}
 	if d := time.Since(start); d > 20*time.Second {
 		t.Errorf("took %v", d)
+	}
+}
+
+// A comma or semicolon behind a backslash parts no values.
+func TestCardEscapes(t *testing.T) {
+	in := "BEGIN:VCARD\nN:O\\;Neil;Sha\nORG:Firma \\; Sohn;Labor\nADR:;;12\\; Hof;Bern\nCATEGORIES:a\\,b,c\\\\,d\nEND:VCARD\n"
+	out := readBytes(t, []byte(in), "a.vcf", Options{})
+	if len(out.docs) != 1 {
+		t.Fatalf("%v", out)
+	}
+	f := out.docs[0].Fields
+	if got, want := fmt.Sprintf("%v|%v|%q|%q", f["title"], f["organization"], f["address"], f["tags"]), `Sha O;Neil|Firma ; Sohn, Labor|["12; Hof, Bern"]|["a,b" "c\\" "d"]`; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
