@@ -70,7 +70,7 @@ func (r *archive) tooLong(n int) error {
 func (r *archive) member(name string) ([]byte, error) {
 	f := r.members[strings.ToLower(name)]
 	if f == nil {
-		return nil, fmt.Errorf("it lacks its part %.100q", name)
+		return nil, fmt.Errorf("%w %.100q", errNoMember, name)
 	}
 	in, err := f.Open()
 	if err != nil {
@@ -85,7 +85,10 @@ func (r *archive) member(name string) ([]byte, error) {
 	return b, err
 }
 
-var errUnpacked = errors.New("it unpacks to more than the limit for one file")
+var (
+	errUnpacked = errors.New("it unpacks to more than the limit for one file")
+	errNoMember = errors.New("it lacks its part")
+)
 
 // each hands the tokens of a member to visit; one that is not there has none. Tokens are raw, so that depth costs nothing; entities of a
 // document's own are errors of the decoder.

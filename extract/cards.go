@@ -50,7 +50,10 @@ func (x *source) readCards(br *bufio.Reader) error {
 			c = card{}
 			return x.card(&done)
 		case depth == 0:
-			c.take(name, params, value)
+			c.size += int64(len(name) + len(params) + len(value))
+			if c.size <= x.o.MaxFile {
+				c.take(name, params, value)
+			}
 		}
 		return nil
 	}
@@ -139,12 +142,29 @@ func cutProperty(line string) (name, params, value string) {
 
 var cardEscape = strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";", `\:`, ":", `\\`, `\`)
 
+// cardSplit cuts value at each sep that has no backslash before it.
+func cardSplit(value string, sep byte) (parts []string) {
+	from := 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '\\':
+			i++
+		case sep:
+			parts = append(parts, value[from:i])
+			from = i + 1
+		}
+	}
+	return append(parts, value[from:])
+}
+
 // card is a contact, an appointment, a task or a journal that is being read.
 type card struct {
-	kind, title, name, text string
-	id, repeated            string
-	line                    int
-	fields                  map[string]any
+	kind, title, name string
+	text              []byte
+	id, repeated      string
+	line              int
+	size              int64 // bytes of its properties
+	fields            map[string]any
 }
 
 const maxCardList = 1000 // values of one field
@@ -158,13 +178,16 @@ func (c *card) take(name, params, value string) {
 	case "fn", "summary":
 		c.title = strings.Join(strings.Fields(plain), " ")
 	case "n": // family; given; more
-		parts := strings.Split(value, ";")
+		parts := cardSplit(value, ';')
 		if len(parts) > 1 {
 			parts[0], parts[1] = parts[1], parts[0]
 		}
 		c.name = strings.Join(strings.Fields(cardEscape.Replace(strings.Join(parts, " "))), " ")
 	case "note", "description":
-		c.text = strings.TrimSpace(c.text + "\n\n" + plain)
+		if plain = strings.TrimSpace(plain); plain != "" && len(c.text) > 0 {
+			c.text = append(c.text, "\n\n"...)
+		}
+		c.text = append(c.text, plain...)
 	case "uid":
 		c.id = plain
 	case "recurrence-id":
@@ -186,10 +209,10 @@ func (c *card) field(name, params, value string) {
 	values := []string{value}
 	switch name {
 	case "adr", "org":
-		parts := slices.DeleteFunc(strings.Split(value, ";"), func(s string) bool { return strings.TrimSpace(s) == "" })
+		parts := slices.DeleteFunc(cardSplit(value, ';'), func(s string) bool { return strings.TrimSpace(s) == "" })
 		values = []string{strings.Join(parts, ", ")}
 	case "categories":
-		values = strings.Split(value, ",")
+		values = cardSplit(value, ',')
 	case "attendee", "organizer":
 		values = []string{strings.TrimPrefix(strings.TrimPrefix(value, "mailto:"), "MAILTO:")}
 		if _, cn, ok := strings.Cut(params, "CN="); ok {
@@ -230,17 +253,21 @@ func cardTime(params, s string) string {
 
 // card emits a document.
 func (x *source) card(c *card) error {
+	if c.size > x.o.MaxFile {
+		return x.errorf(c.line, "%s of %d bytes is larger than the limit of %d", c.kind, c.size, x.o.MaxFile)
+	}
 	if c.title == "" {
 		c.title = c.name
 	}
 	if c.title == "" {
 		c.title, _ = c.fields["organization"].(string)
 	}
-	if !valueHasText(c.title) && !valueHasText(c.text) && len(c.fields) == 0 {
+	text := string(c.text)
+	if !valueHasText(c.title) && !valueHasText(text) && len(c.fields) == 0 {
 		return x.errorf(c.line, "nothing to read between its begin and its end")
 	}
-	if c.text != "" {
-		c.fields["text"] = c.text
+	if text != "" {
+		c.fields["text"] = text
 	}
 	c.fields["title"] = c.title
 	x.locate(c.fields, c.title)

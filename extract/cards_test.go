@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -93,10 +94,10 @@ fail a.ics:31: the file ends inside what begins here
 	}
 }
 
-// A picture of any length costs linear time.
+// A picture of any length, and any number of notes, cost linear time.
 func TestLongCards(t *testing.T) {
 	start := time.Now()
-	for _, line := range []string{" QUJD\n", "QUJD=\n", "BEGIN:VEVENT\n"} {
+	for _, line := range []string{" QUJD\n", "QUJD=\n", "BEGIN:VEVENT\n", "NOTE:a\n"} {
 		in := "BEGIN:VCARD\nFN:Anna\nPHOTO;QUOTED-PRINTABLE:=\n" + strings.Repeat(line, 500_000) + "x\nEND:VCARD\n"
 		out := readBytes(t, []byte(in), "a.vcf", Options{})
 		if len(out.docs) != 1 && line[0] != 'B' {
@@ -105,6 +106,27 @@ func TestLongCards(t *testing.T) {
 	}
 	if d := time.Since(start); d > 20*time.Second {
 		t.Errorf("took %v", d)
+	}
+}
+
+// A comma or semicolon behind a backslash parts no values.
+func TestCardEscapes(t *testing.T) {
+	in := "BEGIN:VCARD\nN:O\\;Neil;Sha\nORG:Firma \\; Sohn;Labor\nADR:;;12\\; Hof;Bern\nCATEGORIES:a\\,b,c\\\\,d\nEND:VCARD\n"
+	out := readBytes(t, []byte(in), "a.vcf", Options{})
+	if len(out.docs) != 1 {
+		t.Fatalf("%v", out)
+	}
+	f := out.docs[0].Fields
+	if got, want := fmt.Sprintf("%v|%v|%q|%q", f["title"], f["organization"], f["address"], f["tags"]), `Sha O;Neil|Firma ; Sohn, Labor|["12; Hof, Bern"]|["a,b" "c\\" "d"]`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestCardTooLong(t *testing.T) {
+	in := "BEGIN:VCARD\nFN:Anna\n" + strings.Repeat("EMAIL:"+strings.Repeat("a", 1000)+"\n", 20) + "END:VCARD\nBEGIN:VCARD\nFN:Bert\nEND:VCARD\n"
+	out := readBytes(t, []byte(in), "a.vcf", Options{MaxFile: 10_000})
+	if len(out.docs) != 1 || out.docs[0].Fields["title"] != "Bert" || len(out.errors) != 1 || out.errors[0].Error() != "a.vcf:1: VCARD of 20106 bytes is larger than the limit of 10000" {
+		t.Errorf("%v", out)
 	}
 }
 

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"net/url"
@@ -38,6 +39,7 @@ func (x *source) epub(b []byte) (content, error) {
 	}
 	locked := r.encrypted()
 	var out textBuilder
+	var lacks error
 	for _, id := range book.spine {
 		if err != nil {
 			break
@@ -51,7 +53,16 @@ func (x *source) epub(b []byte) (content, error) {
 			return content{}, x.reject("an e-book with copy protection, whose text is encrypted")
 		}
 		out.block()
-		err = r.chapter(name, &out)
+		if err = r.chapter(name, &out); errors.Is(err, errNoMember) {
+			lacks, err = cmp.Or(lacks, err), nil
+		}
+	}
+	if lacks != nil && valueHasText(out.String()) {
+		if err := x.warnf(0, "%v, which is left out", lacks); err != nil {
+			return content{}, err
+		}
+	} else {
+		err = cmp.Or(err, lacks)
 	}
 	if err != nil {
 		if err := r.torn(err, out.String()); err != nil {

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"encoding/xml"
 	"fmt"
 	"strings"
 	"testing"
@@ -55,7 +56,8 @@ func TestOffice(t *testing.T) {
 		{"book", "a.epub", docxOf(t, book...), "Tales", "First the preface.\n\nOne\n\nStorm.\nRain.", ""},
 		{"book with encrypted fonts", "a.epub", docxOf(t, append(book, "META-INF/encryption.xml", `<encryption><CipherReference URI="OEBPS/font.otf"/></encryption>`)...), "Tales", "First the preface.\n\nOne\n\nStorm.\nRain.", ""},
 		{"locked book", "a.epub", docxOf(t, append(book, "META-INF/encryption.xml", `<encryption><CipherReference URI="OEBPS/ch2.xhtml"/></encryption>`)...), "", "", "a.epub: an e-book with copy protection, whose text is encrypted"},
-		{"book without its last chapter", "a.epub", docxOf(t, append(book[:4:4], book[6:]...)...), "Tales", "First the preface.", `a.epub: warning: the document is damaged or too large (it lacks its part "OEBPS/ch 1.xhtml"); the rest is left out`},
+		{"book without its last chapter", "a.epub", docxOf(t, append(book[:4:4], book[6:]...)...), "Tales", "First the preface.", `a.epub: warning: it lacks its part "OEBPS/ch 1.xhtml", which is left out`},
+		{"book without its first chapter", "a.epub", docxOf(t, book[:6]...), "Tales", "One\n\nStorm.\nRain.", `a.epub: warning: it lacks its part "OEBPS/ch2.xhtml", which is left out`},
 		{"no book", "a.epub", docxOf(t, "x", "y"), "", "", "a.epub: not an e-book that can be read: it names no chapters"},
 		{"chapters many times", "a.epub", docxOf(t, append(book[:2:2], "OEBPS/content.opf", strings.Replace(epubBody, "</spine>", strings.Repeat(`<itemref idref="a"/>`, 9000)+"</spine>", 1),
 			"OEBPS/ch 1.xhtml", chapter("<p>"+strings.Repeat("<b></b>", 10000)+"x"), "OEBPS/ch2.xhtml", "y")...), "Tales", "*",
@@ -73,6 +75,8 @@ func TestOffice(t *testing.T) {
 		{"workbook", "a.xlsx", docxOf(t, workbook(`<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="s"><v>2</v></c><c t="inlineStr"><is><t>in &amp; line</t></is></c></row>`+
 			`<row><c/><c s="1"><v>43496</v></c><c s="3"><v>43524.604166667</v></c><c s="2"><v>43496</v></c><c><v>0.30000000000000004</v></c><c t="b"><v>1</v></c><c t="e"><v>#REF!</v></c><c t="str"><f>A1</f><v>calc</v></c><c><v>1E+3</v></c></row><row/>`)...),
 			"a", "Costs\n\nPaid | rich text | in & line\n2019-01-31 | 2019-02-28 14:30 | 43496 | 0.3 | TRUE | calc | 1000", ""},
+		{"workbook of an old Mac", "a.xlsx", docxOf(t, append([]string{"xl/workbook.xml", strings.Replace(xlsMain, "<sheets>", `<workbookPr date1904="1"/><sheets>`, 1)}, workbook(`<row><c s="1"><v>42034</v></c></row>`)[2:]...)...),
+			"a", "Costs\n\n2019-01-31", ""},
 		{"empty workbook", "a.xlsx", docxOf(t, workbook("<row/>")...), "", "", "a.xlsx: no text in a workbook of 1105 bytes"},
 		{"one text in many cells", "a.xlsx", docxOf(t, "xl/workbook.xml", xlsMain, "xl/_rels/workbook.xml.rels", xlsRels, "xl/sharedStrings.xml", "<sst><si><t>"+strings.Repeat("word ", 20000)+"</t></si></sst>",
 			"xl/worksheets/sheet1.xml", sheet("<row><c><v>1</v></c></row>"+strings.Repeat(`<row><c t="s"><v>0</v></c></row>`, 30000))), "a", "*", "a.xlsx: warning: the document is damaged or too large (its text is longer than the limit of 1048576 bytes); the rest is left out"},
@@ -100,6 +104,27 @@ func TestOffice(t *testing.T) {
 	out := readBytes(t, docxOf(t, book...), "a.epub", Options{})
 	if f := out.docs[0].Fields; f["author"] != "A. Keeper, B. Mate" || f["lang"] != "en" {
 		t.Errorf("a book: %v", f)
+	}
+}
+
+// Formats that Excel has in East Asia stand in no file but for their numbers.
+func TestDateStyles(t *testing.T) {
+	for id, want := range map[string]bool{"0": false, "14": true, "22": true, "21": false, "31": true, "32": false, "36": true, "49": false, "50": true, "58": true, "59": false} {
+		s := xlsxStyles{cells: true}
+		if s.token(xml.StartElement{Name: xml.Name{Local: "xf"}, Attr: []xml.Attr{{Name: xml.Name{Local: "numFmtId"}, Value: id}}}); s.dates[0] != want {
+			t.Errorf("format %s is a date: %v", id, s.dates[0])
+		}
+	}
+}
+
+func TestDateFormats(t *testing.T) {
+	for code, want := range map[string]bool{
+		"yyyy\\-mm\\-dd": true, `[$-407]d\. mmmm yyyy`: true, `m/d;@`: true, `yyyy"年"m"月"`: true,
+		"General": false, "h:mm": false, `#,##0.00\ "Dollar"`: false, `_-* #,##0.00\ _D_M_-`: false, `0\d`: false, `[Red]0`: false, `0_`: false,
+	} {
+		if got := isDateFormat(code); got != want {
+			t.Errorf("isDateFormat(%q) = %v", code, got)
+		}
 	}
 }
 

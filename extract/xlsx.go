@@ -33,6 +33,11 @@ func (x *source) xlsx(b []byte) (content, error) {
 			w.dates = styles.dates
 		}
 	}
+	_ = r.each(main, func(t xml.Token) { // what cannot be read says nothing
+		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "workbookPr" && (attr(e, "date1904") == "1" || attr(e, "date1904") == "true") {
+			w.epoch = 1462
+		}
+	})
 	type sheet struct{ name, part string }
 	var sheets []sheet
 	if err == nil {
@@ -83,8 +88,7 @@ func (s *xlsxStyles) token(t xml.Token) {
 			s.cells = true
 		case "xf":
 			if id := attr(t, "numFmtId"); s.cells && len(s.dates) < 1<<16 {
-				n := atoi(id)
-				s.dates = append(s.dates, n >= 14 && n <= 17 || n == 22 || isDateFormat(s.codes[id]))
+				s.dates = append(s.dates, usualDate(atoi(id)) || isDateFormat(s.codes[id]))
 			}
 		}
 	case xml.EndElement:
@@ -92,12 +96,21 @@ func (s *xlsxStyles) token(t xml.Token) {
 	}
 }
 
-// isDateFormat reports whether a format such as d.m.yyyy shows days and years. What stands in it in quotes and brackets is text.
+// usualDate reports whether the format of that number, which stands in no file, shows days. From 27 on they are those of East Asia.
+func usualDate(n int) bool {
+	return n >= 14 && n <= 17 || n == 22 || n >= 27 && n <= 31 || n == 36 || n >= 50 && n <= 58
+}
+
+// isDateFormat reports whether a format such as d.m.yyyy shows days and years. What stands in it in quotes and brackets, or behind
+// a backslash or the like, is text.
 func isDateFormat(code string) bool {
 	var b strings.Builder
 	var until rune
+	passed := false // the character is the operand of the one before
 	for _, c := range strings.ToLower(code) {
 		switch {
+		case passed:
+			passed = false
 		case until != 0:
 			if c == until {
 				until = 0
@@ -106,6 +119,8 @@ func isDateFormat(code string) bool {
 			until = '"'
 		case c == '[':
 			until = ']'
+		case c == '_' || c == '\\' || c == '*': // as wide as; as it stands; as often as there is room
+			passed = true
 		default:
 			b.WriteRune(c)
 		}
@@ -119,7 +134,8 @@ type xlsxWriter struct {
 	filled  bool // a sheet has a cell with a value
 	shared  []string
 	dates   []bool
-	kind    string // of the cell
+	epoch   float64 // days from the usual first one to that of the workbook
+	kind    string  // of the cell
 	date    bool
 	value   strings.Builder // of the cell, or of a shared string
 	text    bool            // inside an element of a value
@@ -193,7 +209,7 @@ func (w *xlsxWriter) cell(v string) {
 		switch {
 		case err != nil:
 		case w.date && n >= 1 && n < 2958466: // the year 10000
-			v = xlsxDate(n)
+			v = xlsxDate(n + w.epoch)
 		case math.Abs(n) < 1e15:
 			n, _ = strconv.ParseFloat(strconv.FormatFloat(n, 'g', 15, 64), 64) // 0.1+0.2 has 17 digits in the file
 			v = strconv.FormatFloat(n, 'f', -1, 64)

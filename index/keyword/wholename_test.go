@@ -14,7 +14,7 @@ func TestWholeNames(t *testing.T) {
 		{"en", "max_seq_length foo_bar.baz v2.3.1", "max_seq_length foo_bar.baz v2.3.1"},
 		{"en", "__init__ _private parseHTTPHeader", ""},
 		{"en", "client.parseHeader", "client.parsehead"},
-		{"en", "e.g. i.e. U.S.A. A.I. 3.14 1,000", "usa ai"},
+		{"en", "e.g. i.e. U.S.A. A.I. 3.14 1,000", "eg ie usa ai"},
 		{"en", "the end. Next", ""},
 		{"en", "ｍａｘ＿ｌｅｎ", "max_len"},
 		{"en", "C++ C# (F#) c++17 g++, i++; a++b C+ x+++", "c++ c# f# c++ g++ i++"},
@@ -27,14 +27,14 @@ func TestWholeNames(t *testing.T) {
 		{"en", "GPT-4 utf‐8 AB-1234-C 978-3-16-148410-0 2024-03-05 Wi-Fi", "gpt4 utf8 ab1234c 9783161484100 20240305 wifi"},
 		{"en", "3-2 a-b x--y state-of-the-art foo-bar_baz don't-care in-", "bar_baz"},
 		{"en", "foo-bar/baz U.S.-based " + strings.Repeat("a1-", 40) + "b", "foobar bar/baz"},
-		{"en", ".NET (.env) ~/.bashrc ../up x. .Net a.b ..y 1.z .5 end .", ".net .env .bashrc .net"},
+		{"en", ".NET (.env) ~/.bashrc ../up x. .Net a.b ..y 1.z .5 end .", ".net .env .bashrc .net ab"},
 		{"en", "AT&T R&D a=1&b=2 x&y;", "at&t r&d x&y"},
 		{"en", "3.5mm v1.2.3", "3.5mm v1.2.3"},
 		{"en", strings.Repeat("abcdefgh/", 15), ""}, // longer than maxTerm
 		{"de", "Mitarbeiter:innen E-Mail 12:30 C++ std::cout --hilfe", "mitarbeiter:inn email c++ std::cout --hilf"},
 		{"cjk", "猫C++犬 std::cout 한글++", "c++ std::cout"},
 		{"cjk", "C++은 C#を", "c++ c#"},
-		{"de", "notiz_2.md 3.14 z.B. os.path", "notiz_2.md notiz_2 os.path"},
+		{"de", "notiz_2.md 3.14 z.B. os.path", "notiz_2.md notiz_2 zb os.path"},
 		{"cjk", "会議_memo.md my_memo.md 했다.그리고", "memo.md my_memo.md"},
 	} {
 		a, err := newAnalyzer(tc.language)
@@ -130,7 +130,7 @@ func TestWholeNamesRank(t *testing.T) {
 // have hyphens, their words are asked for.
 func TestJoinedNames(t *testing.T) {
 	x := openTemp(t, Options{})
-	texts := []string{"the wi-fi at home", "the wifi at home", "an AB-1234-C is needed", "an AB1234C is needed", "gpt 4 is a model", "A.I. is a field", "an AI is a program", "the U.S. and us", "the U.S."}
+	texts := []string{"the wi-fi at home", "the wifi at home", "an AB-1234-C is needed", "an AB1234C is needed", "gpt 4 is a model", "A.I. is a field", "an AI is a program", "the U.S. and us", "the U.S.", "the U.K. and France", "the UK", "at 5 p.m."}
 	for i, text := range texts {
 		apply(t, x, uint64(i+1), Entry{No: uint32(i), Text: []Field{{"text", text}}})
 	}
@@ -139,7 +139,8 @@ func TestJoinedNames(t *testing.T) {
 		want  []uint32
 	}{
 		{"wifi", []uint32{0, 1}}, {"wi-fi", []uint32{0}}, {"AB1234C", []uint32{2, 3}}, {"ab-1234-c", []uint32{2, 3}}, {"ab 1234 c", []uint32{2}},
-		{"GPT-4", []uint32{4}}, {"AI", []uint32{5, 6}}, {"A.I.", []uint32{5, 6}}, {"U.S.", []uint32{7, 8}}, {"us", []uint32{7}},
+		{"GPT-4", []uint32{4}}, {"AI", []uint32{5, 6}}, {"A.I.", []uint32{5, 6}}, {"U.S.", []uint32{7, 8, 9}}, {"us", []uint32{7}},
+		{"UK", []uint32{9, 10}}, {"pm", []uint32{11}},
 	} {
 		hits, _, err := x.Search(context.Background(), Query{Text: tc.query}, 10, nil)
 		var got []uint32
