@@ -29,7 +29,7 @@ var cardFields = map[string]struct {
 // readCards reads contacts (vCard) and appointments, tasks and journals (iCalendar), one document each.
 func (x *source) readCards(br *bufio.Reader) error {
 	lines := lineReader{r: br, limit: x.o.MaxLine}
-	c, depth, all := card{}, 0, 0
+	c, depth, all := &card{}, 0, 0
 	var property strings.Builder // which may go on in the next line
 	at := 0
 	end := func() error {
@@ -41,14 +41,14 @@ func (x *source) readCards(br *bufio.Reader) error {
 				depth++
 			}
 		case name == "begin":
-			c, all = card{kind: strings.ToUpper(value), line: at, fields: map[string]any{}}, all+1
+			c, all = &card{kind: strings.ToUpper(value), line: at, fields: map[string]any{}, left: x.o.MaxText}, all+1
 		case c.kind == "":
 		case name == "end" && depth > 0:
 			depth--
 		case name == "end":
 			done := c
-			c = card{}
-			return x.card(&done)
+			c = &card{}
+			return x.card(done)
 		case depth == 0:
 			c.take(name, params, value)
 		}
@@ -141,16 +141,18 @@ var cardEscape = strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";
 
 // card is a contact, an appointment, a task or a journal that is being read.
 type card struct {
-	kind, title, name, text string
-	id, repeated            string
-	line                    int
-	fields                  map[string]any
+	kind, title, name string
+	text              strings.Builder
+	id, repeated      string
+	line              int
+	fields            map[string]any
+	left              int64 // bytes that text and fields may still take; below 0: it is too long
 }
 
 const maxCardList = 1000 // values of one field
 
 func (c *card) take(name, params, value string) {
-	if value == "" {
+	if value == "" || c.left < 0 {
 		return
 	}
 	plain := cardEscape.Replace(value)
@@ -164,13 +166,23 @@ func (c *card) take(name, params, value string) {
 		}
 		c.name = strings.Join(strings.Fields(cardEscape.Replace(strings.Join(parts, " "))), " ")
 	case "note", "description":
-		c.text = strings.TrimSpace(c.text + "\n\n" + plain)
+		if plain = strings.TrimSpace(plain); plain == "" {
+			return
+		}
+		if c.text.Len() > 0 {
+			c.text.WriteString("\n\n")
+		}
+		c.text.WriteString(plain)
+		c.left -= int64(len(plain))
 	case "uid":
 		c.id = plain
 	case "recurrence-id":
 		c.repeated = plain
 	case "dtstart", "due":
-		if date := cardTime(params, value); date != "" && c.fields["date"] == nil {
+		if c.fields["date"] != nil { // looking for the zone of another costs much
+			return
+		}
+		if date := cardTime(params, value); date != "" {
 			c.fields["date"] = date
 		}
 	default:
@@ -201,6 +213,7 @@ func (c *card) field(name, params, value string) {
 		if v = strings.TrimSpace(cardEscape.Replace(v)); v == "" {
 			continue
 		}
+		c.left -= int64(len(v))
 		if !f.list {
 			c.fields[f.name] = v
 		} else if list, _ := c.fields[f.name].([]any); len(list) < maxCardList {
@@ -230,17 +243,21 @@ func cardTime(params, s string) string {
 
 // card emits a document.
 func (x *source) card(c *card) error {
+	if c.left < 0 {
+		return x.errorf(c.line, "%v of %d bytes", errTextTooLong, x.o.MaxText)
+	}
 	if c.title == "" {
 		c.title = c.name
 	}
 	if c.title == "" {
 		c.title, _ = c.fields["organization"].(string)
 	}
-	if !valueHasText(c.title) && !valueHasText(c.text) && len(c.fields) == 0 {
+	text := c.text.String()
+	if !valueHasText(c.title) && !valueHasText(text) && len(c.fields) == 0 {
 		return x.errorf(c.line, "nothing to read between its begin and its end")
 	}
-	if c.text != "" {
-		c.fields["text"] = c.text
+	if text != "" {
+		c.fields["text"] = text
 	}
 	c.fields["title"] = c.title
 	x.locate(c.fields, c.title)

@@ -93,10 +93,10 @@ fail a.ics:31: the file ends inside what begins here
 	}
 }
 
-// A picture of any length costs linear time.
+// A picture of any length costs linear time, and so do any number of notes and dates.
 func TestLongCards(t *testing.T) {
 	start := time.Now()
-	for _, line := range []string{" QUJD\n", "QUJD=\n", "BEGIN:VEVENT\n"} {
+	for _, line := range []string{" QUJD\n", "QUJD=\n", "BEGIN:VEVENT\n", "\nNOTE:QUJD\n", "\nDTSTART;TZID=Asia/Tokyo:20210304T103000\n"} {
 		in := "BEGIN:VCARD\nFN:Anna\nPHOTO;QUOTED-PRINTABLE:=\n" + strings.Repeat(line, 500_000) + "x\nEND:VCARD\n"
 		out := readBytes(t, []byte(in), "a.vcf", Options{})
 		if len(out.docs) != 1 && line[0] != 'B' {
@@ -105,6 +105,17 @@ func TestLongCards(t *testing.T) {
 	}
 	if d := time.Since(start); d > 20*time.Second {
 		t.Errorf("took %v", d)
+	}
+}
+
+// What is kept of a card has a limit.
+func TestCardTooLong(t *testing.T) {
+	for _, in := range []string{"NOTE:some words\n", "EMAIL:anna@example.org\n"} {
+		in = "BEGIN:VCARD\nFN:Anna\n" + strings.Repeat(in, 20) + "END:VCARD\nBEGIN:VCARD\nFN:Ben\nEND:VCARD\n"
+		out := readBytes(t, []byte(in), "a.vcf", Options{MaxText: 100})
+		if len(out.docs) != 1 || len(out.errors) != 1 || out.errors[0].Error() != "a.vcf:1: its text is longer than the limit of 100 bytes" {
+			t.Errorf("got %v", out)
+		}
 	}
 }
 
