@@ -114,7 +114,12 @@ func (r *archive) eachUntil(name string, visit func(xml.Token) error) error {
 	defer func() { r.left = limited.N }()
 	d := xml.NewDecoder(&tagLimit{r: limited})
 	d.CharsetReader = charset.NewReaderLabel
-	for n := 1; ; n++ {
+	for n := 0; ; n++ {
+		if n%1024 == 0 { // also of each of many members
+			if err := errors.Join(r.x.ended(), budgetSpent(r.start)); err != nil {
+				return err
+			}
+		}
 		t, err := d.RawToken()
 		switch {
 		case limited.N == 0:
@@ -126,14 +131,6 @@ func (r *archive) eachUntil(name string, visit func(xml.Token) error) error {
 		}
 		if err := visit(t); err != nil {
 			return err
-		}
-		if n%1024 == 0 {
-			if err := r.x.ended(); err != nil {
-				return err
-			}
-			if err := budgetSpent(r.start); err != nil {
-				return err
-			}
 		}
 	}
 }

@@ -29,7 +29,7 @@ var cardFields = map[string]struct {
 // readCards reads contacts (vCard) and appointments, tasks and journals (iCalendar), one document each.
 func (x *source) readCards(br *bufio.Reader) error {
 	lines := lineReader{r: br, limit: x.o.MaxLine}
-	c, depth, all := card{}, 0, 0
+	c, depth, all := &card{}, 0, 0
 	var property strings.Builder // which may go on in the next line
 	at := 0
 	end := func() error {
@@ -41,19 +41,16 @@ func (x *source) readCards(br *bufio.Reader) error {
 				depth++
 			}
 		case name == "begin":
-			c, all = card{kind: strings.ToUpper(value), line: at, fields: map[string]any{}}, all+1
+			c, all = &card{kind: strings.ToUpper(value), line: at, fields: map[string]any{}, left: x.o.MaxText}, all+1
 		case c.kind == "":
 		case name == "end" && depth > 0:
 			depth--
 		case name == "end":
 			done := c
-			c = card{}
-			return x.card(&done)
+			c = &card{}
+			return x.card(done)
 		case depth == 0:
-			c.size += int64(len(name) + len(params) + len(value))
-			if c.size <= x.o.MaxFile {
-				c.take(name, params, value)
-			}
+			c.take(name, params, value)
 		}
 		return nil
 	}
@@ -160,17 +157,17 @@ func cardSplit(value string, sep byte) (parts []string) {
 // card is a contact, an appointment, a task or a journal that is being read.
 type card struct {
 	kind, title, name string
-	text              []byte
+	text              strings.Builder
 	id, repeated      string
 	line              int
-	size              int64 // bytes of its properties
 	fields            map[string]any
+	left              int64 // bytes that text and fields may still take; below 0: it is too long
 }
 
 const maxCardList = 1000 // values of one field
 
 func (c *card) take(name, params, value string) {
-	if value == "" {
+	if value == "" || c.left < 0 {
 		return
 	}
 	plain := cardEscape.Replace(value)
@@ -184,16 +181,23 @@ func (c *card) take(name, params, value string) {
 		}
 		c.name = strings.Join(strings.Fields(cardEscape.Replace(strings.Join(parts, " "))), " ")
 	case "note", "description":
-		if plain = strings.TrimSpace(plain); plain != "" && len(c.text) > 0 {
-			c.text = append(c.text, "\n\n"...)
+		if plain = strings.TrimSpace(plain); plain == "" {
+			return
 		}
-		c.text = append(c.text, plain...)
+		if c.text.Len() > 0 {
+			c.text.WriteString("\n\n")
+		}
+		c.text.WriteString(plain)
+		c.left -= int64(len(plain))
 	case "uid":
 		c.id = plain
 	case "recurrence-id":
 		c.repeated = plain
 	case "dtstart", "due":
-		if date := cardTime(params, value); date != "" && c.fields["date"] == nil {
+		if c.fields["date"] != nil { // looking for the zone of another costs much
+			return
+		}
+		if date := cardTime(params, value); date != "" {
 			c.fields["date"] = date
 		}
 	default:
@@ -224,6 +228,7 @@ func (c *card) field(name, params, value string) {
 		if v = strings.TrimSpace(cardEscape.Replace(v)); v == "" {
 			continue
 		}
+		c.left -= int64(len(v))
 		if !f.list {
 			c.fields[f.name] = v
 		} else if list, _ := c.fields[f.name].([]any); len(list) < maxCardList {
@@ -253,8 +258,8 @@ func cardTime(params, s string) string {
 
 // card emits a document.
 func (x *source) card(c *card) error {
-	if c.size > x.o.MaxFile {
-		return x.errorf(c.line, "%s of %d bytes is larger than the limit of %d", c.kind, c.size, x.o.MaxFile)
+	if c.left < 0 {
+		return x.errorf(c.line, "%v of %d bytes", errTextTooLong, x.o.MaxText)
 	}
 	if c.title == "" {
 		c.title = c.name
@@ -262,7 +267,7 @@ func (x *source) card(c *card) error {
 	if c.title == "" {
 		c.title, _ = c.fields["organization"].(string)
 	}
-	text := string(c.text)
+	text := c.text.String()
 	if !valueHasText(c.title) && !valueHasText(text) && len(c.fields) == 0 {
 		return x.errorf(c.line, "nothing to read between its begin and its end")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -125,6 +126,24 @@ func TestDateFormats(t *testing.T) {
 		if got := isDateFormat(code); got != want {
 			t.Errorf("isDateFormat(%q) = %v", code, got)
 		}
+	}
+}
+
+// Very many members of almost no length are given up when the time for the file is spent.
+func TestManyMembers(t *testing.T) {
+	defer func(d time.Duration) { parseBudget = d }(parseBudget)
+	parseBudget = 50 * time.Millisecond
+	var main, slides, notes strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&main, `<sldId r:id="%d"/>`, i)
+		fmt.Fprintf(&slides, `<Relationship Id="%d" Type="x/slide" Target="s"/>`, i)
+		fmt.Fprintf(&notes, `<Relationship Id="%d" Type="x/notesSlide" Target="n"/>`, i)
+	}
+	in := docxOf(t, "ppt/presentation.xml", "<a>"+main.String()+"</a>", "ppt/_rels/presentation.xml.rels", "<a>"+slides.String()+"</a>", "ppt/s", "<a/>",
+		"ppt/_rels/s.rels", "<a>"+notes.String()+"</a>", "ppt/n", "<a/>")
+	out := readBytes(t, in, "a.pptx", Options{})
+	if len(out.errors) != 1 || !strings.Contains(out.errors[0].Reason, "time budget spent") {
+		t.Errorf("got %v", out)
 	}
 }
 

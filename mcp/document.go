@@ -93,7 +93,7 @@ func (s *Server) document(ctx context.Context, in documentInput) (document, stri
 	if in.Field != "" {
 		i := slices.IndexFunc(texts, func(t mapping.TextField) bool { return t.Name == in.Field })
 		if i < 0 {
-			return document{}, "", fmt.Errorf("field: the document has no %q, allowed: %s", in.Field, namesOf(texts))
+			return document{}, "", fmt.Errorf("field: the document has no %q, allowed: %s", shown([]byte(in.Field)), namesOf(texts))
 		}
 		if end := len(texts[i].Text); offset > 0 && offset >= end {
 			return document{}, "", fmt.Errorf("offset: got %d, allowed: less than the %d bytes of the field", offset, end)

@@ -54,19 +54,18 @@ func (r *request) follow(cancel func()) (stop func()) {
 // Post answers one message of the stateless form of the protocol's HTTP transport: the body of a POST and its headers. What is no message that can
 // be answered is answered with an error of JSON-RPC. Where ctx ends before there is an answer, Post returns the error of ctx.
 func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Answer, error) {
-	var message struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
-	}
-	err := json.Unmarshal(body, &message) // which bounds the depth, as the SDK does not
+	var members map[string]json.RawMessage // by their exact names, as the SDK reads them
+	err := json.Unmarshal(body, &members)  // which bounds the depth, as the SDK does not
+	id, method := members["id"], ""
+	_ = json.Unmarshal(members["method"], &method) // what is no string is no method
 	var typ *json.UnmarshalTypeError
 	switch {
 	case bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")):
 		return refusal(http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "body: got an array, allowed: one message; batches are not taken"), nil
 	case err != nil && !errors.As(err, &typ):
 		return refusal(http.StatusBadRequest, nil, jsonrpc.CodeParseError, "body: not JSON: "+err.Error()), nil
-	case message.Method == "subscriptions/listen": // it would hold the request open for news of which there are none
-		return refusal(http.StatusNotFound, message.ID, jsonrpc.CodeMethodNotFound, message.Method+": not supported, the tools never change"), nil
+	case method == "subscriptions/listen": // it would hold the request open for news of which there are none
+		return refusal(http.StatusNotFound, id, jsonrpc.CodeMethodNotFound, method+": not supported, the tools never change"), nil
 	}
 	asked := &request{done: ctx.Done(), recovers: true}
 	asked.deadline, _ = ctx.Deadline()
@@ -89,14 +88,14 @@ func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Ans
 	case w.status < 400 || strings.HasPrefix(w.header.Get("Content-Type"), "application/json"):
 		return Answer{Status: w.status, JSON: w.body.Bytes()}, nil
 	case strings.Contains(w.body.String(), "not handled"): // in the words of the SDK
-		return refusal(http.StatusOK, message.ID, jsonrpc.CodeMethodNotFound, "method: no such method: "+shown([]byte(message.Method))), nil
+		return refusal(http.StatusOK, id, jsonrpc.CodeMethodNotFound, "method: no such method: "+shown([]byte(method))), nil
 	}
-	return refusal(w.status, message.ID, jsonrpc.CodeInvalidRequest, shown(bytes.TrimSpace(w.body.Bytes()))), nil
+	return refusal(w.status, id, jsonrpc.CodeInvalidRequest, shown(bytes.TrimSpace(w.body.Bytes()))), nil
 }
 
-// refusal is an error of JSON-RPC. id is that of the message, nil where it is not known.
+// refusal is an error of JSON-RPC. id is that of the message, nil where it is not known; what is neither string nor number is none.
 func refusal(status int, id json.RawMessage, code int64, text string) Answer {
-	if id == nil {
+	if id == nil || bytes.IndexByte([]byte("{[tf"), id[0]) >= 0 {
 		id = json.RawMessage("null")
 	}
 	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": jsonrpc.Error{Code: code, Message: text}})

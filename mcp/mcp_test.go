@@ -234,6 +234,27 @@ func TestBadCalls(t *testing.T) {
 	}
 }
 
+// What was asked is not said again at any length.
+func TestLongArguments(t *testing.T) {
+	c := session(t, opened(t, notes))
+	long := strings.Repeat("water ", 5000)
+	for _, tt := range []struct {
+		tool      string
+		arguments map[string]any
+		want      string
+		failed    bool
+	}{
+		{"search", map[string]any{"query": long}, "documents of notes for \"water water", false},
+		{"similar", map[string]any{"id": long}, "id: got", true},
+		{"get_document", map[string]any{"id": "soup", "field": long}, "allowed: title, text, topic, year", true},
+	} {
+		text, failed := call(t, c, tt.tool, tt.arguments, nil)
+		if failed != tt.failed || len(text) > 2000 || !strings.Contains(text, tt.want) {
+			t.Errorf("%s: got %d bytes, %.200q (error: %v), want %q", tt.tool, len(text), text, failed, tt.want)
+		}
+	}
+}
+
 // Without a name the only collection is taken.
 func TestChoice(t *testing.T) {
 	one := opened(t, notes)

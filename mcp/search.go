@@ -113,7 +113,7 @@ func (s *Server) search(ctx context.Context, in searchInput) (found, string, err
 		return found{}, "", s.explained(ctx, err)
 	}
 	out := foundOf(collection, r, in.Filter != "")
-	return out, out.text(fmt.Sprintf("for %q", in.Query)), nil
+	return out, out.text(fmt.Sprintf("for %q", shown([]byte(in.Query)))), nil
 }
 
 func (s *Server) similar(ctx context.Context, in similarInput) (found, string, error) {

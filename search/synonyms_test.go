@@ -179,7 +179,7 @@ func TestSynonymsRefused(t *testing.T) {
 		{[]string{"a, " + strings.Repeat("b", 2000)}, "at most 2000 bytes of UTF-8"},
 		{[]string{"a, \xff"}, "at most 2000 bytes of UTF-8"},
 		{many, "synonyms: got 10001, allowed: at most 10000 rules"},
-		{large, `allowed: at most 1048576 bytes in all rules together`},
+		{large, `allowed: at most 409600 bytes in all rules together`},
 	} {
 		_, err := e.CreateCollection(t.Context(), "wrong", search.Settings{Synonyms: tc.rules})
 		if !errors.Is(err, search.ErrInvalid) || !strings.Contains(err.Error(), tc.want) {
@@ -193,6 +193,18 @@ func TestSynonymsRefused(t *testing.T) {
 }
 
 // TestSynonymsTravel: a replica and a collection that was built anew have the synonyms, too.
+// TestSynonymsFit: as many rules as are allowed are kept.
+func TestSynonymsFit(t *testing.T) {
+	e := openWith(t, t.TempDir(), search.Options{Embedder: &lettered{}})
+	rules := make([]string, keyword.MaxSynonymRules)
+	long := keyword.MaxSynonymBytes / len(rules)
+	for i := range rules {
+		rule := fmt.Sprintf("from%05d => to", i)
+		rules[i] = rule + strings.Repeat("o", long-len(rule))
+	}
+	withSynonyms(t, e, rules...)
+}
+
 func TestSynonymsTravel(t *testing.T) {
 	p := newPair(t)
 	put(t, p.a, search.Created, doc("ny", `{"text":"New York City"}`))

@@ -211,6 +211,9 @@ type columnWalks struct {
 }
 
 func (w *columnWalks) add(key string, n int) {
+	if n == 0 {
+		return // there may be no such field
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.terms == nil {

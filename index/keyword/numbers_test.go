@@ -108,6 +108,23 @@ func currentView(t testing.TB, x *Index) (out *view) {
 	return out
 }
 
+// TestNumbersOfNothing: nothing is kept of fields that no document has, of which there are as many as people ask for.
+func TestNumbersOfNothing(t *testing.T) {
+	x := openTemp(t, Options{})
+	apply(t, x, 1, Entry{No: 1, Values: map[string]any{"n": 1.0}})
+	for i := range 100 {
+		err := x.Numbers(context.Background(), fmt.Sprint("missing", i), i%2 == 0, roaring.BitmapOf(1), func(uint32, float64) { t.Error("a number") })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range currentView(t, x).segments {
+		if n := len(s.walks.terms); n > 0 {
+			t.Errorf("%d fields are kept", n)
+		}
+	}
+}
+
 // TestNumbersAtOnce: who asks while a list is made is answered without.
 func TestNumbersAtOnce(t *testing.T) {
 	x := openTemp(t, Options{})
