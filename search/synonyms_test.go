@@ -171,6 +171,22 @@ func TestSynonymsWithNamesAreMarked(t *testing.T) {
 	}
 }
 
+// TestSynonymsBesideWhatTheyGive: a query may have what a rule gives in words of its own, before or behind.
+func TestSynonymsBesideWhatTheyGive(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	put(t, e, search.Created, doc("long", `{"text":"`+strings.Repeat("car. ", 32)+strings.Repeat("filler ", 31)+`kubernetes."}`))
+	withSynonyms(t, e, "k8s => kubernetes")
+	for _, q := range []string{"vehicle kubernetes k8s", "vehicle k8s kubernetes"} {
+		r, err := e.Search(t.Context(), "docs", search.Query{Q: q, Explain: true, Alpha: ptr(0.2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if terms := r.Hits[0].Explain.Keyword.Terms; len(terms) != 1 || terms[0].For != "" || !strings.Contains(r.Hits[0].Passages[0].Text, "kubernetes") {
+			t.Errorf("%s: terms %+v, passage %q", q, terms, r.Hits[0].Passages[0].Text)
+		}
+	}
+}
+
 // TestSynonymsRefused: each rule that cannot be read is named with its place.
 func TestSynonymsRefused(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
