@@ -278,6 +278,10 @@ func TestSynonymsOfLongQueries(t *testing.T) {
 	if got := foundBy(t, x, q); !slices.Equal(got, []uint32{1, 2}) {
 		t.Errorf("found %v, want [1 2]", got)
 	}
+	q.Text = strings.Repeat("r0x a0x b0x ", 20) + "r1x" // one term of the query counts once
+	if n := len(x.Expand(q)); n != 41 {
+		t.Errorf("%d expansions, want 41", n)
+	}
 }
 
 // TestParseSynonymRule reads rules.
