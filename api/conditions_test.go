@@ -3,9 +3,12 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"searchd/index/keyword"
 	"searchd/search"
 )
 
@@ -161,6 +164,12 @@ func TestSynonymsOverTheWire(t *testing.T) {
 	}
 	f.do("PATCH", "/v1/collections/docs", `{"settings":{"synonyms":["a, b","a, => b"]}}`).problem(400, "invalid_request", "/settings/synonyms/1")
 	f.do("PATCH", "/v1/collections/docs", `{"settings":{"synonyms":"a, b"}}`).problem(400, "invalid_request", "/settings/synonyms")
+	rules := make([]string, keyword.MaxSynonymRules)
+	for i := range rules {
+		rules[i] = fmt.Sprintf("left%05d, %s => right", i, strings.Repeat("w", keyword.MaxSynonymBytes/len(rules)-20))
+	}
+	largest, _ := json.Marshal(rules)
+	f.do("PATCH", "/v1/collections/docs", `{"settings":{"synonyms":`+string(largest)+`}}`).want(200, nil)
 	f.do("PATCH", "/v1/collections/docs", `{"settings":{"synonyms":null}}`).want(200, nil)
 	if got := ids(); got != "" {
 		t.Errorf("without rules: found %q", got)

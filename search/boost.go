@@ -33,8 +33,8 @@ const (
 type Boost struct {
 	Filter string  `json:"filter,omitempty"`
 	Field  string  `json:"field,omitempty"`
-	Origin any     `json:"origin,omitempty"` // "now", a date as RFC 3339, YYYY-MM-DD or time.Time, or a number
-	Scale  any     `json:"scale,omitempty"`  // above 0: a number, or with dates a string of hours, days or weeks
+	Origin any     `json:"origin,omitempty"` // "now", a date as RFC 3339 or YYYY-MM-DD, or a number: float64, int or json.Number
+	Scale  any     `json:"scale,omitempty"`  // above 0: a number as in Origin, or with dates a string of hours, days or weeks
 	Weight float64 `json:"weight"`           // -1 to 10, not 0
 }
 

@@ -247,13 +247,11 @@ func occurrences(phrases []namedPhrase, tokens []backend.Token) (out []backend.T
 	}
 	at := make(map[placed]backend.Token, len(tokens))
 	for _, t := range tokens {
-		if !t.Name {
-			at[placed{t.Term, t.Position}] = t
-		}
+		at[placed{t.Term, t.Position}] = t
 	}
 	for _, p := range phrases {
 		for _, t := range tokens {
-			if t.Name || t.Term != p.phrase[0].Term {
+			if t.Term != p.phrase[0].Term {
 				continue
 			}
 			whole, all := backend.Token{Term: p.name, Start: t.Start, End: t.End, Position: t.Position}, true

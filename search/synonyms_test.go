@@ -155,6 +155,38 @@ func TestSynonymsShown(t *testing.T) {
 	}
 }
 
+// TestSynonymsWithNamesAreMarked: names with signs are words of the phrases that a rule gives.
+func TestSynonymsWithNamesAreMarked(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	put(t, e, search.Created, doc("c", `{"text":"A C++ compiler, and a compiler of C"}`), doc("a", `{"text":"the AT&T radio plays"}`))
+	withSynonyms(t, e, "cpp, C++ compiler", "hifi, AT&T radio")
+	for q, want := range map[string]string{"cpp": "A <mark>C++ compiler</mark>, and a compiler of C", "hifi": "the <mark>AT&amp;T radio</mark> plays"} {
+		r, err := e.Search(t.Context(), "docs", search.Query{Q: q, Mode: search.Keyword})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Hits) != 1 || !slices.Equal(r.Hits[0].Highlights["text"], []string{want}) {
+			t.Errorf("%s: %+v, want %s", q, r.Hits, want)
+		}
+	}
+}
+
+// TestSynonymsBesideWhatTheyGive: a query may have what a rule gives in words of its own, before or behind.
+func TestSynonymsBesideWhatTheyGive(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	put(t, e, search.Created, doc("long", `{"text":"`+strings.Repeat("car. ", 32)+strings.Repeat("filler ", 31)+`kubernetes."}`))
+	withSynonyms(t, e, "k8s => kubernetes")
+	for _, q := range []string{"vehicle kubernetes k8s", "vehicle k8s kubernetes"} {
+		r, err := e.Search(t.Context(), "docs", search.Query{Q: q, Explain: true, Alpha: ptr(0.2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if terms := r.Hits[0].Explain.Keyword.Terms; len(terms) != 1 || terms[0].For != "" || !strings.Contains(r.Hits[0].Passages[0].Text, "kubernetes") {
+			t.Errorf("%s: terms %+v, passage %q", q, terms, r.Hits[0].Passages[0].Text)
+		}
+	}
+}
+
 // TestSynonymsRefused: each rule that cannot be read is named with its place.
 func TestSynonymsRefused(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
@@ -179,7 +211,7 @@ func TestSynonymsRefused(t *testing.T) {
 		{[]string{"a, " + strings.Repeat("b", 2000)}, "at most 2000 bytes of UTF-8"},
 		{[]string{"a, \xff"}, "at most 2000 bytes of UTF-8"},
 		{many, "synonyms: got 10001, allowed: at most 10000 rules"},
-		{large, `allowed: at most 409600 bytes in all rules together`},
+		{large, `allowed: at most 262144 bytes in all rules together`},
 	} {
 		_, err := e.CreateCollection(t.Context(), "wrong", search.Settings{Synonyms: tc.rules})
 		if !errors.Is(err, search.ErrInvalid) || !strings.Contains(err.Error(), tc.want) {

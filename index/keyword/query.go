@@ -191,6 +191,8 @@ func (x *Index) queryTerms(q Query) []planTerm {
 			i = len(terms)
 			at[key] = i
 			terms = append(terms, term)
+		} else if term.synonym == nil {
+			terms[i].text = term.text // the query has it itself
 		}
 		terms[i].count++
 	}

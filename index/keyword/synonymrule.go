@@ -10,7 +10,7 @@ import (
 // Bounds of synonyms.
 const (
 	MaxSynonymRules = 10_000
-	MaxSynonymBytes = 400 << 10 // of all rules together
+	MaxSynonymBytes = 256 << 10 // of all rules together; settings have them twice, in 1 MiB
 
 	maxRuleBytes = 2000
 	maxRuleTexts = 64 // words and phrases of a rule

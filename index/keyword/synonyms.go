@@ -189,6 +189,7 @@ func (x *Index) expansions(q Query) (out []expansion) {
 		}
 	}
 	expanded, together := 0, 0
+	counted := map[string]bool{} // by key: a term of the query counts once
 	for i := 0; i < len(tokens); {
 		syn, n := q.Synonyms.at(tokens[i:], exact)
 		if syn == nil {
@@ -201,8 +202,11 @@ func (x *Index) expansions(q Query) (out []expansion) {
 				phrases++
 			}
 		}
-		if expanded+len(syn.alternatives) <= maxExpanded && together+phrases <= maxTogether {
+		if !counted[syn.key] && expanded+len(syn.alternatives) <= maxExpanded && together+phrases <= maxTogether {
 			expanded, together = expanded+len(syn.alternatives), together+phrases
+			counted[syn.key] = true
+		}
+		if counted[syn.key] {
 			out = append(out, expansion{tokens[i].start, tokens[i+n-1].end, syn})
 		}
 		i += n
@@ -227,8 +231,8 @@ func (s *Synonyms) at(tokens []token, exact map[string]bool) (best *synonym, wor
 // Expansion is a part [Start, End) of the text of a query that is read as any of several terms and phrases.
 type Expansion struct {
 	Start, End   int
-	Name         string // by which [TermScore] calls it
-	Alternatives []Alternative
+	Name         string        // by which [TermScore] calls it
+	Alternatives []Alternative // none where an earlier one has the name: they are the same
 }
 
 // Alternative is what an [Expansion] is read as: a term, or several at the distances that their positions have.
@@ -242,10 +246,12 @@ func (x *Index) Expand(q Query) []Expansion {
 	var out []Expansion
 	first := map[string]string{} // name by key: equal ones are one term of the query
 	for _, e := range x.expansions(q) {
-		if _, seen := first[e.key]; !seen {
-			first[e.key] = e.name
+		if name, seen := first[e.key]; seen {
+			out = append(out, Expansion{Start: e.start, End: e.end, Name: name})
+			continue
 		}
-		one := Expansion{Start: e.start, End: e.end, Name: first[e.key]}
+		first[e.key] = e.name
+		one := Expansion{Start: e.start, End: e.end, Name: e.name}
 		for _, alt := range e.alternatives {
 			terms := []Token{{Term: alt.text}}
 			if alt.phrase.Len() > 0 {

@@ -32,30 +32,11 @@ func newSynonyms(t testing.TB, rules ...string) *Synonyms {
 	return s
 }
 
-// TestSynonymsEqualOracle: words with synonyms score as terms that texts have as often as all alternatives together.
+// TestSynonymsEqualOracle: by random rules, words with synonyms score as terms that texts have as often as all alternatives together.
 func TestSynonymsEqualOracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	x := openTemp(t, Options{})
-	s := newSynonyms(t, "w1x, w9x", "w2x => w5x, w6x", "w3x, w4x w7x", "w0x w1x => w8x", "w9x, w30x", "w10x w11x => w10x w11x, w1x w2x w3x")
-	// The same rules as the twin has them: what is read, and as what.
-	read := map[string][]string{
-		"w1x": {"w1x", "w9x"}, "w9x": {"w1x", "w9x", "w30x"}, "w30x": {"w9x", "w30x"}, "w2x": {"w5x", "w6x"},
-		"w3x": {"w3x", "w4x w7x"}, "w4x w7x": {"w3x", "w4x w7x"}, "w0x w1x": {"w8x"}, "w10x w11x": {"w10x w11x", "w1x w2x w3x"},
-	}
 	twin := &oracle{bm25: BM25{K1: 1.2, B: 0.75}, docs: map[uint32]map[string][]string{}}
-	twin.terms = func(words []string) (out []string) {
-		for i := 0; i < len(words); i++ {
-			if i+1 < len(words) && read[words[i]+" "+words[i+1]] != nil {
-				out = append(out, strings.Join(read[words[i]+" "+words[i+1]], "|"))
-				i++
-			} else if alternatives := read[words[i]]; alternatives != nil {
-				out = append(out, strings.Join(alternatives, "|"))
-			} else {
-				out = append(out, words[i])
-			}
-		}
-		return out
-	}
 	twin.occurs = func(words []string, term string) (n int) {
 		for alternative := range strings.SplitSeq(term, "|") {
 			phrase := strings.Fields(alternative)
@@ -79,20 +60,67 @@ func TestSynonymsEqualOracle(t *testing.T) {
 		}
 		apply(t, x, uint64(round+1), entries...)
 		twin.apply(x, entries...)
-		for range 40 {
-			q := Query{Synonyms: s, Texts: textsOf(all)}
+		for range 10 {
+			var rules []string
+			read := map[string][]string{}
 			for range 1 + r.IntN(6) {
-				q.Text += fmt.Sprintf("w%dx ", r.IntN(14))
+				from := randomPhrases(r)
+				to, rule := from, strings.Join(from, ", ")
+				if r.IntN(2) == 0 {
+					to = randomPhrases(r)
+					rule += " => " + strings.Join(to, ",")
+				} else if len(from) == 1 {
+					continue
+				}
+				rules = append(rules, rule)
+				for _, f := range from {
+					read[f] = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(read[f]), to...))))
+				}
 			}
-			switch r.IntN(3) {
-			case 0:
-				q.Operator = And
-			case 1:
-				q.Fields = []FieldWeight{{"title", 2.5}, {"body", 1}}
+			twin.terms = func(words []string) (out []string) {
+				for len(words) > 0 {
+					n := min(3, len(words))
+					for n > 1 && read[strings.Join(words[:n], " ")] == nil {
+						n--
+					}
+					if alternatives := read[strings.Join(words[:n], " ")]; alternatives != nil {
+						out = append(out, strings.Join(alternatives, "|"))
+					} else {
+						out = append(out, words[0])
+					}
+					words = words[n:]
+				}
+				return out
 			}
-			checkQuery(t, t.Context(), x, twin, q, 1+r.IntN(50), nil)
+			t.Logf("rules %q", rules)
+			s := newSynonyms(t, rules...)
+			for range 10 {
+				q := Query{Synonyms: s, Texts: textsOf(all)}
+				for range 1 + r.IntN(4) {
+					q.Text += fmt.Sprintf("w%dx ", r.IntN(14))
+				}
+				switch r.IntN(3) {
+				case 0:
+					q.Operator = And
+				case 1:
+					q.Fields = []FieldWeight{{"title", 2.5}, {"body", 1}}
+				}
+				checkQuery(t, t.Context(), x, twin, q, 1+r.IntN(50), nil)
+			}
 		}
 	}
+}
+
+// randomPhrases returns one to three phrases of one to three words of randomText.
+func randomPhrases(r *rand.Rand) (out []string) {
+	for range 1 + r.IntN(3) {
+		var words []string
+		for range 1 + r.IntN(3)*r.IntN(2) {
+			words = append(words, fmt.Sprintf("w%dx", r.IntN(14)))
+		}
+		out = append(out, strings.Join(words, " "))
+	}
+	return out
 }
 
 // foundBy returns the numbers of the documents that q finds, rising.
@@ -249,6 +277,10 @@ func TestSynonymsOfLongQueries(t *testing.T) {
 	q.Texts = nil
 	if got := foundBy(t, x, q); !slices.Equal(got, []uint32{1, 2}) {
 		t.Errorf("found %v, want [1 2]", got)
+	}
+	q.Text = strings.Repeat("r0x a0x b0x ", 20) + "r1x" // one term of the query counts once
+	if n := len(x.Expand(q)); n != 41 {
+		t.Errorf("%d expansions, want 41", n)
 	}
 }
 

@@ -285,8 +285,8 @@ type Token struct {
 // Expansion is a part [Start, End) of the text of a query for which the collection has synonyms.
 type Expansion struct {
 	Start, End   int
-	Name         string // by which [TermScore] calls it
-	Alternatives []Alternative
+	Name         string        // by which [TermScore] calls it
+	Alternatives []Alternative // none where an earlier one has the name: they are the same
 }
 
 // Alternative is what an [Expansion] is read as: a term, or several at the distances that their positions have.
