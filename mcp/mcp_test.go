@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,8 +30,8 @@ func opened(t *testing.T, collections map[string]map[string]string) *search.Engi
 			t.Fatal(err)
 		}
 		var list []search.Document
-		for id, fields := range docs {
-			list = append(list, search.Document{ID: id, Fields: []byte(fields)})
+		for _, id := range slices.Sorted(maps.Keys(docs)) {
+			list = append(list, search.Document{ID: id, Fields: []byte(docs[id])})
 		}
 		results, err := e.Ingest(t.Context(), name, list)
 		if err != nil {
