@@ -214,11 +214,11 @@ func TestPassingConnections(t *testing.T) {
 			together <- struct{}{}
 		}
 		wait.Wait()
-		time.Sleep(10 * time.Millisecond) // what was read gives its connection back
+		time.Sleep(50 * time.Millisecond) // what was read gives its connection back
 	}
 	n := 0
 	addresses.Range(func(any, any) bool { n++; return true })
-	if n > at+at/2 {
+	if n > 2*at { // some are late on a busy machine; with two idle ones alone there are more than four times as many
 		t.Errorf("%d connections for %d requests at a time", n, at)
 	}
 }

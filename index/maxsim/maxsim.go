@@ -9,6 +9,7 @@ package maxsim
 import (
 	"cmp"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -42,12 +43,23 @@ type marks struct {
 }
 
 // NewTable asks vector for each of vocab tokens to write its vector of dim components, not normalised: a token counts by its length and
-// by how rare it is.
+// by how rare it is. vector is called from several goroutines.
 func NewTable(vocab, dim int, vector func(dst []float32, id int)) *Table {
 	t := &Table{dim: dim, rows: make([]int8, vocab*dim), scale: make([]float32, vocab), weight: make([]float32, vocab)}
 	t.marks.New = func() any { return &marks{seen: make([]uint32, vocab), place: make([]uint32, vocab)} }
-	v := make([]float32, dim)
-	for id := range vocab {
+	var shares sync.WaitGroup
+	n := runtime.GOMAXPROCS(0)
+	for i := range n {
+		shares.Go(func() { t.fill(vocab*i/n, vocab*(i+1)/n, vector) })
+	}
+	shares.Wait()
+	return t
+}
+
+// fill sets the tokens first to end-1.
+func (t *Table) fill(first, end int, vector func(dst []float32, id int)) {
+	v := make([]float32, t.dim)
+	for id := first; id < end; id++ {
 		vector(v, id)
 		var least, largest float32
 		for _, x := range v {
@@ -58,14 +70,13 @@ func NewTable(vocab, dim int, vector func(dst []float32, id int)) *Table {
 		if !(sum > 0) || math.IsInf(sum, 0) {
 			continue
 		}
-		row := t.rows[id*dim : (id+1)*dim]
+		row := t.rows[id*t.dim : (id+1)*t.dim]
 		for i, x := range v {
 			row[i] = int8(math.Float32bits(x/largest*127+toInteger) - toIntegerBits)
 		}
 		length := float64(simd.DotInt8(row, row)) // it is the row of bytes that shall have length 1
 		t.scale[id], t.weight[id] = float32(1/math.Sqrt(length)), float32(math.Sqrt(sum)*rarity(id))
 	}
-	return t
 }
 
 // rarity guesses how much a token tells from its place in the vocabulary. One of pieces of words has single characters first and then the
