@@ -17,21 +17,7 @@ func TestLanguage(t *testing.T) {
 	write(t, english+"/yeast.md", strings.Repeat("The yeast has to rest in a warm place for an hour before you bake, so that the dough can rise. ", 5))
 	for _, sink := range []string{"folder", "server"} {
 		t.Run(sink, func(t *testing.T) {
-			dir := t.TempDir()
-			base := []string{"--workers", "1", "--state", t.TempDir(), "--data", dir}
-			with := func(look func(*search.Engine)) {
-				e, err := search.Open(dir, search.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer e.Close()
-				look(e)
-			}
-			if sink == "server" {
-				e, url := served(t, dir)
-				base = []string{"--workers", "1", "--state", t.TempDir(), "--server", url}
-				with = func(look func(*search.Engine)) { look(e) }
-			}
+			base, with := into(t, sink)
 			settings := func(collection string) (language string) {
 				with(func(e *search.Engine) {
 					c, err := e.Collection(t.Context(), collection)

@@ -94,6 +94,25 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// into returns the arguments of an ingest of paths into a new "folder" or "server", and what hands its engine over.
+func into(t *testing.T, sink string, paths ...string) (args []string, with func(look func(*search.Engine))) {
+	t.Helper()
+	dir := t.TempDir()
+	args = append([]string{"--workers", "1", "--state", t.TempDir()}, paths...)
+	if sink == "server" {
+		e, url := served(t, dir)
+		return append(args, "--server", url), func(look func(*search.Engine)) { look(e) }
+	}
+	return append(args, "--data", dir), func(look func(*search.Engine)) {
+		e, err := search.Open(dir, search.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		look(e)
+	}
+}
+
 // served is an engine over a folder, and the URL of a server of it, until the test ends.
 func served(t *testing.T, dir string) (e *search.Engine, url string) {
 	t.Helper()

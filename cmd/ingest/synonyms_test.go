@@ -18,21 +18,7 @@ func TestSynonyms(t *testing.T) {
 	write(t, files+"/bytes", "a, \xff\n")
 	for _, sink := range []string{"folder", "server"} {
 		t.Run(sink, func(t *testing.T) {
-			dir := t.TempDir()
-			base := []string{"--workers", "1", "--state", t.TempDir(), "--data", dir, notes}
-			with := func(look func(*search.Engine)) {
-				e, err := search.Open(dir, search.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer e.Close()
-				look(e)
-			}
-			if sink == "server" {
-				e, url := served(t, dir)
-				base = []string{"--workers", "1", "--state", t.TempDir(), "--server", url, notes}
-				with = func(look func(*search.Engine)) { look(e) }
-			}
+			base, with := into(t, sink, notes)
 			for _, step := range []struct {
 				file  string // of --synonyms
 				rules []string

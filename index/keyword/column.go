@@ -169,16 +169,8 @@ func (s *segmentView) columnKey(values *fieldValues, r termRange) columnKey {
 func makeColumn(ctx context.Context, values *fieldValues, r termRange) (*column, error) {
 	c := &column{starts: []uint32{0}}
 	var terms strings.Builder
-	docs, size := roaring.New(), 0
-	err := values.each(ctx, r, func(term []byte) error {
-		pl, err := values.postings(term, nil)
-		if err != nil {
-			return err
-		}
-		docs.Clear()
-		if err := orInto(docs, pl); err != nil {
-			return err
-		}
+	size := 0
+	err := values.eachDocs(ctx, r, func(term []byte, docs *roaring.Bitmap) error {
 		if n := docs.GetCardinality(); n > columnFew {
 			c.many = append(c.many, uint32(len(c.ends)))
 		} else {

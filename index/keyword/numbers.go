@@ -106,16 +106,7 @@ func (s *segmentView) numberList(ctx context.Context, values *fieldValues, kind 
 // makeNumberList says false if the list would be longer than numbersMost.
 func makeNumberList(ctx context.Context, values *fieldValues, kind byte) (numberList, bool, error) {
 	var l numberList
-	docs := roaring.New()
-	err := values.each(ctx, termRange{[]byte{kind, 8}, []byte{kind, 9}}, func(term []byte) error {
-		pl, err := values.postings(term, nil)
-		if err != nil {
-			return err
-		}
-		docs.Clear()
-		if err := orInto(docs, pl); err != nil {
-			return err
-		}
+	err := values.eachDocs(ctx, termRange{[]byte{kind, 8}, []byte{kind, 9}}, func(term []byte, docs *roaring.Bitmap) error {
 		value := termNumeric(term)
 		for it := docs.Iterator(); it.HasNext(); {
 			l = append(l, docNumber{it.Next(), value})
@@ -142,19 +133,10 @@ func (v *fieldValues) descend(ctx context.Context, kind, n byte, prefix uint64, 
 		docs *roaring.Bitmap
 	}
 	var children []child
-	have := roaring.New()
 	first := appendPrefix([]byte{kind, n + 1}, n, prefix)
 	r := termRange{append(slices.Clone(first), 0), append(slices.Clone(first), 0xff, 0xff)}
-	err = v.each(ctx, r, func(term []byte) error {
+	err = v.eachDocs(ctx, r, func(term []byte, have *roaring.Bitmap) error {
 		terms++
-		pl, err := v.postings(term, nil)
-		if err != nil {
-			return err
-		}
-		have.Clear()
-		if err := orInto(have, pl); err != nil {
-			return err
-		}
 		if have.And(docs); have.IsEmpty() {
 			return nil
 		}

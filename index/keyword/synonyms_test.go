@@ -123,20 +123,6 @@ func randomPhrases(r *rand.Rand) (out []string) {
 	return out
 }
 
-// foundBy returns the numbers of the documents that q finds, rising.
-func foundBy(t *testing.T, x *Index, q Query) (nos []uint32) {
-	t.Helper()
-	hits, _, err := x.Search(t.Context(), q, 100, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range hits {
-		nos = append(nos, h.No)
-	}
-	slices.Sort(nos)
-	return nos
-}
-
 // TestSynonyms: which documents synonyms find.
 func TestSynonyms(t *testing.T) {
 	texts := []string{
@@ -184,7 +170,7 @@ func TestSynonyms(t *testing.T) {
 		{Query{Text: "thing"}, nil},
 	} {
 		tc.q.Synonyms, tc.q.Texts = s, textsOf(all)
-		if got := foundBy(t, x, tc.q); !slices.Equal(got, tc.want) {
+		if got := found(t, x, tc.q); !slices.Equal(got, tc.want) {
 			t.Errorf("Search(%q, exact %q, %v) = %v, want %v", tc.q.Text, tc.q.Exact, tc.q.Operator, got, tc.want)
 		}
 	}
@@ -275,7 +261,7 @@ func TestSynonymsOfLongQueries(t *testing.T) {
 		t.Errorf("%d expansions, want %d", n, maxTogether)
 	}
 	q.Texts = nil
-	if got := foundBy(t, x, q); !slices.Equal(got, []uint32{1, 2}) {
+	if got := found(t, x, q); !slices.Equal(got, []uint32{1, 2}) {
 		t.Errorf("found %v, want [1 2]", got)
 	}
 	q.Text = strings.Repeat("r0x a0x b0x ", 20) + "r1x" // one term of the query counts once
