@@ -132,8 +132,8 @@ func writePart(h hash.Hash, fsys fs.FS, name string, counts func(member string) 
 	if err != nil {
 		return err
 	}
-	raw, err := parseObject(b)
-	if err != nil { // who reads it for use knows better
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(b, &raw) != nil { // who reads it for use knows better, and is strict
 		h.Write(b)
 		return nil
 	}
