@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,9 @@ type Front struct {
 	turn   atomic.Pointer[turn]
 	failed chan error
 
+	listener net.Listener // what srv is to answer: l with its bounds
+	begun    sync.Once
+
 	lasting *lasting // of the servers that take it over; nil: there was none yet
 }
 
@@ -37,6 +41,13 @@ type turn struct {
 // NewFront answers from l at once. Of o only Logger, WriteTimeout, MaxConns, TLS and Primary count; Engine may be nil. l is closed by [Front.Close] or
 // by [Server.ServeFront].
 func NewFront(l net.Listener, o Options) *Front {
+	f := newFront(l, o)
+	f.begin()
+	return f
+}
+
+// newFront is NewFront that answers nobody before it begins.
+func newFront(l net.Listener, o Options) *Front {
 	o = o.withDefaults()
 	f := &Front{l: l, conns: newConns(l, o.MaxConns), failed: make(chan error, 1)}
 	f.use(newTurn(opening(o.Primary != nil)))
@@ -50,12 +61,18 @@ func NewFront(l net.Listener, o Options) *Front {
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		ConnState:         f.conns.state,
 	}
-	l = f.conns
+	f.listener = f.conns
 	if o.TLS != nil {
-		l = tls.NewListener(l, o.TLS) // outermost, where net/http sees it and answers who speaks plain HTTP
+		f.listener = tls.NewListener(f.listener, o.TLS) // outermost, where net/http sees it and answers who speaks plain HTTP
 	}
-	go func() { f.failed <- f.srv.Serve(l) }()
 	return f
+}
+
+// begin answers from now on, if f does not already.
+func (f *Front) begin() {
+	f.begun.Do(func() {
+		go func() { f.failed <- f.srv.Serve(f.listener) }()
+	})
 }
 
 func newTurn(h http.Handler) *turn { return &turn{Handler: h, over: make(chan struct{})} }
@@ -141,6 +158,7 @@ func (s *Server) ServeFront(ctx context.Context, f *Front) error {
 // takes it over; other requests wait for it a moment.
 func (s *Server) ServeUntil(ctx context.Context, f *Front, replace <-chan struct{}) (replaced bool, err error) {
 	if s.served.Swap(true) {
+		f.begin() // which makes its end close the listener
 		return false, errors.Join(errors.New("api: this Server serves a listener, or has"), f.Close())
 	}
 	if a, ok := f.l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
@@ -149,6 +167,7 @@ func (s *Server) ServeUntil(ctx context.Context, f *Front, replace <-chan struct
 	s.conns.Store(f.conns)
 	defer s.keepUses(ctx)()
 	f.use(newTurn(s.handler))
+	f.begin()
 	select {
 	case err := <-f.failed:
 		return false, fmt.Errorf("api: serve %s: %w", f.l.Addr(), err)

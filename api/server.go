@@ -296,7 +296,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // lets the requests in flight finish for up to DrainTimeout; it closes l and returns nil, or the error that stopped it. A Server serves one listener, once: a second call is an error. For several, or within
 // a server of one's own, there is [Server.Handler].
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	return s.ServeFront(ctx, NewFront(l, s.o))
+	return s.ServeFront(ctx, newFront(l, s.o)) // whose first request is for s already
 }
 
 // keepUses writes once a minute which keys were used, and a last time when the returned function is called.
