@@ -32,7 +32,7 @@ lint:
 	if command -v golangci-lint >/dev/null; then golangci-lint run; fi
 
 # Writes docs/benchmarks.md in about ten minutes. With ONNX="CHECKPOINT TEXTS.jsonl CACHE" it measures that checkpoint too, and ONNX Runtime, which
-# needs node (internal/bench/onnx.sh); SETS="DIR..." and PASSAGES=N: see internal/bench/report.sh. internal/bench/byhand.md ends the page.
+# needs node (internal/bench/onnx.sh); SETS="DIR..." and PASSAGES=N: see internal/bench/report.sh. What was measured by hand stays as it is.
 bench: build
 	internal/bench/report.sh bin/searchd $(ONNX) >docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md

@@ -24,7 +24,8 @@ import (
 //  1. Its syntax is right, and nothing follows it.
 //  2. No object names a member twice.
 //  3. A member of an object that becomes a struct has a name of the struct's, letter for letter: encoding/json alone takes LIMIT for limit.
-//  4. A value is of a kind that the type takes; null stands for a value that is not given. A type that decodes itself says so itself.
+//  4. A value is of a kind that the type takes. null stands for a member that is not given, and for no body or item of an array. A type that
+//     decodes itself says so itself.
 //  5. An array that becomes a slice has at most maxElements items, which take more memory than their JSON.
 //
 // Its errors point to the value from the top of the body.
@@ -54,7 +55,7 @@ func (w *memberWalk) value(t reflect.Type) error {
 		return w.cut(err)
 	}
 	t, decodes := target(t)
-	if !decodes && t != nil && !takes(t, tok) {
+	if !decodes && t != nil && (!takes(t, tok) || tok == nil && !w.inMember()) {
 		return w.wrongKind(tok, t)
 	}
 	switch tok {
@@ -64,6 +65,15 @@ func (w *memberWalk) value(t reflect.Type) error {
 		return w.array(t, decodes)
 	}
 	return nil
+}
+
+// inMember says whether the walk is at the value of a member.
+func (w *memberWalk) inMember() bool {
+	if len(w.at) == 0 {
+		return false
+	}
+	_, named := w.at[len(w.at)-1].(string)
+	return named
 }
 
 func (w *memberWalk) object(t reflect.Type) error {
@@ -135,6 +145,8 @@ func (w *memberWalk) cut(err error) error {
 func (w *memberWalk) wrongKind(tok json.Token, t reflect.Type) error {
 	var value any = tok
 	switch v := tok.(type) {
+	case nil:
+		value = literal("null")
 	case json.Delim:
 		value = literal(map[json.Delim]string{'{': "an object", '[': "an array"}[v])
 	case json.Number:

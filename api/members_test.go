@@ -31,6 +31,8 @@ func TestWrongMembers(t *testing.T) {
 		{query, `{"q":["page"]}`, "invalid_request", "/q", `q: got an array, allowed: a string`},
 		{query, `{"q":"page","highlight":1}`, "invalid_request", "/highlight", `highlight: got 1, allowed: true or false`},
 		{query, `["q"]`, "malformed_request", "", `body: got an array, allowed: an object`},
+		{query, `null`, "malformed_request", "", `body: got null, allowed: an object`},
+		{settings, `null`, "malformed_request", "", `body: got null, allowed: an object`},
 		{query, `{"q":"page","filter":"n ="}`, "invalid_request", "/filter", `filter: got "n =", allowed: at byte 3: expected a value`},
 		{keys, `{"filter":"n ="}`, "invalid_request", "/filter", `filter: got "n =", allowed: at byte 3: expected a value`},
 		{settings, `{"settings":{"fields":{"a":{"wieght":2}}}}`, "invalid_request", "/settings/fields/a/wieght", `member "wieght": not known here, the nearest name is "weight"`},
@@ -91,7 +93,7 @@ func TestMembersOf(t *testing.T) {
 	}{
 		{`{"a":1,"B":2,"c":"AA==","d":{"x":255},"e":1.5,"f":{"a":[1]},"map":{"A":{"a":3}}}`, true},
 		{`{"a":null,"c":null,"d":null,"e":null,"f":null,"map":{"x":null}}`, true},
-		{`null`, true},
+		{`null`, false},
 		{`{"A":1}`, false}, {`{"b":1}`, false}, {`{"own":1}`, false}, {`{"None":""}`, false}, {`{"-":""}`, false},
 		{`{"d":{"x":256}}`, false}, {`{"d":{"x":-1}}`, false}, {`{"e":1e300}`, false}, {`{"c":1}`, false}, {`{"map":[]}`, false},
 		{`{"map":{"x":{"A":1}}}`, false}, {`{"a":1`, false}, {`{"a"`, false}, {`{"a":`, false}, {`{`, false}, {`[`, false}, {``, false}, {`{}{}`, false},

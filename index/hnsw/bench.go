@@ -63,6 +63,7 @@ func Bench(ctx context.Context, o BenchOptions) (*BenchResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer g.Close() // it may be calibrating, which reads o.Base
 	r := &BenchResult{}
 	if r.BuildSeconds, err = o.build(ctx, g); err != nil {
 		return nil, err
@@ -124,6 +125,7 @@ func (o *BenchOptions) build(ctx context.Context, g *Graph) (seconds float64, er
 			return 0, err
 		}
 	}
+	g.Wait() // for the calibrated width
 	return time.Since(start).Seconds(), nil
 }
 

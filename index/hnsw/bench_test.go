@@ -1,9 +1,12 @@
 package hnsw
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestBench(t *testing.T) {
@@ -89,4 +92,32 @@ func BenchmarkAddBatch(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestBenchAtTheCalibratedWidth makes the last rows those that double the graph, which calibrates it in the background.
+func TestBenchAtTheCalibratedWidth(t *testing.T) {
+	const n, dim = 2*benchBatch + 100, 16
+	base := clustered(1, n, dim)
+	base[benchBatch] = base[0] // one vector less than twice as many after the second batch
+	src := &countedReads{Source: memory(base)}
+	o := BenchOptions{Dim: dim, Base: src, N: n, Query: base[1], Truth: make([]int32, 10), TruthWidth: 10, M: 4, EfConstruction: 8,
+		Ef: []int{0}, Quantize: QuantizeInt8, Threads: 2}
+	if _, err := Bench(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	reads := src.n.Load()
+	time.Sleep(50 * time.Millisecond)
+	if late := src.n.Load() - reads; late > 0 {
+		t.Errorf("the base was read %d times after the measurement, when it may be closed", late)
+	}
+}
+
+type countedReads struct {
+	Source
+	n atomic.Int64
+}
+
+func (c *countedReads) Read(ctx context.Context, ids []uint32, do func(i int, v []float32)) error {
+	c.n.Add(1)
+	return c.Source.Read(ctx, ids, do)
 }

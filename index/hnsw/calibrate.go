@@ -14,7 +14,7 @@ import (
 // near and linked to each other, though the walk passes the vector itself by, whose links are the answer. What people
 // ask lies between the texts rather than among them: a short query has its nearest passages at cosines of 0.4 to 0.6, where a
 // passage has them at 0.8. So the width for ten results is also measured with the means of three stored vectors,
-// which lie about as far off.
+// which lie about as far off, and these may miss half as much: they stand for questions that they are not.
 type calibration struct {
 	mu     sync.Mutex    // one at a time
 	widths atomic.Uint32 // for k = calibrationK[0] in the low half, for calibrationK[1] in the high; 0: not calibrated
@@ -29,7 +29,7 @@ var (
 const (
 	calibrationSamples = 200
 	calibrationLeast   = 1000 // nodes
-	farFactor          = 4    // how much wider far questions may make a search: halfway between clusters no width finds the truth
+	farFactor          = 5    // how much wider far questions may make a search: halfway between clusters no width finds the truth
 	uncalibratedWidth  = 96
 )
 
@@ -72,10 +72,10 @@ func (g *Graph) Calibrate(ctx context.Context, workers int) error {
 		return err
 	}
 	near, far, wide := 0, 0, 0
-	if near, wide, err = g.widthsFor(ctx, workers, c, stored, calibrationK[1]); err != nil {
+	if near, wide, err = g.widthsFor(ctx, workers, c, stored, calibrationK[1], g.o.TargetRecall); err != nil {
 		return err
 	}
-	if far, _, err = g.widthsFor(ctx, workers, c, blends, calibrationK[0]); err != nil {
+	if far, _, err = g.widthsFor(ctx, workers, c, blends, calibrationK[0], (1+g.o.TargetRecall)/2); err != nil {
 		return err
 	}
 	narrow := min(max(near, far), farFactor*near)
@@ -120,9 +120,9 @@ func (g *Graph) blends(ctx context.Context, c *core, sample []question) ([]quest
 	return out, nil
 }
 
-// widthsFor returns the least beam widths with which the questions reach Options.TargetRecall, for calibrationK[0] results and
+// widthsFor returns the least beam widths with which the questions reach a recall of target, for calibrationK[0] results and
 // for k, which is that or more, or the largest there is. One scan serves both.
-func (g *Graph) widthsFor(ctx context.Context, workers int, c *core, questions []question, k int) (narrow, wide int, err error) {
+func (g *Graph) widthsFor(ctx context.Context, workers int, c *core, questions []question, k int, target float64) (narrow, wide int, err error) {
 	truth, err := g.truth(ctx, workers, c, questions, k)
 	if err != nil {
 		return 0, 0, err
@@ -130,7 +130,7 @@ func (g *Graph) widthsFor(ctx context.Context, workers int, c *core, questions [
 	width := func(k int) (int, error) {
 		at, err := firstEnough(calibrationWidths, func(ef int) (bool, error) {
 			recall, err := g.sampleRecall(ctx, workers, c, questions, truth, k, ef)
-			return recall >= g.o.TargetRecall, err
+			return recall >= target, err
 		})
 		return max(k, calibrationWidths[min(at, len(calibrationWidths)-1)]), err
 	}

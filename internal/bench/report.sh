@@ -2,7 +2,7 @@
 # Prints docs/benchmarks.md, in about ten minutes on a quiet machine.
 # usage: report.sh SEARCHD [CHECKPOINT TEXTS.jsonl CACHE]; with the last three that checkpoint is measured too, and ONNX Runtime, see onnx.sh.
 # SETS="DIR...", folders of evaluation sets in the BEIR layout, adds what int8 costs in quality; PASSAGES=N says how many the section on memory
-# encodes. What takes longer or needs other programs is in byhand.md, which ends the page.
+# encodes. What takes longer or needs other programs was measured by hand: that part of the page stays as it is.
 set -eu
 searchd=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -100,4 +100,4 @@ EOT
   "$searchd" bench int8 $SETS
 fi
 echo
-cat "$here/byhand.md"
+sed -n '/^## Measured by hand$/,$p' "$here/../../docs/benchmarks.md"
