@@ -29,7 +29,7 @@ func (c *collection) weight(field string) float64 {
 	if strings.HasPrefix(field, asidePrefix) {
 		return mapping.AsideWeight
 	}
-	return c.config.Mapping.Weight(field)
+	return c.config.Load().Mapping.Weight(field)
 }
 
 // indexed returns the names that the keyword index has for fields: two for each.

@@ -36,7 +36,7 @@ func (c *collection) slotsOf(s backend.Selection) *roaring.Bitmap {
 
 // query is a keyword query as the index takes it.
 func (c *collection) query(q backend.Words) keyword.Query {
-	k := keyword.Query{Text: q.Text, Weight: c.weight, Synonyms: c.synonyms, Exact: q.Exact, Texts: c.texts}
+	k := keyword.Query{Text: q.Text, Weight: c.weight, Synonyms: c.synonyms.Load(), Exact: q.Exact, Texts: c.texts}
 	if q.And {
 		k.Operator = keyword.And
 	}
@@ -180,7 +180,7 @@ func (c *collection) parts(tx *store.Tx, no uint32) (parts mapping.Parts, ok boo
 	if err != nil {
 		return parts, false, err
 	}
-	parts, err = c.config.Mapping.SplitStored(d.Fields)
+	parts, err = c.config.Load().Mapping.SplitStored(d.Fields)
 	return parts, err == nil, nil
 }
 
@@ -205,7 +205,7 @@ func (b *Backend) terms(ctx context.Context, name, word string, find func(x *key
 		return nil, err
 	}
 	defer release()
-	if c.lacking() || c.words.Seq() < c.seq.Load() || c.words.Reads(c.synonyms, word) {
+	if c.lacking() || c.words.Seq() < c.seq.Load() || c.words.Reads(c.synonyms.Load(), word) {
 		return nil, nil
 	}
 	terms, err := find(c.words)
