@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"searchd/search/backend"
+	"searchd/search/mapping"
 )
 
 func settings(quantize string) backend.Config {
@@ -358,6 +359,52 @@ func TestSynonymsChangeInUse(t *testing.T) {
 	}
 	if m, err := b.Words(t.Context(), "docs", backend.Words{Text: "crimson"}, 10, nil); err != nil || m.Total != 1 || b.mu.byName["docs"] == old {
 		t.Errorf("with another graph: %d documents, %v", m.Total, err)
+	}
+}
+
+// TestWeightsChangeInUse is the same for the weights of fields; another type of a field opens the collection again.
+func TestWeightsChangeInUse(t *testing.T) {
+	b := openDocs(t, Options{})
+	colour(t, b, "a", "red")
+	c, err := b.Collection(t.Context(), "docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	update := func(m mapping.Mapping) {
+		t.Helper()
+		c.Config.Mapping = m
+		soon(t, "an update", func() {
+			if err := b.Update(t.Context(), "docs", c.Config); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	first := b.mu.byName["docs"]
+	update(mapping.Mapping{"text": {Type: mapping.Text}})
+	old, release, err := b.collection(t.Context(), "docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if old == first {
+		t.Error("a field with an entry of its own: the collection was not opened again")
+	}
+	score := func() float64 {
+		t.Helper()
+		m, err := b.Words(t.Context(), "docs", backend.Words{Text: "paint"}, 10, nil)
+		if err != nil || len(m.Matches) != 1 {
+			t.Fatalf("%d documents, %v", len(m.Matches), err)
+		}
+		return m.Matches[0].Score
+	}
+	one := score()
+	update(mapping.Mapping{"text": {Type: mapping.Text, Weight: 8}})
+	if eight := score(); eight <= one || b.mu.byName["docs"] != old {
+		t.Errorf("with weight 8 the score is %v, was %v", eight, one)
+	}
+	update(mapping.Mapping{"text": {Type: mapping.Text}})
+	if again := score(); again != one {
+		t.Errorf("the score was %v and is %v", one, again)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,6 +18,7 @@ import (
 	"searchd/index/hnsw"
 	"searchd/index/keyword"
 	"searchd/search/backend"
+	"searchd/search/mapping"
 	"searchd/store"
 )
 
@@ -135,7 +137,12 @@ func (c *collection) take(config *backend.Config) {
 // indexedAs reports whether two configs have the same indexes.
 func indexedAs(a, b backend.Config) bool {
 	a.Synonyms, a.Payload = b.Synonyms, b.Payload
-	return reflect.DeepEqual(a, b)
+	sameFields := maps.EqualFunc(a.Mapping, b.Mapping, func(a, b mapping.Field) bool {
+		a.Weight = b.Weight
+		return a == b
+	})
+	a.Mapping = b.Mapping
+	return sameFields && reflect.DeepEqual(a, b)
 }
 
 // loadSlots reads the slots of every document, and the last sequence number, from the store.

@@ -36,13 +36,14 @@ func (c *collection) slotsOf(s backend.Selection) *roaring.Bitmap {
 
 // query is a keyword query as the index takes it.
 func (c *collection) query(q backend.Words) keyword.Query {
-	k := keyword.Query{Text: q.Text, Weight: c.weight, Synonyms: c.synonyms.Load(), Exact: q.Exact, Texts: c.texts}
+	weight := c.weights()
+	k := keyword.Query{Text: q.Text, Weight: weight, Synonyms: c.synonyms.Load(), Exact: q.Exact, Texts: c.texts}
 	if q.And {
 		k.Operator = keyword.And
 	}
 	for _, f := range q.Fields { // on top of the mapping's weight
 		for _, name := range indexed([]string{f.Name}) {
-			k.Fields = append(k.Fields, keyword.FieldWeight{Name: name, Weight: f.Weight * c.weight(name)})
+			k.Fields = append(k.Fields, keyword.FieldWeight{Name: name, Weight: f.Weight * weight(name)})
 		}
 	}
 	return k
