@@ -128,6 +128,12 @@ func TestOverTheEngine(t *testing.T) {
 	if x.Rank != 0 || x.Reason != search.ReasonWords || x.Hit.ID != "a/1" || x.Warnings != nil {
 		t.Errorf("explain: %+v", x)
 	}
+	f.do("POST", "/v1/collections/docs/explain/a/1", `{"q":"oil -lard","mode":"keyword","boosts":[{"filter":"id = 'b'","weight":1}],"explain":false}`).want(200, &x)
+	if x.Reason != search.ReasonWords || x.Hit.Explain.Boost == nil || x.Query == nil || x.RequestID == "" {
+		t.Errorf("explain of a body: %+v", x)
+	}
+	f.do("POST", "/v1/collections/docs/explain/a/1", `{}`).problem(400, "invalid_request", "/q")
+	f.do("POST", "/v1/collections/docs/explain/a/1?q=oil", `{"q":"oil"}`).problem(400, "invalid_request", "/q")
 	f.do("GET", "/v1/collections/docs/explain/a/1?q=oil&filter=id+%3D+'b'", "").want(200, &x)
 	if x.Reason != search.ReasonFilter || x.Warnings != nil {
 		t.Errorf("explain with a filter by id: %s, %q", x.Reason, x.Warnings)

@@ -175,13 +175,26 @@ func (s *Server) similar(w http.ResponseWriter, r *http.Request) error {
 	return s.answerSearch(w, r, res)
 }
 
-// explain says why a document ranks where it does for the query of the query string.
-func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
-	c, id, err := names(r)
+// postExplain says why a document ranks where it does for the query of a JSON body.
+func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) error {
+	var q search.Query
+	if err := decodeBody(r, false, &q); err != nil {
+		return err
+	}
+	return s.explain(w, r, q)
+}
+
+// getExplain is postExplain for the query of the query string.
+func (s *Server) getExplain(w http.ResponseWriter, r *http.Request) error {
+	q, err := queryOf(queryParams(r))
 	if err != nil {
 		return err
 	}
-	q, err := queryOf(queryParams(r))
+	return s.explain(w, r, q)
+}
+
+func (s *Server) explain(w http.ResponseWriter, r *http.Request, q search.Query) error {
+	c, id, err := names(r)
 	if err != nil {
 		return err
 	}

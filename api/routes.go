@@ -62,7 +62,8 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/collections/{collection}/search", toSearch, s.postSearch, small, s.searches, find},
 		{"POST", "/v1/collections/{collection}/search/batch", toSearch, s.batchSearch, small, s.searches, write},
 		{"POST", "/v1/collections/{collection}/similar", toSearch, s.similar, small, s.searches, find},
-		{"GET", "/v1/collections/{collection}/explain/{id}", toSearch, s.explain, 0, s.searches, find},
+		{"GET", "/v1/collections/{collection}/explain/{id}", toSearch, s.getExplain, 0, s.searches, find},
+		{"POST", "/v1/collections/{collection}/explain/{id}", toSearch, s.postExplain, small, s.searches, find},
 
 		{"GET", "/v1/collections/{collection}/map", toSearch, s.getMap, 0, s.embeds, write},
 		{"POST", "/v1/collections/{collection}/map", toSearch, s.postMap, small, s.embeds, write},

@@ -171,8 +171,11 @@ func TestRoundTrip(t *testing.T) {
 	if like := must[*client.Response](t)(c.Similar(ctx, "docs", client.Similar{IDs: []string{res.Hits[0].ID}})); len(like.Hits) == 0 {
 		t.Errorf("Similar: %+v", like)
 	}
-	if x := must[*client.Explanation](t)(c.Explain(ctx, "docs", res.Hits[0].ID, "pancakes")); x.Rank == 0 || x.Hit.ID != res.Hits[0].ID {
+	if x := must[*client.Explanation](t)(c.Explain(ctx, "docs", res.Hits[0].ID, client.Query{Q: "pancakes"})); x.Rank == 0 || x.Hit.ID != res.Hits[0].ID {
 		t.Errorf("Explain: %+v", x)
+	}
+	if x := must[*client.Explanation](t)(c.Explain(ctx, "docs", res.Hits[0].ID, client.Query{Q: "pancakes", Mode: "keyword", Explain: true})); x.Hit.Explain == nil || x.Hit.Explain.Vector != nil {
+		t.Errorf("Explain by words: %+v", x.Hit.Explain)
 	}
 	for name, seq := range map[string]iter.Seq2[*client.StoredDocument, error]{"Documents": c.Documents(ctx, "docs"), "Export": c.Export(ctx, "docs")} {
 		n := 0

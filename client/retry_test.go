@@ -109,7 +109,9 @@ var calls = []struct {
 	{"Similar", true, true, func(ctx context.Context, c *client.Client) error {
 		return second(c.Similar(ctx, "c", client.Similar{}))
 	}},
-	{"Explain", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Explain(ctx, "c", "d", "q")) }},
+	{"Explain", true, true, func(ctx context.Context, c *client.Client) error {
+		return second(c.Explain(ctx, "c", "d", client.Query{Q: "q"}))
+	}},
 	{"Embed", true, true, func(ctx context.Context, c *client.Client) error {
 		return second(c.Embed(ctx, []string{"a"}, client.EmbedOptions{}))
 	}},

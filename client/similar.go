@@ -58,17 +58,18 @@ func (c *Client) SearchBatch(ctx context.Context, collection string, queries []Q
 // Explanation says why a document ranks where it does: Rank from 1, or 0 with a Reason (filter, phrase, no_words, no_passages,
 // min_similarity, window, group, rerank_window). Hit is as a search would show it.
 type Explanation struct {
-	Rank     int      `json:"rank"`
-	Reason   string   `json:"reason"`
-	Ranked   int      `json:"ranked"`
-	Total    Total    `json:"total"`
-	Hit      Hit      `json:"hit"`
-	Warnings []string `json:"warnings,omitempty"`
+	Rank     int        `json:"rank"`
+	Reason   string     `json:"reason"`
+	Ranked   int        `json:"ranked"`
+	Total    Total      `json:"total"`
+	Hit      Hit        `json:"hit"`
+	Query    *QueryText `json:"query,omitempty"` // as of a [Response]
+	Warnings []string   `json:"warnings,omitempty"`
 }
 
-// Explain says why a document ranks where it does for a query in its default settings; ErrNotFound, ErrInvalid.
-func (c *Client) Explain(ctx context.Context, collection, id, q string) (*Explanation, error) {
+// Explain says why a document ranks where it does for a query, of which Limit, Offset and Facets are not looked at; ErrNotFound, ErrInvalid.
+func (c *Client) Explain(ctx context.Context, collection, id string, q Query) (*Explanation, error) {
 	out := &Explanation{}
-	path := collectionPath(collection) + "/explain/" + url.PathEscape(id) + "?" + url.Values{"q": {q}}.Encode()
-	return out, c.do(ctx, call{method: http.MethodGet, path: path}, out)
+	path := collectionPath(collection) + "/explain/" + url.PathEscape(id)
+	return out, c.send(ctx, call{method: http.MethodPost, path: path, effect: reads}, q, out)
 }

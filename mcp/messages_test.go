@@ -228,6 +228,38 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
+// An assistant that does not read its answers does not hold the program, whether the first of them waits or a later one.
+func TestUnreadAnswers(t *testing.T) {
+	for lines := range 2 {
+		e, _, _ := blocking(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		ours, theirs := io.Pipe()
+		back, out := io.Pipe()
+		defer back.Close()
+		ended := make(chan struct{})
+		go func() {
+			if err := New(e, "").Serve(ctx, ours, out); err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+			close(ended)
+		}()
+		const init = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+		io.WriteString(theirs, init+"\n")
+		read := bufio.NewReader(back)
+		for range lines {
+			if _, err := read.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(theirs, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`+"\n")
+		}
+		if _, err := back.Read(make([]byte, 1)); err != nil { // the answer is being written
+			t.Fatal(err)
+		}
+		cancel()
+		await(t, "the end of Serve", ended)
+	}
+}
+
 // A panic in the engine ends the request that it belongs to, not the program.
 func TestPanic(t *testing.T) {
 	e := &apitest.Engine{Hook: func(context.Context, string) error { panic("boom") }}

@@ -19,6 +19,7 @@ const (
 	usualPassages, mostPassages = 1, 5
 	mostPassage                 = 2000 // bytes of a passage
 	mostFields, mostValue       = 12, 160
+	mostSkipped                 = 180
 )
 
 const searchText = `Searches a collection by meaning and by words, and returns the best documents with the passages that match. ` +
@@ -40,8 +41,11 @@ var searchArguments = object{
 	"collection": collectionArgument,
 	"mode": object{"type": "string", "enum": []string{"hybrid", "semantic", "keyword"}, "default": "hybrid",
 		"description": "hybrid: by meaning and by words; semantic: by meaning alone; keyword: by words alone, for names and codes that must occur."},
-	"filter":   object{"type": "string", "description": filterText},
-	"limit":    object{"type": "integer", "minimum": 1, "maximum": mostHits, "default": usualHits, "description": "How many documents."},
+	"filter": object{"type": "string", "description": filterText},
+	"limit":  object{"type": "integer", "minimum": 1, "maximum": mostHits, "default": usualHits, "description": "How many documents."},
+	"offset": object{"type": "integer", "minimum": 0, "maximum": mostSkipped, "default": 0, "description": "How many documents to pass over: with 5, those after the first 5."},
+	"sort": object{"type": "string", "description": "Another order than by relevance: a field with :asc or :desc, several with commas between them, such as published:desc. " +
+		"Best with an empty query or mode keyword, as search by meaning finds weakly related documents too, which then can stand first."},
 	"passages": object{"type": "integer", "minimum": 1, "maximum": mostPassages, "default": usualPassages, "description": "How many passages of each document, best first."},
 }
 
@@ -58,6 +62,8 @@ type searchInput struct {
 	Mode       string `json:"mode"`
 	Filter     string `json:"filter"`
 	Limit      *int   `json:"limit"`
+	Offset     *int   `json:"offset"`
+	Sort       string `json:"sort"`
 	Passages   *int   `json:"passages"`
 }
 
@@ -73,7 +79,8 @@ type found struct {
 	Collection string   `json:"collection"`
 	Total      int      `json:"total" jsonschema:"how many documents match; at semantic search everything is near to some degree"`
 	AtLeast    bool     `json:"at_least,omitempty" jsonschema:"true: there may be more than total"`
-	Hits       []hit    `json:"hits" jsonschema:"best first"`
+	Offset     int      `json:"offset,omitempty" jsonschema:"how many documents were passed over"`
+	Hits       []hit    `json:"hits" jsonschema:"best first, or as sort asks"`
 	Notes      []string `json:"notes,omitempty" jsonschema:"how the query was read, and what was not as asked"`
 }
 
@@ -102,17 +109,33 @@ func (s *Server) search(ctx context.Context, in searchInput) (found, string, err
 	if err != nil {
 		return found{}, "", err
 	}
+	offset, err := number("offset", in.Offset, 0, 0, mostSkipped)
+	if err != nil {
+		return found{}, "", err
+	}
+	var keys []search.SortKey
+	for key := range strings.SplitSeq(in.Sort, ",") {
+		if in.Sort == "" {
+			break
+		}
+		k, err := search.ParseSortKey(strings.TrimSpace(key))
+		if err != nil {
+			return found{}, "", err
+		}
+		keys = append(keys, k)
+	}
 	collection, err := s.choose(ctx, in.Collection)
 	if err != nil {
 		return found{}, "", err
 	}
 	never := false
 	r, err := s.engine.Search(ctx, collection, search.Query{
-		Q: in.Query, Mode: search.Mode(in.Mode), Filter: in.Filter, Limit: &limit, Passages: &passages, Highlight: &never})
+		Q: in.Query, Mode: search.Mode(in.Mode), Filter: in.Filter, Limit: &limit, Offset: offset, Sort: keys, Passages: &passages, Highlight: &never})
 	if err != nil {
 		return found{}, "", s.explained(ctx, err)
 	}
 	out := foundOf(collection, r, in.Filter != "")
+	out.Offset = offset
 	return out, out.text(fmt.Sprintf("for %q", shown([]byte(in.Query)))), nil
 }
 
@@ -215,7 +238,7 @@ func (f found) text(what string) string {
 		fmt.Fprintf(&b, "Note: %s\n", note)
 	}
 	for i, h := range f.Hits {
-		fmt.Fprintf(&b, "\n%d. id: %s\n   score: %.3f\n", i+1, h.ID, h.Score)
+		fmt.Fprintf(&b, "\n%d. id: %s\n   score: %.3f\n", f.Offset+i+1, h.ID, h.Score)
 		if h.Title != "" {
 			fmt.Fprintf(&b, "   title: %s\n", h.Title)
 		}

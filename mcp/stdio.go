@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,6 +21,9 @@ const (
 	mostCalls = 32      // at once; the next line is read when one of them is answered
 )
 
+// leaving is how long the end of a conversation may take once its context has ended: an answer that nobody reads can wait for ever.
+const leaving = time.Second
+
 // Serve talks with one assistant, a JSON-RPC message a line, until in ends and what was asked is answered, or until ctx ends. A line that is no
 // message is answered with an error, and does not end the conversation.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -29,7 +33,17 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	stop := context.AfterFunc(ctx, func() { session.Close() })
 	defer stop()
-	if err := session.Wait(); err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		select {
+		case <-ended:
+		case <-time.After(leaving):
+		}
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	return nil

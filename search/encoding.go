@@ -38,7 +38,7 @@ type encodings struct {
 	own       *encoding
 	source    string // by which load finds the engine's own
 	precision string // that the engine's own runs with
-	load      func(source, precision string) (Embedder, error)
+	load      func(source, precision, pooling string) (Embedder, error)
 
 	mu struct {
 		sync.Mutex
@@ -47,7 +47,7 @@ type encodings struct {
 	}
 }
 
-func newEncodings(own Embedder, source, precision string, load func(source, precision string) (Embedder, error)) (*encodings, error) {
+func newEncodings(own Embedder, source, precision string, load func(source, precision, pooling string) (Embedder, error)) (*encodings, error) {
 	e, err := newEncoding(own)
 	if err != nil {
 		return nil, err
@@ -57,15 +57,20 @@ func newEncodings(own Embedder, source, precision string, load func(source, prec
 	return s, nil
 }
 
-// key tells checkpoints apart: different ones give different vectors.
+// key tells checkpoints apart: different ones give different vectors. Those of which the weights alone are known go by where they are found, too.
 func (r record) key() string {
-	return fmt.Sprintf("%s %d %s %v %s", r.Model.SHA256, r.Model.Dimension, r.Model.Pooling, r.Model.Parts, r.Precision)
+	source := ""
+	if r.Model.Parts == (encoder.Parts{}) {
+		source = cmp.Or(r.Source, r.Model.Name)
+	}
+	return fmt.Sprintf("%s %d %s %v %s %s", r.Model.SHA256, r.Model.Dimension, r.Model.Pooling, r.Model.Parts, r.Precision, source)
 }
 
-// loader opens checkpoints as the engine's own was: o with another precision, and with the checkpoint's own pooling.
-func loader(o encoder.Options) func(source, precision string) (Embedder, error) {
-	o.Pooling = ""
-	return func(source, precision string) (Embedder, error) {
+// loader opens checkpoints as the engine's own was: o with another precision and pooling.
+func loader(o encoder.Options) func(source, precision, pooling string) (Embedder, error) {
+	return func(source, precision, pooling string) (Embedder, error) {
+		o := o
+		o.Pooling = pooling
 		if precision != "" {
 			p, err := encoder.ParsePrecision(precision)
 			if err != nil {
@@ -152,7 +157,7 @@ func (s *encodings) of(collection string, r record) (*encoding, error) {
 		err = &changedError{own.Name, changed}
 	}
 	if c, ok := err.(*changedError); ok {
-		return nil, fmt.Errorf("%w: %s has changed since it made the vectors of collection %s (%d dimensions, pooling %s, sha256 %.12s): %s. Start with the files and the --pooling of before, or re-embed the collection with these: `searchd reembed --collection %s` with --model %s. Keyword searches work meanwhile",
+		return nil, fmt.Errorf("%w: %s has changed since it made the vectors of collection %s (%d dimensions, pooling %s, sha256 %.12s): %s. Start with the files of before, or re-embed the collection with these: `searchd reembed --collection %s` with --model %s. Keyword searches work meanwhile",
 			ErrModelMismatch, c.source, collection, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, c.what, collection, c.source)
 	}
 	why := ""
@@ -178,14 +183,14 @@ func (s *encodings) again(collection string, r record, precision string) (e *enc
 		source = cmp.Or(r.Source, r.Model.Name)
 	}
 	if precision != "" && precision != r.Precision {
-		e, err = s.open(source, precision)
+		e, err = s.open(source, precision, r.Model.Pooling)
 	}
 	return e, source, err
 }
 
-// open loads a checkpoint by name; an empty name means the engine's own.
-func (s *encodings) open(source, precision string) (*encoding, error) {
-	if (source == "" || source == s.source) && (precision == "" || precision == s.precision) {
+// open loads a checkpoint by name; an empty name means the engine's own, no pooling that of the checkpoint, or what the engine's own runs with.
+func (s *encodings) open(source, precision, pooling string) (*encoding, error) {
+	if (source == "" || source == s.source) && (precision == "" || precision == s.precision) && (pooling == "" || pooling == s.own.embedder.Model().Pooling) {
 		return s.own, nil
 	}
 	if s.load == nil {
@@ -194,7 +199,7 @@ func (s *encodings) open(source, precision string) (*encoding, error) {
 	if source == "" {
 		source = s.source
 	}
-	e, err := s.load(source, precision)
+	e, err := s.load(source, precision, pooling)
 	if err != nil {
 		return nil, err
 	}
@@ -206,11 +211,11 @@ func (s *encodings) require(collection string, r record) error {
 	if _, err := s.of(collection, r); err == nil {
 		return nil
 	}
-	source := r.Source
-	if source == "" {
-		source = r.Model.Name
+	source := cmp.Or(r.Source, r.Model.Name)
+	if r.Source == "" && r.Model.SHA256 == s.own.embedder.Model().SHA256 {
+		source = s.source // a folder's name does not find it
 	}
-	e, err := s.open(source, r.Precision)
+	e, err := s.open(source, r.Precision, r.Model.Pooling)
 	if err == nil {
 		if changed := r.changed(e.embedder.Model()); changed != "" {
 			err = &changedError{source, changed}

@@ -19,18 +19,18 @@ import (
 
 // Options of [Open]. The zero value is the documented default.
 type Options struct {
-	Model          string                                           // name or folder of the checkpoint; default: the embedded one. Ignored with Embedder
-	Encoder        encoder.Options                                  // how the checkpoint runs. Ignored with Embedder
-	Embedder       Embedder                                         // default: the checkpoint that Model names
-	Backend        backend.Backend                                  // default: the embedded one in the data folder; closed with the engine
-	Reranker       Reranker                                         // default: none, and queries that ask for re-ranking are refused
-	Sparse         SparseEncoder                                    // default: the checkpoint, where it gives sparse vectors
-	Load           func(source, precision string) (Embedder, error) // opens further checkpoints; default: as Model is opened; with Embedder: none
-	Promote        bool                                             // a replica's folder becomes a primary's. Ignored with Backend
-	MaxCollections int                                              // beyond which none is made; default: DefaultMaxCollections
-	NoTasks        bool                                             // what an earlier run did not finish stays as it is, for who only reads
-	Notice         func(text string)                                // told of repairs and rebuilds, from any goroutine; default: nobody
-	Alarm          func(text string)                                // told of what an operator must look at; default: Notice
+	Model          string                                                    // name or folder of the checkpoint; default: the embedded one. Ignored with Embedder
+	Encoder        encoder.Options                                           // how the checkpoint runs. Ignored with Embedder
+	Embedder       Embedder                                                  // default: the checkpoint that Model names
+	Backend        backend.Backend                                           // default: the embedded one in the data folder; closed with the engine
+	Reranker       Reranker                                                  // default: none, and queries that ask for re-ranking are refused
+	Sparse         SparseEncoder                                             // default: the checkpoint, where it gives sparse vectors
+	Load           func(source, precision, pooling string) (Embedder, error) // opens further checkpoints, as they say where pooling is empty; default: as Model is opened; with Embedder: none
+	Promote        bool                                                      // a replica's folder becomes a primary's. Ignored with Backend
+	MaxCollections int                                                       // beyond which none is made; default: DefaultMaxCollections
+	NoTasks        bool                                                      // what an earlier run did not finish stays as it is, for who only reads
+	Notice         func(text string)                                         // told of repairs and rebuilds, from any goroutine; default: nobody
+	Alarm          func(text string)                                         // told of what an operator must look at; default: Notice
 }
 
 // DefaultMaxCollections bounds the collections of an engine: an empty one takes some 0.2 MB of memory, an open file and 2 ms of each opening.

@@ -437,7 +437,7 @@ func TestPromoteGoesOn(t *testing.T) {
 	if err := p.b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.b, err = search.Open(p.dir, search.Options{Embedder: &fakeEmbedder{}, Promote: true, Load: func(string, string) (search.Embedder, error) { return &wideEmbedder{}, nil }})
+	p.b, err = search.Open(p.dir, search.Options{Embedder: &fakeEmbedder{}, Promote: true, Load: func(_, _, _ string) (search.Embedder, error) { return &wideEmbedder{}, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func TestCheckpointPartsAdoptedBesideOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var made search.Embedder = partless{search.NewEmbedder(c)}
-	o := search.Options{Embedder: &fakeEmbedder{}, Load: func(string, string) (search.Embedder, error) { return made, nil }}
+	o := search.Options{Embedder: &fakeEmbedder{}, Load: func(_, _, _ string) (search.Embedder, error) { return made, nil }}
 	e := openWith(t, dir, o)
 	put(t, e, search.Created, numbered(3)...)
 	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide})
@@ -189,7 +189,7 @@ func (p partlessWide) Model() search.ModelInfo {
 func TestCheckpointPartsAdoptedMidway(t *testing.T) {
 	dir := t.TempDir()
 	made := partlessWide{wideEmbedder: &wideEmbedder{gate: make(chan struct{})}}
-	o := search.Options{Embedder: &fakeEmbedder{}, Load: func(string, string) (search.Embedder, error) { return made, nil }}
+	o := search.Options{Embedder: &fakeEmbedder{}, Load: func(_, _, _ string) (search.Embedder, error) { return made, nil }}
 	e := openWith(t, dir, o)
 	put(t, e, search.Created, numbered(3*reembedBatch)...)
 	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide})

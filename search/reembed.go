@@ -86,7 +86,7 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 		enc, q.Source, err = e.encodings.again(name, rec, o.Precision)
 		q.Precision = cmp.Or(o.Precision, rec.Precision)
 	} else {
-		enc, err = e.encodings.open(o.Model, o.Precision)
+		enc, err = e.encodings.open(o.Model, o.Precision, "")
 	}
 	if err != nil {
 		return Task{}, errNoModel(o.Model, err)
@@ -468,7 +468,7 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 		err := json.Unmarshal(t.Resume, &q)
 		var enc *encoding
 		if err == nil {
-			enc, err = e.encodings.open(q.Source, q.Precision)
+			enc, err = e.encodings.open(q.Source, q.Precision, q.Info.Pooling)
 		}
 		if err == nil {
 			_, err = e.tasks.start(ctx, t, e.reembedding(t.Collection, q, enc))

@@ -60,7 +60,7 @@ func (w *wideEmbedder) Model() search.ModelInfo {
 
 // openWide is open for an engine that can load w by the name wide.
 func openWide(dir string, w *wideEmbedder, notice func(string)) (*search.Engine, error) {
-	return search.Open(dir, search.Options{Embedder: &fakeEmbedder{}, Notice: notice, Load: func(source, _ string) (search.Embedder, error) {
+	return search.Open(dir, search.Options{Embedder: &fakeEmbedder{}, Notice: notice, Load: func(source, _, _ string) (search.Embedder, error) {
 		if source != wide {
 			return nil, fmt.Errorf("no checkpoint %q", source)
 		}

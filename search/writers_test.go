@@ -36,7 +36,7 @@ func behindSlowWriter(t *testing.T) (e *search.Engine, task search.Task, finish 
 			<-slow
 		}
 	}}
-	e, err := search.Open(t.TempDir(), search.Options{Embedder: h, Load: func(string, string) (search.Embedder, error) { return &wideEmbedder{}, nil }})
+	e, err := search.Open(t.TempDir(), search.Options{Embedder: h, Load: func(_, _, _ string) (search.Embedder, error) { return &wideEmbedder{}, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DisableCompression = true // vectors do not get smaller
 	t.ResponseHeaderTimeout = silence
-	t.DialContext = (&net.Dialer{Timeout: dialWait}).DialContext
+	t.DialContext = (&net.Dialer{Timeout: dialWait, KeepAliveConfig: keepAlive}).DialContext
 	if f.ca != "" {
 		pem, err := os.ReadFile(f.ca)
 		if err != nil {
@@ -95,6 +95,9 @@ func (f *followFlags) key() (string, error) {
 	}
 	return key, nil
 }
+
+// keepAlive finds out within ten seconds that the primary's machine is gone, so that no write is sent on an open connection to it.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: dialWait, Interval: time.Second, Count: 5}
 
 // primary is what the server needs to know of the one that it follows.
 func (f *follower) primary() *api.Primary {

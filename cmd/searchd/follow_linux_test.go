@@ -54,3 +54,41 @@ func TestPrimaryGone(t *testing.T) {
 		t.Errorf("%v after %v, want an error within %v", err, took, dialWait)
 	}
 }
+
+// The connections to the primary that wait for the next write are given up soon when its machine is gone.
+func TestPrimaryKeptAlive(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	flags := followFlags{url: "http://" + l.Addr().String()}
+	fo, err := flags.follower(t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := fo.transport.(*http.Transport).DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = raw.Control(func(fd uintptr) {
+		of := func(option int) int {
+			n, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, option)
+			if err != nil {
+				t.Error(err)
+			}
+			return n
+		}
+		if s := of(syscall.TCP_KEEPIDLE) + of(syscall.TCP_KEEPINTVL)*of(syscall.TCP_KEEPCNT); s > 10 {
+			t.Errorf("given up after %d seconds, want 10 at most", s)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -70,6 +70,9 @@ func NewSynonyms(language string, rules []string) (*Synonyms, error) {
 				to = append(to, alt)
 			}
 		}
+		if len(to) == 1 && len(r.From) > 1 && slices.Equal(r.From, r.To) {
+			continue // it would be read as itself
+		}
 		for _, f := range r.From {
 			words, name := a.words(f)
 			if len(words) == 0 || len(to) == 0 {

@@ -138,7 +138,7 @@ func TestSynonyms(t *testing.T) {
 	}
 	x := openTemp(t, Options{})
 	apply(t, x, 1, entries...)
-	s := newSynonyms(t, "k8s, Kubernetes", "TV, telly => television", "nyc, New York City", "C++, cplusplus", `os.path.join, path\, joining => os.path.join`, "coffee house, café", "BofA, Bank of America", "tokyo, 東京都", "the, of", "it, thing => gadget")
+	s := newSynonyms(t, "k8s, Kubernetes", "TV, telly => television", "nyc, New York City", "C++, cplusplus", `os.path.join, path\, joining => os.path.join`, "coffee house, café", "BofA, Bank of America", "tokyo, 東京都", "the, of", "it, thing => gadget", "the, Mexico York")
 	for _, tc := range []struct {
 		q    Query
 		want []uint32
@@ -168,6 +168,7 @@ func TestSynonyms(t *testing.T) {
 		{Query{Text: "東京都の"}, []uint32{14, 15}},
 		{Query{Text: "it"}, nil},
 		{Query{Text: "thing"}, nil},
+		{Query{Text: "mexico york"}, []uint32{4, 5}}, // nothing is left of what it would be read as
 	} {
 		tc.q.Synonyms, tc.q.Texts = s, textsOf(all)
 		if got := found(t, x, tc.q); !slices.Equal(got, tc.want) {

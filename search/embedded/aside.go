@@ -24,12 +24,15 @@ func texts(parts mapping.Parts) []keyword.Field {
 	return out
 }
 
-// weight is what a word counts in a field of the keyword index.
-func (c *collection) weight(field string) float64 {
-	if strings.HasPrefix(field, asidePrefix) {
-		return mapping.AsideWeight
+// weights says what a word counts in a field of the keyword index, the same as long as it is asked.
+func (c *collection) weights() func(field string) float64 {
+	m := c.config.Load().Mapping
+	return func(field string) float64 {
+		if strings.HasPrefix(field, asidePrefix) {
+			return mapping.AsideWeight
+		}
+		return m.Weight(field)
 	}
-	return c.config.Mapping.Weight(field)
 }
 
 // indexed returns the names that the keyword index has for fields: two for each.

@@ -229,8 +229,14 @@ func (b *Backend) Update(ctx context.Context, name string, config backend.Config
 }
 
 // reopen opens a collection with the settings that the store has now, in the place of the open one, if there is one. Who wants it
-// meanwhile waits. One that cannot be opened is set apart.
+// meanwhile waits, unless the indexes are the same with these settings. One that cannot be opened is set apart.
 func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
+	if c, err := b.named(sc.Name); err == nil {
+		if config, err := readConfig(sc); err == nil && indexedAs(*c.config.Load(), *config) {
+			c.take(config)
+			return nil
+		}
+	}
 	moving := make(chan struct{})
 	b.mu.Lock()
 	old := b.mu.byName[sc.Name]
@@ -342,7 +348,7 @@ func (b *Backend) Collection(_ context.Context, name string) (backend.Collection
 
 func (b *Backend) describe(c *collection) backend.Collection {
 	documents, passages, seq := c.counts()
-	return backend.Collection{Name: c.name, Config: c.config, Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: b.origin()}
+	return backend.Collection{Name: c.name, Config: *c.config.Load(), Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: b.origin()}
 }
 
 // origin names what the sequence numbers are of: on a replica, the primary.

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"searchd/search/backend"
+	"searchd/search/mapping"
 )
 
 func settings(quantize string) backend.Config {
@@ -313,6 +315,97 @@ func TestUpdateWaitsForLittle(t *testing.T) {
 	told.has(t, "building the vector index in the background")
 	l.exact(t, b, "when the graph is built")
 	sound(t, b)
+}
+
+// TestSynonymsChangeInUse changes synonyms while a call works on the indexes: it waits for none, no search waits for it, and the indexes stay.
+func TestSynonymsChangeInUse(t *testing.T) {
+	b := openDocs(t, Options{})
+	colour(t, b, "a", "red")
+	old, release, err := b.collection(t.Context(), "docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := sync.OnceFunc(release)
+	defer released()
+	c, err := b.Collection(t.Context(), "docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		rules []string
+		found int
+	}{{[]string{"crimson => red"}, 1}, {[]string{"crimson => blue"}, 0}, {nil, 0}, {[]string{"scarlet, crimson, red"}, 1}} {
+		soon(t, "an update", func() {
+			c.Config.Synonyms = step.rules
+			if err := b.Update(t.Context(), "docs", c.Config); err != nil {
+				t.Error(err)
+			}
+		})
+		m, err := b.Words(t.Context(), "docs", backend.Words{Text: "crimson"}, 10, nil)
+		if err != nil || m.Total != step.found {
+			t.Errorf("with %q: %d documents, %v, want %d", step.rules, m.Total, err, step.found)
+		}
+		if now, err := b.Collection(t.Context(), "docs"); err != nil || !slices.Equal(now.Config.Synonyms, step.rules) {
+			t.Errorf("the collection has %q, %v, want %q", now.Config.Synonyms, err, step.rules)
+		}
+	}
+	if b.mu.byName["docs"] != old {
+		t.Error("the collection was opened again")
+	}
+	released()
+	c.Config.Quantize = backend.QuantizeInt8
+	if err := b.Update(t.Context(), "docs", c.Config); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := b.Words(t.Context(), "docs", backend.Words{Text: "crimson"}, 10, nil); err != nil || m.Total != 1 || b.mu.byName["docs"] == old {
+		t.Errorf("with another graph: %d documents, %v", m.Total, err)
+	}
+}
+
+// TestWeightsChangeInUse is the same for the weights of fields; another type of a field opens the collection again.
+func TestWeightsChangeInUse(t *testing.T) {
+	b := openDocs(t, Options{})
+	colour(t, b, "a", "red")
+	c, err := b.Collection(t.Context(), "docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	update := func(m mapping.Mapping) {
+		t.Helper()
+		c.Config.Mapping = m
+		soon(t, "an update", func() {
+			if err := b.Update(t.Context(), "docs", c.Config); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	first := b.mu.byName["docs"]
+	update(mapping.Mapping{"text": {Type: mapping.Text}})
+	old, release, err := b.collection(t.Context(), "docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if old == first {
+		t.Error("a field with an entry of its own: the collection was not opened again")
+	}
+	score := func() float64 {
+		t.Helper()
+		m, err := b.Words(t.Context(), "docs", backend.Words{Text: "paint"}, 10, nil)
+		if err != nil || len(m.Matches) != 1 {
+			t.Fatalf("%d documents, %v", len(m.Matches), err)
+		}
+		return m.Matches[0].Score
+	}
+	one := score()
+	update(mapping.Mapping{"text": {Type: mapping.Text, Weight: 8}})
+	if eight := score(); eight <= one || b.mu.byName["docs"] != old {
+		t.Errorf("with weight 8 the score is %v, was %v", eight, one)
+	}
+	update(mapping.Mapping{"text": {Type: mapping.Text}})
+	if again := score(); again != one {
+		t.Errorf("the score was %v and is %v", one, again)
+	}
 }
 
 // TestListedOnce lists collections while one of them is set apart and opened again and again: it is in every list, once.

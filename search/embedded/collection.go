@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"searchd/index/hnsw"
 	"searchd/index/keyword"
 	"searchd/search/backend"
+	"searchd/search/mapping"
 	"searchd/store"
 )
 
@@ -33,7 +36,6 @@ const snapshotEvery = 20000
 type collection struct {
 	id      uint32
 	name    string
-	config  backend.Config
 	dir     string
 	store   *store.Store
 	notice  func(text string)
@@ -48,7 +50,8 @@ type collection struct {
 	graph   *hnsw.Graph
 	words   *keyword.Index
 
-	synonyms *keyword.Synonyms // nil: none
+	config   atomic.Pointer[backend.Config]
+	synonyms atomic.Pointer[keyword.Synonyms] // nil: none
 
 	// missed has the documents whose changes the keyword index lacks because it cannot write; nil: none. The holder of write sets it.
 	missed      atomic.Pointer[roaring.Bitmap]
@@ -75,16 +78,12 @@ type collection struct {
 // openCollection opens the derived indexes of a collection and replays what they have missed; for rebuildFrom see Options.
 func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebuildFrom int) (*collection, error) {
 	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, raise: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst, leases: &b.leases}
-	if err := json.Unmarshal(sc.Settings, &c.config); err != nil {
-		return nil, fmt.Errorf("settings: %w", err)
+	config, err := readConfig(sc)
+	if err != nil {
+		return nil, err
 	}
-	if rules := c.config.Synonyms; len(rules) > 0 {
-		var err error
-		if c.synonyms, err = keyword.NewSynonyms(c.config.Language, rules); err != nil { // of a program that takes others
-			c.tell("searched without its synonyms: %v", err)
-		}
-	}
-	if c.config.Quantize == backend.QuantizeInt8 {
+	c.take(config)
+	if config.Quantize == backend.QuantizeInt8 {
 		c.source = c.stored()
 	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
@@ -93,7 +92,7 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebui
 	if err := errors.Join(c.loadSlots(ctx), c.readLog(ctx)); err != nil {
 		return nil, err
 	}
-	err := c.openGraph(ctx)
+	err = c.openGraph(ctx)
 	if err == nil {
 		err = c.noteLost(ctx)
 	}
@@ -112,6 +111,38 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebui
 	}
 	c.begin()
 	return c, nil
+}
+
+func readConfig(sc store.Collection) (*backend.Config, error) {
+	config := &backend.Config{}
+	if err := json.Unmarshal(sc.Settings, config); err != nil {
+		return nil, fmt.Errorf("settings: %w", err)
+	}
+	return config, nil
+}
+
+// take gives the collection a config. That of a collection which serves has the same indexes, see [indexedAs].
+func (c *collection) take(config *backend.Config) {
+	var synonyms *keyword.Synonyms
+	if len(config.Synonyms) > 0 {
+		var err error
+		if synonyms, err = keyword.NewSynonyms(config.Language, config.Synonyms); err != nil { // of a program that takes others
+			c.tell("searched without its synonyms: %v", err)
+		}
+	}
+	c.synonyms.Store(synonyms)
+	c.config.Store(config)
+}
+
+// indexedAs reports whether two configs have the same indexes.
+func indexedAs(a, b backend.Config) bool {
+	a.Synonyms, a.Payload = b.Synonyms, b.Payload
+	sameFields := maps.EqualFunc(a.Mapping, b.Mapping, func(a, b mapping.Field) bool {
+		a.Weight = b.Weight
+		return a == b
+	})
+	a.Mapping = b.Mapping
+	return sameFields && reflect.DeepEqual(a, b)
 }
 
 // loadSlots reads the slots of every document, and the last sequence number, from the store.

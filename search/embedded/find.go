@@ -36,13 +36,14 @@ func (c *collection) slotsOf(s backend.Selection) *roaring.Bitmap {
 
 // query is a keyword query as the index takes it.
 func (c *collection) query(q backend.Words) keyword.Query {
-	k := keyword.Query{Text: q.Text, Weight: c.weight, Synonyms: c.synonyms, Exact: q.Exact, Texts: c.texts}
+	weight := c.weights()
+	k := keyword.Query{Text: q.Text, Weight: weight, Synonyms: c.synonyms.Load(), Exact: q.Exact, Texts: c.texts}
 	if q.And {
 		k.Operator = keyword.And
 	}
 	for _, f := range q.Fields { // on top of the mapping's weight
 		for _, name := range indexed([]string{f.Name}) {
-			k.Fields = append(k.Fields, keyword.FieldWeight{Name: name, Weight: f.Weight * c.weight(name)})
+			k.Fields = append(k.Fields, keyword.FieldWeight{Name: name, Weight: f.Weight * weight(name)})
 		}
 	}
 	return k
@@ -180,7 +181,7 @@ func (c *collection) parts(tx *store.Tx, no uint32) (parts mapping.Parts, ok boo
 	if err != nil {
 		return parts, false, err
 	}
-	parts, err = c.config.Mapping.SplitStored(d.Fields)
+	parts, err = c.config.Load().Mapping.SplitStored(d.Fields)
 	return parts, err == nil, nil
 }
 
@@ -205,7 +206,7 @@ func (b *Backend) terms(ctx context.Context, name, word string, find func(x *key
 		return nil, err
 	}
 	defer release()
-	if c.lacking() || c.words.Seq() < c.seq.Load() || c.words.Reads(c.synonyms, word) {
+	if c.lacking() || c.words.Seq() < c.seq.Load() || c.words.Reads(c.synonyms.Load(), word) {
 		return nil, nil
 	}
 	terms, err := find(c.words)

@@ -196,7 +196,7 @@ func (b *Backend) Replay(ctx context.Context, entries []store.Entry) error {
 		return err
 	}
 	defer release()
-	writes, err := writesOf(entries, c.id, c.config.Dimension)
+	writes, err := writesOf(entries, c.id, c.config.Load().Dimension)
 	if err != nil {
 		return err
 	}

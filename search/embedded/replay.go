@@ -19,9 +19,10 @@ const replayDocuments = 1000
 
 // graphOptions are the collection's settings as the graph takes them.
 func (c *collection) graphOptions() hnsw.Options {
+	config := c.config.Load()
 	o := hnsw.Options{
-		Dim: c.config.Dimension, Metric: hnsw.Cosine,
-		M: c.config.M, EfConstruction: c.config.EfConstruction, EfSearch: c.config.EfSearch,
+		Dim: config.Dimension, Metric: hnsw.Cosine,
+		M: config.M, EfConstruction: config.EfConstruction, EfSearch: config.EfSearch,
 	}
 	if c.source != nil {
 		o.Quantize, o.Source = hnsw.QuantizeInt8, c.source
@@ -108,7 +109,8 @@ func (c *collection) rebuildGraph(ctx context.Context) error {
 // wordOptions are the collection's settings as the keyword index takes them. An index of documents that were taken apart otherwise is
 // another's.
 func (c *collection) wordOptions() keyword.Options {
-	return keyword.Options{Language: c.config.Language, Identity: fmt.Sprintf("%x parts %d", c.store.ID(), mapping.Version), OwnField: c.config.Mapping.Named}
+	config := c.config.Load()
+	return keyword.Options{Language: config.Language, Identity: fmt.Sprintf("%x parts %d", c.store.ID(), mapping.Version), OwnField: config.Mapping.Named}
 }
 
 // openWords opens the keyword index and applies the changes since, or builds it anew from the stored documents. With an error the caller closes it.
@@ -227,7 +229,7 @@ func (c *collection) entry(no uint32, id string, fields []byte) keyword.Entry {
 
 // split takes a stored document apart. Its error is [mapping.ErrDocument]: the rules were others when the document came.
 func (c *collection) split(no uint32, fields []byte) (keyword.Entry, error) {
-	parts, err := c.config.Mapping.SplitStored(fields)
+	parts, err := c.config.Load().Mapping.SplitStored(fields)
 	if err != nil {
 		return keyword.Entry{}, err
 	}
