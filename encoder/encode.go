@@ -31,7 +31,7 @@ type EncodeOptions struct {
 type Result struct {
 	Vectors   [][]float32 // [n][Dim or Dimensions]
 	IDs       [][]int32   // with special tokens; nil without KeepIDs
-	Truncated []bool      // whether the end of the text did not fit into MaxSeqLength tokens
+	Truncated []bool      // whether an end of the text did not fit into MaxSeqLength tokens
 	Tokens    int         // of all texts, with special tokens
 }
 
@@ -157,7 +157,7 @@ func (m *Model) encodeText(text string) tokenizer.Encoding {
 	if m.static == nil {
 		return m.tok.Encode(strip(text), m.maxLen)
 	}
-	e := m.tok.EncodeBare(text)
+	e := m.tok.EncodeStored(text)
 	if n := m.static.prefix(e.IDs, m.maxLen); n < len(e.IDs) {
 		e.IDs, e.Truncated = e.IDs[:n], true
 	}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -258,6 +259,53 @@ func TestMaxSeqLength(t *testing.T) {
 				t.Errorf("%d ids, truncated %v, %d tokens, want %d, [true false], %d", len(r.IDs[0]), r.Truncated, r.Tokens, test.want, test.want+len(r.IDs[1]))
 			}
 		})
+	}
+}
+
+// TestTokenizerConfig wants what transformers does where tokenizer_config.json and tokenizer.json differ.
+func TestTokenizerConfig(t *testing.T) {
+	long := strings.Repeat("fox ", 200) + "the end"
+	plain := mustLoad(t, variant(t, nil), Options{})
+	ids := func(m *Model, text string) []int32 {
+		r, err := m.Encode(context.Background(), []string{text}, EncodeOptions{KeepIDs: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.IDs[0]
+	}
+	all := plain.Tokenizer().EncodeBare(long).IDs
+	first, last := all[:62], all[len(all)-62:]
+	lower, upper := ids(plain, "the fox"), ids(plain, "The Fox")
+	if !slices.Equal(lower, upper) {
+		t.Fatal("the tokenizer of testdata is not an uncased one, as this test expects")
+	}
+	for config, want := range map[string]struct {
+		ids   []int32 // of the long text
+		cased bool
+		parts string
+	}{
+		`{"truncation_side":"right"}`:                                                {first, false, ""},
+		`{"truncation_side":"left"}`:                                                 {last, false, ""},
+		`{"do_lower_case":true}`:                                                     {first, false, ""},
+		`{"do_lower_case":false}`:                                                    {first, true, "tokenizer"},
+		`{"do_lower_case":false,"tokenizer_class":"BertTokenizerFast"}`:              {first, true, "tokenizer"},
+		`{"do_lower_case":false,"tokenizer_class":"PreTrainedTokenizerFast"}`:        {first, false, ""},
+		`{"do_lower_case":true,"strip_accents":null,"tokenize_chinese_chars":false}`: {first, false, "tokenizer"},
+	} {
+		m := mustLoad(t, variant(t, map[string]string{"tokenizer_config.json": config}), Options{})
+		if got := ids(m, long); !slices.Equal(got[1:len(got)-1], want.ids) {
+			t.Errorf("%s: ids %v, want %v between the special ones", config, got, want.ids)
+		}
+		if got := !slices.Equal(ids(m, "The Fox"), lower); got != want.cased {
+			t.Errorf("%s: case counts: %v, want %v", config, got, want.cased)
+		}
+		if got := strings.Join(m.Info().Parts.Differ(plain.Info().Parts), " "); got != want.parts {
+			t.Errorf("%s: parts that differ: %q, want %q", config, got, want.parts)
+		}
+	}
+	_, err := Load(variant(t, map[string]string{"tokenizer_config.json": `{"truncation_side":"top"}`}), Options{})
+	if err == nil || !strings.Contains(err.Error(), `tokenizer_config.json: truncation_side is "top", want one of left, right`) {
+		t.Errorf("truncation_side top: %v", err)
 	}
 }
 

@@ -160,6 +160,9 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 			m.dim = mod.width(m.dim)
 		}
 	}
+	if m.tok.Replaced() {
+		m.info.Parts.Tokenizer += " replaced"
+	}
 	m.describe()
 	return m, partsErr
 }
@@ -254,7 +257,7 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	lowerCase, err := m.readLength(fsys, dir, a)
+	o, err := m.readLength(fsys, dir, a)
 	if err != nil {
 		return err
 	}
@@ -265,7 +268,7 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	defer ck.Close()
 	var beside sync.WaitGroup
 	var tokErr, hashErr error
-	beside.Go(func() { m.tok, tokErr = readTokenizer(fsys, dir, lowerCase, a.vocab) })
+	beside.Go(func() { m.tok, tokErr = readTokenizer(fsys, dir, o, a.vocab) })
 	beside.Go(func() { m.info.SHA256, hashErr = ck.SHA256() })
 	m.stack, err = loadStack(ck, a, m.options.Precision)
 	beside.Wait()
@@ -284,7 +287,7 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 const maxTokenizerBytes = 64 << 20
 
 // readTokenizer reads tokenizer.json from the transformer's folder or, as some checkpoints have it, from the root.
-func readTokenizer(fsys fs.FS, dir string, lowerCase bool, vocab int) (*tokenizer.Tokenizer, error) {
+func readTokenizer(fsys fs.FS, dir string, o tokenizer.Options, vocab int) (*tokenizer.Tokenizer, error) {
 	name := path.Join(dir, "tokenizer.json")
 	b, err := readLimited(fsys, name, maxTokenizerBytes)
 	if errors.Is(err, fs.ErrNotExist) && dir != "." {
@@ -294,7 +297,7 @@ func readTokenizer(fsys fs.FS, dir string, lowerCase bool, vocab int) (*tokenize
 	if err != nil {
 		return nil, err
 	}
-	tok, err := tokenizer.New(b, tokenizer.Options{LowerCase: lowerCase})
+	tok, err := tokenizer.New(b, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s%w", strings.TrimSuffix(name, "tokenizer.json"), err) // err begins with the file's name
 	}
