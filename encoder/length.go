@@ -98,6 +98,7 @@ func readTokenizerConfig(fsys fs.FS, dir string) (c tokenizerConfig, err error) 
 		}
 	}
 	c.options.Bert = f.bertSettings()
+	c.options.Begin, c.options.End = f.wrapToken("add_bos_token", "bos_token"), f.wrapToken("add_eos_token", "eos_token")
 	return c, f.err()
 }
 
@@ -116,6 +117,24 @@ func (f *fields) bertSettings() *tokenizer.BertSettings {
 		s.StripAccents = new(f.bool("strip_accents", false))
 	}
 	return s
+}
+
+// wrapTokenizers are the classes, but for Fast at the end, that put these tokens around texts by themselves.
+// Source: transformers tokenization_llama_fast.py, tokenization_gemma_fast.py; Alibaba-NLP/gte-Qwen2 tokenization_qwen.py.
+var wrapTokenizers = []string{"LlamaTokenizer", "GemmaTokenizer", "Qwen2Tokenizer"}
+
+// wrapToken returns the token under name, if the tokenizer adds it; otherwise nothing.
+func (f *fields) wrapToken(add, name string) string {
+	if !slices.Contains(wrapTokenizers, strings.TrimSuffix(f.string("tokenizer_class", ""), "Fast")) || !f.bool(add, false) || !f.has(name) {
+		return ""
+	}
+	if f.raw[name][0] != '{' {
+		return f.string(name, "")
+	}
+	if o := f.object(name); o != nil { // with how it is found in texts
+		return o.string("content", "")
+	}
+	return ""
 }
 
 // least returns the smallest of the numbers above 0, or 0.

@@ -303,6 +303,20 @@ func TestTokenizerConfig(t *testing.T) {
 			t.Errorf("%s: parts that differ: %q, want %q", config, got, want.parts)
 		}
 	}
+	root := os.DirFS("testdata/qwen3-lasttoken")
+	for config, doubled := range map[string]bool{
+		`{"tokenizer_class":"Qwen2Tokenizer","add_eos_token":true,"eos_token":"<mask>"}`:                                      true,
+		`{"tokenizer_class":"LlamaTokenizerFast","add_eos_token":true,"eos_token":{"content":"<mask>"}}`:                      true,
+		`{"tokenizer_class":"LlamaTokenizer","add_bos_token":true,"bos_token":"<s>","add_eos_token":true,"eos_token":"</s>"}`: false, // there already
+		`{"tokenizer_class":"LlamaTokenizer","add_eos_token":false,"eos_token":"<mask>"}`:                                     false,
+		`{"tokenizer_class":"PreTrainedTokenizerFast","add_eos_token":true,"eos_token":"<mask>"}`:                             false,
+	} {
+		m := mustLoad(t, overlay{root, map[string]string{"tokenizer_config.json": config}}, Options{})
+		mask, ok := m.Tokenizer().ID("<mask>")
+		if got := ids(m, "the fox"); !ok || slices.Contains(got, mask) != doubled {
+			t.Errorf("%s: ids %v, <mask> is %d", config, got, mask)
+		}
+	}
 	_, err := Load(variant(t, map[string]string{"tokenizer_config.json": `{"truncation_side":"top"}`}), Options{})
 	if err == nil || !strings.Contains(err.Error(), `tokenizer_config.json: truncation_side is "top", want one of left, right`) {
 		t.Errorf("truncation_side top: %v", err)

@@ -103,3 +103,37 @@ func TestBertSettings(t *testing.T) {
 		t.Error("a normalizer of another kind was replaced")
 	}
 }
+
+func TestWrap(t *testing.T) {
+	const file = `{"model":{"type":"WordLevel","unk_token":"u","vocab":{"u":0,"a":1,"b":2,"<s>":3,"</s>":4}},
+		"pre_tokenizer":{"type":"WhitespaceSplit"},"post_processor":%s}`
+	const both = `{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}],
+		"pair":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"<s>","type_id":1}},{"Sequence":{"id":"B","type_id":1}}],
+		"special_tokens":{"<s>":{"id":"<s>","ids":[3],"tokens":["<s>"]}}}`
+	for _, c := range []struct {
+		processor, begin, end string
+		single, pair          []int32 // of a, and of a and b
+		replaced              bool
+	}{
+		{"null", "", "", []int32{1}, []int32{1, 2}, false},
+		{"null", "", "</s>", []int32{1, 4}, []int32{1, 4, 2, 4}, true},
+		{"null", "<s>", "</s>", []int32{3, 1, 4}, []int32{3, 1, 4, 3, 2, 4}, true},
+		{both, "<s>", "", []int32{3, 1}, []int32{3, 1, 3, 2}, false},
+		{both, "<s>", "</s>", []int32{3, 1, 4}, []int32{3, 1, 4, 3, 2, 4}, true},
+	} {
+		tok, err := New(fmt.Appendf(nil, file, c.processor), Options{Begin: c.begin, End: c.end})
+		if err != nil {
+			t.Fatal(err)
+		}
+		single, pair := tok.Encode("a", 0).IDs, tok.EncodePair("a", "b", 0).IDs
+		if !slices.Equal(single, c.single) || !slices.Equal(pair, c.pair) || tok.Replaced() != c.replaced {
+			t.Errorf("%.30s, %q, %q: %v and %v, replaced %v, want %v and %v, %v", c.processor, c.begin, c.end, single, pair, tok.Replaced(), c.single, c.pair, c.replaced)
+		}
+		if got := tok.Encode("a a a a a a", len(c.single)+1).IDs; len(got) != len(c.single)+1 || got[len(got)-1] != c.single[len(c.single)-1] {
+			t.Errorf("%q, %q: cut to %v", c.begin, c.end, got)
+		}
+	}
+	if _, err := New(fmt.Appendf(nil, file, "null"), Options{End: "<eos>"}); err == nil || !strings.Contains(err.Error(), `"<eos>" is not in the vocabulary`) {
+		t.Errorf("a token that is not there: %v", err)
+	}
+}

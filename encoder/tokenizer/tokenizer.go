@@ -18,6 +18,9 @@ type Options struct {
 	// Bert replaces what a BertNormalizer says, as the classes of transformers do by tokenizer_config.json. Where the
 	// normalizer is another one, or nothing, it has no effect.
 	Bert *BertSettings
+	// Begin and End are special tokens around each text, as add_bos_token and add_eos_token of tokenizer_config.json ask
+	// for, where the template of tokenizer.json does not put them. Empty: none.
+	Begin, End string
 }
 
 // Side is an end of a text.
@@ -133,6 +136,9 @@ func build(f *file, o Options) (*Tokenizer, error) {
 	if t.template, err = parseTemplate(f.postProcessor, t.Token, 0); err != nil {
 		return nil, fmt.Errorf("post_processor: %w", err)
 	}
+	if err := t.wrap(o.Begin, o.End); err != nil {
+		return nil, err
+	}
 	if t.decoder, err = parseDecoder(f.decoder, 0); err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
 	}
@@ -163,7 +169,7 @@ func lastByteLevel(cuts []preTokenizer) *byteLevel {
 	return b
 }
 
-// Replaced reports whether Options.Bert says otherwise than tokenizer.json.
+// Replaced reports whether Options.Bert, Begin or End changed what tokenizer.json says.
 func (t *Tokenizer) Replaced() bool { return t.replaced }
 
 // StoredLength is max_length of the truncation in tokenizer.json, 0 if there is none. Only EncodeStored goes by it.
