@@ -323,6 +323,34 @@ func TestTokenizerConfig(t *testing.T) {
 	}
 }
 
+// TestNotFinite gives a norm weights that are finite and too large.
+func TestNotFinite(t *testing.T) {
+	for _, head := range []bool{false, true} {
+		root := map[bool]string{false: "testdata/bert-mean", true: "testdata/cross-xlmr"}[head]
+		file, err := os.ReadFile(root + "/model.safetensors")
+		if err != nil {
+			t.Fatal(err)
+		}
+		header, data := splitFile(t, file)
+		for name, e := range header {
+			if strings.HasSuffix(name, "embeddings.LayerNorm.weight") {
+				for i := e.Offsets[0]; i < e.Offsets[1]; i += 4 {
+					copy(data[i:], []byte{0, 0, 0x7f, 0x7f})
+				}
+			}
+		}
+		for _, p := range []Precision{Float32, Int8} {
+			m := mustLoad(t, overlay{os.DirFS(root), map[string]string{"model.safetensors": joinFile(header, data)}}, Options{Precision: p})
+			if _, err = m.Encode(t.Context(), []string{"a", "the fox"}, EncodeOptions{}); head {
+				_, err = m.Score(t.Context(), [][2]string{{"the", "fox"}})
+			}
+			if !errors.Is(err, ErrNotFinite) {
+				t.Errorf("%s, %v: %v, want ErrNotFinite", root, p, err)
+			}
+		}
+	}
+}
+
 func TestDimensions(t *testing.T) {
 	m := mustLoad(t, variant(t, nil), Options{})
 	full, cut := encode(t, m, EncodeOptions{}, sampleTexts...), encode(t, m, EncodeOptions{Dimensions: 16}, sampleTexts...)
