@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"searchd/internal/simd"
 )
 
 // TestSameModelOtherwise writes one checkpoint in other ways and wants the same vectors.
@@ -188,4 +190,18 @@ func (o overlay) Open(name string) (fs.File, error) {
 		return fstest.MapFS{name: {Data: []byte(text)}}.Open(name)
 	}
 	return o.FS.Open(name)
+}
+
+// TestAlbertActivation: a config that names none means the default of AlbertConfig, which is not BERT's.
+func TestAlbertActivation(t *testing.T) {
+	const config = `{"model_type":"albert","vocab_size":9,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":9%s}`
+	for field, want := range map[string]simd.Activation{"": simd.GELUTanh, `,"hidden_act":"gelu"`: simd.GELU} {
+		f, err := parseFields("config.json", fmt.Appendf(nil, config, field))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, err := readArchitecture(f); err != nil || a.act != want {
+			t.Errorf("hidden_act %q: activation %v, error %v, want %v", field, a.act, err, want)
+		}
+	}
 }
