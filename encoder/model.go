@@ -179,6 +179,9 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 		if len(refs) == 1 && isModel2Vec(fsys) {
 			return nil, m.loadModel2Vec(fsys)
 		}
+		if len(refs) > 1 && refs[1].class == "SpladePooling" { // since release 5.4
+			return nil, m.loadSplade(fsys, refs)
+		}
 		if err := m.loadTransformer(fsys, first.dir); err != nil {
 			return nil, err
 		}
@@ -229,7 +232,7 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 // loadSplade reads the modules of a sparse encoder: a transformer with its masked-language head, and SpladePooling.
 func (m *Model) loadSplade(fsys fs.FS, refs []moduleRef) error {
 	if len(refs) != 2 || refs[1].class != "SpladePooling" {
-		return fmt.Errorf("%w: modules.json: want SpladePooling, and nothing else, after MLMTransformer", ErrConfig)
+		return fmt.Errorf("%w: modules.json: want SpladePooling, and nothing else, after %s", ErrConfig, refs[0].class)
 	}
 	if err := m.loadTransformer(fsys, refs[0].dir); err != nil {
 		return err
@@ -253,6 +256,9 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	m.info.Name = f.string("_name_or_path", "")
 	if a.head != nil {
 		m.info.Sigmoid = readSigmoid(f)
+		if m.prompts.sigmoid != nil {
+			m.info.Sigmoid = *m.prompts.sigmoid
+		}
 	}
 	if err := f.err(); err != nil {
 		return err

@@ -125,6 +125,34 @@ func TestSegments(t *testing.T) {
 	}
 }
 
+// TestActivationOfCrossEncoder wants what config_sentence_transformers.json says, where it says something.
+func TestActivationOfCrossEncoder(t *testing.T) {
+	for config, named := range map[string]bool{
+		``:                       true, // of no account
+		`{"activation_fn":null}`: true,
+		`{"activation_fn":"torch.nn.modules.linear.Identity"}`:                                false,
+		`{"activation_fn":"torch.nn.modules.activation.Sigmoid","model_type":"CrossEncoder"}`: true,
+	} {
+		for _, old := range []string{"Identity", "Sigmoid"} {
+			b, err := os.ReadFile("testdata/cross-xlmr/config.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := map[string]string{"config.json": strings.Replace(string(b), "{", `{"sbert_ce_default_activation_function":"torch.nn.`+old+`",`, 1)}
+			if config != "" {
+				files["config_sentence_transformers.json"] = config
+			}
+			want := named
+			if !strings.Contains(config, "torch") {
+				want = old == "Sigmoid"
+			}
+			if m := mustLoad(t, overlay{os.DirFS("testdata/cross-xlmr"), files}, Options{}); m.Info().Sigmoid != want {
+				t.Errorf("%s over %s: sigmoid %v", config, old, m.Info().Sigmoid)
+			}
+		}
+	}
+}
+
 // entry is a tensor in the header of a file.
 type entry struct {
 	DType   string `json:"dtype"`
