@@ -104,7 +104,7 @@ func readTokenizerConfig(fsys fs.FS, dir string) (c tokenizerConfig, err error) 
 
 // bertTokenizers are the classes, but for Fast at the end, that replace the settings of the normalizer in tokenizer.json by those of
 // tokenizer_config.json. Source: transformers tokenization_bert_fast.py and its relatives.
-var bertTokenizers = []string{"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MPNetTokenizer", "MobileBertTokenizer"}
+var bertTokenizers = []string{"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MPNetTokenizer"}
 
 // bertSettings reads do_lower_case and what goes with it; nil where they do not count.
 func (f *fields) bertSettings() *tokenizer.BertSettings {
