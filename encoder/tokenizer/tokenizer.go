@@ -200,8 +200,8 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 }
 
 // Encode returns the ids of text with the special tokens of the template. If there are more than maxLen, the first ids
-// of the text, or the last where texts are cut on the left, and all special tokens stay; 0 means no limit. With a maxLen below the number of special tokens only the
-// first maxLen of these stay.
+// of the text, or the last where texts are cut on the left, and all special tokens stay; 0 means no limit. With a maxLen
+// below the number of special tokens only the first maxLen of these stay.
 func (t *Tokenizer) Encode(text string, maxLen int) Encoding {
 	return t.encode(text, t.template.single, maxLen)
 }
