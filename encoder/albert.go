@@ -11,6 +11,7 @@ import (
 func albert(f *fields) *architecture {
 	f.oneOf("position_embedding_type", "absolute", "absolute")
 	a := bertLike(f, "albert")
+	a.act = f.activation("hidden_act", "gelu_new")
 	a.embedding = f.int("embedding_size", 128, 1, maxHidden)
 	a.projection = "encoder.embedding_hidden_mapping_in"
 	a.layerRoot = "encoder.albert_layer_groups."

@@ -14,6 +14,7 @@ var (
 	ErrDimensions = errors.New("encoder: bad number of dimensions")
 	ErrNoHead     = errors.New("encoder: the checkpoint has no head that scores pairs")
 	ErrTokenID    = errors.New("encoder: token id outside the vocabulary")
+	ErrNotFinite  = errors.New("encoder: the weights of the checkpoint lead beyond float32")
 )
 
 // EncodeOptions choose what Encode returns. The zero value is what SentenceTransformer.encode does by default.
@@ -31,7 +32,7 @@ type EncodeOptions struct {
 type Result struct {
 	Vectors   [][]float32 // [n][Dim or Dimensions]
 	IDs       [][]int32   // with special tokens; nil without KeepIDs
-	Truncated []bool      // whether the end of the text did not fit into MaxSeqLength tokens
+	Truncated []bool      // whether an end of the text did not fit into MaxSeqLength tokens
 	Tokens    int         // of all texts, with special tokens
 }
 
@@ -44,8 +45,8 @@ type sequence struct {
 
 // Encode returns the vectors of any number of texts. White space at both ends of a text is dropped, as sentence-transformers does. Texts
 // are worked on in batches of similar length without padding, so that a vector depends on its neighbours in the last bits at most: kernels
-// that take several rows at once round otherwise, by less than 1e-6 at unit length. It returns ErrPrompt, ErrDimensions, or the error of
-// ctx if that ends first; ctx is checked per layer.
+// that take several rows at once round otherwise, by less than 1e-6 at unit length. It returns ErrPrompt, ErrDimensions, ErrNotFinite in
+// the place of a NaN or an infinity, or the error of ctx if that ends first; ctx is checked per layer.
 func (m *Model) Encode(ctx context.Context, texts []string, o EncodeOptions) (*Result, error) {
 	if err := m.checkDimensions(o.Dimensions); err != nil {
 		return nil, err
@@ -114,6 +115,9 @@ func (m *Model) Classify(ctx context.Context, pairs [][2]string) ([][]float32, e
 	err = m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
 		for i, n := range members {
 			out[n] = m.stack.head.logits(w.states[b.offsets[i]*h:b.offsets[i+1]*h], h)
+			if err := checkFinite(out[n], n); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -157,7 +161,7 @@ func (m *Model) encodeText(text string) tokenizer.Encoding {
 	if m.static == nil {
 		return m.tok.Encode(strip(text), m.maxLen)
 	}
-	e := m.tok.EncodeBare(text)
+	e := m.tok.EncodeStored(text)
 	if n := m.static.prefix(e.IDs, m.maxLen); n < len(e.IDs) {
 		e.IDs, e.Truncated = e.IDs[:n], true
 	}
@@ -252,6 +256,9 @@ func (m *Model) vectors(ctx context.Context, seqs []sequence, o EncodeOptions) (
 			}
 		}
 		for i, v := range m.finishVectors(x, len(members), o.Dimensions) {
+			if err := checkFinite(v, members[i]); err != nil {
+				return err
+			}
 			r.Vectors[members[i]] = v
 		}
 		return nil
@@ -260,6 +267,16 @@ func (m *Model) vectors(ctx context.Context, seqs []sequence, o EncodeOptions) (
 		return nil, err
 	}
 	return r, nil
+}
+
+// checkFinite returns ErrNotFinite if a number of x, which text n got, is none.
+func checkFinite(x []float32, n int) error {
+	for _, v := range x {
+		if v-v != 0 {
+			return fmt.Errorf("%w: text %d gets %v", ErrNotFinite, n, v)
+		}
+	}
+	return nil
 }
 
 // finishVectors applies the modules after the pooling to x [rows, ...] and cuts the vectors where that is asked for.

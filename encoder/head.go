@@ -56,10 +56,15 @@ func (h *head) logits(states []float32, hidden int) []float32 {
 // under sentence_transformers.activation_fn or, in older checkpoints, sbert_ce_default_activation_function. Both hold an import path of
 // which the last segment counts. Source: sentence-transformers CrossEncoder.
 func readSigmoid(f *fields) bool {
-	name, path := "sbert_ce_default_activation_function", f.string("sbert_ce_default_activation_function", "")
 	if o := f.object("sentence_transformers"); o != nil && o.has("activation_fn") {
-		f, name, path = o, "activation_fn", o.string("activation_fn", "")
+		return o.sigmoid("activation_fn")
 	}
+	return f.sigmoid("sbert_ce_default_activation_function")
+}
+
+// sigmoid reads the import path of Sigmoid, which is the default, or Identity.
+func (f *fields) sigmoid(name string) bool {
+	path := f.string(name, "")
 	switch path[strings.LastIndexByte(path, '.')+1:] {
 	case "", "Sigmoid":
 		return true

@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
+
+	"searchd/encoder/tokenizer"
 )
 
 // LengthConfigs are the names under which releases of sentence-transformers have stored max_seq_length and do_lower_case.
@@ -19,19 +22,21 @@ const fallbackTokens = 512
 
 // readLength finds the length at which texts are cut: max_seq_length; or else what config.json and tokenizer_config.json allow, whichever
 // is less; never more than the position table has. (The truncation in tokenizer.json is what somebody last used and does not count.)
-// It also notes whether pairs get segment ids, and returns whether texts are put into lower case.
-func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (lowerCase bool, err error) {
+// It also notes whether pairs get segment ids, and returns what these files say otherwise than tokenizer.json.
+func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (o tokenizer.Options, err error) {
 	limit, lowerCase, err := readLengthConfig(fsys, dir)
 	if err != nil {
-		return false, err
+		return o, err
 	}
-	stated, segments, err := readTokenizerConfig(fsys, dir)
+	c, err := readTokenizerConfig(fsys, dir)
 	if err != nil {
-		return false, err
+		return o, err
 	}
-	m.segments = segments && a.types > 1
+	o = c.options
+	o.LowerCase = lowerCase
+	m.segments = c.segments && a.types > 1
 	if limit == 0 {
-		limit = least(stated, a.maxTokens, a.statedTokens)
+		limit = least(c.limit, a.maxTokens, a.statedTokens)
 	}
 	if limit == 0 {
 		limit = fallbackTokens
@@ -39,11 +44,11 @@ func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (lowerCase b
 	m.maxLen = least(limit, a.maxTokens)
 	if n := m.options.MaxSeqLength; n > 0 {
 		if a.maxTokens > 0 && n > a.maxTokens {
-			return false, fmt.Errorf("%w: Options.MaxSeqLength is %d, the positions of the model end at %d", ErrConfig, n, a.maxTokens)
+			return o, fmt.Errorf("%w: Options.MaxSeqLength is %d, the positions of the model end at %d", ErrConfig, n, a.maxTokens)
 		}
 		m.maxLen = min(n, maxPositions)
 	}
-	return lowerCase, nil
+	return o, nil
 }
 
 // readLengthConfig reads max_seq_length, 0 if there is none, and do_lower_case.
@@ -62,24 +67,74 @@ func readLengthConfig(fsys fs.FS, dir string) (limit int, lowerCase bool, err er
 	return 0, false, nil
 }
 
-// readTokenizerConfig reads model_max_length, 0 if there is none; tokenizers without a limit store 1e30. A checkpoint without this file has
-// nothing that asks for segment ids, and runtimes that go by it give none.
-func readTokenizerConfig(fsys fs.FS, dir string) (limit int, segments bool, err error) {
+// tokenizerConfig is what counts of tokenizer_config.json.
+type tokenizerConfig struct {
+	limit    int  // model_max_length; 0: none, for which tokenizers store 1e30
+	segments bool // pairs get segment ids
+	options  tokenizer.Options
+}
+
+// readTokenizerConfig reads tokenizer_config.json. A checkpoint without this file has nothing that asks for segment ids, and runtimes that
+// go by it give none.
+func readTokenizerConfig(fsys fs.FS, dir string) (c tokenizerConfig, err error) {
 	f, err := readFields(fsys, path.Join(dir, "tokenizer_config.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, false, nil
+		return c, nil
 	}
 	if err != nil {
-		return 0, false, err
+		return c, err
 	}
 	if x := f.float("model_max_length", 0, 1, 1e40); x <= maxPositions {
-		limit = int(x)
+		c.limit = int(x)
 	}
-	segments = true
+	c.segments = true
 	if names := f.strings("model_input_names"); names != nil {
-		segments = slices.Contains(names, "token_type_ids")
+		c.segments = slices.Contains(names, "token_type_ids")
 	}
-	return limit, segments, f.err()
+	if f.has("truncation_side") {
+		c.options.Truncate = tokenizer.Right
+		if f.oneOf("truncation_side", "right", "left", "right") == "left" {
+			c.options.Truncate = tokenizer.Left
+		}
+	}
+	c.options.Bert = f.bertSettings()
+	c.options.Begin, c.options.End = f.wrapToken("add_bos_token", "bos_token"), f.wrapToken("add_eos_token", "eos_token")
+	return c, f.err()
+}
+
+// bertTokenizers are the classes, but for Fast at the end, that replace the settings of the normalizer in tokenizer.json by those of
+// tokenizer_config.json. Source: transformers tokenization_bert_fast.py and its relatives.
+var bertTokenizers = []string{"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MPNetTokenizer"}
+
+// bertSettings reads do_lower_case and what goes with it; nil where they do not count.
+func (f *fields) bertSettings() *tokenizer.BertSettings {
+	class := strings.TrimSuffix(f.string("tokenizer_class", bertTokenizers[0]), "Fast")
+	if !f.has("do_lower_case") || !slices.Contains(bertTokenizers, class) {
+		return nil
+	}
+	s := &tokenizer.BertSettings{LowerCase: f.bool("do_lower_case", true), ChineseChars: f.bool("tokenize_chinese_chars", true)}
+	if f.has("strip_accents") {
+		s.StripAccents = new(f.bool("strip_accents", false))
+	}
+	return s
+}
+
+// wrapTokenizers are the classes, but for Fast at the end, that put these tokens around texts by themselves.
+// Source: transformers tokenization_llama_fast.py, tokenization_gemma_fast.py; Alibaba-NLP/gte-Qwen2 tokenization_qwen.py.
+var wrapTokenizers = []string{"LlamaTokenizer", "GemmaTokenizer", "Qwen2Tokenizer"}
+
+// wrapToken returns the token under name, if the tokenizer adds it; otherwise nothing.
+func (f *fields) wrapToken(add, name string) string {
+	if !slices.Contains(wrapTokenizers, strings.TrimSuffix(f.string("tokenizer_class", ""), "Fast")) || !f.bool(add, false) || !f.has(name) {
+		return ""
+	}
+	if f.raw[name][0] != '{' {
+		return f.string(name, "")
+	}
+	if o := f.object(name); o != nil { // with how it is found in texts
+		return o.string("content", "")
+	}
+	return ""
 }
 
 // least returns the smallest of the numbers above 0, or 0.

@@ -227,37 +227,31 @@ func TestIncludePrompt(t *testing.T) {
 	}
 }
 
-func TestMaxSeqLength(t *testing.T) {
-	tests := []struct {
-		name   string
-		files  map[string]string
-		option int
-		want   int
-	}{
-		{"sentence_bert_config", nil, 0, 64},
-		{"beyond the position table", map[string]string{"sentence_bert_config.json": `{"max_seq_length":500}`}, 0, 80},
-		{"older name", map[string]string{"sentence_bert_config.json": "", "sentence_roberta_config.json": `{"max_seq_length":31}`}, 0, 31},
-		{"newer layout without the field", map[string]string{"sentence_bert_config.json": `{"transformer_task":"feature-extraction"}`}, 0, 80},
-		{"none: position table", map[string]string{"sentence_bert_config.json": ""}, 0, 80},
-		{"none: tokenizer", map[string]string{"sentence_bert_config.json": "", "tokenizer_config.json": `{"model_max_length":20}`}, 0, 20},
-		{"none: tokenizer without a limit", map[string]string{"sentence_bert_config.json": "",
-			"tokenizer_config.json": `{"model_max_length":1000000000000000019884624838656}`}, 0, 80},
-		{"option", nil, 70, 70},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			m := mustLoad(t, variant(t, test.files), Options{MaxSeqLength: test.option})
-			if m.MaxSeqLength() != test.want {
-				t.Fatalf("MaxSeqLength() = %d, want %d", m.MaxSeqLength(), test.want)
+// TestNotFinite gives a norm weights that are finite and too large.
+func TestNotFinite(t *testing.T) {
+	for _, head := range []bool{false, true} {
+		root := map[bool]string{false: "testdata/bert-mean", true: "testdata/cross-xlmr"}[head]
+		file, err := os.ReadFile(root + "/model.safetensors")
+		if err != nil {
+			t.Fatal(err)
+		}
+		header, data := splitFile(t, file)
+		for name, e := range header {
+			if strings.HasSuffix(name, "embeddings.LayerNorm.weight") {
+				for i := e.Offsets[0]; i < e.Offsets[1]; i += 4 {
+					copy(data[i:], []byte{0, 0, 0x7f, 0x7f})
+				}
 			}
-			r, err := m.Encode(context.Background(), []string{strings.Repeat("fox ", 200), "fox"}, EncodeOptions{KeepIDs: true})
-			if err != nil {
-				t.Fatal(err)
+		}
+		for _, p := range []Precision{Float32, Int8} {
+			m := mustLoad(t, overlay{os.DirFS(root), map[string]string{"model.safetensors": joinFile(header, data)}}, Options{Precision: p})
+			if _, err = m.Encode(t.Context(), []string{"a", "the fox"}, EncodeOptions{}); head {
+				_, err = m.Score(t.Context(), [][2]string{{"the", "fox"}})
 			}
-			if len(r.IDs[0]) != test.want || !r.Truncated[0] || r.Truncated[1] || r.Tokens != test.want+len(r.IDs[1]) {
-				t.Errorf("%d ids, truncated %v, %d tokens, want %d, [true false], %d", len(r.IDs[0]), r.Truncated, r.Tokens, test.want, test.want+len(r.IDs[1]))
+			if !errors.Is(err, ErrNotFinite) {
+				t.Errorf("%s, %v: %v, want ErrNotFinite", root, p, err)
 			}
-		})
+		}
 	}
 }
 

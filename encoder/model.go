@@ -160,6 +160,9 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 			m.dim = mod.width(m.dim)
 		}
 	}
+	if m.tok.Replaced() {
+		m.info.Parts.Tokenizer += " replaced"
+	}
 	m.describe()
 	return m, partsErr
 }
@@ -175,6 +178,9 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 	case "Transformer":
 		if len(refs) == 1 && isModel2Vec(fsys) {
 			return nil, m.loadModel2Vec(fsys)
+		}
+		if len(refs) > 1 && refs[1].class == "SpladePooling" { // since release 5.4
+			return nil, m.loadSplade(fsys, refs)
 		}
 		if err := m.loadTransformer(fsys, first.dir); err != nil {
 			return nil, err
@@ -226,7 +232,7 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 // loadSplade reads the modules of a sparse encoder: a transformer with its masked-language head, and SpladePooling.
 func (m *Model) loadSplade(fsys fs.FS, refs []moduleRef) error {
 	if len(refs) != 2 || refs[1].class != "SpladePooling" {
-		return fmt.Errorf("%w: modules.json: want SpladePooling, and nothing else, after MLMTransformer", ErrConfig)
+		return fmt.Errorf("%w: modules.json: want SpladePooling, and nothing else, after %s", ErrConfig, refs[0].class)
 	}
 	if err := m.loadTransformer(fsys, refs[0].dir); err != nil {
 		return err
@@ -250,11 +256,14 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	m.info.Name = f.string("_name_or_path", "")
 	if a.head != nil {
 		m.info.Sigmoid = readSigmoid(f)
+		if m.prompts.sigmoid != nil {
+			m.info.Sigmoid = *m.prompts.sigmoid
+		}
 	}
 	if err := f.err(); err != nil {
 		return err
 	}
-	lowerCase, err := m.readLength(fsys, dir, a)
+	o, err := m.readLength(fsys, dir, a)
 	if err != nil {
 		return err
 	}
@@ -265,7 +274,7 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	defer ck.Close()
 	var beside sync.WaitGroup
 	var tokErr, hashErr error
-	beside.Go(func() { m.tok, tokErr = readTokenizer(fsys, dir, lowerCase, a.vocab) })
+	beside.Go(func() { m.tok, tokErr = readTokenizer(fsys, dir, o, a.vocab) })
 	beside.Go(func() { m.info.SHA256, hashErr = ck.SHA256() })
 	m.stack, err = loadStack(ck, a, m.options.Precision)
 	beside.Wait()
@@ -284,7 +293,7 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 const maxTokenizerBytes = 64 << 20
 
 // readTokenizer reads tokenizer.json from the transformer's folder or, as some checkpoints have it, from the root.
-func readTokenizer(fsys fs.FS, dir string, lowerCase bool, vocab int) (*tokenizer.Tokenizer, error) {
+func readTokenizer(fsys fs.FS, dir string, o tokenizer.Options, vocab int) (*tokenizer.Tokenizer, error) {
 	name := path.Join(dir, "tokenizer.json")
 	b, err := readLimited(fsys, name, maxTokenizerBytes)
 	if errors.Is(err, fs.ErrNotExist) && dir != "." {
@@ -294,7 +303,7 @@ func readTokenizer(fsys fs.FS, dir string, lowerCase bool, vocab int) (*tokenize
 	if err != nil {
 		return nil, err
 	}
-	tok, err := tokenizer.New(b, tokenizer.Options{LowerCase: lowerCase})
+	tok, err := tokenizer.New(b, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s%w", strings.TrimSuffix(name, "tokenizer.json"), err) // err begins with the file's name
 	}

@@ -21,7 +21,7 @@ import (
 // the prompts for queries, and a Normalize at the end: vectors are compared at unit length.
 type Parts struct {
 	Config    string `json:"config,omitempty"`    // config.json of the transformer; empty: a static model
-	Tokenizer string `json:"tokenizer,omitempty"` // tokenizer.json and do_lower_case
+	Tokenizer string `json:"tokenizer,omitempty"` // tokenizer.json, do_lower_case, and what tokenizer_config.json says otherwise
 	Modules   string `json:"modules,omitempty"`   // what the other modules are, with their settings and weights; the modes of pooling are Info.Pooling
 	Prompt    string `json:"prompt,omitempty"`    // the one for documents
 }

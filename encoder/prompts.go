@@ -28,6 +28,7 @@ type prompts struct {
 	byName      map[string]string
 	defaultName string
 	similarity  string
+	sigmoid     *bool // what newer releases say there of a cross-encoder's output; nil: nothing
 }
 
 // readPrompts reads config_sentence_transformers.json, which may be absent.
@@ -48,6 +49,9 @@ func readPrompts(fsys fs.FS) (prompts, error) {
 	p.defaultName = f.string("default_prompt_name", "")
 	if _, ok := p.byName[p.defaultName]; !ok && p.defaultName != "" {
 		f.fail("default_prompt_name", "is %q, %s", p.defaultName, p.allowed())
+	}
+	if f.has("activation_fn") {
+		p.sigmoid = new(f.sigmoid("activation_fn"))
 	}
 	p.similarity = f.oneOf("similarity_fn_name", "cosine", "cosine", "dot", "euclidean", "manhattan")
 	return p, f.err()

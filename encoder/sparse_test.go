@@ -35,22 +35,27 @@ func TestSparse(t *testing.T) {
 		"cls.predictions.decoder.weight": {vocab, h}, "cls.predictions.bias": {vocab},
 	})
 	for _, test := range []struct {
-		name   string
-		tied   bool
-		config string // of SpladePooling; "": no modules.json
-		sum    bool
-		twice  bool
+		name    string
+		tied    bool
+		config  string // of SpladePooling; "": no modules.json
+		sum     bool
+		twice   bool
+		modules string // "": spladeModules
 	}{
-		{"plain folder", false, "", false, false},
-		{"tied", true, `{"pooling_strategy":"max","activation_function":"relu","word_embedding_dimension":null}`, false, false},
-		{"sum", false, `{"pooling_strategy":"sum"}`, true, false},
-		{"two logarithms", false, `{"activation_function":"log1p_relu"}`, false, true},
+		{"plain folder", false, "", false, false, ""},
+		{"tied", true, `{"pooling_strategy":"max","activation_function":"relu","word_embedding_dimension":null}`, false, false, ""},
+		{"sum", false, `{"pooling_strategy":"sum"}`, true, false, ""},
+		{"two logarithms", false, `{"activation_function":"log1p_relu"}`, false, true, ""},
+		{"newer modules", false, `{"embedding_dimension":818}`, false, false, strings.ReplaceAll(spladeModules, "MLMTransformer", "Transformer")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			files := mlmFiles(t, w, test.tied)
 			files["modules.json"] = ""
+			if test.modules == "" {
+				test.modules = spladeModules
+			}
 			if test.config != "" {
-				files["modules.json"], files["1_SpladePooling/config.json"] = spladeModules, test.config
+				files["modules.json"], files["1_SpladePooling/config.json"] = test.modules, test.config
 			}
 			fsys := variant(t, files)
 			m := mustLoad(t, fsys, Options{Sparse: true})

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"searchd/encoder/safetensors"
+	"searchd/encoder/tokenizer"
 	"searchd/pooling"
 )
 
@@ -21,7 +22,8 @@ type static struct {
 	vocab  int
 }
 
-// loadStatic reads the StaticEmbedding module of sentence-transformers.
+// loadStatic reads the StaticEmbedding module of sentence-transformers, whose table may be that of model2vec. Texts are cut as tokenizer.json
+// says. Source: sentence-transformers static_embedding.py.
 func (m *Model) loadStatic(fsys fs.FS, dir string) error {
 	s := &static{drop: -1}
 	ck, err := safetensors.Open(fsys, dir)
@@ -30,6 +32,9 @@ func (m *Model) loadStatic(fsys fs.FS, dir string) error {
 	}
 	defer ck.Close()
 	if err := s.readTable(ck, "embedding.weight", "embeddings"); err != nil {
+		return err
+	}
+	if err := s.readMapping(ck); err != nil {
 		return err
 	}
 	return m.useStatic(fsys, dir, s, ck)
@@ -54,12 +59,12 @@ func (s *static) readTable(ck *safetensors.Checkpoint, names ...string) error {
 }
 
 func (m *Model) useStatic(fsys fs.FS, dir string, s *static, ck *safetensors.Checkpoint) (err error) {
-	if m.tok, err = readTokenizer(fsys, dir, false, s.vocab); err != nil {
+	if m.tok, err = readTokenizer(fsys, dir, tokenizer.Options{}, s.vocab); err != nil {
 		return err
 	}
 	m.static = s
 	m.pool = poolConfig{modes: []pooling.Mode{pooling.MeanMode}, includePrompt: true}
-	m.maxLen = least(s.limit, m.options.MaxSeqLength)
+	m.maxLen = least(s.limit, m.options.MaxSeqLength, m.tok.StoredLength())
 	m.info.SHA256, err = ck.SHA256()
 	m.info.Family, m.info.Hidden, m.info.Vocab, m.info.Parameters = "static", s.dim, s.vocab, len(s.table)
 	return err

@@ -26,8 +26,12 @@ func TestStatic(t *testing.T) {
 	nativeFiles := func(config, tensors string) map[string]string {
 		return map[string]string{"modules.json": "", "config.json": config, "model.safetensors": tensors}
 	}
+	cut := plainFiles(modules, string(w.safetensors()))
+	cut["0_StaticEmbedding/tokenizer.json"] = strings.Replace(tokenizerJSON, `"truncation": null`, `"truncation": {"direction":"Left","max_length":9,"strategy":"LongestFirst","stride":0}`, 1)
 	mapped := withMapping(weighted.safetensors(), vocab, 5)
 	const model2vec = `{"model_type":"model2vec","normalize":%t}`
+	fifth := func(id int32) []float64 { r := int(id) % 5; return table.x[r*dim : (r+1)*dim] }
+	weight := func(id int32) float64 { return weighted["weights"].x[id] }
 	tests := []struct {
 		name      string
 		files     map[string]string
@@ -38,11 +42,12 @@ func TestStatic(t *testing.T) {
 	}{
 		{"StaticEmbedding", plainFiles(modules, string(w.safetensors())), nil, nil, false, false},
 		{"StaticEmbedding, table of model2vec, Normalize", plainFiles(normal, string(native.safetensors())), nil, nil, false, true},
+		{"StaticEmbedding, cut", cut, nil, nil, false, false},
+		{"StaticEmbedding, mapping and weights of model2vec", plainFiles(modules, mapped), fifth, weight, false, false},
 		{"model2vec", nativeFiles(fmt.Sprintf(model2vec, false), string(native.safetensors())), nil, nil, true, false},
 		{"model2vec, normalize", nativeFiles(fmt.Sprintf(model2vec, true), string(native.safetensors())), nil, nil, true, true},
 		{"model2vec, mapping and weights", nativeFiles(fmt.Sprintf(model2vec, false), mapped),
-			func(id int32) []float64 { r := int(id) % 5; return table.x[r*dim : (r+1)*dim] },
-			func(id int32) float64 { return weighted["weights"].x[id] }, true, false},
+			fifth, weight, true, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -65,7 +70,11 @@ func TestStatic(t *testing.T) {
 			}
 			for i, got := range encode(t, m, EncodeOptions{}, texts...) {
 				want, n := make([]float64, dim), 0
-				for _, id := range m.Tokenizer().EncodeBare(texts[i]).IDs {
+				ids := m.Tokenizer().EncodeBare(texts[i]).IDs
+				if n := m.Tokenizer().StoredLength(); n > 0 {
+					ids = ids[max(0, len(ids)-n):]
+				}
+				for _, id := range ids {
 					if test.native && (id == unknown || n == 512) {
 						continue
 					}

@@ -18,7 +18,6 @@ func t5(f *fields) *architecture {
 		heads:        f.needInt("num_heads", maxHeads),
 		headSize:     f.needInt("d_kv", maxHidden),
 		intermediate: f.needInt("d_ff", maxIntermediate),
-		statedTokens: f.int("n_positions", 512, 1, maxPositions),
 
 		words:     []string{"shared.weight", "encoder.embed_tokens.weight"},
 		finalNorm: "encoder.final_layer_norm",

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"searchd/internal/simd"
 )
 
 // TestSameModelOtherwise writes one checkpoint in other ways and wants the same vectors.
@@ -123,6 +125,34 @@ func TestSegments(t *testing.T) {
 	}
 }
 
+// TestActivationOfCrossEncoder wants what config_sentence_transformers.json says, where it says something.
+func TestActivationOfCrossEncoder(t *testing.T) {
+	for config, named := range map[string]bool{
+		``:                       true, // of no account
+		`{"activation_fn":null}`: true,
+		`{"activation_fn":"torch.nn.modules.linear.Identity"}`:                                false,
+		`{"activation_fn":"torch.nn.modules.activation.Sigmoid","model_type":"CrossEncoder"}`: true,
+	} {
+		for _, old := range []string{"Identity", "Sigmoid"} {
+			b, err := os.ReadFile("testdata/cross-xlmr/config.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := map[string]string{"config.json": strings.Replace(string(b), "{", `{"sbert_ce_default_activation_function":"torch.nn.`+old+`",`, 1)}
+			if config != "" {
+				files["config_sentence_transformers.json"] = config
+			}
+			want := named
+			if !strings.Contains(config, "torch") {
+				want = old == "Sigmoid"
+			}
+			if m := mustLoad(t, overlay{os.DirFS("testdata/cross-xlmr"), files}, Options{}); m.Info().Sigmoid != want {
+				t.Errorf("%s over %s: sigmoid %v", config, old, m.Info().Sigmoid)
+			}
+		}
+	}
+}
+
 // entry is a tensor in the header of a file.
 type entry struct {
 	DType   string `json:"dtype"`
@@ -188,4 +218,18 @@ func (o overlay) Open(name string) (fs.File, error) {
 		return fstest.MapFS{name: {Data: []byte(text)}}.Open(name)
 	}
 	return o.FS.Open(name)
+}
+
+// TestAlbertActivation: a config that names none means the default of AlbertConfig, which is not BERT's.
+func TestAlbertActivation(t *testing.T) {
+	const config = `{"model_type":"albert","vocab_size":9,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":9%s}`
+	for field, want := range map[string]simd.Activation{"": simd.GELUTanh, `,"hidden_act":"gelu"`: simd.GELU} {
+		f, err := parseFields("config.json", fmt.Appendf(nil, config, field))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, err := readArchitecture(f); err != nil || a.act != want {
+			t.Errorf("hidden_act %q: activation %v, error %v, want %v", field, a.act, err, want)
+		}
+	}
 }

@@ -49,6 +49,18 @@ func newBertNormalizer(clean, chinese, accents, lower bool) *bertNormalizer {
 	return n
 }
 
+// with returns n with other settings, and whether they are others.
+func (n *bertNormalizer) with(o *BertSettings) (*bertNormalizer, bool) {
+	accents := o.LowerCase
+	if o.StripAccents != nil {
+		accents = *o.StripAccents
+	}
+	if o.ChineseChars == n.chinese && accents == n.accents && o.LowerCase == n.lower {
+		return n, false
+	}
+	return newBertNormalizer(n.clean, o.ChineseChars, accents, o.LowerCase), true
+}
+
 func isChinese(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2B73F || r >= 0x2B740 && r <= 0x2B81F || r >= 0x2B920 && r <= 0x2CEAF ||

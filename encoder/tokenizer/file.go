@@ -12,7 +12,7 @@ import (
 type file struct {
 	model                                                   *modelFile
 	normalizer, preTokenizer, postProcessor, decoder, added json.RawMessage
-	truncation, padding                                     json.RawMessage
+	truncate, padding                                       json.RawMessage
 }
 
 func readFile(b []byte) (*file, error) {
@@ -22,7 +22,7 @@ func readFile(b []byte) (*file, error) {
 	f := new(file)
 	raws := map[string]*json.RawMessage{
 		"normalizer": &f.normalizer, "pre_tokenizer": &f.preTokenizer, "post_processor": &f.postProcessor,
-		"decoder": &f.decoder, "added_tokens": &f.added, "truncation": &f.truncation, "padding": &f.padding,
+		"decoder": &f.decoder, "added_tokens": &f.added, "truncation": &f.truncate, "padding": &f.padding,
 	}
 	r := strictjson.New(b)
 	err := r.Object(func(key string) (err error) {
@@ -45,27 +45,36 @@ func readFile(b []byte) (*file, error) {
 	if f.model == nil {
 		return nil, errors.New("model is missing")
 	}
-	return f, f.checkTruncation()
+	return f, nil
 }
 
-func (f *file) checkTruncation() error {
-	if strictjson.IsNull(f.truncation) {
-		return nil
+// truncation reads the field of that name and leaves length alone where there is none.
+func (f *file) truncation(length *int) (Side, error) {
+	if strictjson.IsNull(f.truncate) {
+		return Right, nil
 	}
 	var t struct {
-		MaxLength *int64 `json:"max_length"`
-		Stride    int64  `json:"stride"`
+		Direction *string `json:"direction"`
+		MaxLength *int    `json:"max_length"`
+		Stride    int     `json:"stride"`
 	}
-	if err := json.Unmarshal(f.truncation, &t); err != nil {
-		return fmt.Errorf("truncation: %w", err)
+	if err := json.Unmarshal(f.truncate, &t); err != nil {
+		return 0, fmt.Errorf("truncation: %w", err)
 	}
 	if t.MaxLength == nil || *t.MaxLength < 1 {
-		return errors.New("truncation.max_length must be 1 or more")
+		return 0, errors.New("truncation.max_length must be 1 or more")
 	}
 	if t.Stride < 0 || t.Stride >= *t.MaxLength {
-		return fmt.Errorf("truncation.stride %d, allowed 0 to %d (below max_length)", t.Stride, *t.MaxLength-1)
+		return 0, fmt.Errorf("truncation.stride %d, allowed 0 to %d (below max_length)", t.Stride, *t.MaxLength-1)
 	}
-	return nil
+	*length = *t.MaxLength
+	switch {
+	case t.Direction == nil || *t.Direction == "Right":
+		return Right, nil
+	case *t.Direction == "Left":
+		return Left, nil
+	}
+	return 0, fmt.Errorf("truncation.direction %.40q, allowed are Right and Left", *t.Direction)
 }
 
 func (f *file) checkPadding(t *Tokenizer) error {

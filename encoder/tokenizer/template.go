@@ -4,9 +4,36 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"searchd/internal/strictjson"
 )
+
+// wrap puts the special tokens around each text, where they do not stand already.
+func (t *Tokenizer) wrap(begin, end string) error {
+	for i, token := range []string{begin, end} {
+		if token == "" {
+			continue
+		}
+		id, ok := t.ID(token)
+		if !ok {
+			return fmt.Errorf("the special token %.40q is not in the vocabulary", token)
+		}
+		for _, parts := range []*[]templatePart{&t.template.single, &t.template.pair} {
+			all := slices.Clone(*parts)
+			for at := len(all) - 1; at >= 0; at-- { // from the end, since what is put in moves the rest
+				beside, into := at-1+2*i, at+i
+				if all[at].sequence < 0 || beside >= 0 && beside < len(all) && all[beside].sequence < 0 && all[beside].id == id {
+					continue
+				}
+				all = slices.Insert(all, into, templatePart{-1, id, all[at].typeID})
+				t.replaced = true
+			}
+			*parts = all
+		}
+	}
+	return nil
+}
 
 // maxSpecial bounds how many special tokens a template may add.
 const maxSpecial = 64

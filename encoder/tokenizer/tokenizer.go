@@ -13,6 +13,31 @@ import (
 type Options struct {
 	// LowerCase lower-cases a text before anything else, as do_lower_case of sentence_bert_config.json asks.
 	LowerCase bool
+	// Truncate is the end at which a text is cut, as truncation_side of tokenizer_config.json says.
+	Truncate Side
+	// Bert replaces what a BertNormalizer says, as the classes of transformers do by tokenizer_config.json. Where the
+	// normalizer is another one, or nothing, it has no effect.
+	Bert *BertSettings
+	// Begin and End are special tokens around each text, as add_bos_token and add_eos_token of tokenizer_config.json ask
+	// for, where the template of tokenizer.json does not put them. Empty: none.
+	Begin, End string
+}
+
+// Side is an end of a text.
+type Side uint8
+
+// The sides. SideOfFile is that of tokenizer.json, where it names one, and otherwise the right.
+const (
+	SideOfFile Side = iota
+	Right
+	Left
+)
+
+// BertSettings are those of a BertNormalizer.
+type BertSettings struct {
+	LowerCase    bool
+	StripAccents *bool // nil: as LowerCase
+	ChineseChars bool  // blanks around ideographs
 }
 
 // Span is a range of bytes [Start, End) of the text given to Encode.
@@ -37,6 +62,9 @@ type Tokenizer struct {
 	vocab     *vocab
 	model     model
 	lower     bool
+	left      bool         // texts are cut at their beginning
+	replaced  bool         // see Replaced
+	stored    int          // see StoredLength
 	raw       *addedTokens // matched in the text as it is
 	normed    *addedTokens // matched in the normalised text
 	steps     []normalizer
@@ -51,7 +79,7 @@ type Tokenizer struct {
 	scratches sync.Pool
 }
 
-// New reads a tokenizer.json. What it holds of truncation and padding is checked and otherwise ignored.
+// New reads a tokenizer.json. What it holds of padding and of the length of texts is checked and otherwise ignored.
 // It returns an error that names the field, its value and what is allowed.
 func New(tokenizerJSON []byte, o Options) (*Tokenizer, error) {
 	f, err := readFile(tokenizerJSON)
@@ -66,10 +94,21 @@ func New(tokenizerJSON []byte, o Options) (*Tokenizer, error) {
 }
 
 func build(f *file, o Options) (*Tokenizer, error) {
-	t := &Tokenizer{lower: o.LowerCase, cache: new(wordCache)}
-	var err error
+	t := &Tokenizer{lower: o.LowerCase, left: o.Truncate == Left, cache: new(wordCache)}
+	side, err := f.truncation(&t.stored)
+	if err != nil {
+		return nil, err
+	}
+	if o.Truncate == SideOfFile {
+		t.left = side == Left
+	}
 	if t.steps, err = parseSteps(f.normalizer, "normalizers", 0, parseNormalizer); err != nil {
 		return nil, fmt.Errorf("normalizer: %w", err)
+	}
+	if o.Bert != nil && len(t.steps) == 1 {
+		if n, ok := t.steps[0].(*bertNormalizer); ok {
+			t.steps[0], t.replaced = n.with(o.Bert)
+		}
 	}
 	if t.cuts, err = parseSteps(f.preTokenizer, "pretokenizers", 0, parsePreTokenizer); err != nil {
 		return nil, fmt.Errorf("pre_tokenizer: %w", err)
@@ -96,6 +135,9 @@ func build(f *file, o Options) (*Tokenizer, error) {
 	t.normed = newAddedTokens(added, true, t.steps)
 	if t.template, err = parseTemplate(f.postProcessor, t.Token, 0); err != nil {
 		return nil, fmt.Errorf("post_processor: %w", err)
+	}
+	if err := t.wrap(o.Begin, o.End); err != nil {
+		return nil, err
 	}
 	if t.decoder, err = parseDecoder(f.decoder, 0); err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
@@ -127,6 +169,12 @@ func lastByteLevel(cuts []preTokenizer) *byteLevel {
 	return b
 }
 
+// Replaced reports whether Options.Bert, Begin or End changed what tokenizer.json says.
+func (t *Tokenizer) Replaced() bool { return t.replaced }
+
+// StoredLength is max_length of the truncation in tokenizer.json, 0 if there is none. Only EncodeStored goes by it.
+func (t *Tokenizer) StoredLength() int { return t.stored }
+
 // Size returns one more than the largest id.
 func (t *Tokenizer) Size() int { return t.size }
 
@@ -152,8 +200,8 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 }
 
 // Encode returns the ids of text with the special tokens of the template. If there are more than maxLen, the first ids
-// of the text and all special tokens stay; 0 means no limit. With a maxLen below the number of special tokens only the
-// first maxLen of these stay.
+// of the text, or the last where texts are cut on the left, and all special tokens stay; 0 means no limit. With a maxLen
+// below the number of special tokens only the first maxLen of these stay.
 func (t *Tokenizer) Encode(text string, maxLen int) Encoding {
 	return t.encode(text, t.template.single, maxLen)
 }
@@ -161,6 +209,11 @@ func (t *Tokenizer) Encode(text string, maxLen int) Encoding {
 // EncodeBare returns the ids of text alone.
 func (t *Tokenizer) EncodeBare(text string) Encoding {
 	return t.encode(text, bareTemplate().single, 0)
+}
+
+// EncodeStored is EncodeBare, but for at most StoredLength ids.
+func (t *Tokenizer) EncodeStored(text string) Encoding {
+	return t.encode(text, bareTemplate().single, t.stored)
 }
 
 func (t *Tokenizer) encode(text string, parts []templatePart, maxLen int) Encoding {
@@ -172,7 +225,7 @@ func (t *Tokenizer) encode(text string, parts []templatePart, maxLen int) Encodi
 }
 
 // EncodePair returns the ids of two texts in the template for pairs. If there are more than maxLen, ids are taken from
-// the end of the longer text, and where both must give, both keep half (the strategy longest_first).
+// the longer text, at the end where texts are cut, and where both must give, both keep half (the strategy longest_first).
 func (t *Tokenizer) EncodePair(a, b string, maxLen int) Encoding {
 	parts := t.template.pair
 	limit := math.MaxInt
@@ -248,6 +301,7 @@ type output struct {
 	ids       []int32
 	spans     []Span
 	limit     int  // ids to keep
+	left      bool // the last ones, not the first
 	keep      bool // ids are wanted, not only their number
 	count     bool // go on counting where limit is reached
 	n         int  // ids counted
@@ -256,7 +310,10 @@ type output struct {
 
 // add takes one id and reports whether to go on.
 func (o *output) add(id int32, sp Span) bool {
-	if o.n < o.limit && o.keep {
+	if o.keep && (o.n < o.limit || o.left) {
+		if len(o.ids) > o.limit && len(o.ids)/2 >= o.limit { // not for each id
+			o.cut(o.limit)
+		}
 		o.ids = append(o.ids, id)
 		o.spans = append(o.spans, sp)
 	} else if o.keep {
@@ -269,10 +326,16 @@ func (o *output) add(id int32, sp Span) bool {
 	return true
 }
 
+// cut leaves n ids.
 func (o *output) cut(n int) {
-	if n < len(o.ids) {
-		o.ids, o.spans, o.truncated = o.ids[:n], o.spans[:n], true
+	if n >= len(o.ids) {
+		return
 	}
+	if o.left {
+		copy(o.ids, o.ids[len(o.ids)-n:])
+		copy(o.spans, o.spans[len(o.spans)-n:])
+	}
+	o.ids, o.spans, o.truncated = o.ids[:n], o.spans[:n], true
 }
 
 // scratch is the memory that one call works in.
@@ -305,6 +368,7 @@ func (t *Tokenizer) run(text string, out output) output {
 		n := min(out.limit, len(text)/4+8)
 		out.ids, out.spans = make([]int32, 0, n), make([]Span, 0, n)
 	}
+	out.left = t.left
 	s := t.scratches.Get().(*scratch)
 	s.text = append(s.text[:0], text...)
 	outer := (*aligned)(nil)
@@ -312,6 +376,9 @@ func (t *Tokenizer) run(text string, out output) output {
 		outer = t.prepare(s)
 	}
 	t.text(s, &out)
+	if out.left {
+		out.cut(out.limit)
+	}
 	if outer != nil {
 		for i, sp := range out.spans {
 			o := outer.source(sp.Start, sp.End)

@@ -1,0 +1,123 @@
+package encoder
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestMaxSeqLength(t *testing.T) {
+	tests := []struct {
+		name   string
+		files  map[string]string
+		option int
+		want   int
+	}{
+		{"sentence_bert_config", nil, 0, 64},
+		{"beyond the position table", map[string]string{"sentence_bert_config.json": `{"max_seq_length":500}`}, 0, 80},
+		{"older name", map[string]string{"sentence_bert_config.json": "", "sentence_roberta_config.json": `{"max_seq_length":31}`}, 0, 31},
+		{"newer layout without the field", map[string]string{"sentence_bert_config.json": `{"transformer_task":"feature-extraction"}`}, 0, 80},
+		{"none: position table", map[string]string{"sentence_bert_config.json": ""}, 0, 80},
+		{"none: tokenizer", map[string]string{"sentence_bert_config.json": "", "tokenizer_config.json": `{"model_max_length":20}`}, 0, 20},
+		{"none: tokenizer without a limit", map[string]string{"sentence_bert_config.json": "",
+			"tokenizer_config.json": `{"model_max_length":1000000000000000019884624838656}`}, 0, 80},
+		{"option", nil, 70, 70},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := mustLoad(t, variant(t, test.files), Options{MaxSeqLength: test.option})
+			if m.MaxSeqLength() != test.want {
+				t.Fatalf("MaxSeqLength() = %d, want %d", m.MaxSeqLength(), test.want)
+			}
+			r, err := m.Encode(context.Background(), []string{strings.Repeat("fox ", 200), "fox"}, EncodeOptions{KeepIDs: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.IDs[0]) != test.want || !r.Truncated[0] || r.Truncated[1] || r.Tokens != test.want+len(r.IDs[1]) {
+				t.Errorf("%d ids, truncated %v, %d tokens, want %d, [true false], %d", len(r.IDs[0]), r.Truncated, r.Tokens, test.want, test.want+len(r.IDs[1]))
+			}
+		})
+	}
+}
+
+// TestMaxSeqLengthOfT5: the tokenizer's limit is the only one, for sentence-transformers does not look at n_positions.
+func TestMaxSeqLengthOfT5(t *testing.T) {
+	f, err := parseFields("config.json", []byte(`{"model_type":"t5","vocab_size":9,"d_model":8,"num_heads":2,"d_kv":4,"d_ff":8,"num_layers":1,"n_positions":512}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := readArchitecture(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for config, want := range map[string]int{`{"model_max_length":2048}`: 2048, `{"model_max_length":256}`: 256, `{}`: 512} {
+		m := &Model{}
+		if _, err := m.readLength(fstest.MapFS{"tokenizer_config.json": {Data: []byte(config)}}, ".", a); err != nil || m.maxLen != want {
+			t.Errorf("%s: length %d, error %v, want %d", config, m.maxLen, err, want)
+		}
+	}
+}
+
+// TestTokenizerConfig wants what transformers does where tokenizer_config.json and tokenizer.json differ.
+func TestTokenizerConfig(t *testing.T) {
+	long := strings.Repeat("fox ", 200) + "the end"
+	plain := mustLoad(t, variant(t, nil), Options{})
+	ids := func(m *Model, text string) []int32 {
+		r, err := m.Encode(context.Background(), []string{text}, EncodeOptions{KeepIDs: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.IDs[0]
+	}
+	all := plain.Tokenizer().EncodeBare(long).IDs
+	first, last := all[:62], all[len(all)-62:]
+	lower, upper := ids(plain, "the fox"), ids(plain, "The Fox")
+	if !slices.Equal(lower, upper) {
+		t.Fatal("the tokenizer of testdata is not an uncased one, as this test expects")
+	}
+	for config, want := range map[string]struct {
+		ids   []int32 // of the long text
+		cased bool
+		parts string
+	}{
+		`{"truncation_side":"right"}`:                                                {first, false, ""},
+		`{"truncation_side":"left"}`:                                                 {last, false, ""},
+		`{"do_lower_case":true}`:                                                     {first, false, ""},
+		`{"do_lower_case":false}`:                                                    {first, true, "tokenizer"},
+		`{"do_lower_case":false,"tokenizer_class":"BertTokenizerFast"}`:              {first, true, "tokenizer"},
+		`{"do_lower_case":false,"tokenizer_class":"PreTrainedTokenizerFast"}`:        {first, false, ""},
+		`{"do_lower_case":true,"strip_accents":null,"tokenize_chinese_chars":false}`: {first, false, "tokenizer"},
+	} {
+		m := mustLoad(t, variant(t, map[string]string{"tokenizer_config.json": config}), Options{})
+		if got := ids(m, long); !slices.Equal(got[1:len(got)-1], want.ids) {
+			t.Errorf("%s: ids %v, want %v between the special ones", config, got, want.ids)
+		}
+		if got := !slices.Equal(ids(m, "The Fox"), lower); got != want.cased {
+			t.Errorf("%s: case counts: %v, want %v", config, got, want.cased)
+		}
+		if got := strings.Join(m.Info().Parts.Differ(plain.Info().Parts), " "); got != want.parts {
+			t.Errorf("%s: parts that differ: %q, want %q", config, got, want.parts)
+		}
+	}
+	root := os.DirFS("testdata/qwen3-lasttoken")
+	for config, doubled := range map[string]bool{
+		`{"tokenizer_class":"Qwen2Tokenizer","add_eos_token":true,"eos_token":"<mask>"}`:                                      true,
+		`{"tokenizer_class":"LlamaTokenizerFast","add_eos_token":true,"eos_token":{"content":"<mask>"}}`:                      true,
+		`{"tokenizer_class":"LlamaTokenizer","add_bos_token":true,"bos_token":"<s>","add_eos_token":true,"eos_token":"</s>"}`: false, // there already
+		`{"tokenizer_class":"LlamaTokenizer","add_eos_token":false,"eos_token":"<mask>"}`:                                     false,
+		`{"tokenizer_class":"PreTrainedTokenizerFast","add_eos_token":true,"eos_token":"<mask>"}`:                             false,
+	} {
+		m := mustLoad(t, overlay{root, map[string]string{"tokenizer_config.json": config}}, Options{})
+		mask, ok := m.Tokenizer().ID("<mask>")
+		if got := ids(m, "the fox"); !ok || slices.Contains(got, mask) != doubled {
+			t.Errorf("%s: ids %v, <mask> is %d", config, got, mask)
+		}
+	}
+	_, err := Load(variant(t, map[string]string{"tokenizer_config.json": `{"truncation_side":"top"}`}), Options{})
+	if err == nil || !strings.Contains(err.Error(), `tokenizer_config.json: truncation_side is "top", want one of left, right`) {
+		t.Errorf("truncation_side top: %v", err)
+	}
+}
