@@ -120,11 +120,11 @@ func TestPatchIsNeverUnwrapped(t *testing.T) {
 	f := newFixture(t, Options{})
 	const path = "/v1/collections/docs/documents/p"
 	for _, tt := range []struct{ stored, patch, want string }{
-		{`{"t":"form","fields":{"color":"red"}}`, `{"fields":{"color":"blue"}}`, `{"t":"form","fields":{"color":"blue"}}`},
-		{`{"t":"form","document":{"a":1}}`, `{"document":{"b":2}}`, `{"t":"form","document":{"a":1,"b":2}}`},
-		{`{"t":"form"}`, `{"document":{"t":"x"},"revision":7}`, `{"t":"form","document":{"t":"x"},"revision":7}`},
+		{`{"t":"form","fields":{"color":"red"}}`, `{"fields":{"color":"blue"}}`, `{"fields":{"color":"blue"},"t":"form"}`},
+		{`{"t":"form","document":{"a":1}}`, `{"document":{"b":2}}`, `{"document":{"a":1,"b":2},"t":"form"}`},
+		{`{"t":"form"}`, `{"document":{"t":"x"},"revision":7}`, `{"document":{"t":"x"},"revision":7,"t":"form"}`},
 		{`{"t":"form","fields":{"color":"red"}}`, `{"id":"p","fields":null}`, `{"t":"form"}`},
-		{`{"t":"form"}`, `{"fields":{"color":null,"size":1}}`, `{"t":"form","fields":{"size":1}}`},
+		{`{"t":"form"}`, `{"fields":{"color":null,"size":1}}`, `{"fields":{"size":1},"t":"form"}`},
 	} {
 		f.do("PUT", path, `{"document":`+tt.stored+`}`)
 		f.do("PATCH", path, tt.patch).want(200, nil)
