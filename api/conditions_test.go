@@ -66,13 +66,7 @@ func TestUnderscoreID(t *testing.T) {
 
 // Every wrong setting is named by its own place.
 func TestWrongSettingsAreNamed(t *testing.T) {
-	e, err := search.Open(t.TempDir(), search.Options{Model: "../encoder/testdata/bert-mean"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s := newServer(t, Options{Engine: e, Logger: discard})
-	f := &fixture{t: t, server: s}
+	f := overEngine(t, Options{})
 	p := f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"a":{"type":"blob"},"b":{"type":"text","weight":-1}},"language":"xx"}}`).problem(400, "invalid_request", "/settings/language")
 	var pointers []string
 	for _, i := range p.Errors {
@@ -138,12 +132,7 @@ func TestPatchIsNeverUnwrapped(t *testing.T) {
 
 // Synonyms are settings that a collection with documents takes, that PATCH replaces or takes away, and whose wrong rules are named by their places.
 func TestSynonymsOverTheWire(t *testing.T) {
-	e, err := search.Open(t.TempDir(), search.Options{Model: "../encoder/testdata/bert-mean"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	f := &fixture{t: t, server: newServer(t, Options{Engine: e, Logger: discard})}
+	f := overEngine(t, Options{})
 	f.do("PUT", "/v1/collections/docs", `{"settings":{"synonyms":["nyc, new york city"]}}`).want(201, nil)
 	f.do("POST", "/v1/collections/docs/documents", `[{"id":"a","text":"New York City"},{"id":"b","text":"york"}]`).want(200, nil)
 	var r search.Response
