@@ -275,14 +275,17 @@ func TestCompressedExportCutOff(t *testing.T) {
 // A client that takes no more bytes does not hold an export longer than the time of a write.
 func TestCompressedSlowReader(t *testing.T) {
 	f := newFixture(t, Options{WriteTimeout: 2 * time.Second})
+	f.do("PATCH", "/v1/collections/docs", `{"settings":{"fields":{"noise":{"type":"stored"}}}}`).want(200, nil)
 	noise := make([]byte, 64<<10)
+	var docs []search.Document
 	for i := range 400 {
 		for j := range noise {
 			noise[j] = byte('a' + rand.IntN(26))
 		}
-		if _, err := f.engine.Ingest(t.Context(), "docs", []search.Document{{ID: fmt.Sprint(i), Fields: json.RawMessage(`{"text":"` + string(noise) + `"}`)}}); err != nil {
-			t.Fatal(err)
-		}
+		docs = append(docs, search.Document{ID: fmt.Sprint(i), Fields: json.RawMessage(`{"text":"x","noise":"` + string(noise) + `"}`)})
+	}
+	if _, err := f.engine.Ingest(t.Context(), "docs", docs); err != nil {
+		t.Fatal(err)
 	}
 	addr, stop := f.serve()
 	conn, err := net.Dial("tcp", addr)
@@ -325,7 +328,7 @@ func BenchmarkSearchAnswer(b *testing.B) {
 			Passages:   []search.PassageHit{{Field: "text", End: len(text), Text: text, Marked: strings.ReplaceAll(text, "the", "<mark>the</mark>"), Score: &score}},
 			Highlights: map[string][]string{"text": {text[len(text)-150:]}}})
 	}
-	s, err := New(Options{Engine: fixedSearch{&apitest.Engine{}, &res}, Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(Options{Engine: fixedSearch{apitest.New(b), &res}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

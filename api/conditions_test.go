@@ -66,13 +66,7 @@ func TestUnderscoreID(t *testing.T) {
 
 // Every wrong setting is named by its own place.
 func TestWrongSettingsAreNamed(t *testing.T) {
-	e, err := search.Open(t.TempDir(), search.Options{Model: "../encoder/testdata/bert-mean"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s := newServer(t, Options{Engine: e, Logger: discard})
-	f := &fixture{t: t, server: s}
+	f := overEngine(t, Options{})
 	p := f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"a":{"type":"blob"},"b":{"type":"text","weight":-1}},"language":"xx"}}`).problem(400, "invalid_request", "/settings/language")
 	var pointers []string
 	for _, i := range p.Errors {
@@ -120,11 +114,11 @@ func TestPatchIsNeverUnwrapped(t *testing.T) {
 	f := newFixture(t, Options{})
 	const path = "/v1/collections/docs/documents/p"
 	for _, tt := range []struct{ stored, patch, want string }{
-		{`{"t":"form","fields":{"color":"red"}}`, `{"fields":{"color":"blue"}}`, `{"t":"form","fields":{"color":"blue"}}`},
-		{`{"t":"form","document":{"a":1}}`, `{"document":{"b":2}}`, `{"t":"form","document":{"a":1,"b":2}}`},
-		{`{"t":"form"}`, `{"document":{"t":"x"},"revision":7}`, `{"t":"form","document":{"t":"x"},"revision":7}`},
+		{`{"t":"form","fields":{"color":"red"}}`, `{"fields":{"color":"blue"}}`, `{"fields":{"color":"blue"},"t":"form"}`},
+		{`{"t":"form","document":{"a":1}}`, `{"document":{"b":2}}`, `{"document":{"a":1,"b":2},"t":"form"}`},
+		{`{"t":"form"}`, `{"document":{"t":"x"},"revision":7}`, `{"document":{"t":"x"},"revision":7,"t":"form"}`},
 		{`{"t":"form","fields":{"color":"red"}}`, `{"id":"p","fields":null}`, `{"t":"form"}`},
-		{`{"t":"form"}`, `{"fields":{"color":null,"size":1}}`, `{"t":"form","fields":{"size":1}}`},
+		{`{"t":"form"}`, `{"fields":{"color":null,"size":1}}`, `{"fields":{"size":1},"t":"form"}`},
 	} {
 		f.do("PUT", path, `{"document":`+tt.stored+`}`)
 		f.do("PATCH", path, tt.patch).want(200, nil)
@@ -138,12 +132,7 @@ func TestPatchIsNeverUnwrapped(t *testing.T) {
 
 // Synonyms are settings that a collection with documents takes, that PATCH replaces or takes away, and whose wrong rules are named by their places.
 func TestSynonymsOverTheWire(t *testing.T) {
-	e, err := search.Open(t.TempDir(), search.Options{Model: "../encoder/testdata/bert-mean"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	f := &fixture{t: t, server: newServer(t, Options{Engine: e, Logger: discard})}
+	f := overEngine(t, Options{})
 	f.do("PUT", "/v1/collections/docs", `{"settings":{"synonyms":["nyc, new york city"]}}`).want(201, nil)
 	f.do("POST", "/v1/collections/docs/documents", `[{"id":"a","text":"New York City"},{"id":"b","text":"york"}]`).want(200, nil)
 	var r search.Response

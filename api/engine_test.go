@@ -1,7 +1,6 @@
 package api
 
 import (
-	"log/slog"
 	"net/url"
 	"strings"
 	"testing"
@@ -13,13 +12,7 @@ var _ Engine = (*search.Engine)(nil)
 
 // TestOverTheEngine takes the road of a new user through the API, over the engine itself with the embedded checkpoint.
 func TestOverTheEngine(t *testing.T) {
-	e, err := search.Open(t.TempDir(), search.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s := newServer(t, Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
-	f := &fixture{t: t, server: s}
+	f := overEngine(t, Options{})
 	f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"lang":{"type":"filter"}}}}`).want(201, nil)
 	f.do("PUT", "/v1/collections/bad%20name", "").problem(400, "invalid_request", "/name")
 	f.do("PUT", "/v1/collections/other", `{"settings":{"language":"xx"}}`).problem(400, "invalid_request", "/settings/language")

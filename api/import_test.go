@@ -51,19 +51,19 @@ func TestImport(t *testing.T) {
 	for _, tt := range []struct{ name, media, body, want string }{
 		{"lines", "application/x-ndjson", `{"id":"n1","title":"x"}` + "\n\n  " + same + "\r\n" + `{"id":"a1","title":"y"}`, "1:n1:created 3:a1:unchanged 4:a1:updated"},
 		{"byte order mark", "application/jsonl", "\ufeff" + `{"id":"n1","title":"x"}`, "1:n1:created"},
-		{"bad lines", "application/x-ndjson", "{\"id\":\"n1\"}\nnonsense\n[1]\n{\"id\":\"b\\u0000d\"}\n{\"id\":\"\"}\n{\"id\":\"n2\"} {}\n{\"a\":1,\"a\":2}\n{\"id\":\"n3\"}",
+		{"bad lines", "application/x-ndjson", "{\"id\":\"n1\",\"text\":\"x\"}\nnonsense\n[1]\n{\"id\":\"b\\u0000d\"}\n{\"id\":\"\"}\n{\"id\":\"n2\",\"text\":\"x\"} {}\n{\"a\":1,\"a\":2}\n{\"id\":\"n3\",\"text\":\"x\"}",
 			"1:n1:created 2::error:malformed_request 3::error:malformed_request 4:b\x00d:error:invalid_request 5::error:invalid_request 6::error:malformed_request 7::error:malformed_request 8:n3:created"},
-		{"long line", "application/x-ndjson", "{\"id\":\"n1\"}\n" + long + "\n{\"id\":\"n2\"}\n" + long, "1:n1:created 2::error:too_large 3:n2:created 4::error:too_large"},
-		{"deep line", "application/x-ndjson", strings.Repeat("[", 500) + "\n{\"id\":\"n1\"}", "1::error:malformed_request 2:n1:created"},
-		{"not UTF-8", "application/x-ndjson", "{\"id\":\"n1\",\"t\":\"\xff\"}\n{\"id\":\"n2\"}", "1::error:malformed_request 2:n2:created"},
+		{"long line", "application/x-ndjson", "{\"id\":\"n1\",\"text\":\"x\"}\n" + long + "\n{\"id\":\"n2\",\"text\":\"x\"}\n" + long, "1:n1:created 2::error:too_large 3:n2:created 4::error:too_large"},
+		{"deep line", "application/x-ndjson", strings.Repeat("[", 500) + "\n{\"id\":\"n1\",\"text\":\"x\"}", "1::error:malformed_request 2:n1:created"},
+		{"not UTF-8", "application/x-ndjson", "{\"id\":\"n1\",\"t\":\"\xff\"}\n{\"id\":\"n2\",\"text\":\"x\"}", "1::error:malformed_request 2:n2:created"},
 		{"empty", "application/x-ndjson", "", ""},
 		{"blank", "application/x-ndjson", "\n \n", ""},
-		{"array", "application/json", ` [ {"id":"n1","t":"],[\"}"} , ` + same + "\n,7,{\"id\":\"n2\"}]\n", "1:n1:created 2:a1:unchanged 3::error:malformed_request 4:n2:created"},
-		{"long element", "application/json", `[` + long + `,{"id":"n2"}]`, "1::error:too_large 2:n2:created"},
+		{"array", "application/json", ` [ {"id":"n1","t":"],[\"}"} , ` + same + "\n,7,{\"id\":\"n2\",\"text\":\"x\"}]\n", "1:n1:created 2:a1:unchanged 3::error:malformed_request 4:n2:created"},
+		{"long element", "application/json", `[` + long + `,{"id":"n2","text":"x"}]`, "1::error:too_large 2:n2:created"},
 		{"empty array", "application/json", ` [ ] `, ""},
-		{"array cut off", "application/json", `[{"id":"n1"},{"id":"n2"`, "1:n1:created 2::error:malformed_request"},
-		{"array with garbage behind", "application/json", `[{"id":"n1"}] 5`, "1:n1:created 1::error:malformed_request"},
-		{"array without commas", "application/json", `[{"id":"n1"} {"id":"n2"}]`, "1::error:malformed_request"},
+		{"array cut off", "application/json", `[{"id":"n1","text":"x"},{"id":"n2"`, "1:n1:created 2::error:malformed_request"},
+		{"array with garbage behind", "application/json", `[{"id":"n1","text":"x"}] 5`, "1:n1:created 1::error:malformed_request"},
+		{"array without commas", "application/json", `[{"id":"n1","text":"x"} {"id":"n2","text":"x"}]`, "1::error:malformed_request"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t, Options{MaxItem: 2000})
@@ -387,11 +387,11 @@ func TestWritesThatEncodeForLong(t *testing.T) {
 			return nil
 		}
 	}
-	items := importLines(t, f.do("POST", importPath, `{"id":"n1"}`, "Content-Type", "application/x-ndjson"))
+	items := importLines(t, f.do("POST", importPath, `{"id":"n1","text":"x"}`, "Content-Type", "application/x-ndjson"))
 	if len(items) != 1 || items[0].Status != search.Created {
 		t.Errorf("import: %+v", items)
 	}
-	f.do("POST", "/v1/collections/docs/documents", `[{"id":"n2"}]`).want(200, nil)
+	f.do("POST", "/v1/collections/docs/documents", `[{"id":"n2","text":"x"}]`).want(200, nil)
 	f.do("PUT", "/v1/collections/docs/documents/n3", `{"document":{"text":"x"}}`).want(201, nil)
 	f.do("PATCH", "/v1/collections/docs/documents/n3", `{"text":"y"}`).want(200, nil)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestMapRoutes(t *testing.T) {
-	f := overEngine(t)
+	f := overEngine(t, Options{})
 	f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"lang":{"type":"filter"}}}}`).want(201, nil)
 	f.do("POST", "/v1/collections/docs/documents", `[{"id":"a","text":"A kitten sleeps.","lang":"en"},{"id":"b","text":"Oil for the engine.","lang":"en"},{"id":"c","text":"Bread dough rises.","lang":"de"},{"id":"d","text":"The cat purrs."}]`).want(200, nil)
 	for name, ask := range map[string]func() answer{

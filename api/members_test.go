@@ -4,18 +4,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"searchd/search"
 )
 
 // What is wrong in a body is pointed at from its top, and said with the value and with what would be right.
 func TestWrongMembers(t *testing.T) {
-	e, err := search.Open(t.TempDir(), search.Options{Model: "../encoder/testdata/bert-mean"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	f := &fixture{t: t, server: newServer(t, Options{Engine: e, Logger: discard})}
+	f := overEngine(t, Options{})
 	f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"a":{"type":"text"},"n":{"type":"filter"}}}}`).want(201, nil)
 	const query, settings, keys = "/v1/collections/docs/search", "/v1/collections/new", "/v1/collections/docs/documents/delete"
 	for _, tt := range []struct{ path, body, code, pointer, detail string }{

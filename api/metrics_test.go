@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"regexp"
 	"strconv"
 	"strings"
@@ -71,13 +70,8 @@ func TestMetricsOfEncodingRequests(t *testing.T) {
 }
 
 func TestMetricsOverTheEngine(t *testing.T) {
-	e, err := search.Open(t.TempDir(), search.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s := newServer(t, Options{Engine: e, Logger: slog.New(slog.DiscardHandler), Version: "v1", Revision: "abc"})
-	f := &fixture{t: t, server: s}
+	f := overEngine(t, Options{Version: "v1", Revision: "abc"})
+	e := f.server.o.Engine
 	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
 		t.Fatal(err)
 	}

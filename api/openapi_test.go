@@ -53,7 +53,7 @@ func operations(t *testing.T) map[string]*openapi3.Operation {
 
 // TestOpenAPIHasEveryRoute compares the description with the route table, and the table with what echo serves.
 func TestOpenAPIHasEveryRoute(t *testing.T) {
-	s, err := New(Options{Engine: &apitest.Engine{}})
+	s, err := New(Options{Engine: apitest.New(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

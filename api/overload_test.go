@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,13 +14,7 @@ import (
 // TestSearchersBesideAnImport lets a hundred searchers ask at once while documents are imported: nothing is refused and nothing lost. How
 // fast that goes is measured by `searchd bench serve`.
 func TestSearchersBesideAnImport(t *testing.T) {
-	e, err := search.Open(t.TempDir(), search.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s := newServer(t, Options{Engine: e, Logger: slog.New(slog.DiscardHandler), SearchTimeout: time.Minute})
-	f := &fixture{t: t, server: s}
+	f := overEngine(t, Options{SearchTimeout: time.Minute})
 	f.do("PUT", "/v1/collections/docs", "").want(201, nil)
 	f.do("PUT", "/v1/collections/docs/documents/first", `{"text":"the first kitten sleeps"}`).want(201, nil)
 	const documents, searchers, each = 150, 100, 3
@@ -47,7 +40,7 @@ func TestSearchersBesideAnImport(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := s.searches.refusals.Load(); n != 0 {
+	if n := f.server.searches.refusals.Load(); n != 0 {
 		t.Errorf("%d searches were refused", n)
 	}
 	var c search.CollectionInfo

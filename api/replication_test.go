@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,43 +27,50 @@ import (
 	"searchd/store"
 )
 
-const question = `{"follower":"b","store":"` + apitest.Store + `","after":{}}`
+// question is what a follower asks that has so much.
+func (f *fixture) question(after string) string {
+	return fmt.Sprintf(`{"follower":"b","store":%q,%s}`, f.engine.StoreID(), after)
+}
 
 func TestReplicationRoutes(t *testing.T) {
 	f := newFixture(t, Options{})
-	a := f.do("POST", "/v1/replication/changes", question)
+	const path, nothing = "/v1/replication/changes", `"after":{}`
 	var n store.News
-	end, err := wire.Read(strings.NewReader(a.want(200, nil).Body.String()), func(part *store.News) error {
-		n.Collections, n.Entries, n.Values = append(n.Collections, part.Collections...), append(n.Entries, part.Entries...), part.Values
+	commits, _ := f.engine.Commits()
+	end, err := wire.Read(strings.NewReader(f.do("POST", path, f.question(nothing)).want(200, nil).Body.String()), func(part *store.News) error {
+		n.Collections, n.Entries, n.All = append(n.Collections, part.Collections...), append(n.Entries, part.Entries...), part.All
 		return nil
 	})
-	if err != nil || len(n.Collections) != 1 || len(n.Entries) != 1 || len(n.Values) != 1 || end.Commits != 7 {
+	if err != nil || len(n.Collections) != 1 || len(n.Entries) != 3 || len(n.All) != 1 || end.Commits != commits || end.Version == 0 {
 		t.Errorf("%+v, %+v, %v", n, end, err)
 	}
-	later := strings.Replace(question, `"after"`, `"of a later version":{"a":[1]},"after"`, 1)
-	f.do("POST", "/v1/replication/changes", later).want(200, nil)
-	f.do("POST", "/v1/replication/changes", question[:len(question)-1]+`,"version":"x"}`).problem(400, "invalid_request", "/version")
-	f.do("POST", "/v1/replication/changes", question+"{}").problem(400, "malformed_request", "")
-	f.do("POST", "/v1/replication/changes", `{"follower":"b","store":"other","after":{}}`).problem(410, "replication_lost", "")
-	f.do("POST", "/v1/replication/changes", `{"follower":"b","store":"`+apitest.Store+`","after":{"1":9}}`).problem(410, "replication_lost", "")
-	f.do("POST", "/v1/replication/changes", `{"follower":"a b","store":"`+apitest.Store+`","after":{}}`).problem(400, "invalid_request", "/follower")
-	a = f.do("GET", "/v1/replication/copy?follower=b", "").want(200, nil)
-	if a.Body.String() != "a backup" || a.Header().Get("Searchd-Store") != apitest.Store {
-		t.Errorf("copy: %q, %v", a.Body, a.Header())
+	f.do("POST", path, f.question(`"of a later version":{"a":[1]},`+nothing)).want(200, nil)
+	f.do("POST", path, f.question(nothing+`,"version":"x"`)).problem(400, "invalid_request", "/version")
+	f.do("POST", path, f.question(nothing)+"{}").problem(400, "malformed_request", "")
+	f.do("POST", path, `{"follower":"b","store":"other","after":{}}`).problem(410, "replication_lost", "")
+	f.do("POST", path, f.question(`"after":{"1":9}`)).problem(410, "replication_lost", "")
+	f.do("POST", path, strings.Replace(f.question(nothing), `"b"`, `"a b"`, 1)).problem(400, "invalid_request", "/follower")
+	a := f.do("GET", "/v1/replication/copy?follower=b", "").want(200, nil)
+	if a.Body.Len() == 0 || a.Header().Get("Searchd-Store") != f.engine.StoreID() {
+		t.Errorf("copy: %d bytes, %v", a.Body.Len(), a.Header())
 	}
 	f.do("GET", "/v1/replication/copy", "").problem(400, "invalid_request", "/follower")
 	f.engine.Hook = func(context.Context, string) error { return search.ErrReplica }
-	f.do("POST", "/v1/replication/changes", question).problem(409, "replica", "")
+	f.do("POST", path, f.question(nothing)).problem(409, "replica", "")
 }
 
 // A follower that lacks nothing waits, and is answered when the server stops.
 func TestReplicationWaits(t *testing.T) {
 	f := newFixture(t, Options{})
+	n, err := f.engine.News(t.Context(), "b", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	asked := make(chan struct{}, 9)
 	f.engine.Hook = func(context.Context, string) error { asked <- struct{}{}; return nil }
 	done := make(chan answer, 1)
 	go func() {
-		done <- f.do("POST", "/v1/replication/changes", `{"follower":"b","store":"`+apitest.Store+`","after":{"1":1},"version":1}`)
+		done <- f.do("POST", "/v1/replication/changes", f.question(fmt.Sprintf(`"after":{"1":3},"version":%d`, n.Version)))
 	}()
 	<-asked
 	select {
@@ -204,8 +213,9 @@ func TestPassedIsGuarded(t *testing.T) {
 // The primary says with a passed write how many commits it has.
 func TestStamped(t *testing.T) {
 	f := newFixture(t, Options{})
-	if a := f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"x"}`, "Searchd-Passed", "1").want(201, nil); a.Header().Get("Searchd-Commits") != "7" {
-		t.Errorf("header %v", a.Header())
+	a := f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"x"}`, "Searchd-Passed", "1").want(201, nil)
+	if n, _ := f.engine.Commits(); n == 0 || a.Header().Get("Searchd-Commits") != strconv.FormatUint(n, 10) {
+		t.Errorf("header %v after %d commits", a.Header(), n)
 	}
 	if a := f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"y"}`).want(200, nil); a.Header().Get("Searchd-Commits") != "" {
 		t.Errorf("header %v", a.Header())
@@ -221,6 +231,7 @@ func TestReplicaHealth(t *testing.T) {
 	if a := f.do("GET", "/readyz", "").want(200, nil); !strings.Contains(a.Body.String(), "warning") {
 		t.Errorf("readyz: %s", a.Body)
 	}
+	f.do("GET", "/v1/replication/copy?follower=b", "").want(200, nil)
 	metrics := f.do("GET", "/metrics", "").want(200, nil).Body.String()
 	for _, want := range []string{"searchd_replica_behind_changes 3", "searchd_replica_contact_seconds 6", "searchd_replica_copies_total 2", "searchd_followers 1"} {
 		if !strings.Contains(metrics, want) {

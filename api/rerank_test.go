@@ -108,13 +108,7 @@ func TestSearchPassesRerankOn(t *testing.T) {
 
 // An engine without a re-ranker refuses clearly, in each route's shape.
 func TestNoReranker(t *testing.T) {
-	e, err := search.Open(t.TempDir(), search.Options{Model: "../encoder/testdata/bert-mean"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s := newServer(t, Options{Engine: e, Logger: discard})
-	f := &fixture{t: t, server: s}
+	f := overEngine(t, Options{})
 	p := f.do("POST", "/v1/rerank", `{"query":"q","documents":[{}],"rank_fields":["none"]}`).problem(422, "not_supported", "") // before the documents are read
 	if !strings.Contains(p.Detail, "--reranker") {
 		t.Errorf("detail %q", p.Detail)

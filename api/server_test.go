@@ -20,7 +20,7 @@ import (
 	"searchd/search"
 )
 
-// fixture is a server over an engine in memory with the collection "docs" of three documents, and its log.
+// fixture is a server over an engine with the collection "docs" of three documents, and its log.
 type fixture struct {
 	t      *testing.T
 	engine *apitest.Engine
@@ -42,7 +42,7 @@ func (l *lockedBuffer) String() string { l.mu.Lock(); defer l.mu.Unlock(); retur
 
 func newFixture(t *testing.T, o Options) *fixture {
 	t.Helper()
-	f := &fixture{t: t, engine: &apitest.Engine{}, log: &lockedBuffer{}}
+	f := &fixture{t: t, engine: apitest.New(t), log: &lockedBuffer{}}
 	ctx := t.Context()
 	if _, err := f.engine.CreateCollection(ctx, "docs", search.Settings{}); err != nil {
 		t.Fatal(err)

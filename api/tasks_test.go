@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -15,21 +14,15 @@ import (
 )
 
 // overEngine is a server over an engine with the embedded checkpoint.
-func overEngine(t *testing.T) *fixture {
-	t.Helper()
-	return overEngineWith(t, nil)
-}
-
-// overEngineWith is overEngine with keys.
-func overEngineWith(t *testing.T, keys *access.Keyring) *fixture {
+func overEngine(t *testing.T, o Options) *fixture {
 	t.Helper()
 	e, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	s := newServer(t, Options{Engine: e, Logger: slog.New(slog.DiscardHandler), Keys: keys})
-	return &fixture{t: t, server: s}
+	o.Engine, o.Logger = e, discard
+	return &fixture{t: t, server: newServer(t, o)}
 }
 
 // ended waits for the task that an answer 202 names; header is that of the requests.
@@ -48,7 +41,7 @@ func (f *fixture) ended(a answer, header ...string) search.Task {
 }
 
 func TestReembedRoute(t *testing.T) {
-	f := overEngine(t)
+	f := overEngine(t, Options{})
 	f.do("PUT", "/v1/collections/docs", "").want(201, nil)
 	f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"A kitten sleeps."}`).want(201, nil)
 	f.do("POST", "/v1/collections/docs/reembed", `{"model":"/etc"}`).problem(400, "invalid_request", "/model")
@@ -92,7 +85,7 @@ func TestReembedWithAKeyForFew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := guarded{overEngineWith(t, ring), ring}
+	g := guarded{overEngine(t, Options{Keys: ring}), ring}
 	as := func(collections ...string) []string {
 		return []string{"Authorization", "Bearer " + g.token(access.All, collections...)}
 	}
@@ -146,7 +139,7 @@ func TestReembedWithAKeyForFew(t *testing.T) {
 
 // TestCancelTaskRoute cancels a task that waits for its turn behind a longer one.
 func TestCancelTaskRoute(t *testing.T) {
-	f := overEngine(t)
+	f := overEngine(t, Options{})
 	var lines strings.Builder
 	for i := range 200 {
 		fmt.Fprintf(&lines, `{"id":"%d","text":"%s"}`+"\n", i, strings.Repeat("kitten ", 60+i%7))
@@ -167,7 +160,7 @@ func TestCancelTaskRoute(t *testing.T) {
 }
 
 func TestSnapshotRoutes(t *testing.T) {
-	f := overEngine(t)
+	f := overEngine(t, Options{})
 	f.do("PUT", "/v1/collections/docs", "").want(201, nil)
 	f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"A kitten sleeps."}`).want(201, nil)
 	task := f.ended(f.do("POST", "/v1/snapshots", ""))

@@ -23,8 +23,8 @@ func TestRerankAndItsFellows(t *testing.T) {
 	if err != nil || len(tokens[0]) != 4 || !tokens[0][0].Special || tokens[0][2].Text != "to" || *tokens[0][2].Start != 4 {
 		t.Fatalf("Tokenize = %+v, %v", tokens, err)
 	}
-	texts, err := c.Decode(ctx, [][]int32{{0, tokens[0][1].ID, 1}})
-	if err != nil || texts[0] != fmt.Sprint(tokens[0][1].ID) {
+	texts, err := c.Decode(ctx, [][]int32{{tokens[0][0].ID, tokens[0][1].ID}})
+	if err != nil || texts[0] != "how" {
 		t.Errorf("Decode = %q, %v", texts, err)
 	}
 	sparse, err := c.EmbedSparse(ctx, []string{"one", "two two"})
@@ -32,7 +32,7 @@ func TestRerankAndItsFellows(t *testing.T) {
 		t.Errorf("EmbedSparse = %v, %v", sparse, err)
 	}
 	cosines, err := c.Similarity(ctx, "one", []string{"one", "xyz"})
-	if err != nil || len(cosines) != 2 || cosines[0] < 0.999 || cosines[1] > 0.5 {
+	if err != nil || len(cosines) != 2 || cosines[0] < 0.999 || cosines[1] > 0.9 {
 		t.Errorf("Similarity = %v, %v", cosines, err)
 	}
 	engine.Hook = func(context.Context, string) error { return fmt.Errorf("%w: no such head", search.ErrUnsupported) }

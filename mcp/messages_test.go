@@ -20,12 +20,13 @@ import (
 
 // Lines that are no messages are answered, and what was asked before the end of the input is, too.
 func TestLines(t *testing.T) {
-	slow := &apitest.Engine{Hook: func(_ context.Context, method string) error {
+	slow := apitest.New(t)
+	slow.Hook = func(_ context.Context, method string) error {
 		if method == "Search" {
 			time.Sleep(100 * time.Millisecond)
 		}
 		return nil
-	}}
+	}
 	if _, err := slow.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,8 @@ func TestRepeatedID(t *testing.T) {
 func blocking(t *testing.T) (e *apitest.Engine, began, cancelled chan struct{}) {
 	t.Helper()
 	began, cancelled = make(chan struct{}, 8), make(chan struct{}, 8)
-	e = &apitest.Engine{Hook: func(ctx context.Context, method string) error {
+	e = apitest.New(t)
+	e.Hook = func(ctx context.Context, method string) error {
 		if method != "Search" {
 			return nil
 		}
@@ -170,7 +172,7 @@ func blocking(t *testing.T) (e *apitest.Engine, began, cancelled chan struct{}) 
 		<-ctx.Done()
 		cancelled <- struct{}{}
 		return ctx.Err()
-	}}
+	}
 	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +264,8 @@ func TestUnreadAnswers(t *testing.T) {
 
 // A panic in the engine ends the request that it belongs to, not the program.
 func TestPanic(t *testing.T) {
-	e := &apitest.Engine{Hook: func(context.Context, string) error { panic("boom") }}
+	e := apitest.New(t)
+	e.Hook = func(context.Context, string) error { panic("boom") }
 	defer func() {
 		if v := recover(); v == nil || !strings.Contains(fmt.Sprint(v), "boom") || !strings.Contains(fmt.Sprint(v), "messages_test.go") {
 			t.Errorf("recovered: %.200v", v)

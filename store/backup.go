@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -43,7 +44,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
 	sum := &summer{ctx: ctx, w: w, h: sha256.New()}
 	n, err := tx.WriteTo(&blanker{w: sum, free: free, pageSize: int64(h.db.Info().PageSize)}) // reads through the file, not the memory map
 	if err != nil {
-		return n, fmt.Errorf("store: backup: %w", errors.Join(ctx.Err(), err))
+		return n, fmt.Errorf("store: backup: %w", cmp.Or(sum.err, err)) // bbolt keeps the text of an error alone
 	}
 	trailer := append([]byte(nil), backupMagic...)
 	trailer = binary.LittleEndian.AppendUint64(trailer, uint64(n))
@@ -135,16 +136,17 @@ type summer struct {
 	w   io.Writer
 	h   hash.Hash
 	n   int64 // bytes written
+	err error // of the last Write
 }
 
-func (s *summer) Write(p []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
+func (s *summer) Write(p []byte) (n int, _ error) {
+	if s.err = s.ctx.Err(); s.err != nil {
+		return 0, s.err
 	}
-	n, err := s.w.Write(p)
+	n, s.err = s.w.Write(p)
 	s.h.Write(p[:n])
 	s.n += int64(n)
-	return n, err
+	return n, s.err
 }
 
 // RestoreOptions tunes Restore. The zero value is the default.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -119,6 +120,31 @@ func TestRestore(t *testing.T) {
 		r.Close()
 		if err := Restore(context.Background(), bytes.NewReader(saved), dir, RestoreOptions{}); !errors.Is(err, ErrNotEmpty) {
 			t.Errorf("Restore into a store = %v, want ErrNotEmpty", err)
+		}
+	}
+}
+
+type failing struct{ left int64 }
+
+var errFailing = errors.New("the writer fails")
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.left -= int64(len(p)); f.left < 0 {
+		return 0, errFailing
+	}
+	return len(p), nil
+}
+
+// What keeps a backup from being written is told by its own error, wherever in the file it happens.
+func TestBackupTellsWhyItsWriterFailed(t *testing.T) {
+	s := open(t, t.TempDir())
+	size, err := s.Backup(t.Context(), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []int64{0, 5000, size - 1} {
+		if _, err := s.Backup(t.Context(), &failing{left}); !errors.Is(err, errFailing) {
+			t.Errorf("after %d bytes: %v", left, err)
 		}
 	}
 }

@@ -1,39 +1,50 @@
-// Package apitest has an engine in memory, small enough to be read in one go, for tests of what stands on [api.Engine].
-// It scores like a search engine in outline only: words by tf·idf, meaning by the overlap of letter trigrams.
+// Package apitest has what tests of whatever stands on api.Engine share: the engine itself, small and with a hook, and a place for keys.
 package apitest
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"runtime"
 	"slices"
-	"strconv"
-	"sync"
-	"time"
+	"strings"
+	"testing"
 
+	"searchd/encoder"
 	"searchd/search"
 )
 
-// Engine is an api.Engine in memory. The zero value is ready and empty; it is safe for concurrent use.
+// Engine is a search.Engine whose calls can be watched, held up and failed.
 type Engine struct {
-	// Hook, where not nil, is called at the beginning of each method that takes a context, with the method's name. Tests
+	*search.Engine
+	// Hook, where not nil, is called at the beginning of each method of api.Engine that takes a context, with the method's name. Tests
 	// block, panic and fail in it.
 	Hook func(ctx context.Context, method string) error
-	// NotReady is what Ready returns.
+	// NotReady, where not nil, is what Ready returns.
 	NotReady error
-
-	mu          sync.RWMutex
-	collections map[string]*collection
-	aliases     map[string]string
-	seq         uint64
 }
 
-type collection struct {
-	info search.CollectionInfo
-	docs map[string]*search.StoredDocument
+// New returns an engine over an empty folder, which is closed at the end of the test. It has everything that an engine can have, its checkpoint is
+// so small that its vectors mean nothing, its re-ranker counts words in common.
+func New(t testing.TB) *Engine {
+	t.Helper()
+	_, file, _, _ := runtime.Caller(0)
+	model := filepath.Join(filepath.Dir(file), "../../encoder/testdata/bert-mean")
+	e, err := search.Open(t.TempDir(), search.Options{Model: model, Reranker: overlap{}, Sparse: lengths{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return &Engine{Engine: e}
+}
+
+// Ready implements api.Engine.
+func (e *Engine) Ready() error {
+	if e.NotReady != nil {
+		return e.NotReady
+	}
+	return e.Engine.Ready()
 }
 
 func (e *Engine) enter(ctx context.Context, method string) error {
@@ -45,267 +56,55 @@ func (e *Engine) enter(ctx context.Context, method string) error {
 	return ctx.Err()
 }
 
-// Ready implements api.Engine.
-func (e *Engine) Ready() error { return e.NotReady }
-
-// ReadOnly implements api.Engine.
-func (e *Engine) ReadOnly() error { return nil }
-
-// Model implements api.Engine.
-func (e *Engine) Model() search.ModelInfo {
-	return search.ModelInfo{Name: "trigrams", SHA256: hex.EncodeToString(make([]byte, 32)), Dimension: dimension, Pooling: "mean", MaxTokens: 256}
+// hooked calls f when the hook has been called.
+func hooked[T any](ctx context.Context, e *Engine, method string, f func() (T, error)) (result T, err error) {
+	if err := e.enter(ctx, method); err != nil {
+		return result, err
+	}
+	return f()
 }
 
-// Embed implements api.Engine.
-func (e *Engine) Embed(ctx context.Context, texts []string, o search.EmbedOptions) (*search.Embeddings, error) {
-	if err := e.enter(ctx, "Embed"); err != nil {
-		return nil, err
-	}
-	out := &search.Embeddings{Model: e.Model(), Truncated: make([]bool, len(texts))}
-	for _, t := range texts {
-		v := embed(t)
-		if o.Dimensions > 0 {
-			v = v[:o.Dimensions]
-		}
-		out.Vectors = append(out.Vectors, v)
-		out.Tokens += len(words(t)) + 2
-	}
-	return out, nil
-}
+// overlap is a re-ranker by the number of the query's words in a text, less one.
+type overlap struct{}
 
-func (e *Engine) find(name string) (*collection, error) {
-	if to, ok := e.aliases[name]; ok {
-		name = to
-	}
-	c := e.collections[name]
-	if c == nil {
-		return nil, fmt.Errorf("%w: %q", search.ErrCollectionNotFound, name)
-	}
-	c.info.Documents, c.info.Passages = len(c.docs), 0
-	for _, d := range c.docs {
-		c.info.Passages += len(d.Passages)
-	}
-	return c, nil
-}
-
-// CreateCollection implements api.Engine.
-func (e *Engine) CreateCollection(ctx context.Context, name string, s search.Settings) (search.CollectionInfo, error) {
-	if _, err := e.Collection(ctx, name); err == nil {
-		return search.CollectionInfo{}, fmt.Errorf("%w: %q", search.ErrCollectionExists, name)
-	}
-	info, _, err := e.EnsureCollection(ctx, name, s)
-	return info, err
-}
-
-// ChangeSettings implements api.Engine.
-func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(search.Settings) (search.Settings, error)) (search.CollectionInfo, error) {
-	info, err := e.Collection(ctx, name)
-	if err != nil {
-		return info, err
-	}
-	s, err := change(info.Settings)
-	if err != nil {
-		return info, err
-	}
-	info, _, err = e.EnsureCollection(ctx, name, s)
-	return info, err
-}
-
-// EnsureCollection implements api.Engine.
-func (e *Engine) EnsureCollection(ctx context.Context, name string, s search.Settings) (search.CollectionInfo, bool, error) {
-	if err := e.enter(ctx, "EnsureCollection"); err != nil {
-		return search.CollectionInfo{}, false, err
-	}
-	for field, f := range s.Fields {
-		if !slices.Contains([]string{"text", "filter", "stored"}, string(f.Type)) {
-			return search.CollectionInfo{}, false, &search.FieldError{Field: "settings.fields." + field + ".type", Value: f.Type, Allowed: "text, filter, stored"}
+func (overlap) Score(_ context.Context, pairs [][2]string) ([]float32, error) {
+	logits := make([]float32, len(pairs))
+	for i, p := range pairs {
+		logits[i] = -1
+		words := strings.Fields(p[1])
+		for _, w := range strings.Fields(p[0]) {
+			if slices.Contains(words, w) {
+				logits[i]++
+			}
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if c := e.collections[name]; c != nil {
-		c.info.Settings = s
-		return c.info, false, nil
-	}
-	if e.collections == nil {
-		e.collections = map[string]*collection{}
-	}
-	c := &collection{docs: map[string]*search.StoredDocument{}}
-	e.seq++
-	c.info = search.CollectionInfo{Name: name, Settings: s, Model: e.Model(), Created: time.Unix(1_750_000_000, 0).UTC(), Incarnation: fmt.Sprintf("memory-%d", e.seq)}
-	e.collections[name] = c
-	return c.info, true, nil
+	return logits, nil
 }
 
-// Collection implements api.Engine.
-func (e *Engine) Collection(ctx context.Context, name string) (search.CollectionInfo, error) {
-	if err := e.enter(ctx, "Collection"); err != nil {
-		return search.CollectionInfo{}, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(name)
-	if err != nil {
-		return search.CollectionInfo{}, err
-	}
-	return c.info, nil
+func (overlap) Relevance(logit float32) float64 { return 1 / (1 + math.Exp(-float64(logit))) }
+
+func (o overlap) CountPair(_, text string) (tokens int, truncated bool) {
+	n, most := len(strings.Fields(text)), o.Model().MaxTokens
+	return min(n, most), n > most
 }
 
-// Collections implements api.Engine.
-func (e *Engine) Collections(ctx context.Context) ([]search.CollectionInfo, error) {
-	if err := e.enter(ctx, "Collections"); err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var infos []search.CollectionInfo
-	for name := range e.collections {
-		c, _ := e.find(name)
-		infos = append(infos, c.info)
-	}
-	slices.SortFunc(infos, func(a, b search.CollectionInfo) int { return cmp.Compare(a.Name, b.Name) })
-	return infos, nil
+func (overlap) Model() search.RerankerInfo {
+	return search.RerankerInfo{Name: "overlap", MaxTokens: 64, Sigmoid: true}
 }
 
-// DropCollection implements api.Engine.
-func (e *Engine) DropCollection(ctx context.Context, name string) error {
-	if err := e.enter(ctx, "DropCollection"); err != nil {
-		return err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if _, err := e.find(name); err != nil {
-		return err
-	}
-	delete(e.collections, name)
-	return nil
-}
+// lengths is a sparse encoder that counts the words of each length.
+type lengths struct{}
 
-// Ingest implements api.Engine.
-func (e *Engine) Ingest(ctx context.Context, name string, docs []search.Document) ([]search.ItemResult, error) {
-	if err := e.enter(ctx, "Ingest"); err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(name)
-	if err != nil {
-		return nil, err
-	}
-	results := make([]search.ItemResult, 0, len(docs))
-	for _, d := range docs {
-		results = append(results, e.ingest(c, d))
-	}
-	return results, nil
-}
-
-func (e *Engine) ingest(c *collection, d search.Document) search.ItemResult {
-	var fields map[string]any
-	if err := json.Unmarshal(d.Fields, &fields); err != nil {
-		return search.ItemResult{ID: d.ID, Status: search.Failed, Err: &search.FieldError{Field: "document", Value: string(d.Fields), Allowed: "a JSON object"}}
-	}
-	if d.ID == "" {
-		sum := sha256.Sum256(d.Fields)
-		d.ID = hex.EncodeToString(sum[:16])
-	}
-	old := c.docs[d.ID]
-	revision := uint64(0)
-	if old != nil {
-		revision = old.Revision
-	}
-	if d.IfRevision != nil && *d.IfRevision != revision {
-		return search.ItemResult{ID: d.ID, Status: search.Failed, Err: fmt.Errorf("%w: document %q is at revision %d, not %d", search.ErrConflict, d.ID, revision, *d.IfRevision)}
-	}
-	if old != nil && string(old.Fields) == string(d.Fields) {
-		return search.ItemResult{ID: d.ID, Status: search.Unchanged, Revision: revision, Passages: len(old.Passages)}
-	}
-	e.seq++
-	c.info.Sequence = e.seq
-	doc := &search.StoredDocument{ID: d.ID, Revision: e.seq, Fields: slices.Clone(d.Fields), Passages: passages(fields)}
-	c.docs[d.ID] = doc
-	status := search.Created
-	if old != nil {
-		status = search.Updated
-	}
-	return search.ItemResult{ID: d.ID, Status: status, Revision: doc.Revision, Passages: len(doc.Passages)}
-}
-
-// Document implements api.Engine.
-func (e *Engine) Document(ctx context.Context, name, id string) (*search.StoredDocument, error) {
-	if err := e.enter(ctx, "Document"); err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(name)
-	if err != nil {
-		return nil, err
-	}
-	d := c.docs[id]
-	if d == nil {
-		return nil, fmt.Errorf("%w: %q", search.ErrDocumentNotFound, id)
-	}
-	return d, nil
-}
-
-// Documents implements api.Engine. The cursor is the number of documents passed.
-func (e *Engine) Documents(ctx context.Context, name, cursor string, limit int) ([]search.StoredDocument, string, error) {
-	if err := e.enter(ctx, "Documents"); err != nil {
-		return nil, "", err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(name)
-	if err != nil {
-		return nil, "", err
-	}
-	from := 0
-	if cursor != "" {
-		if from, err = strconv.Atoi(cursor); err != nil || from < 0 || from > len(c.docs) {
-			return nil, "", &search.FieldError{Field: "cursor", Value: cursor, Allowed: "the cursor of a page before"}
+func (lengths) EncodeSparse(_ context.Context, texts []string, _ encoder.EncodeOptions) (*encoder.SparseResult, error) {
+	r := &encoder.SparseResult{Vectors: make([][]encoder.TokenWeight, len(texts)), Truncated: make([]bool, len(texts))}
+	for i, text := range texts {
+		count := map[int32]float32{}
+		for _, w := range strings.Fields(text) {
+			count[int32(len(w))]++
+		}
+		for _, id := range slices.Sorted(maps.Keys(count)) {
+			r.Vectors[i] = append(r.Vectors[i], encoder.TokenWeight{ID: id, Weight: count[id]})
 		}
 	}
-	docs := c.sorted()
-	to := min(from+limit, len(docs))
-	next := ""
-	if to < len(docs) {
-		next = strconv.Itoa(to)
-	}
-	page := []search.StoredDocument{}
-	for _, d := range docs[from:to] {
-		page = append(page, *d)
-	}
-	return page, next, nil
-}
-
-func (c *collection) sorted() []*search.StoredDocument {
-	docs := make([]*search.StoredDocument, 0, len(c.docs))
-	for _, d := range c.docs {
-		docs = append(docs, d)
-	}
-	slices.SortFunc(docs, func(a, b *search.StoredDocument) int { return cmp.Compare(a.ID, b.ID) })
-	return docs
-}
-
-// DeleteDocuments implements api.Engine.
-func (e *Engine) DeleteDocuments(ctx context.Context, name string, ids []string) ([]search.ItemResult, error) {
-	if err := e.enter(ctx, "DeleteDocuments"); err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(name)
-	if err != nil {
-		return nil, err
-	}
-	var results []search.ItemResult
-	for _, id := range ids {
-		if c.docs[id] == nil {
-			results = append(results, search.ItemResult{ID: id, Status: search.Failed, Err: fmt.Errorf("%w: %q", search.ErrDocumentNotFound, id)})
-			continue
-		}
-		delete(c.docs, id)
-		results = append(results, search.ItemResult{ID: id, Status: search.Deleted})
-	}
-	return results, nil
+	return r, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -22,6 +23,24 @@ func debugListener(addr string, insecure bool) (net.Listener, error) {
 		return nil, fmt.Errorf("--debug-addr %s: other machines can reach it and it asks for no key; allowed: an address of loopback, or --insecure", addr)
 	}
 	return l, nil
+}
+
+// startDebug serves /debug/pprof/ at addr until ctx ends or stop is called, which waits for its end.
+func startDebug(ctx context.Context, addr string, insecure bool, log *slog.Logger) (stop func(), err error) {
+	l, err := debugListener(addr, insecure)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- serveDebug(ctx, l) }()
+	log.Info("debugging", "url", "http://"+l.Addr().String()+"/debug/pprof/")
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			log.Error("debug server", "error", err)
+		}
+	}, nil
 }
 
 // serveDebug answers /debug/pprof/ until ctx ends; it closes l.

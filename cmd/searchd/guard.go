@@ -67,19 +67,19 @@ func (f *guardFlags) keys(vault access.Vault, addr net.Addr, replica bool) (*acc
 	return ring, nil
 }
 
-// tls returns how to speak TLS, nil where there is no certificate, and the scheme of the server's URL.
-func (f *guardFlags) tls(notice func(string)) (*tls.Config, string, error) {
+// tls returns how to speak TLS, nil where there is no certificate.
+func (f *guardFlags) tls(notice func(string)) (*tls.Config, error) {
 	switch {
 	case f.tlsCert == "" && f.tlsKey == "":
-		return nil, "http", nil
+		return nil, nil
 	case f.tlsCert == "" || f.tlsKey == "":
-		return nil, "", errors.New("--tls-cert and --tls-key: name both or none")
+		return nil, errors.New("--tls-cert and --tls-key: name both or none")
 	}
 	files, err := certfile.Open(f.tlsCert, f.tlsKey, notice)
 	if err != nil {
-		return nil, "", fmt.Errorf("--tls-cert, --tls-key: %w", err)
+		return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
 	}
-	return files.Config(), "https", nil
+	return files.Config(), nil
 }
 
 func isLoopback(addr net.Addr) bool {

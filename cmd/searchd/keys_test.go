@@ -60,7 +60,7 @@ func rootKey(t *testing.T) (ring *access.Keyring, root string) {
 
 func TestKeysOfAServer(t *testing.T) {
 	ring, root := rootKey(t)
-	s, err := api.New(api.Options{Engine: &apitest.Engine{}, Logger: slog.New(slog.DiscardHandler), Keys: ring})
+	s, err := api.New(api.Options{Engine: apitest.New(t), Logger: slog.New(slog.DiscardHandler), Keys: ring})
 	if err != nil {
 		t.Fatal(err)
 	}

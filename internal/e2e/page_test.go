@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// serve starts a server over an engine in memory.
+// serve starts a server over an engine.
 func serve(t *testing.T, engine api.Engine) string {
 	t.Helper()
 	s, err := api.New(api.Options{Engine: engine, Logger: slog.New(slog.DiscardHandler), PDF: pdf.Reader{Command: pdf.Self()}.Read})
