@@ -53,7 +53,7 @@ func (s *search) chooser(ctx context.Context) (*chooser, error) {
 func (s *search) phrases(ctx context.Context) ([]phrase, error) {
 	var out []phrase
 	for _, text := range s.plan.text.Phrases {
-		terms, err := s.engine.backend.Analyze(ctx, s.collection, text)
+		terms, err := s.engine.backend.Analyze(ctx, s.collection, text, nil)
 		if err != nil {
 			return nil, err
 		}

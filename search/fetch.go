@@ -72,7 +72,7 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 			p.Score = &cosines[i]
 		}
 		if m != nil {
-			p.Marked = m.mark(p.Text)
+			p.Marked = m.mark(parts, p)
 		}
 		if s.plan.Sentences {
 			p.column = column(parts, p)

@@ -226,7 +226,7 @@ func (s *search) filter(ctx context.Context) (err error) {
 // meaningful returns the phrases of which the analysis leaves something, and notes the others as ignored.
 func (s *search) meaningful(ctx context.Context, phrases []string) (kept []string, err error) {
 	for _, p := range phrases {
-		tokens, err := s.engine.backend.Analyze(ctx, s.collection, p)
+		tokens, err := s.engine.backend.Analyze(ctx, s.collection, p, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -112,14 +112,14 @@ func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, r
 	return out, nil
 }
 
-// Analyze returns the terms of a text as the keyword index sees them.
-func (b *Backend) Analyze(ctx context.Context, name, text string) ([]backend.Token, error) {
+// Analyze returns the terms of a text as the keyword index sees them, those that wanted accepts (nil: all).
+func (b *Backend) Analyze(ctx context.Context, name, text string, wanted func(term string) bool) ([]backend.Token, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	tokens := c.words.Analyze(text)
+	tokens := c.words.Occurrences(text, wanted)
 	out := make([]backend.Token, len(tokens))
 	for i, t := range tokens {
 		out[i] = backend.Token(t)
