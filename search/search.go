@@ -267,6 +267,7 @@ func (s *search) find(ctx context.Context) error {
 	s.wordTotal, s.wordCeiling, s.wordSet, s.wordsPartial = words.Total, words.Ceiling, words.All, words.Partial
 	s.byRef = make(map[backend.Ref]int, len(words.Matches)+len(near))
 	for i, m := range words.Matches {
+	s.candidates = make([]candidate, 0, len(words.Matches)+len(near))
 		s.candidate(m.Ref).words = leg{rank: i + 1, score: m.Score, known: true}
 	}
 	for i, m := range near {
