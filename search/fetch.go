@@ -133,7 +133,7 @@ func bestPassages(texts []PassageHit, cosines []float64, n int) []int {
 func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
 	e := &Explain{}
 	if s.plan.Mode != Semantic {
-		terms, err := s.engine.backend.WordTerms(ctx, s.collection, s.plan.words, c.ref)
+		terms, err := s.wordTerms(ctx, c.ref)
 		if err != nil {
 			return nil, err
 		}

@@ -153,6 +153,7 @@ type search struct {
 	nearFull     bool                 // the vector leg filled its window: there may be more
 	collapsed    map[backend.Ref]bool // candidates that another of their group stands for
 	page         []candidate
+	terms        map[backend.Ref][]backend.TermScore // of the page, once one of them is asked for
 	hits         []Hit
 	total        Total
 	facets       map[string]FacetCounts
@@ -266,8 +267,8 @@ func (s *search) find(ctx context.Context) error {
 	}
 	s.wordTotal, s.wordCeiling, s.wordSet, s.wordsPartial = words.Total, words.Ceiling, words.All, words.Partial
 	s.byRef = make(map[backend.Ref]int, len(words.Matches)+len(near))
-	for i, m := range words.Matches {
 	s.candidates = make([]candidate, 0, len(words.Matches)+len(near))
+	for i, m := range words.Matches {
 		s.candidate(m.Ref).words = leg{rank: i + 1, score: m.Score, known: true}
 	}
 	for i, m := range near {

@@ -87,27 +87,34 @@ func (b *Backend) WordScores(ctx context.Context, name string, q backend.Words, 
 		return nil, err
 	}
 	defer release()
+	return c.words.Score(ctx, c.query(q), numbers(refs))
+}
+
+func numbers(refs []backend.Ref) []uint32 {
 	nos := make([]uint32, len(refs))
 	for i, ref := range refs {
 		nos[i] = uint32(ref)
 	}
-	return c.words.Score(ctx, c.query(q), nos)
+	return nos
 }
 
-// WordTerms returns each term's share of a document's BM25.
-func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, ref backend.Ref) ([]backend.TermScore, error) {
+// WordTerms returns each term's share of the BM25 of given documents.
+func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, refs []backend.Ref) ([][]backend.TermScore, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	terms, err := c.words.Explain(ctx, c.query(q), uint32(ref))
+	terms, err := c.words.Explain(ctx, c.query(q), numbers(refs))
 	if err != nil {
-		return nil, fmt.Errorf("explaining document number %d: %w", ref, err)
+		return nil, fmt.Errorf("explaining scores: %w", err)
 	}
-	out := make([]backend.TermScore, len(terms))
-	for i, t := range terms {
-		out[i] = backend.TermScore{Term: t.Term, For: t.For, Field: named(t.Field), TF: t.TF, DF: t.DF, IDF: t.IDF, Score: t.Score}
+	out := make([][]backend.TermScore, len(terms))
+	for i, own := range terms {
+		out[i] = make([]backend.TermScore, len(own))
+		for j, t := range own {
+			out[i][j] = backend.TermScore{Term: t.Term, For: t.For, Field: named(t.Field), TF: t.TF, DF: t.DF, IDF: t.IDF, Score: t.Score}
+		}
 	}
 	return out, nil
 }
