@@ -39,6 +39,11 @@ type Table struct {
 type marks struct {
 	round uint32
 	of    []mark // [V]
+
+	// Memory of Match.
+	ids     []uint32
+	dots    []int32
+	cosines []float32
 }
 
 // mark is the round in which a token was seen last, and its number in that round, noPlace for one without a direction.
@@ -141,12 +146,12 @@ func (q *Query) Match(texts []Text) []float64 {
 	m := t.marks.Get().(*marks)
 	defer t.marks.Put(m)
 	m.next()
-	var ids []uint32 // the different tokens of all texts
+	m.ids = m.ids[:0] // the different tokens of all texts
 	for _, x := range texts {
-		ids = t.number(m, ids, x.Title)
-		ids = t.number(m, ids, x.Body)
+		m.ids = t.number(m, m.ids, x.Title)
+		m.ids = t.number(m, m.ids, x.Body)
 	}
-	cosines := q.cosines(ids)
+	cosines := q.cosines(m)
 	out, title, best := make([]float64, len(texts)), make([]float32, n), make([]float32, n)
 	for i, x := range texts {
 		for k := range title {
@@ -197,10 +202,11 @@ func (t *Table) number(m *marks, ids []uint32, tokens []int32) []uint32 {
 	return ids
 }
 
-// cosines returns the cosine of each token of ids with each of the query, [len(ids), len(q.ids)].
-func (q *Query) cosines(ids []uint32) []float32 {
-	t, n := q.table, len(q.ids)
-	out, dots := make([]float32, len(ids)*n), make([]int32, len(ids))
+// cosines returns the cosine of each token of m.ids with each of the query, [len(m.ids), len(q.ids)], in the memory of m.
+func (q *Query) cosines(m *marks) []float32 {
+	t, n, ids := q.table, len(q.ids), m.ids
+	m.cosines, m.dots = slices.Grow(m.cosines[:0], len(ids)*n)[:len(ids)*n], slices.Grow(m.dots[:0], len(ids))[:len(ids)]
+	out, dots := m.cosines, m.dots
 	for k, own := range q.ids {
 		simd.DotRowsInt8(dots, t.rows[int(own)*t.dim:(int(own)+1)*t.dim], t.rows, ids)
 		for i, id := range ids {
