@@ -60,24 +60,18 @@ func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int
 	if allow, err = c.known(ctx, allow); err != nil {
 		return backend.WordMatches{}, err
 	}
-	var hits []keyword.Hit
-	if q.All {
-		var all *roaring.Bitmap
-		if hits, all, err = c.words.SearchAll(ctx, c.query(q), k, allow); err == nil {
-			out.All, out.Total = &selection{documents: all}, int(all.GetCardinality())
-		}
-	} else {
-		hits, out.Total, err = c.words.Search(ctx, c.query(q), k, allow)
-	}
+	found, err := c.words.Find(ctx, c.query(q), k, allow, q.All)
 	if err != nil {
 		return backend.WordMatches{}, err
 	}
-	out.Matches = make([]backend.Match, len(hits))
-	for i, h := range hits {
+	if out.Total, out.Ceiling = found.Total, found.Ceiling; q.All {
+		out.All = &selection{documents: found.All}
+	}
+	out.Matches = make([]backend.Match, len(found.Hits))
+	for i, h := range found.Hits {
 		out.Matches[i] = backend.Match{Ref: refOf(h.No), Score: h.Score}
 	}
-	out.Ceiling, err = c.words.Ceiling(ctx, c.query(q))
-	return out, err
+	return out, nil
 }
 
 // WordScores returns the BM25 of given documents.
