@@ -53,7 +53,7 @@ func (s *search) chooser(ctx context.Context) (*chooser, error) {
 func (s *search) phrases(ctx context.Context) ([]phrase, error) {
 	var out []phrase
 	for _, text := range s.plan.text.Phrases {
-		terms, err := s.engine.backend.Analyze(ctx, s.collection, text)
+		terms, err := s.engine.backend.Analyze(ctx, s.collection, text, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 	if len(cosines) != len(texts) {
 		return c.covering(ctx, c.words, c.phrases, ref, parts, texts, n)
 	}
-	terms, err := c.engine.backend.WordTerms(ctx, c.collection, c.plan.words, ref)
+	terms, err := c.wordTerms(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 func (s *search) covering(ctx context.Context, m *marker, phrases []phrase, ref backend.Ref, parts mapping.Parts, texts []PassageHit, n int) ([]int, error) {
 	found, behind := m.foundIn(parts, texts)
 	if len(behind) > 0 {
-		terms, err := s.engine.backend.WordTerms(ctx, s.collection, s.plan.words, ref)
+		terms, err := s.wordTerms(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -130,6 +130,28 @@ func (s *search) covering(ctx context.Context, m *marker, phrases []phrase, ref 
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(held[b], held[a]), cmp.Compare(value[b], value[a])) })
 	return order[:min(n, len(order))], nil
+}
+
+// wordTerms returns each term's share of a document's BM25. The first document of the page has those of the others looked up with its own.
+func (s *search) wordTerms(ctx context.Context, ref backend.Ref) ([]backend.TermScore, error) {
+	if terms, ok := s.terms[ref]; ok {
+		return terms, nil
+	}
+	refs := []backend.Ref{ref}
+	for _, c := range s.page {
+		if c.ref != ref {
+			refs = append(refs, c.ref)
+		}
+	}
+	all, err := s.engine.backend.WordTerms(ctx, s.collection, s.plan.words, refs)
+	if err != nil {
+		return nil, err
+	}
+	s.terms = make(map[backend.Ref][]backend.TermScore, len(refs))
+	for i, ref := range refs {
+		s.terms[ref] = all[i]
+	}
+	return all[0], nil
 }
 
 // rarities returns the IDF of each term of the query.

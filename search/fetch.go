@@ -72,7 +72,7 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 			p.Score = &cosines[i]
 		}
 		if m != nil {
-			p.Marked = m.mark(p.Text)
+			p.Marked = m.mark(parts, p)
 		}
 		if s.plan.Sentences {
 			p.column = column(parts, p)
@@ -133,7 +133,7 @@ func bestPassages(texts []PassageHit, cosines []float64, n int) []int {
 func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
 	e := &Explain{}
 	if s.plan.Mode != Semantic {
-		terms, err := s.engine.backend.WordTerms(ctx, s.collection, s.plan.words, c.ref)
+		terms, err := s.wordTerms(ctx, c.ref)
 		if err != nil {
 			return nil, err
 		}

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"html"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"unicode"
 
 	"searchd/search/backend"
+	"searchd/search/mapping"
 )
 
 // Bounds of highlighting.
@@ -21,11 +23,11 @@ const (
 
 // marker finds the query's terms in texts, and what they are synonyms of by the name of these. It serves one goroutine.
 type marker struct {
-	analyze func(text string) []backend.Token
-	terms   map[string]string          // to the term of the query that it counts for, which may be a synonym of it
-	phrases []namedPhrase              // synonyms of several words
-	forms   map[string][]string        // of the query's terms, as query and rules have them, in lower case
-	known   map[string][]backend.Token // by text, of one document: a field is often one passage, and asked for as both
+	analyze func(text string) []backend.Token // that are terms or words of phrases
+	terms   map[string]string                 // to the term of the query that it counts for, which may be a synonym of it
+	phrases []namedPhrase                     // synonyms of several words
+	forms   map[string][]string               // of the query's terms, as query and rules have them, in lower case
+	known   map[string][]backend.Token        // by text, of one document: a field is often one passage, and asked for as both
 }
 
 // marker returns nil where nothing is to be marked.
@@ -37,7 +39,7 @@ func (s *search) marker(ctx context.Context) (*marker, error) {
 }
 
 func (s *search) newMarker(ctx context.Context) (*marker, error) {
-	tokens, err := s.engine.backend.Analyze(ctx, s.collection, s.plan.words.Text)
+	tokens, err := s.engine.backend.Analyze(ctx, s.collection, s.plan.words.Text, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +60,14 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 		m.forms[t.Term] = []string{strings.ToLower(s.plan.words.Text[t.Start:t.End])}
 	}
 	m.expand(expansions)
+	wanted := maps.Clone(m.terms)
+	for _, p := range m.phrases {
+		for _, t := range p.phrase {
+			wanted[t.Term] = ""
+		}
+	}
 	m.analyze = func(text string) []backend.Token {
-		tokens, err := s.engine.backend.Analyze(ctx, s.collection, text[:analysedEnd(text)])
+		tokens, err := s.engine.backend.Analyze(ctx, s.collection, text[:analysedEnd(text)], func(term string) bool { _, ok := wanted[term]; return ok })
 		if err != nil {
 			return nil // marks are an ornament: a hit without them is still right
 		}
@@ -114,11 +122,24 @@ func (m *marker) found(text string) []backend.Token {
 	return out
 }
 
-// matches returns the tokens of text that are among the query's terms, in order and without overlap: one that reaches
-// beyond the one before, as pairs of characters do, makes it longer, or is cut where that would be longer than a snippet.
-func (m *marker) matches(text string) []backend.Token { return joined(m.found(text), len(text)) }
+// passage returns what found returns of text[start:end], out of what it returns of text where white space sets the passage apart.
+func (m *marker) passage(text string, start, end int) []backend.Token {
+	apart := (start == 0 || isGap(text[start-1])) && (end == len(text) || isGap(text[end]))
+	if !apart || end > analysedEnd(text) || len(m.phrases) > 0 { // a phrase can reach beyond the passage
+		return m.found(text[start:end])
+	}
+	tokens := slices.Clone(within(m.found(text), start, end))
+	for i := range tokens {
+		tokens[i].Start, tokens[i].End = tokens[i].Start-start, tokens[i].End-start
+	}
+	return tokens
+}
 
-// joined returns tokens that lie before limit, without overlap.
+// isGap says whether c is between terms in every language.
+func isGap(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// joined returns tokens that lie before limit, in order and without overlap: one that reaches beyond the one before, as pairs of characters
+// do, makes it longer, or is cut where that would be longer than a snippet.
 func joined(tokens []backend.Token, limit int) []backend.Token {
 	var out []backend.Token
 	end := 0
@@ -162,12 +183,19 @@ func weight(tokens []backend.Token) float64 {
 	return float64(len(seen)) + float64(len(matches))/1e4
 }
 
-// mark returns text HTML-escaped with the query's words in <mark>…</mark>.
-func (m *marker) mark(text string) string { return markup(text, span{0, len(text)}, m.matches(text)) }
+// mark returns the text of a passage HTML-escaped with the query's words in <mark>…</mark>.
+func (m *marker) mark(doc mapping.Parts, p PassageHit) string {
+	var tokens []backend.Token
+	if f, ok := doc.Field(p.Field); ok && p.Text != "" {
+		tokens = m.passage(f.Text, p.Start, p.End)
+	}
+	return markup(p.Text, span{0, len(p.Text)}, joined(tokens, len(p.Text)))
+}
 
 // snippets returns the places of text with most of the query's terms, marked, in the order of the text.
 func (m *marker) snippets(text string) []string {
-	marks, matches := m.matches(text), counted(m.found(text))
+	found := m.found(text)
+	marks, matches := joined(found, len(text)), counted(found)
 	var out []string
 	for len(matches) > 0 && len(out) < snippetsPerField {
 		window, n := densest(matches)

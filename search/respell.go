@@ -235,7 +235,7 @@ func (s *search) wordOf(ctx context.Context, bare string, near []backend.NearTer
 					if !ok || n > fewest {
 						continue
 					}
-					tokens, err := s.engine.backend.Analyze(ctx, s.collection, w)
+					tokens, err := s.engine.backend.Analyze(ctx, s.collection, w, nil)
 					if err != nil {
 						return "", err
 					}

@@ -153,6 +153,7 @@ type search struct {
 	nearFull     bool                 // the vector leg filled its window: there may be more
 	collapsed    map[backend.Ref]bool // candidates that another of their group stands for
 	page         []candidate
+	terms        map[backend.Ref][]backend.TermScore // of the page, once one of them is asked for
 	hits         []Hit
 	total        Total
 	facets       map[string]FacetCounts
@@ -226,7 +227,7 @@ func (s *search) filter(ctx context.Context) (err error) {
 // meaningful returns the phrases of which the analysis leaves something, and notes the others as ignored.
 func (s *search) meaningful(ctx context.Context, phrases []string) (kept []string, err error) {
 	for _, p := range phrases {
-		tokens, err := s.engine.backend.Analyze(ctx, s.collection, p)
+		tokens, err := s.engine.backend.Analyze(ctx, s.collection, p, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -266,6 +267,7 @@ func (s *search) find(ctx context.Context) error {
 	}
 	s.wordTotal, s.wordCeiling, s.wordSet, s.wordsPartial = words.Total, words.Ceiling, words.All, words.Partial
 	s.byRef = make(map[backend.Ref]int, len(words.Matches)+len(near))
+	s.candidates = make([]candidate, 0, len(words.Matches)+len(near))
 	for i, m := range words.Matches {
 		s.candidate(m.Ref).words = leg{rank: i + 1, score: m.Score, known: true}
 	}

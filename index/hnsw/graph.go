@@ -41,8 +41,8 @@ func (g *Graph) Dim() int { return g.o.Dim }
 // Len returns the number of ids in the graph.
 func (g *Graph) Len() int { return int(g.core.Load().live.Load()) }
 
-// Vector returns a copy of the vector of an id as the graph keeps it, scaled to unit length for Cosine. Where a source
-// holds it, an error of the source counts as none there.
+// Vector returns the vector of an id as the graph keeps it, scaled to unit length for Cosine; it must not be changed, and stays as it is
+// whatever becomes of the id. Where a source holds it, an error of the source counts as none there.
 func (g *Graph) Vector(id uint32) ([]float32, bool) {
 	c := g.core.Load()
 	node, ok := c.ids.lookup(id)
@@ -53,7 +53,7 @@ func (g *Graph) Vector(id uint32) ([]float32, bool) {
 		v, ok, err := c.readID(context.Background(), id)
 		return v, ok && err == nil
 	}
-	return append([]float32(nil), c.vector(node)...), true
+	return c.vector(node), true // a row is written once, before its id can be looked up
 }
 
 // Contains reports whether an id is in the graph.

@@ -177,7 +177,7 @@ func (a analyzer) eachWithNames(text string, yield func(t token) bool) {
 		if w := plainWord(part); w.end > 0 {
 			start, part = start+w.start, part[w.start:w.end]
 		}
-		var c *chunk
+		var c chunk
 		if len(part) <= chunkBytes {
 			c = a.chunks.get(part, a.chunk)
 		} else {
@@ -195,8 +195,7 @@ func (a analyzer) eachWithNames(text string, yield func(t token) bool) {
 }
 
 // chunk analyses a chunk.
-func (a analyzer) chunk(text string) *chunk {
-	c := &chunk{}
+func (a analyzer) chunk(text string) (c chunk) {
 	if w := plainWord(text); len(text) <= chunkBytes && w == (span{0, len(text)}) { // one word, whatever becomes of it
 		for _, t := range a.chain.Analyze([]byte(text)) {
 			c.tokens = append(c.tokens, token{term: string(t.Term), start: t.Start, end: t.End, position: t.Position})
@@ -286,10 +285,14 @@ func cutRune(b []byte, n int) int {
 
 // Analyze returns the terms of text as they are indexed and, covered ones apart, searched for, in order, with the bytes of text that
 // each stands for: what a highlighter marks.
-func (x *Index) Analyze(text string) []Token {
-	var tokens []Token
+func (x *Index) Analyze(text string) []Token { return x.Occurrences(text, nil) }
+
+// Occurrences returns those tokens of [Index.Analyze] whose terms wanted accepts; nil: all.
+func (x *Index) Occurrences(text string, wanted func(term string) bool) (tokens []Token) {
 	x.analyzer.eachWithNames(text, func(t token) bool {
-		tokens = append(tokens, Token{t.term, t.start, t.end, t.position, t.covered, t.name})
+		if wanted == nil || wanted(t.term) {
+			tokens = append(tokens, Token{t.term, t.start, t.end, t.position, t.covered, t.name})
+		}
 		return true
 	})
 	return tokens

@@ -13,7 +13,7 @@ type chunk struct {
 	width  int     // positions that it takes, those of dropped words too
 }
 
-func (c *chunk) bytes() int {
+func (c chunk) bytes() int {
 	const fixed, each = 48, 48
 	n := fixed + each*len(c.tokens)
 	for _, t := range c.tokens {
@@ -29,7 +29,7 @@ const (
 )
 
 // chunks keeps chunks of a language that were analysed, by 64 bits of a keyed hash of their texts. It is safe for concurrent use.
-type chunks [chunkShards]kept[uint64, *chunk]
+type chunks [chunkShards]kept[uint64, chunk]
 
 var chunksOf sync.Map // language to *chunks, of all indexes
 
@@ -46,7 +46,7 @@ func chunksFor(language string) *chunks {
 }
 
 // get returns the chunk of text, which analyze makes where it is not kept.
-func (c *chunks) get(text string, analyze func(text string) *chunk) *chunk {
+func (c *chunks) get(text string, analyze func(text string) chunk) chunk {
 	key := maphash.String(placesSeed, text)
 	s := &c[key%chunkShards]
 	k, ok := s.get(key)

@@ -111,7 +111,7 @@ func TestChunksAreBounded(t *testing.T) {
 	wg.Wait()
 	spent := 0
 	for i := range a.chunks {
-		for _, generation := range []map[uint64]sized[*chunk]{a.chunks[i].now, a.chunks[i].before} {
+		for _, generation := range []map[uint64]sized[chunk]{a.chunks[i].now, a.chunks[i].before} {
 			for _, k := range generation {
 				spent += k.bytes
 			}

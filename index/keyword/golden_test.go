@@ -65,11 +65,11 @@ func writeRanking(t *testing.T, b *strings.Builder, x *Index, q Query, titles ma
 	fmt.Fprintf(b, "%s\n    %v of %v: %d\n", q.Text, q.Operator, terms, total)
 	for i, h := range hits {
 		fmt.Fprintf(b, "    %d. %6.3f %s:", i+1, h.Score, titles[h.No])
-		explained, err := x.Explain(ctx, q, h.No)
+		explained, err := x.Explain(ctx, q, []uint32{h.No})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range explained {
+		for _, s := range explained[0] {
 			fmt.Fprintf(b, " %s.%s %.3f (tf %d, df %d)", s.Field, s.Term, s.Score, s.TF, s.DF)
 		}
 		b.WriteByte('\n')

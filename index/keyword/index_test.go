@@ -265,11 +265,11 @@ func TestQueryLimits(t *testing.T) {
 		fmt.Fprintf(&rare, "rare%d ", i)
 	}
 	apply(t, x, 1, Entry{No: 1, Text: []Field{{"body", common.String() + rare.String()}}}, Entry{No: 2, Text: []Field{{"body", common.String()}}})
-	terms, err := x.Explain(ctx, Query{Text: common.String() + rare.String()}, 1)
-	if err != nil || len(terms) != MaxTerms {
-		t.Fatalf("Explain has %d terms, %v, want %d", len(terms), err, MaxTerms)
+	terms, err := x.Explain(ctx, Query{Text: common.String() + rare.String()}, []uint32{1})
+	if err != nil || len(terms[0]) != MaxTerms {
+		t.Fatalf("Explain has %d terms, %v, want %d", len(terms[0]), err, MaxTerms)
 	}
-	for i, s := range terms[4:] {
+	for i, s := range terms[0][4:] {
 		if s.Term != fmt.Sprintf("rare%d", i) {
 			t.Errorf("term %d is %s: the rarest should be kept, in order", i+4, s.Term)
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -246,13 +247,20 @@ func checkQuery(t *testing.T, ctx context.Context, x *Index, twin *oracle, q Que
 	if err != nil {
 		t.Fatal(err)
 	}
+	together, err := x.Explain(ctx, q, append([]uint32{1 << 31}, nos...))
+	if err != nil || together[0] != nil {
+		t.Fatalf("Explain(%+v) = %v, %v of a document that is none", q, together[0], err)
+	}
 	for i, h := range got {
 		if scores[i] != h.Score { // to the last bit
 			t.Fatalf("Score(%+v, %d) = %v, Search says %v", q, h.No, scores[i], h.Score)
 		}
-		terms, err := x.Explain(ctx, q, h.No)
+		alone, err := x.Explain(ctx, q, []uint32{h.No})
+		if !reflect.DeepEqual(alone[0], together[i+1]) {
+			t.Fatalf("Explain(%+v, %d) = %+v, together with others %+v", q, h.No, alone[0], together[i+1])
+		}
 		sum := 0.0
-		for _, s := range terms {
+		for _, s := range alone[0] {
 			sum += s.Score
 		}
 		if err != nil || math.Abs(sum-h.Score) > 1e-9 {

@@ -39,30 +39,19 @@ func (x *Index) scores(ctx context.Context, v *view, q Query, nos []uint32) ([]f
 	if err != nil {
 		return nil, err
 	}
-	widest := 1
-	for _, lists := range p.postings {
-		widest = max(widest, len(lists))
-	}
-	chunk := max(1, min(scoreChunk, scoreCounts/widest))
-	for from := 0; from < len(nos); from += chunk {
-		part := scores[from:min(from+chunk, len(nos))]
-		err := p.each(ctx, nos[from:from+len(part)], func(i int, d scored) { part[i] = p.total(d) })
-		if err != nil {
-			return nil, err
-		}
-	}
-	return scores, nil
+	return scores, p.each(ctx, nos, func(i int, d scored) { scores[i] = p.total(d) })
 }
 
-// Explain returns the terms of q that document no has, field by field in the order of the query. The scores
-// add up to the score of the document, whatever the operator.
-func (x *Index) Explain(ctx context.Context, q Query, no uint32) (terms []TermScore, err error) {
+// Explain returns for each of nos the terms of q that the document has, field by field in the order of the query; none where there is no such document.
+// The scores add up to the score of the document, whatever the operator.
+func (x *Index) Explain(ctx context.Context, q Query, nos []uint32) (terms [][]TermScore, err error) {
+	terms = make([][]TermScore, len(nos))
 	err = x.read(func(v *view) error {
 		p, err := x.newPlan(ctx, v, q)
 		if err != nil {
 			return err
 		}
-		return p.each(ctx, []uint32{no}, func(_ int, d scored) { terms = p.explain(d) })
+		return p.each(ctx, nos, func(i int, d scored) { terms[i] = p.explain(d) })
 	})
 	return terms, err
 }
@@ -79,6 +68,20 @@ func (p *plan) each(ctx context.Context, nos []uint32, f func(i int, d scored)) 
 	if len(p.terms) == 0 {
 		return nil
 	}
+	widest := 1
+	for _, lists := range p.postings {
+		widest = max(widest, len(lists))
+	}
+	chunk := max(1, min(scoreChunk, scoreCounts/widest))
+	for from := 0; from < len(nos); from += chunk {
+		if err := p.eachOf(ctx, nos[from:min(from+chunk, len(nos))], func(i int, d scored) { f(from+i, d) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plan) eachOf(ctx context.Context, nos []uint32, f func(i int, d scored)) error {
 	type wanted struct {
 		local uint32
 		i     int

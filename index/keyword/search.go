@@ -18,35 +18,52 @@ type Hit struct {
 	Score float64
 }
 
+// Found is what Find finds.
+type Found struct {
+	Hits  []Hit
+	Total int             // documents found, beyond the first k too
+	All   *roaring.Bitmap // all of them; nil unless asked for
+
+	// Ceiling is a score that no document can exceed: what one would have that repeats every term of the query endlessly. Terms that no document
+	// has count too, so that the share of the ceiling that a score reaches says how much of the query it covers. A whole name that no document
+	// has does not: its parts say as much.
+	Ceiling float64
+}
+
 // Search returns the k documents with the highest scores among those that q finds and allow holds (nil: all), best
 // first and equal scores by number, and how many there are in total. A query without terms finds nothing.
 func (x *Index) Search(ctx context.Context, q Query, k int, allow *roaring.Bitmap) (hits []Hit, total int, err error) {
-	return x.search(ctx, q, &topK{k: k}, allow)
+	found, err := x.Find(ctx, q, k, allow, false)
+	return found.Hits, found.Total, err
 }
 
-// SearchAll is Search that also returns all documents found, beyond the first k too.
-func (x *Index) SearchAll(ctx context.Context, q Query, k int, allow *roaring.Bitmap) (hits []Hit, all *roaring.Bitmap, err error) {
-	top := &topK{k: k, all: roaring.New()}
-	hits, _, err = x.search(ctx, q, top, allow)
-	return hits, top.all, err
-}
-
-func (x *Index) search(ctx context.Context, q Query, top *topK, allow *roaring.Bitmap) (hits []Hit, total int, err error) {
-	if k := top.k; k < 0 || k > MaxHits {
-		return nil, 0, fmt.Errorf("%w: k is %d, must be from 0 to %d", ErrQuery, k, MaxHits)
+// Find is Search that also tells what no score can exceed and, with all, all documents found.
+func (x *Index) Find(ctx context.Context, q Query, k int, allow *roaring.Bitmap, all bool) (found Found, err error) {
+	if k < 0 || k > MaxHits {
+		return Found{}, fmt.Errorf("%w: k is %d, must be from 0 to %d", ErrQuery, k, MaxHits)
+	}
+	top := &topK{k: k}
+	if all {
+		top.all = roaring.New()
 	}
 	err = x.read(func(v *view) error {
 		p, err := x.newPlan(ctx, v, q)
 		if err != nil || len(p.terms) == 0 {
 			return err
 		}
-		if total, err = p.search(ctx, allow, top); err != nil {
+		for _, t := range p.terms {
+			if !t.name || t.df > 0 {
+				found.Ceiling += t.weight
+			}
+		}
+		if found.Total, err = p.search(ctx, allow, top); err != nil {
 			return err
 		}
-		hits = top.sorted()
+		found.Hits = top.sorted()
 		return nil
 	})
-	return hits, total, err
+	found.All = top.all
+	return found, err
 }
 
 // search adds the documents of all segments to top and returns how many match. A window that an error or a panic leaves with sums in

@@ -71,25 +71,24 @@ func TestWholeNamesRank(t *testing.T) {
 	ctx := context.Background()
 	ranked := func(q Query) (nos []uint32) {
 		t.Helper()
-		hits, _, err := x.Search(ctx, q, 10, nil)
+		found, err := x.Find(ctx, q, 10, nil, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ceiling, err := x.Ceiling(ctx, q)
-		if err != nil {
-			t.Fatal(err)
+		if found.All.GetCardinality() != uint64(found.Total) {
+			t.Errorf("%q: %v, of %d in total", q.Text, found.All, found.Total)
 		}
-		for _, h := range hits {
+		for _, h := range found.Hits {
 			nos = append(nos, h.No)
-			if h.Score > ceiling {
-				t.Errorf("%q: score %v, ceiling %v", q.Text, h.Score, ceiling)
+			if h.Score > found.Ceiling {
+				t.Errorf("%q: score %v, ceiling %v", q.Text, h.Score, found.Ceiling)
 			}
 		}
 		scores, err := x.Score(ctx, q, nos)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, h := range hits {
+		for i, h := range found.Hits {
 			if scores[i] != h.Score {
 				t.Errorf("%q: Score of %d is %v, Search has %v", q.Text, h.No, scores[i], h.Score)
 			}
@@ -116,13 +115,13 @@ func TestWholeNamesRank(t *testing.T) {
 	if name, parts := x.Length("os.path.join"), x.Length("os path join"); name != parts {
 		t.Errorf("the length of a name is %d, of its parts %d", name, parts)
 	}
-	lacking, err := x.Ceiling(ctx, Query{Text: "os_path_join"})
+	lacking, err := x.Find(ctx, Query{Text: "os_path_join"}, 0, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	apart, err := x.Ceiling(ctx, Query{Text: "os path join"})
-	if err != nil || fmt.Sprintf("%.9f", lacking) != fmt.Sprintf("%.9f", apart) {
-		t.Errorf("the ceiling of a name that is nowhere is %v, of its parts %v, %v", lacking, apart, err)
+	apart, err := x.Find(ctx, Query{Text: "os path join"}, 0, nil, false)
+	if err != nil || fmt.Sprintf("%.9f", lacking.Ceiling) != fmt.Sprintf("%.9f", apart.Ceiling) || apart.Ceiling == 0 {
+		t.Errorf("the ceiling of a name that is nowhere is %v, of its parts %v, %v", lacking.Ceiling, apart.Ceiling, err)
 	}
 }
 

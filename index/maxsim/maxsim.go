@@ -38,15 +38,24 @@ type Table struct {
 // marks numbers the different tokens of some texts.
 type marks struct {
 	round uint32
-	seen  []uint32 // [V] the round in which a token was seen last
-	place []uint32 // [V] and its number in that round
+	of    []mark // [V]
+
+	// Memory of Match.
+	ids     []uint32
+	dots    []int32
+	cosines []float32
 }
+
+// mark is the round in which a token was seen last, and its number in that round, noPlace for one without a direction.
+type mark struct{ round, place uint32 }
+
+const noPlace = math.MaxUint32
 
 // NewTable asks vector for each of vocab tokens to write its vector of dim components, not normalised: a token counts by its length and
 // by how rare it is. vector is called from several goroutines.
 func NewTable(vocab, dim int, vector func(dst []float32, id int)) *Table {
 	t := &Table{dim: dim, rows: make([]int8, vocab*dim), scale: make([]float32, vocab), weight: make([]float32, vocab)}
-	t.marks.New = func() any { return &marks{seen: make([]uint32, vocab), place: make([]uint32, vocab)} }
+	t.marks.New = func() any { return &marks{of: make([]mark, vocab)} }
 	var shares sync.WaitGroup
 	n := runtime.GOMAXPROCS(0)
 	for i := range n {
@@ -137,21 +146,21 @@ func (q *Query) Match(texts []Text) []float64 {
 	m := t.marks.Get().(*marks)
 	defer t.marks.Put(m)
 	m.next()
-	var ids []uint32 // the different tokens of all texts
+	m.ids = m.ids[:0] // the different tokens of all texts
 	for _, x := range texts {
-		ids = t.number(m, ids, x.Title)
-		ids = t.number(m, ids, x.Body)
+		m.ids = t.number(m, m.ids, x.Title)
+		m.ids = t.number(m, m.ids, x.Body)
 	}
-	cosines := q.cosines(ids)
+	cosines := q.cosines(m)
 	out, title, best := make([]float64, len(texts)), make([]float32, n), make([]float32, n)
 	for i, x := range texts {
 		for k := range title {
 			title[k] = -1
 		}
-		titled, found := t.reach(m, title, cosines, x.Title), false
+		titled, found := m.reach(title, cosines, x.Title), false
 		for from, step := 0, windowStep(len(x.Body)); from == 0 || from < len(x.Body); from += step {
 			copy(best, title)
-			some := t.reach(m, best, cosines, x.Body[from:min(from+step, len(x.Body))])
+			some := m.reach(best, cosines, x.Body[from:min(from+step, len(x.Body))])
 			if !some && !titled {
 				continue
 			}
@@ -172,7 +181,7 @@ func windowStep(n int) int {
 // next begins a round.
 func (m *marks) next() {
 	if m.round++; m.round == 0 {
-		clear(m.seen)
+		clear(m.of)
 		m.round = 1
 	}
 }
@@ -180,18 +189,24 @@ func (m *marks) next() {
 // number gives those of tokens that are new in this round their numbers, and appends them to ids.
 func (t *Table) number(m *marks, ids []uint32, tokens []int32) []uint32 {
 	for _, id := range tokens {
-		if t.knows(id) && m.seen[id] != m.round {
-			m.seen[id], m.place[id] = m.round, uint32(len(ids))
-			ids = append(ids, uint32(id))
+		if uint32(id) >= uint32(len(m.of)) || m.of[id].round == m.round {
+			continue
 		}
+		if !t.knows(id) {
+			m.of[id] = mark{m.round, noPlace}
+			continue
+		}
+		m.of[id] = mark{m.round, uint32(len(ids))}
+		ids = append(ids, uint32(id))
 	}
 	return ids
 }
 
-// cosines returns the cosine of each token of ids with each of the query, [len(ids), len(q.ids)].
-func (q *Query) cosines(ids []uint32) []float32 {
-	t, n := q.table, len(q.ids)
-	out, dots := make([]float32, len(ids)*n), make([]int32, len(ids))
+// cosines returns the cosine of each token of m.ids with each of the query, [len(m.ids), len(q.ids)], in the memory of m.
+func (q *Query) cosines(m *marks) []float32 {
+	t, n, ids := q.table, len(q.ids), m.ids
+	m.cosines, m.dots = slices.Grow(m.cosines[:0], len(ids)*n)[:len(ids)*n], slices.Grow(m.dots[:0], len(ids))[:len(ids)]
+	out, dots := m.cosines, m.dots
 	for k, own := range q.ids {
 		simd.DotRowsInt8(dots, t.rows[int(own)*t.dim:(int(own)+1)*t.dim], t.rows, ids)
 		for i, id := range ids {
@@ -201,15 +216,15 @@ func (q *Query) cosines(ids []uint32) []float32 {
 	return out
 }
 
-// reach raises best to what each token of the query has with the nearest of tokens. It reports whether one of them has a direction.
-func (t *Table) reach(m *marks, best, cosines []float32, tokens []int32) (some bool) {
+// reach raises best, by the marks of this round, to what each token of the query has with the nearest of tokens. It reports whether one of them has a direction.
+func (m *marks) reach(best, cosines []float32, tokens []int32) (some bool) {
 	n := len(best)
 	for _, id := range tokens {
-		if !t.knows(id) {
+		if uint32(id) >= uint32(len(m.of)) || m.of[id].place == noPlace {
 			continue
 		}
 		some = true
-		at := int(m.place[id]) * n
+		at := int(m.of[id].place) * n
 		for k, c := range cosines[at : at+n] {
 			if c > best[k] {
 				best[k] = c

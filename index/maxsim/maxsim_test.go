@@ -150,7 +150,7 @@ func TestQueryBounds(t *testing.T) {
 func TestRounds(t *testing.T) {
 	tab := table(vectors(100, 16))
 	m := tab.marks.New().(*marks)
-	m.round, m.seen[7] = math.MaxUint32, 1 // token 7 was in a text of the first round, long ago
+	m.round, m.of[7] = math.MaxUint32, mark{round: 1} // token 7 was in a text of the first round, long ago
 	m.next()
 	if ids := tab.number(m, nil, []int32{3, 7, 3}); len(ids) != 2 || m.round != 1 {
 		t.Fatalf("round %d: %v", m.round, ids)

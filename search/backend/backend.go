@@ -377,8 +377,9 @@ type WordFinder interface {
 	// Words returns the k documents with the largest BM25, best first.
 	Words(ctx context.Context, collection string, q Words, k int, sel Selection) (WordMatches, error)
 	WordScores(ctx context.Context, collection string, q Words, refs []Ref) ([]float64, error)
-	WordTerms(ctx context.Context, collection string, q Words, ref Ref) ([]TermScore, error)
-	Analyze(ctx context.Context, collection, text string) ([]Token, error)
+	WordTerms(ctx context.Context, collection string, q Words, refs []Ref) ([][]TermScore, error)
+	// Analyze returns the terms of a text, in order, those that wanted accepts (nil: all). Those of a part between white space do not depend on the rest.
+	Analyze(ctx context.Context, collection, text string, wanted func(term string) bool) ([]Token, error)
 	// Expand returns the parts of the text of q that are read as their synonyms, in order.
 	Expand(ctx context.Context, collection string, q Words) ([]Expansion, error)
 	// Near returns the terms that documents of sel (nil: all) have and that are within edits of the term of word, or begin it, fewest edits first, of equals those that differ in

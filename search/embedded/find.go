@@ -61,24 +61,18 @@ func (b *Backend) Words(ctx context.Context, name string, q backend.Words, k int
 	if allow, err = c.known(ctx, allow); err != nil {
 		return backend.WordMatches{}, err
 	}
-	var hits []keyword.Hit
-	if q.All {
-		var all *roaring.Bitmap
-		if hits, all, err = c.words.SearchAll(ctx, c.query(q), k, allow); err == nil {
-			out.All, out.Total = &selection{documents: all}, int(all.GetCardinality())
-		}
-	} else {
-		hits, out.Total, err = c.words.Search(ctx, c.query(q), k, allow)
-	}
+	found, err := c.words.Find(ctx, c.query(q), k, allow, q.All)
 	if err != nil {
 		return backend.WordMatches{}, err
 	}
-	out.Matches = make([]backend.Match, len(hits))
-	for i, h := range hits {
+	if out.Total, out.Ceiling = found.Total, found.Ceiling; q.All {
+		out.All = &selection{documents: found.All}
+	}
+	out.Matches = make([]backend.Match, len(found.Hits))
+	for i, h := range found.Hits {
 		out.Matches[i] = backend.Match{Ref: refOf(h.No), Score: h.Score}
 	}
-	out.Ceiling, err = c.words.Ceiling(ctx, c.query(q))
-	return out, err
+	return out, nil
 }
 
 // WordScores returns the BM25 of given documents.
@@ -88,39 +82,46 @@ func (b *Backend) WordScores(ctx context.Context, name string, q backend.Words, 
 		return nil, err
 	}
 	defer release()
+	return c.words.Score(ctx, c.query(q), numbers(refs))
+}
+
+func numbers(refs []backend.Ref) []uint32 {
 	nos := make([]uint32, len(refs))
 	for i, ref := range refs {
 		nos[i] = uint32(ref)
 	}
-	return c.words.Score(ctx, c.query(q), nos)
+	return nos
 }
 
-// WordTerms returns each term's share of a document's BM25.
-func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, ref backend.Ref) ([]backend.TermScore, error) {
+// WordTerms returns each term's share of the BM25 of given documents.
+func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, refs []backend.Ref) ([][]backend.TermScore, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	terms, err := c.words.Explain(ctx, c.query(q), uint32(ref))
+	terms, err := c.words.Explain(ctx, c.query(q), numbers(refs))
 	if err != nil {
-		return nil, fmt.Errorf("explaining document number %d: %w", ref, err)
+		return nil, fmt.Errorf("explaining scores: %w", err)
 	}
-	out := make([]backend.TermScore, len(terms))
-	for i, t := range terms {
-		out[i] = backend.TermScore{Term: t.Term, For: t.For, Field: named(t.Field), TF: t.TF, DF: t.DF, IDF: t.IDF, Score: t.Score}
+	out := make([][]backend.TermScore, len(terms))
+	for i, own := range terms {
+		out[i] = make([]backend.TermScore, len(own))
+		for j, t := range own {
+			out[i][j] = backend.TermScore{Term: t.Term, For: t.For, Field: named(t.Field), TF: t.TF, DF: t.DF, IDF: t.IDF, Score: t.Score}
+		}
 	}
 	return out, nil
 }
 
-// Analyze returns the terms of a text as the keyword index sees them.
-func (b *Backend) Analyze(ctx context.Context, name, text string) ([]backend.Token, error) {
+// Analyze returns the terms of a text as the keyword index sees them, those that wanted accepts (nil: all).
+func (b *Backend) Analyze(ctx context.Context, name, text string, wanted func(term string) bool) ([]backend.Token, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	tokens := c.words.Analyze(text)
+	tokens := c.words.Occurrences(text, wanted)
 	out := make([]backend.Token, len(tokens))
 	for i, t := range tokens {
 		out[i] = backend.Token(t)
