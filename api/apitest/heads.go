@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -257,4 +258,13 @@ func (e *Engine) Gauges(ctx context.Context, name string) (*search.Gauges, error
 		return nil, err
 	}
 	return &search.Gauges{Documents: info.Documents, Passages: info.Passages}, nil
+}
+
+// Language implements api.Engine: texts tell nothing.
+func (e *Engine) Language(ctx context.Context, name string) (*search.Language, error) {
+	info, err := e.Collection(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &search.Language{Language: cmp.Or(info.Settings.Language, "en")}, nil
 }
