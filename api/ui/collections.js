@@ -114,7 +114,7 @@ export class Collections {
 
   create() {
     const name = el('input', { id: 'newName', required: true, maxlength: '64', pattern: '[A-Za-z0-9][A-Za-z0-9_\\-]*', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': 'newWrong' });
-    const language = el('select', { id: 'newLanguage', class: 'select' }, new Option('as its first texts', ''), languageOptions(''));
+    const language = el('select', { id: 'newLanguage', class: 'select' }, new Option('by its texts', ''), languageOptions(''));
     const codes = el('select', { id: 'newQuantize', class: 'select' }, quantizeOptions('none'));
     const wrong = el('p', { class: 'wrong', id: 'newWrong', role: 'alert' });
     const form = el('form', { class: 'collection make', 'aria-labelledby': 'newTitle' }, el('h2', { id: 'newTitle' }, 'New collection'), el('label', { class: 'wide' }, 'Name', name), el('label', null, 'Language', language), el('label', null, 'Vectors in memory', codes), wrong, el('button', { class: 'button' }, 'Make it'));
