@@ -34,8 +34,12 @@ export class Collections {
   async ask() {
     this.left = false;
     clearTimeout(this.timer);
-    const tasks = await api.tasks().catch(() => []); // before the collections: what a task has done by now is seen in them
+    let tasks;
     try {
+      tasks = await api.tasks().catch((err) => { // before the collections: what a task has done by now is seen in them
+        if (err.status === 401) throw err; // nobody is asked for a key twice
+        return [];
+      });
       await this.page.refresh();
       const infos = this.page.infos();
       const stats = await Promise.all(infos.map((i) => api.collectionStats(i.name).catch(() => null)));
