@@ -103,6 +103,19 @@ func (s *Server) collectionStats(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, stats)
 }
 
+// collectionLanguage answers the language of a collection and the one that its texts look like.
+func (s *Server) collectionLanguage(w http.ResponseWriter, r *http.Request) error {
+	name, err := collectionName(r)
+	if err != nil {
+		return err
+	}
+	language, err := s.o.Engine.Language(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, language)
+}
+
 // putCollection creates the collection or brings its settings to those of the body; saying the same twice changes nothing.
 func (s *Server) putCollection(w http.ResponseWriter, r *http.Request) error {
 	name, err := collectionName(r)

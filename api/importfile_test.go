@@ -228,6 +228,21 @@ func TestCollectionStatsRoute(t *testing.T) {
 	f.do("GET", "/v1/collections/none/stats", "").problem(404, "collection_not_found", "")
 }
 
+func TestCollectionLanguageRoute(t *testing.T) {
+	f := overCheckpoints(t)
+	f.do("PUT", "/v1/collections/texts", "").want(201, nil)
+	f.do("POST", "/v1/collections/texts/documents", `{"id":"a","text":"`+strings.Repeat("le chat est sur la table et le chien dort dans la maison avec les enfants ", 4)+`"}`).want(201, nil)
+	var l struct {
+		Language  string
+		LooksLike string `json:"looks_like"`
+	}
+	f.do("GET", "/v1/collections/texts/language", "").want(200, &l)
+	if l.Language != "en" || l.LooksLike != "fr" {
+		t.Errorf("language %+v", l)
+	}
+	f.do("GET", "/v1/collections/none/language", "").problem(404, "collection_not_found", "")
+}
+
 // Pictures, attachments and what code has put out make files longer than a document may be.
 func TestImportLongFiles(t *testing.T) {
 	f := newFixture(t, Options{})

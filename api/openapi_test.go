@@ -113,7 +113,7 @@ func TestOpenAPIHasEveryMember(t *testing.T) {
 		"AttentionAnswer": attentionAnswer{}, "Usage": embeddingUsage{}, "TEIError": teiError{}, "Explain": search.Explain{}, "Key": access.Key{}, "KeySpec": access.Spec{},
 		"Facet": search.Facet{}, "FacetCounts": search.FacetCounts{}, "Similar": search.Similar{}, "Explanation": search.Explanation{},
 		"Task": search.Task{}, "Snapshot": search.Snapshot{}, "Alias": search.Alias{},
-		"Map": search.Map{}, "MapOptions": search.MapOptions{}, "CollectionStats": search.Gauges{},
+		"Map": search.Map{}, "MapOptions": search.MapOptions{}, "CollectionStats": search.Gauges{}, "CollectionLanguage": search.Language{},
 	} {
 		text := strings.Join(section(t, "    "+schema+":"), "\n")
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {

@@ -47,6 +47,7 @@ func (s *Server) routes() []route {
 		{"DELETE", "/v1/collections/{collection}", toManage, s.dropCollection, 0, s.writes, write},
 
 		{"GET", "/v1/collections/{collection}/stats", any, s.collectionStats, 0, nil, quick},
+		{"GET", "/v1/collections/{collection}/language", toRead, s.collectionLanguage, 0, nil, quick},
 
 		{"GET", "/v1/collections/{collection}/documents", toRead, s.listDocuments, 0, nil, quick},
 		{"POST", "/v1/collections/{collection}/documents", toWrite, s.once(s.postDocuments), docs, s.writes, encode},

@@ -35,6 +35,7 @@ type CollectionReader interface {
 	Collection(ctx context.Context, name string) (search.CollectionInfo, error)
 	Collections(ctx context.Context) ([]search.CollectionInfo, error)
 	Gauges(ctx context.Context, name string) (*search.Gauges, error)
+	Language(ctx context.Context, name string) (*search.Language, error)
 }
 
 // CollectionWriter makes, changes and drops collections.

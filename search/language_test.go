@@ -47,3 +47,39 @@ func TestLanguageNames(t *testing.T) {
 		}
 	}
 }
+
+// TestLanguageOfTexts asks for the language that documents look like.
+func TestLanguageOfTexts(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	german := strings.Repeat("Die Katze sitzt auf der Bank und wartet, bis der Hund mit dem Kind aus dem Haus kommt, denn sie will nicht allein sein. ", 3)
+	for _, tt := range []struct {
+		name, set, text string
+		want            search.Language
+	}{
+		{"none", "", "", search.Language{Language: "en"}},
+		{"short", "fr", "Die Katze.", search.Language{Language: "fr"}},
+		{"german", "", german, search.Language{Language: "en", LooksLike: "de"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := e.CreateCollection(t.Context(), tt.name, search.Settings{Language: tt.set}); err != nil {
+				t.Fatal(err)
+			}
+			if tt.text != "" {
+				docs := []search.Document{doc("0", `{"title":"README","text":"short"}`)}
+				for i := range 40 {
+					docs = append(docs, doc(strings.Repeat("a", i+1), `{"title":"Titel","text":"`+tt.text+`"}`))
+				}
+				if _, err := e.Ingest(t.Context(), tt.name, docs); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := e.Language(t.Context(), tt.name)
+			if err != nil || *got != tt.want {
+				t.Errorf("Language = %+v, %v, want %+v", got, err, tt.want)
+			}
+		})
+	}
+	if _, err := e.Language(t.Context(), "nowhere"); err == nil {
+		t.Error("Language of no collection: no error")
+	}
+}

@@ -1,13 +1,13 @@
 // The public REST API, and nothing else.
 import { ask, headers } from './key.js';
 
-export class Problem extends Error {
+class Problem extends Error {
   constructor(status, body) {
     super(body.detail || body.title || 'The server answered ' + status);
     this.status = status;
     this.code = body.code || '';
     this.requestID = body.request_id || '';
-    this.pointers = (body.errors || []).map((e) => e.pointer);
+    this.errors = body.errors || [];
   }
 }
 
@@ -53,6 +53,11 @@ const within = (collection, rest = '') => `v1/collections/${encodeURIComponent(c
 export const info = () => call('info');
 export const collections = () => call('v1/collections').then((b) => b.collections);
 export const createCollection = (name, settings) => post('v1/collections', { name, settings });
+export const collection = (name) => call(within(name));
+export const patchCollection = (name, settings) => call(within(name), { method: 'PATCH', headers: { 'Content-Type': 'application/merge-patch+json' }, body: JSON.stringify({ settings }) });
+/** {language, looks_like}: that of the settings, and that of the texts where they tell. */
+export const collectionLanguage = (name) => call(within(name, '/language'));
+export const reembed = (name, settings) => post(within(name, '/reembed'), { settings });
 export const deleteCollection = (name) => call(within(name), { method: 'DELETE' });
 export const search = (collection, query, signal) => post(within(collection, '/search'), query, signal, parseExactly);
 /** A document by its id. It is searched for, which a key that reads no documents may do, unless it has a field _id of its own. */
@@ -67,11 +72,8 @@ export const map = (collection, options, signal) => post(within(collection, '/ma
 
 export const collectionStats = (collection) => call(within(collection, '/stats'));
 export const cancelTask = (id) => call(`v1/tasks/${encodeURIComponent(id)}`, { method: 'DELETE' });
-/** The tasks, latest first; null where this server keeps none. */
-export async function tasks() {
-  tasks.served ??= fetch('openapi.yaml').then((r) => r.text()).then((text) => text.includes('\n  /v1/tasks:'), () => false);
-  return (await tasks.served) ? (await call('v1/tasks')).tasks : null;
-}
+/** The tasks, latest first. */
+export const tasks = () => call('v1/tasks').then((b) => b.tasks);
 
 /** Sends a file to the import and tells how much of it has gone, and each line of the answer as it comes. fetch cannot tell the progress of a body. */
 export async function importFile(collection, { type, query }, body, progress, line) {

@@ -1,15 +1,17 @@
 // The page: the box, the views, the keys. Each view is a module that is loaded when it is first wanted.
 import * as api from './api.js';
+import { Boost } from './boost.js';
 import { $, el, number, trouble } from './dom.js';
 import { Results } from './results.js';
 import { readURL, setHome, state, views, writeURL } from './state.js';
 import { narrowed } from './text.js';
 
-const ui = Object.fromEntries(['form', 'q', 'mix', 'alpha', 'alphaValue', 'alphaReset', 'controls', 'filterToggle', 'filterRow', 'filter', 'filterError',
+const ui = Object.fromEntries(['form', 'q', 'mix', 'alpha', 'alphaValue', 'alphaReset', 'controls', 'boostToggle', 'boostRow', 'filterToggle', 'filterRow', 'filter', 'filterError',
   'about', 'collection', 'theme', 'themeName', 'help', 'keys'].map((id) => [id, $(id)]));
 const modes = [...document.querySelectorAll('input[name=mode]')];
 const filterDelay = 400;
 
+let boost; // its row
 let infos = [];
 const loaded = {}; // view -> its object: change({typed, delay}), leave()
 
@@ -81,7 +83,7 @@ async function show(change) {
     }
     ui.form.hidden = name === 'collections';
     ui.controls.hidden = name !== 'search';
-    ui.filterRow.hidden = name !== 'search' || ui.filterToggle.getAttribute('aria-expanded') !== 'true';
+    for (const row of ['filter', 'boost']) openRow(row, isOpen(row));
     document.body.dataset.view = name;
   }
   try {
@@ -96,7 +98,9 @@ async function show(change) {
 function showState() {
   if (ui.q.value !== state.q) ui.q.value = state.q;
   if (ui.filter.value !== state.filter) ui.filter.value = state.filter;
-  if (state.filter) showFilter(true);
+  if (state.filter) openRow('filter', true);
+  if (state.boost) openRow('boost', true);
+  if (isOpen('boost')) boost.show(page.info());
   for (const m of modes) m.checked = m.value === state.mode;
   ui.mix.classList.toggle('off', state.mode !== 'hybrid');
   ui.alpha.disabled = state.mode !== 'hybrid';
@@ -123,15 +127,18 @@ function showAlpha() {
   ui.alpha.setAttribute('aria-valuetext', a === null ? 'the default of the model' : `${Math.round(a * 100)} % meaning`);
 }
 
-function showFilter(open) {
-  ui.filterRow.hidden = !open || state.view !== 'search';
-  ui.filterToggle.setAttribute('aria-expanded', String(open));
+/** Opens or closes a row of controls under the box, filter or boost; only the search shows them. */
+function openRow(name, open) {
+  ui[`${name}Row`].hidden = !open || state.view !== 'search';
+  ui[`${name}Toggle`].setAttribute('aria-expanded', String(open));
 }
+
+const isOpen = (name) => ui[`${name}Toggle`].getAttribute('aria-expanded') === 'true';
 
 function filterWrong(message) {
   ui.filterError.textContent = message;
   if (message) {
-    showFilter(true);
+    openRow('filter', true);
     ui.filter.setAttribute('aria-invalid', 'true');
   } else {
     ui.filter.removeAttribute('aria-invalid');
@@ -220,8 +227,14 @@ function wire() {
   });
   ui.alphaReset.addEventListener('click', () => { state.alpha = null; changed(); ui.alpha.focus(); });
   ui.filterToggle.addEventListener('click', () => {
-    showFilter(ui.filterRow.hidden);
+    openRow('filter', ui.filterRow.hidden);
     if (!ui.filterRow.hidden) ui.filter.focus();
+  });
+  ui.boostToggle.addEventListener('click', async () => {
+    openRow('boost', ui.boostRow.hidden);
+    if (ui.boostRow.hidden) return;
+    await boost.show(page.info());
+    ui.boostRow.querySelector('select')?.focus();
   });
   ui.filter.addEventListener('input', () => {
     ui.filterError.textContent = '';
@@ -262,6 +275,7 @@ async function refresh() {
 
 async function start() {
   loaded.search = new Results(page);
+  boost = new Boost(ui.boostRow, () => loaded.search.texts(), () => changed({ push: true }));
   wire();
   showTheme();
   readURL();

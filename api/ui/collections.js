@@ -1,11 +1,11 @@
 // The collections view: what is there, what it takes, what the model is; and the way in for documents.
 import * as api from './api.js';
-import { bytes, el, toast, trouble } from './dom.js';
+import { ask, bytes, el, toast, trouble } from './dom.js';
+import { languageName, languageOptions, openSettings, otherLanguage, quantizeOptions } from './settings.js';
 import { address, state } from './state.js';
 import { accepted, dropped, Upload } from './upload.js';
 
 const firstName = 'docs'; // as the ingest command calls it
-const languages = ['ar', 'ckb', 'cjk', 'da', 'nl', 'en', 'fi', 'fr', 'de', 'hi', 'hr', 'hu', 'it', 'no', 'fa', 'pt', 'ro', 'ru', 'es', 'sv', 'tr', 'standard'];
 const poll = 1500; // ms between two looks at tasks that run
 
 export class Collections {
@@ -15,6 +15,7 @@ export class Collections {
     this.model = el('section', { class: 'part', 'aria-label': 'Model' });
     this.tasks = el('section', { class: 'part', 'aria-label': 'Tasks', hidden: true });
     this.passed = el('p', { class: 'quiet small', role: 'status' });
+    this.fitted = el('p', { class: 'note', role: 'status', hidden: true });
     this.uploads = el('ul', { class: 'uploads', 'aria-label': 'Uploads' });
     this.make = this.create();
     root.append(this.list, this.drop(), this.tasks, this.model);
@@ -32,13 +33,20 @@ export class Collections {
 
   async ask() {
     this.left = false;
+    clearTimeout(this.timer);
+    let tasks;
     try {
+      tasks = await api.tasks().catch((err) => { // before the collections: what a task has done by now is seen in them
+        if (err.status === 401) throw err; // nobody is asked for a key twice
+        return [];
+      });
       await this.page.refresh();
       const infos = this.page.infos();
       const stats = await Promise.all(infos.map((i) => api.collectionStats(i.name).catch(() => null)));
       const busy = this.list.contains(document.activeElement) && document.activeElement;
       this.list.replaceChildren(...infos.map((info, i) => this.card(info, stats[i])), this.make);
-      if (busy?.isConnected) busy.focus();
+      const said = (e) => e.getAttribute('aria-label') ?? e.textContent;
+      if (busy) (busy.isConnected ? busy : [...this.list.querySelectorAll('a, button')].find((e) => said(e) === said(busy)))?.focus();
       this.target.replaceChildren(...infos.map((i) => new Option(i.name, i.name, false, i.name === state.c)));
       this.targetRow.hidden = !infos.length;
       this.first.hidden = infos.length > 0;
@@ -47,7 +55,7 @@ export class Collections {
       return;
     }
     api.info().then((i) => this.showModel(i), () => { this.model.hidden = true; });
-    this.watchTasks();
+    this.showTasks(tasks);
   }
 
   card(info, stats) {
@@ -65,11 +73,16 @@ export class Collections {
     }
     const rules = info.settings.synonyms?.length;
     if (rules) facts.push(...fact('synonyms', `${rules.toLocaleString('en')} ${rules === 1 ? 'rule' : 'rules'}`));
-    facts.push(...fact('language', info.settings.language || 'en'), ...fact('model', `${info.model.name}, ${info.model.dimension} dimensions`));
+    facts.push(...fact('language', languageName(info.settings.language || 'en')), ...fact('model', `${info.model.name}, ${info.model.dimension} dimensions`));
     return el('article', { class: 'collection' },
       el('header', null, el('h2', null, el('a', { href: address({ view: 'search', c: info.name, q: '', filter: '', own: {} }) }, info.name)),
-        el('button', { type: 'button', class: 'link', 'aria-label': `Delete ${info.name}`, onclick: () => this.remove(info) }, 'Delete')),
+        el('span', { class: 'actions' }, el('button', { type: 'button', class: 'link', 'aria-label': `Settings of ${info.name}`, onclick: () => this.settings(info.name) }, 'Settings'),
+          el('button', { type: 'button', class: 'link', 'aria-label': `Delete ${info.name}`, onclick: () => this.remove(info) }, 'Delete'))),
       el('dl', null, ...facts.flat()));
+  }
+
+  settings(name) {
+    openSettings(name, () => this.ask()).catch((err) => toast(err.message));
   }
 
   /** Deletes a collection, once its name has been typed. */
@@ -77,11 +90,10 @@ export class Collections {
     const n = info.documents.toLocaleString('en');
     const name = el('input', { id: 'sureName', autocomplete: 'off', spellcheck: 'false' });
     const wrong = el('p', { class: 'wrong', role: 'alert' });
-    const form = el('form', { method: 'dialog' }, el('h2', { id: 'sureTitle' }, `Delete ${info.name}?`),
+    const { form, dialog } = ask('sureTitle', `Delete ${info.name}?`,
       el('p', null, `Its ${n} ${info.documents === 1 ? 'document' : 'documents'} and what was made of them will be gone. There is no way back but a backup.`),
       el('label', { for: 'sureName' }, `Type ${info.name} to go on`), name, wrong,
       el('p', { class: 'row' }, el('button', { class: 'button danger', value: 'delete' }, 'Delete it'), el('button', { class: 'button', value: 'no', formnovalidate: true }, 'Keep it')));
-    const dialog = el('dialog', { 'aria-labelledby': 'sureTitle' }, form);
     form.addEventListener('submit', async (e) => {
       if (e.submitter?.value !== 'delete') return;
       e.preventDefault();
@@ -100,24 +112,21 @@ export class Collections {
         wrong.textContent = err.message;
       }
     });
-    dialog.addEventListener('close', () => dialog.remove());
-    document.body.append(dialog);
-    dialog.showModal();
   }
 
   // ---- making one
 
   create() {
     const name = el('input', { id: 'newName', required: true, maxlength: '64', pattern: '[A-Za-z0-9][A-Za-z0-9_\\-]*', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': 'newWrong' });
-    const language = el('select', { id: 'newLanguage', class: 'select' }, languages.map((code) => new Option(languageName(code), code, code === 'en', code === 'en')));
-    const codes = el('select', { id: 'newQuantize', class: 'select' }, new Option('float32', 'none'), new Option('int8: a quarter', 'int8'));
+    const language = el('select', { id: 'newLanguage', class: 'select' }, new Option('by its texts', ''), languageOptions(''));
+    const codes = el('select', { id: 'newQuantize', class: 'select' }, quantizeOptions('none'));
     const wrong = el('p', { class: 'wrong', id: 'newWrong', role: 'alert' });
     const form = el('form', { class: 'collection make', 'aria-labelledby': 'newTitle' }, el('h2', { id: 'newTitle' }, 'New collection'), el('label', { class: 'wide' }, 'Name', name), el('label', null, 'Language', language), el('label', null, 'Vectors in memory', codes), wrong, el('button', { class: 'button' }, 'Make it'));
     form.addEventListener('submit', async (e) => {
       e.preventDefault();
       wrong.textContent = '';
       try {
-        const made = await api.createCollection(name.value, { language: language.value, index: { quantize: codes.value } });
+        const made = await api.createCollection(name.value, { language: language.value || undefined, index: { quantize: codes.value } });
         state.c = made.name;
         name.value = '';
         toast(`${made.name} is there`);
@@ -140,7 +149,7 @@ export class Collections {
     this.first = el('p', { class: 'row', hidden: true }, `There is no collection yet: they go into a new one, ${firstName}.`);
     const zone = el('section', { class: 'drop', 'aria-label': 'Files' },
       el('p', null, el('strong', null, 'Drop files here'), ', or ', el('label', { class: 'pick' }, 'choose some', input)), this.targetRow, this.first,
-      el('p', { class: 'quiet small' }, 'NDJSON, JSON, CSV, TSV, mailboxes, notes of Evernote, contacts and calendars are many documents; Markdown, HTML, PDF, files of office programs, e-books, mail, notebooks and text are one each, also gzipped. A folder may be dropped, too. The same id again is an update.'), this.passed, this.uploads);
+      el('p', { class: 'quiet small' }, 'NDJSON, JSON, CSV, TSV, mailboxes, notes of Evernote, contacts and calendars are many documents; Markdown, HTML, PDF, files of office programs, e-books, mail, notebooks and text are one each, also gzipped. A folder may be dropped, too. The same id again is an update.'), this.passed, this.fitted, this.uploads);
     for (const type of ['dragenter', 'dragover']) zone.addEventListener(type, (e) => { e.preventDefault(); zone.classList.add('over'); });
     for (const type of ['dragleave', 'drop']) zone.addEventListener(type, (e) => { if (type === 'drop' || !zone.contains(e.relatedTarget)) zone.classList.remove('over'); });
     zone.addEventListener('drop', (e) => {
@@ -169,7 +178,25 @@ export class Collections {
     const uploads = files.map((f) => new Upload(f));
     this.uploads.prepend(...uploads.map((u) => u.root));
     for (const u of uploads) this.queue = this.queue.then(() => u.run(collection));
+    const info = this.page.infos().find((i) => i.name === collection);
+    if (info && !info.settings.language && info.documents === 0) this.queue = this.queue.then(() => this.fit(collection));
     this.queue = this.queue.then(() => this.ask());
+  }
+
+  /** Builds a collection that was made without a language anew with that of its first texts, where it is another. */
+  async fit(name) {
+    const language = await otherLanguage(name);
+    if (!language) return;
+    try {
+      const { settings } = await api.collection(name);
+      await api.reembed(name, { ...settings, language });
+    } catch (err) {
+      toast(err.message);
+      return;
+    }
+    this.fitted.replaceChildren(`${name} is searched by words as ${languageName(language)}, which its texts look like. `,
+      el('button', { type: 'button', class: 'link', onclick: () => this.settings(name) }, 'Change it'));
+    this.fitted.hidden = false;
   }
 
   // ---- the model
@@ -185,19 +212,13 @@ export class Collections {
 
   // ---- tasks
 
-  /** Shows what runs in the background, where the server has such a list, and looks again while something runs. */
-  async watchTasks() {
-    clearTimeout(this.timer);
-    const tasks = await api.tasks().catch(() => null);
-    if (!tasks || this.left) return;
+  /** Shows what runs in the background, and looks again while something runs. */
+  showTasks(tasks) {
+    if (this.left) return;
     this.tasks.hidden = tasks.length === 0;
-    this.tasks.replaceChildren(el('h2', null, 'Tasks'), el('ul', { class: 'uploads' }, ...tasks.slice(0, 20).map((t) => taskRow(t, () => api.cancelTask(t.id).then(() => this.watchTasks(), (err) => toast(err.message))))));
+    this.tasks.replaceChildren(el('h2', null, 'Tasks'), el('ul', { class: 'uploads' }, ...tasks.slice(0, 20).map((t) => taskRow(t, () => api.cancelTask(t.id).then(() => this.ask(), (err) => toast(err.message))))));
     if (tasks.some((t) => !t.finished)) this.timer = setTimeout(() => this.ask(), poll);
   }
-}
-
-function languageName(code) {
-  return { cjk: 'Chinese, Japanese, Korean', standard: 'another' }[code] ?? new Intl.DisplayNames('en', { type: 'language' }).of(code);
 }
 
 /** A task: what it does, how far it is, since when; and, while it runs, a way to end it. */

@@ -6,16 +6,16 @@ import { titleFields, titleOf } from './hit.js';
 import { appendSnippet } from './passage.js';
 import { state, writeURL } from './state.js';
 import { appendMarked, browses, markedWords } from './text.js';
+import { View } from './view.js';
 import { mixBar } from './why.js';
 
-const pause = 200;
 const depth = 10; // hits on each side
 const below = 50; // how far down the other side a hit is looked for
 
 const defaults = { a: 'keyword', b: 'hybrid' };
 
 /** Settings as they stand in the URL: mode, then alpha, fusion and rerank where they are not the default, joined by dots: hybrid.70.rrf. */
-export function parse(text) {
+function parse(text) {
   const s = { mode: 'hybrid', alpha: null, fusion: 'relative', rerank: false };
   for (const part of (text || '').split('.')) {
     if (['hybrid', 'semantic', 'keyword'].includes(part)) s.mode = part;
@@ -26,13 +26,14 @@ export function parse(text) {
   return s;
 }
 
-export function format(s) {
+function format(s) {
   const hybrid = s.mode === 'hybrid';
   return [s.mode, hybrid && s.alpha !== null && String(Math.round(s.alpha * 100)), hybrid && s.fusion === 'rrf' && 'rrf', s.rerank && 'rerank'].filter(Boolean).join('.');
 }
 
-export class Compare {
+export class Compare extends View {
   constructor(root, page) {
+    super();
     this.page = page;
     this.root = root;
     this.canRerank = false;
@@ -46,17 +47,9 @@ export class Compare {
     root.append(this.summary, el('div', { class: 'pair' }, ...this.sides.map((s) => s.root)));
   }
 
-  change({ typed = false }) {
-    clearTimeout(this.timer);
-    this.running?.abort();
+  change({ typed }) {
     this.controls();
-    if (typed) this.timer = setTimeout(() => this.ask(), pause);
-    else this.ask();
-  }
-
-  leave() {
-    clearTimeout(this.timer);
-    this.running?.abort();
+    super.change({ typed });
   }
 
   settings(id) {
@@ -99,11 +92,12 @@ export class Compare {
     if (s.mode === 'hybrid') Object.assign(q, { fusion: s.fusion }, s.alpha === null ? {} : { alpha: s.alpha });
     if (s.rerank) q.rerank = true;
     if (state.filter) q.filter = state.filter;
+    if (state.boost) q.boosts = [state.boost];
     return q;
   }
 
   async ask() {
-    const { signal } = (this.running = new AbortController());
+    const signal = this.begin();
     if (browses(state.q) || !state.c) {
       for (const s of this.sides) s.list.replaceChildren(), s.facts.textContent = '';
       this.summary.textContent = 'Type a query with a word above to see it answered in two ways at once.';

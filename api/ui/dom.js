@@ -45,6 +45,16 @@ export async function copy(text) {
   toast('Copied');
 }
 
+/** A question in a dialog of its own, which is gone when it is closed. */
+export function ask(titleID, title, ...children) {
+  const form = el('form', { method: 'dialog' }, el('h2', { id: titleID }, title), ...children);
+  const dialog = el('dialog', { 'aria-labelledby': titleID }, form);
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  return { form, dialog };
+}
+
 /** What went wrong, with what to tell whoever runs the server, and a way to try again. */
 export function trouble(err, retry) {
   const busy = err.status === 503 || err.status === 429;
@@ -71,9 +81,6 @@ export function bytes(n) {
   for (; n >= 1000 && i < units.length - 1; i++) n /= 1000;
   return `${i === 0 || n >= 100 ? Math.round(n) : n.toPrecision(2)} ${units[i]}`;
 }
-
-/** A value of a custom property, for what is drawn on a canvas. */
-export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** An <svg> or <canvas> cannot use light-dark() by itself: the colour as the browser computes it. */
 export function computed(name) {

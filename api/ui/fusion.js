@@ -21,7 +21,7 @@ export function shares(hit, alpha) {
 /** The hit's score under another alpha; null where the hit does not tell enough. */
 export function refused(hit, alpha) {
   const x = hit.explain;
-  if (!x?.keyword || !vectorOf(x) || x.rerank) return null;
+  if (!x?.keyword || !vectorOf(x) || x.rerank || x.boost) return null;
   const s = shares(hit, alpha);
   return s.words + s.meaning;
 }

@@ -10,6 +10,7 @@ export const titleFields = ['title', 'name', 'heading', 'headline', 'subject', '
 export const textFields = ['text', 'body', 'content', 'abstract', 'summary', 'description', 'answer'];
 const snippetLength = 340;
 const chipLength = 60; // of a string
+const mostChips = 8;
 
 function fieldText(doc, field) {
   let v = doc;
@@ -103,7 +104,9 @@ export class Card {
 
   snippet() {
     const p = el('p', { class: 'snippet', dir: 'auto' });
-    if (this.hit.passages?.[0]?.text) {
+    const best = this.hit.passages?.[0];
+    if (best?.text) {
+      if (this.inChip(best)) return null;
       appendSnippet(p, this.hit, this.words, snippetLength);
       return p;
     }
@@ -116,6 +119,12 @@ export class Card {
     if (!text) return null;
     for (const part of excerpt(text, this.words, snippetLength)) appendMarked(p, part.text, this.words);
     return p;
+  }
+
+  /** Whether a chip has all of a passage. */
+  inChip({ field, text }) {
+    const doc = this.hit.document ?? {};
+    return !textFields.includes(field) && doc[field] === text && text.length <= chipLength && Object.keys(doc).length <= mostChips;
   }
 
   /** What was found in fields that have no passages and are too long for a chip. */
@@ -141,11 +150,11 @@ export class Card {
       chips.push(el('button', { type: 'button', class: 'chip', title: `Only ${name} = ${label}`, onclick: () => this.actions.filter(`${name} = ${literal}`) }, ...body));
     };
     for (const [name, v] of Object.entries(this.hit.document || {})) {
-      if (name === this.title.field || textFields.includes(name) || v === this.hit.id || chips.length >= 8) continue;
+      if (name === this.title.field || textFields.includes(name) || v === this.hit.id || chips.length >= mostChips) continue;
       if (typeof v === 'number' || typeof v === 'boolean' || (typeof v === 'string' && v && v.length <= chipLength)) add(name, v);
       else if (JSON.isRawJSON?.(v)) add(name, v.rawJSON, v.rawJSON);
       else if (Array.isArray(v)) {
-        for (const item of v.slice(0, 4)) if (typeof item === 'string' && item && item.length <= 40 && chips.length < 8) add(name, item);
+        for (const item of v.slice(0, 4)) if (typeof item === 'string' && item && item.length <= 40 && chips.length < mostChips) add(name, item);
       }
     }
     return chips.length ? el('div', { class: 'chips' }, ...chips) : null;

@@ -7,12 +7,13 @@ import { layerChart } from './layers.js';
 import { encodedText } from './passage.js';
 import { appendShares } from './shares.js';
 import { state, writeURL } from './state.js';
+import { View } from './view.js';
 
-const pause = 200;
 const rivals = 5; // other hits beside the text in the chart of layers
 
-export class Inside {
+export class Inside extends View {
   constructor(root, page) {
+    super();
     this.root = root;
     this.page = page;
     this.side = 'query';
@@ -26,24 +27,11 @@ export class Inside {
     root.append(el('p', { class: 'lead' }, 'The model turns each text into one vector: its tokens pass through layers, in which they look at each other, and the mean of what comes out is the vector. Here is what happens on the way.'),
       el('label', { class: 'asked', for: 'insideText' }, 'Compare the query with this text ', el('span', { class: 'quiet small', id: 'insideFrom' })), this.text, this.parts);
     this.heat = new Heatmap();
-    window.addEventListener('themechange', () => this.repaint());
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.repaint());
-  }
-
-  change({ typed = false }) {
-    clearTimeout(this.timer);
-    this.running?.abort();
-    if (typed) this.timer = setTimeout(() => this.ask(), pause);
-    else this.ask();
-  }
-
-  leave() {
-    clearTimeout(this.timer);
-    this.running?.abort();
+    this.watchColours();
   }
 
   async ask() {
-    const { signal } = (this.running = new AbortController());
+    const signal = this.begin();
     if (state.own.text !== undefined && this.text.value !== state.own.text) this.text.value = state.own.text;
     const query = state.q.trim();
     if (!query) {
@@ -140,7 +128,7 @@ export class Inside {
   }
 
   async remap() {
-    const { signal } = (this.running = new AbortController());
+    const signal = this.begin();
     try {
       const maps = await this.maps(state.q.trim(), this.text.value, signal);
       if (!signal.aborted) this.renderMaps(maps);

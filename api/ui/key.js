@@ -1,5 +1,5 @@
 // The API key, for servers that ask for one. It is kept for this tab alone and sent to this server alone.
-import { el } from './dom.js';
+import { ask as inDialog, el } from './dom.js';
 
 const slot = 'searchd.key';
 let asking = null;
@@ -28,19 +28,16 @@ function keep(key) {
 export function ask(reason) {
   return (asking ??= new Promise((resolve) => {
     const input = el('input', { id: 'apiKey', type: 'password', autocomplete: 'off', spellcheck: 'false', required: true });
-    const form = el('form', { method: 'dialog' }, el('h2', { id: 'keyTitle' }, 'This server asks for a key'), el('p', { class: 'quiet' }, reason),
+    const { dialog } = inDialog('keyTitle', 'This server asks for a key', el('p', { class: 'quiet' }, reason),
       el('label', { for: 'apiKey' }, 'API key'), input, el('p', { class: 'quiet small' }, 'Kept for this tab, forgotten when it is closed.'),
       el('p', { class: 'row' }, el('button', { class: 'button primary', value: 'use' }, 'Use it'), el('button', { class: 'button', value: 'no', formnovalidate: true }, 'Not now')));
-    const dialog = el('dialog', { class: 'key', 'aria-labelledby': 'keyTitle' }, form);
+    dialog.classList.add('key');
     dialog.addEventListener('close', () => {
       const given = dialog.returnValue === 'use' && input.value.trim();
       if (given) keep(given);
-      dialog.remove();
       asking = null;
       resolve(Boolean(given));
     });
-    document.body.append(dialog);
-    dialog.showModal();
     input.focus();
   }));
 }

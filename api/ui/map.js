@@ -3,14 +3,15 @@ import * as api from './api.js';
 import { computed, el, number, trouble } from './dom.js';
 import { Scatter } from './scatter.js';
 import { address, state, writeURL } from './state.js';
+import { View } from './view.js';
 
-const pause = 150;
 const refinable = 1500; // points that t-SNE can place in reasonable time
 const components = 32; // of the vectors, for t-SNE
 const colours = 8;
 
-export class PassageMap {
+export class PassageMap extends View {
   constructor(root, page) {
+    super();
     this.page = page;
     this.answer = null;
     this.placed = null; // Float32Array [2n] of t-SNE
@@ -18,7 +19,7 @@ export class PassageMap {
       point: (i) => this.describe(i),
       choose: (i) => this.describe(i),
     });
-    this.by = el('select', { class: 'select', id: 'mapColour', onchange: () => { state.own.color = this.by.value; writeURL(false); this.paint(); } });
+    this.by = el('select', { class: 'select', id: 'mapColour', onchange: () => { state.own.color = this.by.value; writeURL(false); this.repaint(); } });
     this.refineButton = el('button', { type: 'button', class: 'button', onclick: () => (this.placed ? this.unrefine() : this.refine()) }, 'Refine (t-SNE)');
     this.zoomButtons = el('span', { class: 'zooms' }, ...[['+', 'Larger', () => this.scatter.zoom(1.4)], ['−', 'Smaller', () => this.scatter.zoom(1 / 1.4)], ['⤢', 'All of it', () => this.scatter.reset()]].map(([sign, name, f]) => el('button', { type: 'button', class: 'tool', title: name, onclick: f }, el('span', { 'aria-hidden': 'true' }, sign), el('span', { class: 'hidden' }, name))));
     this.legend = el('ul', { class: 'legend', 'aria-label': 'Colours' });
@@ -30,20 +31,11 @@ export class PassageMap {
       el('aside', { class: 'mapside', 'aria-label': 'About the map' }, el('div', { class: 'row' }, el('label', { for: 'mapColour' }, 'Colour by'), this.by), this.legend, this.nearest, this.about, this.facts, el('p', { class: 'row' }, this.refineButton)));
     this.message = el('div');
     root.append(el('p', { class: 'lead' }, 'Every point is a passage. Its vector has hundreds of numbers; this is the flattest view of them that keeps the most of their differences. What is near in meaning tends to be near here.'), this.message, this.body);
-    window.addEventListener('themechange', () => this.paint());
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.paint());
-  }
-
-  change({ typed = false }) {
-    clearTimeout(this.timer);
-    this.running?.abort();
-    if (typed) this.timer = setTimeout(() => this.ask(), pause);
-    else this.ask();
+    this.watchColours();
   }
 
   leave() {
-    clearTimeout(this.timer);
-    this.running?.abort();
+    super.leave();
     this.stop();
   }
 
@@ -52,7 +44,7 @@ export class PassageMap {
       this.blank(el('p', { class: 'blank quiet' }, 'There is no collection yet.'));
       return;
     }
-    const { signal } = (this.running = new AbortController());
+    const signal = this.begin();
     const slow = setTimeout(() => { this.facts.textContent = 'Drawing …'; }, 300);
     try {
       const answer = await api.map(state.c, { q: state.q.trim() || undefined }, signal);
@@ -88,7 +80,7 @@ export class PassageMap {
     if (!same) this.choices();
     this.refineButton.hidden = answer.points.length < 5 || answer.points.length > refinable;
     this.refineButton.textContent = this.worker ? 'Refining …' : this.placed ? 'Back to the plain view' : 'Refine (t-SNE)';
-    this.paint();
+    this.repaint();
     this.listNearest();
     this.describe(-1);
     this.tell();
@@ -111,7 +103,7 @@ export class PassageMap {
   // ---- colours
 
   /** Gives the points their colours and places, and draws. */
-  paint() {
+  repaint() {
     if (!this.answer) return;
     const colour = this.scale();
     const points = this.answer.points.map((p, i) => ({ ...this.at(i), title: p.title, colour: colour(p.values?.[this.by.value]) }));
@@ -199,7 +191,7 @@ export class PassageMap {
     worker.onmessage = ({ data }) => {
       if (this.worker !== worker) return;
       this.placed = data.at;
-      this.paint();
+      this.repaint();
       if (data.done) {
         this.stop();
         this.refineButton.textContent = 'Back to the plain view';
@@ -225,7 +217,7 @@ export class PassageMap {
     this.placed = null;
     this.refineButton.textContent = 'Refine (t-SNE)';
     this.scatter.reset();
-    this.paint();
+    this.repaint();
     this.tell();
   }
 

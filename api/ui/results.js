@@ -55,6 +55,7 @@ export class Results {
     const q = { q: state.q, mode: state.mode };
     if (state.alpha !== null && state.mode === 'hybrid') q.alpha = state.alpha;
     if (state.filter) q.filter = state.filter;
+    if (state.boost && !browses(state.q)) q.boosts = [state.boost];
     if (state.exact) q.spelling = 'exact';
     else if (this.typing) q.unfinished = true;
     return { ...q, limit: pageSize + spare, passages: 3, explain: !browses(state.q) || undefined, ...extra };
@@ -138,7 +139,7 @@ export class Results {
   /** Puts an answer on the page, unless that would move the hits under the pointer or the focus. */
   arrive(a) {
     const old = this.answer;
-    const refines = old && old.asked.q === a.asked.q && old.asked.c === a.asked.c && old.asked.filter === a.asked.filter;
+    const refines = old && old.asked.q === a.asked.q && old.asked.c === a.asked.c && old.asked.filter === a.asked.filter && old.asked.boost === a.asked.boost;
     const moves = refines && !sameOrder(old.res.hits.slice(0, this.shown), a.res.hits.slice(0, this.shown));
     const pointing = ui.results.matches(':hover') && this.lastMove > this.lastKey;
     if (moves && (pointing || ui.results.contains(document.activeElement))) {
@@ -304,7 +305,7 @@ export class Results {
     this.answer = null;
     this.cards.clear();
     this.render();
-    if (err.pointers?.some((p) => p.startsWith('/filter'))) {
+    if (err.errors?.some((e) => e.pointer.startsWith('/filter'))) {
       this.page.filterWrong(err.message.replace(/^filter: got .*, allowed: (filter: )?/, ''));
       ui.blank.hidden = true;
       return;

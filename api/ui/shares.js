@@ -21,6 +21,6 @@ export function appendShares(into, part, top = largest(part)) {
 }
 
 /** The largest share of a text's words, special tokens left out, which often carry the most. */
-export function largest(part) {
+function largest(part) {
   return Math.max(...part.shares.filter((_, i) => !part.tokens[i].special).map(Math.abs), 1e-9);
 }

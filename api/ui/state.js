@@ -3,8 +3,8 @@
 export const views = ['search', 'compare', 'map', 'inside', 'collections'];
 const modes = ['hybrid', 'semantic', 'keyword'];
 
-/** view, c: collection, q, mode, alpha (null: the model's), filter, exact (words as they are spelled), and `own`: parameters of single views by name. */
-export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', exact: false, own: {} };
+/** view, c: collection, q, mode, alpha (null: the model's), filter, boost (as in a search, or null), exact (words as they are spelled), and `own`: parameters of single views by name. */
+export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', boost: null, exact: false, own: {} };
 
 const ownNames = ['text', 'a', 'b', 'color', 'layer', 'head'];
 
@@ -12,6 +12,14 @@ let home = ''; // the collection that a URL without one means
 
 export function setHome(name) {
   home = name;
+}
+
+/** A boost as it stands in the URL: weight, scale, origin and field, joined by commas. */
+function parseBoost(text) {
+  const [weight, scale, origin, ...field] = text.split(',');
+  if (!Number(weight) || !scale || field.length === 0) return null;
+  const value = (s) => (isNaN(s) ? s : Number(s));
+  return { field: field.join(','), ...(origin && { origin: value(origin) }), scale: value(scale), weight: Number(weight) };
 }
 
 export function readURL() {
@@ -22,6 +30,7 @@ export function readURL() {
   const a = parseFloat(p.get('alpha'));
   state.alpha = a >= 0 && a <= 1 ? a : null;
   state.filter = p.get('filter') || '';
+  state.boost = parseBoost(p.get('boost') || '');
   state.exact = p.get('spelling') === 'exact';
   state.c = p.get('c') || home;
   state.own = {};
@@ -38,6 +47,7 @@ export function address(changes = {}) {
   if (s.mode !== 'hybrid') p.set('mode', s.mode);
   if (s.alpha !== null) p.set('alpha', s.alpha);
   if (s.filter) p.set('filter', s.filter);
+  if (s.boost) p.set('boost', [s.boost.weight, s.boost.scale, s.boost.origin ?? '', s.boost.field].join(','));
   if (s.exact) p.set('spelling', 'exact');
   for (const name of ownNames) if (s.own[name] !== undefined && s.own[name] !== '') p.set(name, s.own[name]);
   return '?' + p;

@@ -40,9 +40,16 @@ export function explanation(hit, alpha) {
   }
   out.push(rows);
   if (k && (v || f)) out.push(el('p', { class: 'facts' }, s.method === 'rrf' ? 'Fused by the ranks in both searches (reciprocal rank fusion).' : `Score = ${share(1 - s.alpha)} × words + ${share(s.alpha)} × meaning.`));
+  if (hit.explain.boost) out.push(el('p', { class: 'facts' }, boosted(hit)));
   if (k?.terms?.length) out.push(termsTable(k.terms));
   else if (k) out.push(el('p', { class: 'facts' }, 'None of the query’s words occurs here; the meaning alone found it.'));
   return out;
+}
+
+/** What boosts made of the score. */
+function boosted({ score, explain: { boost: b } }) {
+  const parts = b.values.map((v) => ` + ${number(v.weight)} × ${share(v.value)} for ${v.of}`).join('');
+  return `Boosted: ${number(b.relevance)} × (1${parts}) = ${number(score)}${b.rank_before ? `, rank ${b.rank_before} before` : ''}.`;
 }
 
 function termsTable(terms) {

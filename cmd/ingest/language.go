@@ -16,12 +16,8 @@ import (
 // autoLanguage is the value of --language that leaves the choice to the texts.
 const autoLanguage = "auto"
 
-// What is read to tell a language.
-const (
-	sampleBytes    = 64 << 10
-	sampleDocument = 1 << 10 // of one document
-	sampleTime     = 5 * time.Second
-)
+// sampleTime bounds the reading of texts that tell a language.
+const sampleTime = 5 * time.Second
 
 // newLanguage is the language of a collection that is made.
 type newLanguage struct {
@@ -48,7 +44,7 @@ func (l newLanguage) choose(ctx context.Context, collection string) string {
 	if !l.auto() {
 		return l.named
 	}
-	language := keyword.GuessLanguage(l.sample(ctx))
+	language := l.guess(ctx)
 	if language == "" || language == "en" {
 		return ""
 	}
@@ -69,28 +65,20 @@ func (l newLanguage) check(collection, has string) error {
 // errEnough ends the reading of a sample.
 var errEnough = errors.New("enough read")
 
-// sample returns the beginnings of the longest fields of the first documents. What cannot be read is told when it is read again.
-func (l newLanguage) sample(ctx context.Context) string {
+// guess returns the language that the first documents look like, "" where they do not tell. What cannot be read is told when it is read again.
+func (l newLanguage) guess(ctx context.Context) string {
 	paths := slices.DeleteFunc(slices.Clone(l.paths), func(p string) bool { return p == "-" }) // nobody can read it twice
 	if len(paths) == 0 {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
-	var b strings.Builder
+	var sample keyword.Sample
 	_, _ = extract.Walk(ctx, paths, l.options, func(d extract.Document) error {
-		longest := ""
-		for _, v := range d.Fields {
-			if s, ok := v.(string); ok && len(s) > len(longest) {
-				longest = s
-			}
-		}
-		b.WriteString(longest[:min(len(longest), sampleDocument)])
-		b.WriteByte('\n')
-		if b.Len() >= sampleBytes {
+		if sample.Add(d.Fields) {
 			return errEnough
 		}
 		return nil
 	}, func(extract.ItemError) error { return nil })
-	return b.String()
+	return sample.Language()
 }

@@ -20,6 +20,31 @@ const (
 	guessCJK     = 0.3  // of all letters, those written without spaces, from which a text is Chinese, Japanese or Korean
 )
 
+// What of documents is read to tell their language.
+const (
+	sampleBytes    = 64 << 10
+	sampleDocument = 1 << 10 // of one document
+)
+
+// Sample is what of documents tells their language: the beginnings of their longest fields. The zero value is empty. Not safe for concurrent use.
+type Sample struct{ texts strings.Builder }
+
+// Add takes a document in, and says whether the sample is large enough.
+func (s *Sample) Add(fields map[string]any) (enough bool) {
+	longest := ""
+	for _, v := range fields {
+		if text, ok := v.(string); ok && len(text) > len(longest) {
+			longest = text
+		}
+	}
+	s.texts.WriteString(longest[:min(len(longest), sampleDocument)])
+	s.texts.WriteByte('\n')
+	return s.texts.Len() >= sampleBytes
+}
+
+// Language returns what [GuessLanguage] says of the sample.
+func (s *Sample) Language() string { return GuessLanguage(s.texts.String()) }
+
 // notRussian are letters of other languages that are written as Russian is.
 const notRussian = "іїєґўђјљњћџѓќѕ"
 

@@ -27,6 +27,8 @@ func TestPageAxe(t *testing.T) {
 	for _, view := range []struct{ name, url, ready string }{
 		{"keys", "/?q=flip+pancakes", idle},
 		{"delete", "/?view=collections", "document.querySelector('[aria-label=\"Delete kitchen\"]') !== null"},
+		{"settings", "/?view=collections", "document.querySelector('[aria-label=\"Settings of kitchen\"]') !== null"},
+		{"boost", "/?q=flip&boost=0.3,52w,now,published", idle + " && document.querySelector('#boostWeight') !== null"},
 		{"empty", "/", "document.querySelectorAll('.teach section').length === 3"},
 		{"results", "/?q=flip+pancakes", idle},
 		{"nothing", "/?q=zzzz&mode=keyword", "document.querySelector('#blank').innerText.includes('Nothing found')"},
@@ -51,6 +53,12 @@ func TestPageAxe(t *testing.T) {
 				switch view.name {
 				case "keys":
 					p.js(t, "document.querySelector('#help').click()")
+				case "settings":
+					p.js(t, "document.querySelector('[aria-label=\"Settings of kitchen\"]').click()")
+					p.until(t, "document.querySelector('.configuring .looks') !== null")
+					p.js(t, "[...document.querySelectorAll('.configuring .link')].find((b) => b.textContent === 'Name a field').click(); document.querySelector('.configuring textarea').value = 'a'; document.querySelector('.configuring [data-name=name]').value = 'title'; document.querySelector('.configuring .primary').click()")
+					p.until(t, "document.querySelector('.configuring .wrongs').innerText !== ''")
+					p.expect(t, "400")
 				case "delete":
 					p.js(t, "document.querySelector('[aria-label=\"Delete kitchen\"]').click()")
 				}

@@ -181,8 +181,9 @@ func TestPageAsksForKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var revoked atomic.Bool
 	guarded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/v1/") && r.Header.Get("Authorization") != "Bearer right" {
+		if strings.HasPrefix(r.URL.Path, "/v1/") && (revoked.Load() || r.Header.Get("Authorization") != "Bearer right") {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusUnauthorized)
 			w.Write([]byte(`{"type":"about:blank","title":"Unauthorized","status":401,"code":"unauthorized"}`))
@@ -201,5 +202,10 @@ func TestPageAsksForKey(t *testing.T) {
 	p.until(t, idle)
 	p.do(t, chromedp.Reload())
 	p.until(t, idle+" && !document.querySelector('dialog[open]')") // kept for the tab
+	revoked.Store(true)
+	p.js(t, "document.querySelector('[data-view=collections]').click()")
+	p.until(t, "document.activeElement.id === 'apiKey'")
+	p.do(t, chromedp.KeyEvent(kb.Escape))
+	p.until(t, "document.querySelector('#view-collections .failed') !== null && !document.querySelector('dialog[open]')") // who has no other key is asked once
 	p.expect(t, "401")
 }

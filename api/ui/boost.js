@@ -1,0 +1,76 @@
+// The boost of a search: what is newer, or has more of something, comes first among what is about as relevant.
+import * as api from './api.js';
+import { el } from './dom.js';
+import { state } from './state.js';
+
+const looked = 50; // documents whose fields are offered
+const strengths = [[0.1, 'a little'], [0.3, 'clearly'], [1, 'strongly']];
+const spans = [['1d', 'a day'], ['1w', 'a week'], ['30d', 'a month'], ['52w', 'a year'], ['520w', 'ten years']];
+const yearSpans = [[1, 'a year'], [5, '5 years'], [20, '20 years'], [100, 'a century']];
+
+const isDate = (v) => typeof v === 'string' && /^\d{4}-\d\d-\d\d(T|$)/.test(v);
+const isYear = (v) => Number.isInteger(v) && v >= 1000 && v <= 2100;
+
+/** What to begin with for a field that has these values; null where it has neither dates nor numbers. */
+function offer(field, values) {
+  if (values.every(isDate)) return { field, origin: 'now', scale: '52w', weight: 0.3 };
+  if (!values.every((v) => typeof v === 'number')) return null;
+  if (values.every(isYear)) return { field, origin: new Date().getFullYear(), scale: 5, weight: 0.3 };
+  const middle = values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+  return { field, scale: middle > 0 ? Number(middle.toPrecision(1)) : 1, weight: 0.3 };
+}
+
+/** Adds the values of a document to those of each field, members of objects by their dotted names. */
+function collect(values, document, prefix = '') {
+  for (const [name, v] of Object.entries(document)) {
+    if (v && typeof v === 'object' && !Array.isArray(v)) collect(values, v, `${prefix}${name}.`);
+    else for (const one of [v].flat()) values.set(prefix + name, [...(values.get(prefix + name) ?? []), one]);
+  }
+}
+
+/** The row of controls under the box. texts() names fields that are not looked at; changed() is called after each choice. */
+export class Boost {
+  constructor(row, texts, changed) {
+    Object.assign(this, { row, texts, changed, key: '', offers: [] });
+  }
+
+  /** Shows the boost of the state, and what the collection has to offer, asked for once as long as it stays as it is. */
+  async show(info) {
+    const key = `${state.c} ${info?.sequence}`;
+    if (this.key !== key && state.c) {
+      this.key = key;
+      this.offers = [];
+      const res = await api.search(state.c, { q: '', limit: looked, passages: 0, highlight: false, omit_fields: this.texts() }).catch(() => null);
+      if (this.key !== key) return;
+      if (!res) this.key = '';
+      const values = new Map();
+      for (const h of res?.hits ?? []) collect(values, h.document ?? {});
+      this.offers = [...values].map(([name, v]) => offer(name, v)).filter(Boolean);
+    }
+    this.render();
+  }
+
+  render() {
+    const b = state.boost;
+    const shown = JSON.stringify([b, this.offers]);
+    if (shown === this.shown) return;
+    this.shown = shown;
+    const focused = this.row.contains(document.activeElement) && document.activeElement.id;
+    const offers = b && !this.offers.some((o) => o.field === b.field) ? [...this.offers, b] : this.offers;
+    const set = (change) => { state.boost = change && { ...b, ...change }; this.changed(); };
+    const select = (id, label, value, options, choose) => {
+      if (!options.some((o) => o[0] === value)) options = [...options, [value, String(value)]];
+      return el('label', null, `${label} `, el('select', { class: 'select', id, onchange: (e) => choose(options[e.target.selectedIndex][0]) }, options.map(([v, text]) => el('option', { selected: v === value }, text))));
+    };
+    const near = b && b.origin !== undefined;
+    this.row.replaceChildren(...[
+      offers.length > 0 && select('boostField', 'Raise', b?.field ?? '', [['', 'nothing'], ...offers.map((o) => [o.field, o.origin === undefined ? `more ${o.field}` : `newer by ${o.field}`])],
+        (name) => set(offers.find((o) => o.field === name) ?? null)),
+      near && select('boostScale', 'half as much after', b.scale, typeof b.scale === 'number' ? yearSpans : spans, (scale) => set({ scale })),
+      b && !near && el('label', null, 'half of it at ', el('input', { id: 'boostScale', type: 'number', min: '0', step: 'any', value: b.scale, onchange: (e) => set({ scale: Number(e.target.value) }) })),
+      b && select('boostWeight', 'counting', b.weight, strengths, (weight) => set({ weight })),
+      !b && el('span', { class: 'quiet small' }, offers.length ? 'Among what is about as relevant, what is newer or has more comes first.' : 'None of the documents looked at has a date or a number.'),
+    ].filter(Boolean));
+    if (focused) document.getElementById(focused)?.focus();
+  }
+}

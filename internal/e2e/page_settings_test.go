@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestPageSettings changes the settings of a collection: at once, with what is wrong beside each, and by building it anew.
+func TestPageSettings(t *testing.T) {
+	engine := kitchen(t)
+	base := serve(t, engine)
+	p := open(t, base)
+	opened := func() {
+		t.Helper()
+		p.until(t, "document.querySelector('[aria-label=\"Settings of kitchen\"]') !== null")
+		p.js(t, "const b = document.querySelector('[aria-label=\"Settings of kitchen\"]'); b.focus(); b.click()")
+		p.until(t, "document.querySelector('dialog[open] textarea') === document.activeElement && document.activeElement !== null")
+	}
+	at := func(pointer string) string {
+		return "document.querySelector('.configuring [data-at=\"" + pointer + "\"]')"
+	}
+	enter := func(pointer, control, value string) {
+		t.Helper()
+		p.js(t, fmt.Sprintf("const c = %s.querySelector(%q); c.value = %q; c.dispatchEvent(new Event('input', {bubbles: true}))", at(pointer), control, value))
+	}
+	save := func(label string) {
+		t.Helper()
+		if got := eval[string](t, p, "document.querySelector('.configuring .primary').textContent"); got != label {
+			t.Errorf("the button says %q, want %q", got, label)
+		}
+		p.js(t, "document.querySelector('.configuring .primary').click()")
+	}
+	p.do(t, chromedp.Navigate(base+"/?view=collections"))
+	opened()
+	if got := eval[string](t, p, at("/passages/max_tokens")+".querySelector('input').value"); got != "64" {
+		t.Errorf("the passages have %s tokens, want 64", got)
+	}
+	enter("/synonyms", "textarea", "\nskillet, pan\n\nfoo =>\n")
+	p.js(t, at("/fields")+".querySelector('.link').click()")
+	enter("/fields", "[data-name=name]", "title")
+	enter("/fields", "[data-name=weight]", "much")
+	enter("/index/ef_search", "input", "3")
+	save("Save")
+	p.until(t, at("/index/ef_search")+".innerText.includes('8 to 4096') || "+at("/fields")+".innerText.includes('weight')")
+	p.expect(t, "400")
+	enter("/fields", "[data-name=weight]", "-3")
+	save("Save")
+	p.until(t, at("/synonyms")+".querySelector('.wrongs').innerText.startsWith('Line 4: got \"foo =>\"') && "+at("/fields")+".innerText.includes('title weight: got -3') && "+at("/index/ef_search")+".innerText.includes('8 to 4096')")
+	p.expect(t, "400")
+	p.looks(t, "settings")
+	enter("/synonyms", "textarea", "skillet, pan")
+	enter("/fields", "[data-name=weight]", "3")
+	enter("/index/ef_search", "input", "")
+	enter("/index/quantize", "select", "int8")
+	save("Save")
+	p.until(t, "document.querySelector('.configuring') === null && document.querySelector('article.collection').innerText.includes('1 rule')")
+	p.until(t, "document.activeElement.getAttribute('aria-label') === 'Settings of kitchen'")
+	info, err := engine.Collection(t.Context(), "kitchen")
+	if s := info.Settings; err != nil || strings.Join(s.Synonyms, "|") != "skillet, pan" || s.Fields["title"].Weight != 3 || s.Index.Quantize != "int8" || s.Index.EfSearch != 0 || s.Passages.MaxTokens != 64 {
+		t.Errorf("settings %+v, %v", s, err)
+	}
+
+	// A type that documents stand against is refused in place, and is there when the collection is built anew.
+	opened()
+	enter("/fields", "[data-name=type]", "stored")
+	save("Save")
+	p.until(t, at("/fields")+".querySelector('.wrongs').innerText.includes('title type') && document.querySelector('.configuring .primary').textContent === 'Save and build anew'")
+	p.expect(t, "400")
+	p.js(t, at("/fields")+".querySelector('[aria-label^=\"No entry\"]').click()")
+	enter("/language", "select", "de")
+	save("Save and build anew")
+	p.until(t, "document.querySelector('.configuring') === null && document.querySelector('article.collection')?.innerText.includes('German')")
+	info, err = engine.Collection(t.Context(), "kitchen")
+	if s := info.Settings; err != nil || s.Language != "de" || len(s.Fields) != 0 || len(s.Synonyms) != 1 || s.Index.Quantize != "int8" {
+		t.Errorf("settings %+v, %v", s, err)
+	}
+	opened()
+	p.until(t, at("/language")+".innerText.includes('look like English')")
+	p.js(t, at("/language")+".querySelector('.looks .link').click()")
+	if got := eval[string](t, p, at("/language")+".querySelector('select').value + ' ' + document.querySelector('.configuring .primary').textContent"); got != "en Save and build anew" {
+		t.Errorf("the language taken: %s", got)
+	}
+	p.do(t, chromedp.KeyEvent(kb.Escape))
+	p.until(t, "document.querySelector('.configuring') === null")
+	p.clean(t)
+}
+
+// TestPageLanguage drops German texts where there is no collection, and finds them in words as German has them.
+func TestPageLanguage(t *testing.T) {
+	engine := kitchen(t)
+	if err := engine.DropCollection(t.Context(), "kitchen"); err != nil {
+		t.Fatal(err)
+	}
+	base := serve(t, engine)
+	dir := t.TempDir()
+	var paths []string
+	for i := range 4 {
+		text := fmt.Sprintf("# Notiz %d\n\nDie Häuser stehen auf der Insel, und wer mit dem Boot kommt, der sieht sie nicht, weil sie hinter dem Wald sind. Das ist so, wie es immer war.", i)
+		paths = append(paths, filepath.Join(dir, fmt.Sprintf("notiz%d.md", i)))
+		if err := os.WriteFile(paths[i], []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?view=collections"))
+	p.until(t, "document.querySelector('#files') !== null")
+	p.choose(t, "#files", paths...)
+	p.until(t, "document.querySelector('.drop .note')?.innerText.includes('docs is searched by words as German') === true")
+	p.until(t, "document.querySelector('article.collection').innerText.includes('German')")
+	p.looks(t, "language")
+	p.js(t, "document.querySelector('.drop .note .link').click()")
+	p.until(t, "document.querySelector('.configuring [data-at=\"/language\"] select')?.value === 'de'")
+	p.do(t, chromedp.Navigate(base+"/?mode=keyword&q=haus"))
+	p.until(t, "document.querySelectorAll('#results li').length === 4")
+	p.clean(t)
+}

@@ -1,0 +1,48 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"searchd/index/keyword"
+)
+
+// What is read of a collection to tell its language.
+const (
+	languagePage      = 16
+	languageDocuments = 2000 // at most
+)
+
+// Language is the language in which a collection is searched by words, and the one that its texts look like.
+type Language struct {
+	Language  string `json:"language"`
+	LooksLike string `json:"looks_like,omitempty"` // empty where they do not tell
+}
+
+// Language returns the language of a collection, and what [keyword.GuessLanguage] says of its first documents in the order of their ids.
+func (e *Engine) Language(ctx context.Context, name string) (*Language, error) {
+	c, r, err := e.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	var sample keyword.Sample
+	read, enough, cursor := 0, false, ""
+	for more := true; more && !enough && read < languageDocuments; more = cursor != "" {
+		docs, next, err := e.backend.List(ctx, c.Name, cursor, languagePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range docs {
+			var fields map[string]any
+			if err := json.Unmarshal(d.Fields, &fields); err != nil {
+				continue // damage is told where the document is read
+			}
+			if enough = sample.Add(fields); enough {
+				break
+			}
+		}
+		read, cursor = read+len(docs), next
+	}
+	return &Language{cmp.Or(r.Settings.Language, "en"), sample.Language()}, nil
+}
