@@ -39,6 +39,10 @@ func (e *Engine) Gauges(ctx context.Context, name string) (*search.Gauges, error
 	return hooked(ctx, e, "Gauges", func() (*search.Gauges, error) { return e.Engine.Gauges(ctx, name) })
 }
 
+func (e *Engine) Language(ctx context.Context, name string) (*search.Language, error) {
+	return hooked(ctx, e, "Language", func() (*search.Language, error) { return e.Engine.Language(ctx, name) })
+}
+
 func (e *Engine) CreateCollection(ctx context.Context, name string, s search.Settings) (search.CollectionInfo, error) {
 	return hooked(ctx, e, "CreateCollection", func() (search.CollectionInfo, error) { return e.Engine.CreateCollection(ctx, name, s) })
 }
