@@ -2,8 +2,6 @@
 
 package simd
 
-//go:generate go -C _neon run . -kernels vector
-
 import "unsafe"
 
 // longest is the number of elements that one call of a vector kernel takes: assembly cannot be preempted, and this much
@@ -73,19 +71,13 @@ func dotRows(dst []float32, q, base []float32, ids []uint32) {
 	}
 }
 
-func (m *Matrix) mul(dst, x []float32, rows, from, to int, e Epilogue) {
-	m.mulGo(dst, x, rows, from, to, e)
-}
-
-func mulNT(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m, n, k int, alpha float32) {
-	mulNTGo(dst, ldd, a, lda, b, ldb, m, n, k, alpha)
-}
-
-func mulNN(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m, n, k int, accumulate bool) {
-	mulNNGo(dst, ldd, a, lda, b, ldb, m, n, k, accumulate)
-}
-
 func activate(x []float32, act Activation) { activateGo(x, act) }
+
+func activateTile(x []float32, ldx, rows, cols int, act Activation) {
+	for r := range rows {
+		activateGo(x[r*ldx:][:cols], act)
+	}
+}
 
 func layerNorm(dst, x, gamma, beta []float32, eps float32) { layerNormGo(dst, x, gamma, beta, eps) }
 
@@ -98,13 +90,3 @@ func largest(x []float32) float32 { return largestGo(x) }
 func expSum(x []float32, top float32) float32 { return expSumGo(x, top) }
 
 func scale(x []float32, by float32) { scaleGo(x, by) }
-
-func (m *MatrixInt8) mul(dst, x []float32, rows, from, to int, e Epilogue) {
-	m.mulGo(dst, x, rows, from, to, e)
-}
-
-func dotInt8(a, b []int8) int32 { return dotInt8Go(a, b) }
-
-func dotRowsInt8(dst []int32, q, base []int8, ids []uint32) { dotRowsInt8Go(dst, q, base, ids) }
-
-func rowRange(x []float32) (lo, hi float32) { return rowRangeGo(x) }

@@ -81,3 +81,68 @@ func (f *fn) prefetch(base x) {
 func (f *fn) loadOne(d v, base x) {
 	f.code(0xbd400000|enc(d, v(base), 0), "ldr s%d, [x%d]", d, base)
 }
+
+// fmlaLane adds n times lane i of m to d; dup copies lane i of n to all lanes of d.
+func (f *fn) fmlaLane(d, n, m v, i int) {
+	f.code(0x4f801000|enc(d, n, m)|index(i), "fmla v%d.4s, v%d.4s, v%d.s[%d]", d, n, m, i)
+}
+
+func (f *fn) dup(d, n v, i int) {
+	f.code(0x4e040400|uint32(i)<<19|enc(d, n, 0), "dup v%d.4s, v%d.s[%d]", d, n, i)
+}
+
+// zip1 and zip2 interleave the lower and the upper halves of n and m.
+func (f *fn) zip1(d, n, m v) { f.three(0x4e803800, "zip1", "4s", d, n, m) }
+func (f *fn) zip2(d, n, m v) { f.three(0x4e807800, "zip2", "4s", d, n, m) }
+
+// Products of bytes. sdot adds to each int32 of d the products of four bytes, of n and of m; sdotLane takes the four of lane i of m for all.
+func (f *fn) sdot(d, n, m v) {
+	f.code(0x4e809400|enc(d, n, m), "sdot v%d.4s, v%d.16b, v%d.16b", d, n, m)
+}
+
+func (f *fn) sdotLane(d, n, m v, i int) {
+	f.code(0x4f80e000|enc(d, n, m)|index(i), "sdot v%d.4s, v%d.16b, v%d.4b[%d]", d, n, m, i)
+}
+
+// smull and smull2 multiply the lower and the upper eight bytes to int16; sadalp adds neighbours of these to the int32 of d.
+func (f *fn) smull(d, n, m v) {
+	f.code(0x0e20c000|enc(d, n, m), "smull v%d.8h, v%d.8b, v%d.8b", d, n, m)
+}
+
+func (f *fn) smull2(d, n, m v) {
+	f.code(0x4e20c000|enc(d, n, m), "smull2 v%d.8h, v%d.16b, v%d.16b", d, n, m)
+}
+
+func (f *fn) sadalp(d, n v) { f.two(0x4e606800, "sadalp", "4s", "8h", d, n) }
+
+// addpWords adds neighbours of int16, those of n to the lower half of d and those of m to the upper; addp the same of int32.
+func (f *fn) addpWords(d, n, m v) { f.three(0x4e60bc00, "addp", "8h", d, n, m) }
+func (f *fn) addp(d, n, m v)      { f.three(0x4ea0bc00, "addp", "4s", d, n, m) }
+func (f *fn) add(d, n, m v)       { f.three(0x4ea08400, "add", "4s", d, n, m) }
+
+// mls takes n·m away from d, of int32; scvtf makes float32 of them.
+func (f *fn) mls(d, n, m v) { f.three(0x6ea09400, "mls", "4s", d, n, m) }
+func (f *fn) scvtf(d, n v)  { f.two(0x4e21d800, "scvtf", "4s", "4s", d, n) }
+
+// everywhereNext copies the element at base to all lanes and moves base to the next.
+func (f *fn) everywhereNext(d v, base x) {
+	f.code(0x4ddfc800|enc(d, v(base), 0), "ld1r {v%d.4s}, [x%d], #4", d, base)
+}
+
+// Rounding: to the nearest int32 and ties to even; to the nearest of what fits into an unsigned int16, for the lower and the upper half of d, and
+// into an unsigned byte.
+func (f *fn) fcvtns(d, n v)  { f.two(0x4e21a800, "fcvtns", "4s", "4s", d, n) }
+func (f *fn) sqxtun(d, n v)  { f.two(0x2e612800, "sqxtun", "4h", "4s", d, n) }
+func (f *fn) sqxtun2(d, n v) { f.two(0x6e612800, "sqxtun2", "8h", "4s", d, n) }
+func (f *fn) uqxtn(d, n v)   { f.two(0x2e214800, "uqxtn", "8b", "8h", d, n) }
+func (f *fn) eor(d, n, m v)  { f.three(0x6e201c00, "eor", "16b", d, n, m) }
+func (f *fn) signBytes(d v)  { f.code(0x4f04e400|enc(d, 0, 0), "movi v%d.16b, #0x80", d) }
+func (f *fn) fmax(d, n, m v) { f.three(0x4e20f400, "fmax", "4s", d, n, m) }
+func (f *fn) fmin(d, n, m v) { f.three(0x4ea0f400, "fmin", "4s", d, n, m) }
+func (f *fn) fmaxv(d, n v)   { f.code(0x6e30f800|enc(d, n, 0), "fmaxv s%d, v%d.4s", d, n) }
+func (f *fn) fminv(d, n v)   { f.code(0x6eb0f800|enc(d, n, 0), "fminv s%d, v%d.4s", d, n) }
+
+// storeEightNext writes the lower eight bytes.
+func (f *fn) storeEightNext(d v, base x) {
+	f.code(0xfc000400|8<<12|enc(d, v(base), 0), "str d%d, [x%d], #8", d, base)
+}

@@ -17,6 +17,24 @@ var files = map[string]func(p *program){
 		multiply(p)
 		dotRows(p)
 	},
+	"gemm": func(p *program) {
+		for _, nv := range []int{8, 4, 2} {
+			gemm(p, nv)
+		}
+		transpose(p)
+	},
+	"int8": func(p *program) {
+		for _, sdot := range []bool{true, false} {
+			for _, nv := range []int{8, 4, 2} {
+				gemmInt8(p, nv, sdot)
+			}
+			dotInt8(p, sdot)
+			dotRowsInt8(p, sdot)
+		}
+		rowRange(p)
+		quantize(p)
+	},
+	"ceiling": ceilings,
 }
 
 func main() {

@@ -35,7 +35,8 @@ type fn struct {
 	first   v         // the vector of the first four
 }
 
-// function begins one; the signature has one type for each name, as in "a *float32, n int". The result may be "".
+// function begins one; the signature has one type for each name, as in "a *float32, n int". The result is a type, or names
+// with types, or "".
 func (p *program) function(name, signature, result, doc string) *fn {
 	f := &fn{p: p, name: name, offsets: map[string]string{}, types: map[string]string{}}
 	at := 0
@@ -52,13 +53,18 @@ func (p *program) function(name, signature, result, doc string) *fn {
 		name, typ, _ := strings.Cut(param, " ")
 		place(name, typ)
 	}
-	if result != "" {
-		at = (at + 7) / 8 * 8
-		place("ret", result)
-	}
 	tail := ""
 	if result != "" {
-		tail = " " + result
+		at, tail = (at+7)/8*8, " "+result
+		if strings.Contains(result, " ") {
+			tail = " (" + result + ")"
+		} else {
+			result = "ret " + result
+		}
+		for _, r := range strings.Split(result, ", ") {
+			name, typ, _ := strings.Cut(r, " ")
+			place(name, typ)
+		}
 	}
 	fmt.Fprintf(&p.gos, "\n")
 	for _, line := range strings.Split(name+" "+doc, "\n") {
