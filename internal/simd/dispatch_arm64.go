@@ -2,7 +2,10 @@
 
 package simd
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // longest is the number of elements that one call of a vector kernel takes: assembly cannot be preempted, and this much
 // lasts some tens of microseconds at most.
@@ -71,22 +74,102 @@ func dotRows(dst []float32, q, base []float32, ids []uint32) {
 	}
 }
 
-func activate(x []float32, act Activation) { activateGo(x, act) }
+func layerNorm(dst, x, gamma, beta []float32, eps float32) {
+	if active == Go {
+		layerNormGo(dst, x, gamma, beta, eps)
+		return
+	}
+	n := len(x)
+	mean := sumNEON(first(x), n) / float32(n)
+	normalizeNEON(first(dst), first(x), first(gamma), first(beta), n, mean, inverseRoot(deviationNEON(first(x), n, mean), n, eps))
+}
 
-func activateTile(x []float32, ldx, rows, cols int, act Activation) {
+func rmsNorm(dst, x, gamma []float32, eps float32) {
+	if active == Go {
+		rmsNormGo(dst, x, gamma, eps)
+		return
+	}
+	n := len(x)
+	normalizeNEON(first(dst), first(x), first(gamma), nil, n, 0, inverseRoot(deviationNEON(first(x), n, 0), n, eps))
+}
+
+// inverseRoot is 1/sqrt(sum/n + eps).
+func inverseRoot(sum float32, n int, eps float32) float32 {
+	return float32(1 / math.Sqrt(float64(sum)/float64(n)+float64(eps)))
+}
+
+func softmax(x []float32, ldx, rows, n int) {
 	for r := range rows {
-		activateGo(x[r*ldx:][:cols], act)
+		row := x[r*ldx:][:n]
+		scale(row, 1/expSum(row, largest(row)))
 	}
 }
 
-func layerNorm(dst, x, gamma, beta []float32, eps float32) { layerNormGo(dst, x, gamma, beta, eps) }
+func largest(x []float32) float32 {
+	if active == Go {
+		return largestGo(x)
+	}
+	top := x[0]
+	for len(x) > 0 {
+		n := min(len(x), longest)
+		top = max(top, largestNEON(first(x), n))
+		x = x[n:]
+	}
+	return top
+}
 
-func rmsNorm(dst, x, gamma []float32, eps float32) { rmsNormGo(dst, x, gamma, eps) }
+func expSum(x []float32, top float32) float32 {
+	if active == Go {
+		return expSumGo(x, top)
+	}
+	var sum float32
+	for len(x) > 0 {
+		n := min(len(x), longest/4)
+		sum += expSumNEON(first(x), n, top)
+		x = x[n:]
+	}
+	return sum
+}
 
-func softmax(x []float32, ldx, rows, n int) { softmaxRowsGo(x, ldx, rows, n) }
+func scale(x []float32, by float32) {
+	if active == Go {
+		scaleGo(x, by)
+		return
+	}
+	for len(x) > 0 {
+		n := min(len(x), longest)
+		scaleNEON(first(x), n, by)
+		x = x[n:]
+	}
+}
 
-func largest(x []float32) float32 { return largestGo(x) }
+func activate(x []float32, act Activation) {
+	if active == Go {
+		activateGo(x, act)
+		return
+	}
+	for len(x) > 0 {
+		n := min(len(x), longest/4)
+		activateTile(x, n, 1, n, act)
+		x = x[n:]
+	}
+}
 
-func expSum(x []float32, top float32) float32 { return expSumGo(x, top) }
-
-func scale(x []float32, by float32) { scaleGo(x, by) }
+// activateTile applies act to x [rows, cols], rows ldx apart; neither is 0.
+func activateTile(x []float32, ldx, rows, cols int, act Activation) {
+	for r, some := 0, max(1, longest/4/cols); r < rows; r += some {
+		p, n := &x[r*ldx], min(some, rows-r)
+		switch act {
+		case GELU:
+			geluNEON(p, ldx, n, cols)
+		case GELUTanh:
+			geluTanhNEON(p, ldx, n, cols)
+		case ReLU:
+			reluNEON(p, ldx, n, cols)
+		case SiLU:
+			siluNEON(p, ldx, n, cols)
+		case Tanh:
+			tanhNEON(p, ldx, n, cols)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package simd
 
 //go:generate go -C _neon run . -kernels vector
 //go:generate go -C _neon run . -kernels gemm
+//go:generate go -C _neon run . -kernels rows
 //go:generate go -C _neon run . -kernels int8
 //go:generate go -C _neon run . -kernels ceiling
 

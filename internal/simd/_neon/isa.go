@@ -146,3 +146,34 @@ func (f *fn) fminv(d, n v)   { f.code(0x6eb0f800|enc(d, n, 0), "fminv s%d, v%d.4
 func (f *fn) storeEightNext(d v, base x) {
 	f.code(0xfc000400|8<<12|enc(d, v(base), 0), "str d%d, [x%d], #8", d, base)
 }
+
+// Further operations on four float32: d less n·m, n·m with lane i of m, quotient, magnitude, the other sign.
+func (f *fn) fmlsLane(d, n, m v, i int) {
+	f.code(0x4f805000|enc(d, n, m)|index(i), "fmls v%d.4s, v%d.4s, v%d.s[%d]", d, n, m, i)
+}
+
+func (f *fn) fmulLane(d, n, m v, i int) {
+	f.code(0x4f809000|enc(d, n, m)|index(i), "fmul v%d.4s, v%d.4s, v%d.s[%d]", d, n, m, i)
+}
+
+func (f *fn) fdiv(d, n, m v) { f.three(0x6e20fc00, "fdiv", "4s", d, n, m) }
+func (f *fn) fabs(d, n v)    { f.two(0x4ea0f800, "fabs", "4s", "4s", d, n) }
+func (f *fn) fneg(d, n v)    { f.two(0x6ea0f800, "fneg", "4s", "4s", d, n) }
+
+// fcmgt fills the lanes in which n is greater than m with ones, bic clears the bits of n that are set in m, and keeps those of both.
+func (f *fn) fcmgt(d, n, m v) { f.three(0x6ea0e400, "fcmgt", "4s", d, n, m) }
+func (f *fn) bic(d, n, m v)   { f.three(0x4e601c00, "bic", "16b", d, n, m) }
+func (f *fn) and(d, n, m v)   { f.three(0x4e201c00, "and", "16b", d, n, m) }
+
+// shl shifts each lane to the left.
+func (f *fn) shl(d, n v, by int) {
+	f.code(0x4f005400|uint32(32+by)<<16|enc(d, n, 0), "shl v%d.4s, v%d.4s, #%d", d, n, by)
+}
+
+// move copies a vector.
+func (f *fn) move(d, n v) { f.code(0x4ea01c00|enc(d, n, n), "mov v%d.16b, v%d.16b", d, n) }
+
+// onlyLane0 fills lane 0 with ones and clears the others.
+func (f *fn) onlyLane0(d v) {
+	f.code(0x2f00e400|0x0f<<5|enc(d, 0, 0), "movi d%d, #0xffffffff", d)
+}

@@ -34,6 +34,13 @@ var files = map[string]func(p *program){
 		rowRange(p)
 		quantize(p)
 	},
+	"rows": func(p *program) {
+		activations(p)
+		largest(p)
+		expSum(p)
+		scale(p)
+		norms(p)
+	},
 	"ceiling": ceilings,
 }
 
