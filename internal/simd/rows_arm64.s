@@ -721,17 +721,29 @@ loop1:
 
 rest2:
 	ADD $8, R1
-	SUBS $1, R1
+	SUBS $4, R1
 	BLT rest4
 
 loop3:
+	WORD $0x3dc00000 // ldr q0, [x0, #0]
+	WORD $0x6e30dc00 // fmul v0.4s, v0.4s, v16.4s
+	WORD $0x3c810400 // str q0, [x0], #16
+	SUBS $4, R1
+	BGE loop3
+
+rest4:
+	ADD $4, R1
+	SUBS $1, R1
+	BLT rest6
+
+loop5:
 	WORD $0xbd400000 // ldr s0, [x0]
 	WORD $0x6e30dc00 // fmul v0.4s, v0.4s, v16.4s
 	WORD $0xbc004400 // str s0, [x0], #4
 	SUBS $1, R1
-	BGE loop3
+	BGE loop5
 
-rest4:
+rest6:
 	ADD $1, R1
 	RET
 

@@ -88,6 +88,11 @@ func scale(p *program) {
 		f.storeNext(0, 0)
 		f.storeNext(1, 0)
 	})
+	f.steps(1, 4, func() {
+		f.load(0, 0, 0)
+		f.fmul(0, 0, 16)
+		f.storeNext(0, 0)
+	})
 	f.steps(1, 1, func() {
 		f.loadOne(0, 0)
 		f.fmul(0, 0, 16)
