@@ -19,7 +19,7 @@ func (f *fn) two(op uint32, name, to, from string, d, n v) {
 	f.code(op|enc(d, n, 0), "%s v%d.%s, v%d.%s", name, d, to, n, from)
 }
 
-// Products and sums of four float32. fmla adds n·m to d, fmls takes it away.
+// Products and sums of four float32. fmla adds n·m to d.
 func (f *fn) fmla(d, n, m v) { f.three(0x4e20cc00, "fmla", "4s", d, n, m) }
 func (f *fn) fadd(d, n, m v) { f.three(0x4e20d400, "fadd", "4s", d, n, m) }
 func (f *fn) fsub(d, n, m v) { f.three(0x4ea0d400, "fsub", "4s", d, n, m) }
