@@ -23,7 +23,8 @@ func (b *batch) longest() int {
 }
 
 // blockRows is how many tokens at most go through the row-wise part of a layer together: enough to use each packed weight many times, few
-// enough for the intermediate states to stay in the second-level cache; a multiple of the 14 rows of a tile of the AVX-512 kernel.
+// enough for the intermediate states to stay in the second-level cache; a multiple of the 14 rows of a tile of the AVX-512 kernel and
+// of the 8 of NEON.
 const blockRows = 56
 
 // split divides n rows into blocks of nearly equal size, a multiple of the team where that leaves each at least a few rows.

@@ -3,22 +3,26 @@ package simd
 import (
 	"fmt"
 	"os"
+	"slices"
 )
 
-// Backend is a set of instructions that the kernels are written for; each includes those before it.
+// Backend is a set of instructions that the kernels are written for; each includes those before it of the same processors.
 type Backend uint8
 
-// The back ends. AVX2 includes FMA and BMI2; AVX512 is F, BW, DQ and VL; AVX512VNNI adds the byte products, AMX those of tiles.
+// The back ends. Of amd64, AVX2 includes FMA and BMI2; AVX512 is F, BW, DQ and VL; AVX512VNNI adds the byte products, AMX those of tiles.
+// Of arm64, every processor has NEON; NEONDot adds the byte products.
 const (
 	Go Backend = iota
 	AVX2
 	AVX512
 	AVX512VNNI
 	AMX
+	NEON
+	NEONDot
 	numBackends
 )
 
-var backendNames = [numBackends]string{"go", "avx2", "avx512", "avx512vnni", "amx"}
+var backendNames = [numBackends]string{"go", "avx2", "avx512", "avx512vnni", "amx", "neon", "neondot"}
 
 // String is the name that the environment variables SIMD and SIMD_REQUIRE use.
 func (b Backend) String() string {
@@ -28,38 +32,32 @@ func (b Backend) String() string {
 	return "invalid"
 }
 
-// best is what this machine and this build can run, active what the kernels use.
+// available is what this machine and this build can run, the slowest first; active is what the kernels use.
 var (
-	best   = detect()
-	active = fromEnvironment(os.Getenv("SIMD"))
+	available = detect()
+	active    = fromEnvironment(os.Getenv("SIMD"))
 )
 
-// fromEnvironment lowers best to the back end called name. Unknown names and those above best change nothing.
+// fromEnvironment is the back end called name, or the best one where there is none of that name here.
 func fromEnvironment(name string) Backend {
-	for b, n := range backendNames {
-		if n == name {
-			return min(Backend(b), best)
+	for _, b := range available {
+		if b.String() == name {
+			return b
 		}
 	}
-	return best
+	return available[len(available)-1]
 }
 
 // Active is the back end in use: the best one, or the one that the environment variable SIMD names.
 func Active() Backend { return active }
 
 // Backends lists what this machine and this build can run, the slowest first.
-func Backends() []Backend {
-	var all []Backend
-	for b := Go; b <= best; b++ {
-		all = append(all, b)
-	}
-	return all
-}
+func Backends() []Backend { return slices.Clone(available) }
 
 // Use makes b the active back end. It is meant for tests and benchmarks and must not run beside any other call of the package.
 func Use(b Backend) error {
-	if b > best {
-		return fmt.Errorf("simd: back end %v is not available here, the best one is %v", b, best)
+	if !slices.Contains(available, b) {
+		return fmt.Errorf("simd: back end %v is not available here, there are %v", b, available)
 	}
 	active = b
 	return nil

@@ -3,17 +3,23 @@ package simd
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-// eachImpl runs a benchmark for each back end but the one that shares its kernel with the one before it; AMX shares all but the products
-// of bytes with AVX512VNNI.
-func eachImpl(b *testing.B, name string, shared Backend, run func(b *testing.B)) {
+// The back ends whose kernels for floats, or for bytes, are those of a back end before them.
+var (
+	sameFloats = []Backend{AVX512VNNI, AMX, NEONDot}
+	sameBytes  = []Backend{AVX512}
+)
+
+// eachImpl runs a benchmark for each back end with kernels of its own.
+func eachImpl(b *testing.B, name string, same []Backend, run func(b *testing.B)) {
 	for _, impl := range Backends() {
-		if impl != shared && (shared != AVX512VNNI || impl < shared) {
+		if !slices.Contains(same, impl) {
 			b.Run(fmt.Sprintf("%s/impl=%v", name, impl), func(b *testing.B) {
 				use(b, impl)
 				run(b)
@@ -31,7 +37,7 @@ func BenchmarkMul(b *testing.B) {
 			x, dst, bias := random(r, rows*s.k), make([]float32, rows*s.n), random(r, s.n)
 			name := fmt.Sprintf("k=%d/n=%d/m=%d", s.k, s.n, rows)
 			work := 2 * float64(rows*s.k*s.n)
-			eachImpl(b, name, AVX512VNNI, func(b *testing.B) {
+			eachImpl(b, name, sameFloats, func(b *testing.B) {
 				race(b, work, CeilingFloats, func() { w.Mul(dst, x, rows, Epilogue{Bias: bias}) })
 			})
 			b.Run(name+"/impl=gonum", func(b *testing.B) {
@@ -51,7 +57,7 @@ func BenchmarkMulInt8(b *testing.B) {
 		w := PackInt8(random(r, s.n*s.k), s.n, s.k)
 		for _, rows := range []int{1, 2, 4, 8, 16, 64, 128, 1024} {
 			x, dst, bias := random(r, rows*s.k), make([]float32, rows*s.n), random(r, s.n)
-			eachImpl(b, fmt.Sprintf("k=%d/n=%d/m=%d", s.k, s.n, rows), AVX512, func(b *testing.B) {
+			eachImpl(b, fmt.Sprintf("k=%d/n=%d/m=%d", s.k, s.n, rows), sameBytes, func(b *testing.B) {
 				race(b, 2*float64(rows*s.k*s.n), CeilingBytes, func() { w.Mul(dst, x, rows, Epilogue{Bias: bias}) })
 			})
 		}
@@ -72,13 +78,13 @@ func BenchmarkMulCold(b *testing.B) {
 	for _, rows := range []int{1, 4, 8, 16, 32} {
 		x, dst := random(r, rows*k), make([]float32, rows*n)
 		at := 0
-		eachImpl(b, fmt.Sprintf("f32/m=%d", rows), AVX512VNNI, func(b *testing.B) {
+		eachImpl(b, fmt.Sprintf("f32/m=%d", rows), sameFloats, func(b *testing.B) {
 			race(b, 2*float64(rows*k*n), CeilingFloats, func() {
 				floats[at%count].Mul(dst, x, rows, Epilogue{})
 				at++
 			})
 		})
-		eachImpl(b, fmt.Sprintf("int8/m=%d", rows), AVX512, func(b *testing.B) {
+		eachImpl(b, fmt.Sprintf("int8/m=%d", rows), sameBytes, func(b *testing.B) {
 			race(b, 2*float64(rows*k*n), CeilingBytes, func() {
 				bytes[at%count].Mul(dst, x, rows, Epilogue{})
 				at++
@@ -93,7 +99,7 @@ func BenchmarkEpilogue(b *testing.B) {
 	const k, n, rows = 384, 1536, 128
 	w, x, dst, bias := Pack(random(r, n*k), n, k), random(r, rows*k), make([]float32, rows*n), random(r, n)
 	for act := Identity; act < numActivations; act++ {
-		eachImpl(b, act.String(), AVX512VNNI, func(b *testing.B) {
+		eachImpl(b, act.String(), sameFloats, func(b *testing.B) {
 			race(b, 2*rows*k*n, CeilingFloats, func() { w.Mul(dst, x, rows, Epilogue{Bias: bias, Act: act}) })
 		})
 	}
@@ -121,7 +127,7 @@ func BenchmarkRows(b *testing.B) {
 		{"rmsnorm", 384, func(x []float32, n int) { RMSNorm(x, x, x[:n], rows, n, 1e-12) }},
 	} {
 		source, x := random(r, rows*k.n), make([]float32, rows*k.n)
-		eachImpl(b, fmt.Sprintf("%s/n=%d", k.name, k.n), AVX512VNNI, func(b *testing.B) {
+		eachImpl(b, fmt.Sprintf("%s/n=%d", k.name, k.n), sameFloats, func(b *testing.B) {
 			race(b, float64(len(x)), func() float64 { return 0 }, func() {
 				copy(x, source)
 				k.run(x, k.n)
@@ -139,12 +145,12 @@ func BenchmarkAttention(b *testing.B) {
 			qkv := random(r, tokens*3*hidden)
 			scores, context := make([]float32, tokens*tokens), make([]float32, tokens*hidden)
 			work := 2 * float64(tokens*tokens*head)
-			eachImpl(b, fmt.Sprintf("MulNT/head=%d/tokens=%d", head, tokens), AVX512VNNI, func(b *testing.B) {
+			eachImpl(b, fmt.Sprintf("MulNT/head=%d/tokens=%d", head, tokens), sameFloats, func(b *testing.B) {
 				race(b, work, CeilingFloats, func() {
 					MulNT(scores, tokens, qkv, 3*hidden, qkv[hidden:], 3*hidden, tokens, tokens, head, 0.125)
 				})
 			})
-			eachImpl(b, fmt.Sprintf("MulNN/head=%d/tokens=%d", head, tokens), AVX512VNNI, func(b *testing.B) {
+			eachImpl(b, fmt.Sprintf("MulNN/head=%d/tokens=%d", head, tokens), sameFloats, func(b *testing.B) {
 				race(b, work, CeilingFloats, func() {
 					MulNN(context, hidden, scores, tokens, qkv[2*hidden:], 3*hidden, tokens, head, tokens)
 				})
@@ -173,17 +179,17 @@ func BenchmarkDotRows(b *testing.B) {
 			at = (at + count) % len(all)
 			return all[at : at+count]
 		}
-		eachImpl(b, fmt.Sprintf("f32/rows=%d", rows), AVX512VNNI, func(b *testing.B) {
+		eachImpl(b, fmt.Sprintf("f32/rows=%d", rows), sameFloats, func(b *testing.B) {
 			race(b, count, func() float64 { return 0 }, func() { DotRows(dst[:], q, base, next()) })
 		})
-		eachImpl(b, fmt.Sprintf("f32single/rows=%d", rows), AVX512VNNI, func(b *testing.B) {
+		eachImpl(b, fmt.Sprintf("f32single/rows=%d", rows), sameFloats, func(b *testing.B) {
 			race(b, count, func() float64 { return 0 }, func() {
 				for i, id := range next() {
 					dst[i] = Dot(q, base[int(id)*dim:][:dim])
 				}
 			})
 		})
-		eachImpl(b, fmt.Sprintf("int8/rows=%d", rows), AVX512, func(b *testing.B) {
+		eachImpl(b, fmt.Sprintf("int8/rows=%d", rows), sameBytes, func(b *testing.B) {
 			race(b, count, func() float64 { return 0 }, func() { DotRowsInt8(dst8[:], quantized[:dim], quantized, next()) })
 		})
 	}

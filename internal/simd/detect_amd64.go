@@ -7,17 +7,18 @@ import "golang.org/x/sys/cpu"
 // detect reads the CPU's features; x/sys/cpu reports those of AVX only where the operating system saves the registers,
 // and those of AVX-512 only where it saves zmm and the mask registers. Tiles it reports
 // wherever the CPU has them.
-func detect() Backend {
+func detect() []Backend {
+	all := []Backend{Go, AVX2, AVX512, AVX512VNNI, AMX}
 	x := &cpu.X86
 	switch {
 	case !x.HasAVX2 || !x.HasFMA || !x.HasBMI2:
-		return Go
+		return all[:1]
 	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
-		return AVX2
+		return all[:2]
 	case !x.HasAVX512VNNI:
-		return AVX512
+		return all[:3]
 	case !x.HasAMXTile || !x.HasAMXInt8 || !tilesPermitted():
-		return AVX512VNNI
+		return all[:4]
 	}
-	return AMX
+	return all
 }

@@ -15,9 +15,6 @@ import "unsafe"
 // lasts some tens of microseconds at most.
 const longest = 1 << 16
 
-// first is the address of s[0]; the kernels that take it do not touch memory when the length that goes with it is 0.
-func first(s []float32) *float32 { return unsafe.SliceData(s) }
-
 func dot(a, b []float32) float32 {
 	if active == Go {
 		return dotGo(a, b)

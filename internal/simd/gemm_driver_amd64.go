@@ -2,13 +2,7 @@
 
 package simd
 
-import (
-	"sync"
-	"unsafe"
-)
-
-// shape is the rows and columns that one call of a kernel takes.
-type shape struct{ rows, cols int }
+import "unsafe"
 
 // tileShape is the shape of the active back end's gemm2.
 func tileShape() shape {
@@ -69,14 +63,6 @@ func gemm(c *float32, ldc int, a *float32, lda int, b *float32, ldb, k, rows, co
 	default:
 		gemm1AVX512(c, ldc, a, lda, b, ldb, k, rows, cols, bias, residual, ldr, p.next, p.stride)
 	}
-}
-
-// blockRows is how many rows of x, k wide, stay in the second-level cache while all panels of weights pass by.
-func blockRows(rows, k int) int {
-	const block = 192 << 10 // elements
-	limit := max(64, block/max(1, k))
-	blocks := (rows + limit - 1) / limit
-	return (rows + blocks - 1) / blocks
 }
 
 func (m *Matrix) mul(dst, x []float32, rows, from, to int, e Epilogue) {
@@ -140,17 +126,6 @@ func (m *Matrix) mulBlock(dst, x []float32, rows, from, to int, e Epilogue) {
 	})
 }
 
-// at returns the first of Bias and of Residual for the part of dst that begins at its element at, in column col; nil for none.
-func (e *Epilogue) at(at, col int) (bias, residual *float32) {
-	if e.Bias != nil {
-		bias = &e.Bias[col]
-	}
-	if e.Residual != nil {
-		residual = &e.Residual[at]
-	}
-	return bias, residual
-}
-
 // tile multiplies the rows r..r+n of x with the columns col..col+cols.
 func (m *Matrix) tile(c *float32, x []float32, s shape, r, n, col, cols int, bias, residual *float32, p prefetch) {
 	a, b := &x[r*m.in], &m.data[col/panelWidth*m.in*panelWidth+col%panelWidth]
@@ -159,17 +134,6 @@ func (m *Matrix) tile(c *float32, x []float32, s shape, r, n, col, cols int, bia
 	} else {
 		gemm(c, m.out, a, m.in, b, panelWidth, m.in, n, cols, bias, residual, m.out, p)
 	}
-}
-
-// scratch holds one panel of a transposed or copied operand.
-var scratch = sync.Pool{New: func() any { return new([]float32) }}
-
-func borrow(n int) *[]float32 {
-	p := scratch.Get().(*[]float32)
-	if len(*p) < n {
-		*p = alignedFloats(n)
-	}
-	return p
 }
 
 // mulNT packs 32 rows of b at a time into a panel [k, 32], scaled by alpha, and multiplies all rows of a with it.
