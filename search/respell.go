@@ -25,7 +25,7 @@ const (
 
 // Respelling is a word of a query that was read as another: a misspelled one, or the last one of a text that is being typed.
 //
-// A word is read so where no document of the collection has it, in any of its forms, where a document that may be found has one that is spelled much
+// A word is read so where no document of the collection has it, in any of its forms, nor it and the next one as one, nor its parts side by side, where a document that may be found has one that is spelled much
 // like it, and where the checkpoint does not know the word: one that it knows is right, though it is nowhere. One edit makes such a word of
 // five letters and more, two one of nine and more: a letter left out, put in or exchanged for another, or neighbours that changed places; the first letter
 // stays, and accents may be left out. Only words of small letters, the first one apart, are read so, no numbers, no names with dots or underscores, no word of a phrase.
@@ -67,10 +67,21 @@ func mayHave(letters int) int {
 // respell puts words that documents have in the place of misspelled ones of the query, for both legs.
 func (s *search) respell(ctx context.Context) error {
 	text := s.plan.text.Text
+	typed := s.typed()
+	if len(typed) == 0 {
+		return nil
+	}
+	others, err := s.engine.backend.Expand(ctx, s.collection, s.plan.words)
+	if err != nil {
+		return err
+	}
 	var out strings.Builder
-	written := 0                  // bytes of text
-	as := map[string]string{}     // words that were looked for, and how they are read
-	for _, w := range s.typed() { // in the order of the text
+	written := 0              // bytes of text
+	as := map[string]string{} // words that were looked for, and how they are read
+	for _, w := range typed { // in the order of the text
+		if slices.ContainsFunc(others, func(e backend.Expansion) bool { return e.Start < w.end && w.start < e.End }) {
+			continue // it is read as its synonyms, or as documents write it
+		}
 		word := text[w.start:w.end]
 		other, known := as[word]
 		if !known && len(as) < maxRespelled {

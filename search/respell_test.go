@@ -176,6 +176,33 @@ func TestUnfinishedKnownWord(t *testing.T) {
 }
 
 // TestPhrasesAreNotRespelled: what stands in quotes must occur as it stands.
+// TestBreaksAreNotRespelled: words that documents write together or apart are not misspelled, though others are spelled much like them; they are marked.
+func TestBreaksAreNotRespelled(t *testing.T) {
+	e := openLettered(t, "")
+	put(t, e, search.Created, doc("apart", `{"text":"An account book of notes."}`), doc("one", `{"text":"The accountholder, no accountbooz."}`), doc("near", `{"text":"Molder."}`))
+	for _, tc := range []struct{ q, text, id, marked string }{
+		{"accountbook", "", "apart", "An <mark>account book</mark> of notes."},
+		{"account molder", "", "", ""},
+		{"account holder", "", "one", "The <mark>accountholder</mark>, no accountbooz."},
+		{"acount holder", "account holder", "one", "The <mark>accountholder</mark>, no accountbooz."},
+	} {
+		r, err := e.Search(t.Context(), "docs", search.Query{Q: tc.q, Mode: search.Keyword, Operator: "and"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, marked, text := "", "", ""
+		for _, h := range r.Hits {
+			id, marked = id+h.ID, marked+strings.Join(h.Highlights["text"], "")
+		}
+		if r.Query != nil {
+			text = r.Query.Text
+		}
+		if id != tc.id || marked != tc.marked || text != tc.text {
+			t.Errorf("%s finds %q, marked %q, read as %q, want %+v", tc.q, id, marked, text, tc)
+		}
+	}
+}
+
 func TestPhrasesAreNotRespelled(t *testing.T) {
 	e := openLettered(t, "")
 	for _, q := range []string{`"recieve"`, `"recieve money" letter`} {

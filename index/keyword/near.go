@@ -51,7 +51,7 @@ func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.
 	if most < 0 || most > MaxEdits {
 		return nil, fmt.Errorf("%w: edits is %d, must be from 0 to %d", ErrQuery, most, MaxEdits)
 	}
-	terms := x.queryTerms(Query{Text: word})
+	terms := x.queryTerms(Query{Text: word}, nil)
 	if most == 0 || len(terms) != 1 {
 		return nil, nil
 	}
@@ -81,7 +81,7 @@ func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.
 // the stem of an unfinished word; those in most documents first. There are none where a document of the whole index has the term of word itself, and where
 // word is not exactly one term.
 func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitmap) (begin []NearTerm, err error) {
-	terms := x.queryTerms(Query{Text: word})
+	terms := x.queryTerms(Query{Text: word}, nil)
 	if len(terms) != 1 {
 		return nil, nil
 	}

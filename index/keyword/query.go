@@ -70,8 +70,8 @@ type Query struct {
 	Operator Operator
 
 	Synonyms *Synonyms // of words of Text; nil: none
-	Exact    []string  // words of Text that have none
-	Texts    Texts     // by which synonyms of several words are found as phrases; nil: where they occur, however far apart
+	Exact    []string  // words of Text that are read as no others
+	Texts    Texts     // by which synonyms of several words are found as phrases; nil: where they occur, however far apart, and no word is read apart
 }
 
 // plan is a Query on one view: its terms with their statistics and the formula of the ranking.
@@ -114,7 +114,11 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 	if p.fields, err = planFields(v, q); err != nil {
 		return nil, err
 	}
-	p.terms = x.queryTerms(q)
+	expansions, err := x.expansions(ctx, v, q)
+	if err != nil {
+		return nil, err
+	}
+	p.terms = x.queryTerms(q, expansions)
 	if q.Operator == And && slices.ContainsFunc(p.terms, func(t planTerm) bool { return !t.name }) {
 		p.terms = slices.DeleteFunc(p.terms, func(t planTerm) bool { return t.name }) // its parts must be there, whatever joins them
 	}
@@ -178,8 +182,8 @@ func cutQuery(text string) string {
 	return text
 }
 
-// queryTerms returns the different terms of a query in the order of their first occurrence.
-func (x *Index) queryTerms(q Query) []planTerm {
+// queryTerms returns the different terms of a query in the order of their first occurrence, with expansions in the place of parts of its text.
+func (x *Index) queryTerms(q Query, expansions []expansion) []planTerm {
 	var terms []planTerm
 	at := map[string]int{}
 	add := func(key string, term planTerm) {
@@ -196,7 +200,6 @@ func (x *Index) queryTerms(q Query) []planTerm {
 		}
 		terms[i].count++
 	}
-	expansions := x.expansions(q)
 	inside := 0 // an expansion that is a term already: its end
 	x.analyzer.asked(cutQuery(q.Text), func(t token) bool {
 		switch {
@@ -276,7 +279,7 @@ func (p *plan) lookupSynonym(ctx context.Context, x *Index, s *segmentView, t in
 	for a, alt := range alternatives {
 		if alt.phrase.Len() > 0 {
 			var err error
-			if phrases[a], err = x.together(ctx, p.view, s, alt.phrase, names, texts); err != nil {
+			if phrases[a], err = x.together(ctx, p.view, s, alt, names, texts); err != nil {
 				return lists, err
 			}
 		}
@@ -290,6 +293,11 @@ func (p *plan) lookupSynonym(ctx context.Context, x *Index, s *segmentView, t in
 				var err error
 				if pl, err = dicts[i].PostingsList([]byte(alt.text), nil, nil); err != nil {
 					return lists, err
+				}
+				if alt.part != "" {
+					if pl, err = beyond(pl, dicts[i], alt.part); err != nil {
+						return lists, err
+					}
 				}
 			}
 			if pl.Count() > 0 {

@@ -66,7 +66,7 @@ func TestSinglesAreNotCounted(t *testing.T) {
 		x := openTemp(t, Options{Language: tc.language})
 		apply(t, x, 1, Entry{No: 1, Text: []Field{{"body", tc.text}}})
 		var asked []string
-		for _, term := range x.queryTerms(Query{Text: tc.text}) {
+		for _, term := range x.queryTerms(Query{Text: tc.text}, nil) {
 			asked = append(asked, string(term.text))
 		}
 		if !slices.Equal(asked, tc.terms) {

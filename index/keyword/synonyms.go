@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,6 +50,8 @@ type meaning struct {
 type alternative struct {
 	text   string // its terms
 	phrase Phrase // of two terms and more
+	apart  bool   // it is from breaks
+	part   string // it is a term from breaks: the one of its parts that it stands for
 }
 
 // NewSynonyms analyses rules, see [SynonymRule]. The language is one of [Languages]; "" is "en".
@@ -160,7 +163,7 @@ func (a analyzer) alternative(text string) (alternative, bool) {
 	if p.Len() == 1 {
 		return alternative{text: p.terms[0].text}, true
 	}
-	return alternative{name, p}, p.Len() > 1
+	return alternative{text: name, phrase: p}, p.Len() > 1
 }
 
 // Reads says whether a rule has the word among those that it reads.
@@ -172,25 +175,30 @@ func (x *Index) Reads(s *Synonyms, word string) bool {
 	return slices.ContainsFunc(words, func(w phraseTerm) bool { return s.terms[w.text] })
 }
 
-// expansion is a part of a query that a synonym stands for.
+// expansion is a part of a query that a synonym stands for, or what documents write in its place.
 type expansion struct {
 	start, end int // bytes of the text
 	*synonym
 }
 
-// expansions returns the parts of the text of q for which there are synonyms, from the left, without overlap.
-func (x *Index) expansions(q Query) (out []expansion) {
+// expansions returns the parts of the text of q that are read as others, from the left, without overlap.
+func (x *Index) expansions(ctx context.Context, v *view, q Query) ([]expansion, error) {
+	out := x.ruled(q)
+	more, err := x.breaks(ctx, v, q, out)
+	if len(more) > 0 {
+		out = append(out, more...)
+		slices.SortFunc(out, func(a, b expansion) int { return cmp.Compare(a.start, b.start) })
+	}
+	return out, err
+}
+
+// ruled returns the parts of the text of q for which there are synonyms, from the left, without overlap.
+func (x *Index) ruled(q Query) (out []expansion) {
 	if q.Synonyms == nil || len(q.Synonyms.read) == 0 {
 		return nil
 	}
 	tokens := x.analyzer.outer(cutQuery(q.Text), func(term string) bool { return q.Synonyms.terms[term] })
-	exact := map[string]bool{}
-	for _, text := range q.Exact {
-		words, _ := x.analyzer.words(text)
-		for _, w := range words {
-			exact[w.text] = true
-		}
-	}
+	exact := x.exact(q)
 	expanded, together := 0, 0
 	counted := map[string]bool{} // by key: a term of the query counts once
 	for i := 0; i < len(tokens); {
@@ -215,6 +223,18 @@ func (x *Index) expansions(q Query) (out []expansion) {
 		i += n
 	}
 	return out
+}
+
+// exact returns the terms of the words of q that are read as no others.
+func (x *Index) exact(q Query) map[string]bool {
+	exact := map[string]bool{}
+	for _, text := range q.Exact {
+		words, _ := x.analyzer.words(text)
+		for _, w := range words {
+			exact[w.text] = true
+		}
+	}
+	return exact
 }
 
 // at returns the synonym of the most words that tokens begin with, and how many these are; nil for none. Words of exact have none.
@@ -244,11 +264,15 @@ type Alternative struct {
 	Terms []Token
 }
 
-// Expand returns the parts of the text of q for which there are synonyms, in order.
-func (x *Index) Expand(q Query) []Expansion {
-	var out []Expansion
+// Expand returns the parts of the text of q that are read as others, in order: for their synonyms, or as documents write them.
+func (x *Index) Expand(ctx context.Context, q Query) (out []Expansion, err error) {
+	var expansions []expansion
+	err = x.read(func(v *view) (err error) {
+		expansions, err = x.expansions(ctx, v, q)
+		return err
+	})
 	first := map[string]string{} // name by key: equal ones are one term of the query
-	for _, e := range x.expansions(q) {
+	for _, e := range expansions {
 		if name, seen := first[e.key]; seen {
 			out = append(out, Expansion{Start: e.start, End: e.end, Name: name})
 			continue
@@ -267,5 +291,5 @@ func (x *Index) Expand(q Query) []Expansion {
 		}
 		out = append(out, one)
 	}
-	return out
+	return out, err
 }

@@ -23,6 +23,15 @@ func textsOf(entries map[uint32]Entry) Texts {
 	}
 }
 
+func expand(t testing.TB, x *Index, q Query) []Expansion {
+	t.Helper()
+	e, err := x.Expand(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 func newSynonyms(t testing.TB, rules ...string) *Synonyms {
 	t.Helper()
 	s, err := NewSynonyms("en", rules)
@@ -258,7 +267,7 @@ func TestSynonymsOfLongQueries(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1, Entry{No: 1, Text: []Field{{"body", "r39x"}}}, Entry{No: 2, Text: []Field{{"body", "a0x b0x"}}}, Entry{No: 3, Text: []Field{{"body", "a39x b39x"}}})
 	q := Query{Text: strings.Join(words, " "), Synonyms: newSynonyms(t, rules...), Texts: textsOf(map[uint32]Entry{})}
-	if n := len(x.Expand(q)); n != maxTogether {
+	if n := len(expand(t, x, q)); n != maxTogether {
 		t.Errorf("%d expansions, want %d", n, maxTogether)
 	}
 	q.Texts = nil
@@ -266,7 +275,7 @@ func TestSynonymsOfLongQueries(t *testing.T) {
 		t.Errorf("found %v, want [1 2]", got)
 	}
 	q.Text = strings.Repeat("r0x a0x b0x ", 20) + "r1x" // one term of the query counts once
-	if n := len(x.Expand(q)); n != 41 {
+	if n := len(expand(t, x, q)); n != 41 {
 		t.Errorf("%d expansions, want 41", n)
 	}
 }
@@ -308,7 +317,7 @@ func FuzzSynonyms(f *testing.F) {
 		if err != nil || len(hits) > 0 && scores[0] != hits[0].Score {
 			t.Fatalf("%q, %q: %v, Score %v, %v", rule, text, hits, scores, err)
 		}
-		for _, e := range x.Expand(q) {
+		for _, e := range expand(t, x, q) {
 			if e.Start < 0 || e.End > len(text) || e.Start >= e.End {
 				t.Fatalf("%q, %q: %+v", rule, text, e)
 			}

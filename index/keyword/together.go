@@ -52,10 +52,13 @@ func (p Phrase) key() string {
 //
 //  1. The postings of its terms tell which documents have all of them in a field.
 //  2. The texts of these are read, the shortest documents first, up to the bounds above, of which a segment has its share, or a sixteenth.
-//  3. The others count as having it as often as the term that they have least often.
-func (x *Index) together(ctx context.Context, v *view, s *segmentView, p Phrase, fields []string, texts Texts) ([]*phrasePostings, error) {
+//  3. The others count as having it as often as the term that they have least often. If it is from breaks a quarter as many are read, and the others have it only where half of those do.
+func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alternative, fields []string, texts Texts) ([]*phrasePostings, error) {
 	out := make([]*phrasePostings, len(fields))
-	key := p.key()
+	p, key := alt.phrase, alt.phrase.key()
+	if alt.apart {
+		key += "\x00"
+	}
 	found := map[string]*phrasePostings{} // by field that is not known yet
 	docs := roaring.New()
 	for i, name := range fields {
@@ -74,8 +77,18 @@ func (x *Index) together(ctx context.Context, v *view, s *segmentView, p Phrase,
 		return out, nil
 	}
 	if texts != nil && !docs.IsEmpty() {
-		if err := x.readTogether(ctx, s, p, s.shortest(docs, found, max(v.docs, 1)), found, texts); err != nil {
+		share := float64(len(s.nos)) / float64(max(v.docs, 1))
+		if alt.apart { // anybody may ask for it
+			share /= 4
+		}
+		locals := s.shortest(docs, found, share)
+		if err := x.readTogether(ctx, s, p, locals, found, texts); err != nil {
 			return nil, err
+		}
+		for _, f := range found {
+			if alt.apart && 2*f.among(locals) < len(locals) {
+				f.keep(locals)
+			}
 		}
 	}
 	for name, p := range found {
@@ -87,8 +100,8 @@ func (x *Index) together(ctx context.Context, v *view, s *segmentView, p Phrase,
 	return out, nil
 }
 
-// shortest returns which of docs are read of a segment that has its share of all documents, the shortest first.
-func (s *segmentView) shortest(docs *roaring.Bitmap, fields map[string]*phrasePostings, all uint64) []uint32 {
+// shortest returns which of docs are read of a segment that has a share of what may be read, the shortest first.
+func (s *segmentView) shortest(docs *roaring.Bitmap, fields map[string]*phrasePostings, share float64) []uint32 {
 	type sized struct{ local, tokens uint32 }
 	list := make([]sized, 0, docs.GetCardinality())
 	for it := docs.Iterator(); it.HasNext(); {
@@ -101,7 +114,7 @@ func (s *segmentView) shortest(docs *roaring.Bitmap, fields map[string]*phrasePo
 		list = append(list, d)
 	}
 	slices.SortFunc(list, func(a, b sized) int { return cmp.Or(cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.local, b.local)) })
-	share := max(togetherLeast, min(1, float64(len(s.nos))/float64(all)))
+	share = max(togetherLeast, min(1, share))
 	left := uint32(togetherTokens * share)
 	var locals []uint32
 	for _, d := range list[:min(len(list), int(togetherDocs*share))] {
@@ -169,6 +182,26 @@ func (s *segmentView) atMost(p Phrase, field string) (*phrasePostings, error) {
 		}
 	}
 	return most, nil
+}
+
+// among returns how many of locals have the phrase.
+func (p *phrasePostings) among(locals []uint32) (n int) {
+	for _, local := range locals {
+		if at, ok := slices.BinarySearch(p.locals, local); ok && p.freqs[at] > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// keep leaves all but locals without the phrase.
+func (p *phrasePostings) keep(locals []uint32) {
+	kept := roaring.BitmapOf(locals...)
+	for i, local := range p.locals {
+		if !kept.Contains(local) {
+			p.freqs[i] = 0
+		}
+	}
 }
 
 // trim leaves out documents without the phrase.

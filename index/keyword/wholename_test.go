@@ -30,6 +30,8 @@ func TestWholeNames(t *testing.T) {
 		{"en", ".NET (.env) ~/.bashrc ../up x. .Net a.b ..y 1.z .5 end .", ".net .env .bashrc .net ab"},
 		{"en", "AT&T R&D a=1&b=2 x&y;", "at&t r&d x&y"},
 		{"en", "3.5mm v1.2.3", "3.5mm v1.2.3"},
+		{"en", "05.03.2024 2024.03.05 1.2.3 1.2.2024.5 192.168.0.1 3.14 1.234.567", "05.03.2024 2024.03.05"},
+		{"de", "05.03.2024 5.3.2024 1.234.567", "05.03.2024 5.3.2024"},
 		{"en", strings.Repeat("abcdefgh/", 15), ""}, // longer than maxTerm
 		{"de", "Mitarbeiter:innen E-Mail 12:30 C++ std::cout --hilfe", "mitarbeiter:inn email c++ std::cout --hilf"},
 		{"cjk", "猫C++犬 std::cout 한글++", "c++ std::cout"},
@@ -125,7 +127,7 @@ func TestWholeNamesRank(t *testing.T) {
 	}
 }
 
-// TestJoinedNames: words with hyphens and those without find one another where they have a digit, and without hyphens those with them. Where letters alone
+// TestJoinedNames: words with hyphens and those without find one another. Where letters alone
 // have hyphens, their words are asked for.
 func TestJoinedNames(t *testing.T) {
 	x := openTemp(t, Options{})
@@ -137,9 +139,9 @@ func TestJoinedNames(t *testing.T) {
 		query string
 		want  []uint32
 	}{
-		{"wifi", []uint32{0, 1}}, {"wi-fi", []uint32{0}}, {"AB1234C", []uint32{2, 3}}, {"ab-1234-c", []uint32{2, 3}}, {"ab 1234 c", []uint32{2}},
+		{"wifi", []uint32{0, 1}}, {"wi-fi", []uint32{0, 1}}, {"AB1234C", []uint32{2, 3}}, {"ab-1234-c", []uint32{2, 3}}, {"ab 1234 c", []uint32{2, 3}},
 		{"GPT-4", []uint32{4}}, {"AI", []uint32{5, 6}}, {"A.I.", []uint32{5, 6}}, {"U.S.", []uint32{7, 8, 9}}, {"us", []uint32{7}},
-		{"UK", []uint32{9, 10}}, {"pm", []uint32{11}},
+		{"UK", []uint32{9, 10}}, {"U.K.", []uint32{7, 8, 9, 10}}, {"pm", []uint32{11}},
 	} {
 		hits, _, err := x.Search(context.Background(), Query{Text: tc.query}, 10, nil)
 		var got []uint32
@@ -150,8 +152,24 @@ func TestJoinedNames(t *testing.T) {
 			t.Errorf("%s finds %v, %v, want %v", tc.query, got, err, tc.want)
 		}
 	}
-	if terms := x.queryTerms(Query{Text: "wi-fi A.I. GPT-4 U.S."}); len(terms) != 8 {
+	if terms := x.queryTerms(Query{Text: "wi-fi A.I. GPT-4 U.S."}, nil); len(terms) != 8 {
 		t.Errorf("there are %d terms, want wi, fi, ai, gpt4, gpt, 4, u and s", len(terms))
+	}
+}
+
+// TestDates: a date is found by its parts, and by the same one with other signs.
+func TestDates(t *testing.T) {
+	for _, language := range []string{"en", "de", "fr", "ru", "cjk"} {
+		x := openTemp(t, Options{Language: language})
+		apply(t, x, 1, Entry{No: 1, Text: []Field{{"text", "am 15.03.2024 bezahlt"}}}, Entry{No: 2, Text: []Field{{"text", "15/03/2024"}}}, Entry{No: 3, Text: []Field{{"text", "2024-03-15"}}}, Entry{No: 4, Text: []Field{{"text", "15.032 20.24"}}})
+		for _, query := range []string{"2024", "15.03.2024", "2024-03-15", "15/03/2024", "2024.03.15"} {
+			if got := found(t, x, Query{Text: query, Operator: And}); !slices.Equal(got, []uint32{1, 2, 3}) {
+				t.Errorf("%s: %s finds %v, want 1, 2 and 3", language, query, got)
+			}
+		}
+		if hits, _, err := x.Search(t.Context(), Query{Text: "15.03.2024"}, 1, nil); err != nil || len(hits) != 1 || hits[0].No != 1 {
+			t.Errorf("%s: 15.03.2024 finds %v, %v, want 1 first", language, hits, err)
+		}
 	}
 }
 

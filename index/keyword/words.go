@@ -13,8 +13,8 @@ import (
 // its parts: names of program code, hosts, paths, and sentences without a space between them.
 //
 //  1. A word with a letter in it is cut at everything that is not a letter, digit, mark or apostrophe:
-//     max_seq_length gives max, seq, length; end.Next gives end, Next. One without is cut at underscores alone:
-//     2024_03_05 gives 2024, 03, 05, and 3.14 and 1,000 stay whole, as do the numbers in 3.5mm and v1.2.3.
+//     max_seq_length gives max, seq, length; end.Next gives end, Next. One without is cut at underscores alone, and dates at full stops:
+//     2024_03_05 and 05.03.2024 give 2024, 03, 05, and 3.14 and 1,000 stay whole, as do the numbers in 3.5mm and v1.2.3.
 //  2. A word that is cut so, and has more than single characters as parts, is a term itself, too: os.path.join is found before texts that have
 //     os, path and join apart. It is no part of phrases, of lengths or of what And asks for, so that max_seq finds max seq.
 //  3. A part with capitals inside gives itself and its humps: parseHTTPHeader gives parseHTTPHeader, parse, HTTP, Header.
@@ -109,6 +109,7 @@ func simpleWord(word []byte) bool {
 // splitToken appends the parts of t to dst.
 func splitToken(dst analysis.TokenStream, t *analysis.Token) analysis.TokenStream {
 	number := !bytes.ContainsFunc(t.Term, unicode.IsLetter)
+	date := number && isDate(t.Term)
 	start := 0
 	for i, size := 0, 0; i < len(t.Term); i += size {
 		if size = numberAt(t.Term, i); size > 0 && !number {
@@ -118,7 +119,7 @@ func splitToken(dst analysis.TokenStream, t *analysis.Token) analysis.TokenStrea
 		}
 		var r rune
 		r, size = utf8.DecodeRune(t.Term[i:])
-		if r == '\'' || r == '\u2019' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || number && r != '_' {
+		if r == '\'' || r == '\u2019' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || number && r != '_' && !date {
 			continue
 		}
 		dst = splitHumps(dst, t, start, i)
@@ -156,7 +157,7 @@ func splitHumps(dst analysis.TokenStream, t *analysis.Token, start, end int) ana
 }
 
 // splitNames is a token filter for other languages than English that takes names of files apart and leaves all else: a word is cut at
-// underscores and, where it has a letter, at full stops and colons, and around numbers that have some. notiz_2.md gives notiz, 2, md; 3.14 stays whole.
+// underscores and, where it has a letter or is a date, at full stops and colons, and around numbers that have some. notiz_2.md gives notiz, 2, md; 3.14 stays whole.
 type splitNames struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -167,7 +168,8 @@ func (splitNames) Filter(input analysis.TokenStream) analysis.TokenStream {
 		t.Position += shift
 		number := !bytes.ContainsFunc(t.Term, unicode.IsLetter)
 		signs := "_.:,"
-		if number {
+		date := number && isDate(t.Term)
+		if number && !date {
 			signs = "_"
 		}
 		if t.Type == wholeName || !bytes.ContainsAny(t.Term, signs) {
@@ -186,7 +188,7 @@ func (splitNames) Filter(input analysis.TokenStream) analysis.TokenStream {
 				cut(i, i)
 				i += n - 1
 				cut(i+1, i+1)
-			} else if c := t.Term[i]; c == '_' || !number && (c == '.' || c == ':') {
+			} else if c := t.Term[i]; c == '_' || (!number || date) && (c == '.' || c == ':') {
 				cut(i, i+1)
 			}
 		}
@@ -196,6 +198,18 @@ func (splitNames) Filter(input analysis.TokenStream) analysis.TokenStream {
 	}
 	return output
 }
+
+// isDate says whether a number is a day, month and year with full stops between, or these the other way round: 05.03.2024, 5.3.2024, 2024.03.05.
+func isDate(number []byte) bool {
+	groups := bytes.Split(number, []byte("."))
+	if len(groups) != 3 || slices.ContainsFunc(groups, func(g []byte) bool { return len(g) == 0 || !allDigits(g) }) {
+		return false
+	}
+	first, last := len(groups[0]), len(groups[2])
+	return len(groups[1]) <= 2 && (first <= 2 && last == 4 || first == 4 && last <= 2)
+}
+
+func allDigits(b []byte) bool { return len(bytes.Trim(b, "0123456789")) == 0 }
 
 func part(t *analysis.Token, start, end int) *analysis.Token {
 	if start == 0 && end == len(t.Term) {

@@ -380,7 +380,7 @@ type WordFinder interface {
 	WordTerms(ctx context.Context, collection string, q Words, refs []Ref) ([][]TermScore, error)
 	// Analyze returns the terms of a text, in order, those that wanted accepts (nil: all). Those of a part between white space do not depend on the rest.
 	Analyze(ctx context.Context, collection, text string, wanted func(term string) bool) ([]Token, error)
-	// Expand returns the parts of the text of q that are read as their synonyms, in order.
+	// Expand returns the parts of the text of q that are read as their synonyms, or as documents write them, in order.
 	Expand(ctx context.Context, collection string, q Words) ([]Expansion, error)
 	// Near returns the terms that documents of sel (nil: all) have and that are within edits of the term of word, or begin it, fewest edits first, of equals those that differ in
 	// doubled characters alone, then those in more documents; none where any document has that term itself, where it has synonyms, where word is not one term, or where that is not known yet.

@@ -136,8 +136,12 @@ func (b *Backend) Expand(ctx context.Context, name string, q backend.Words) ([]b
 		return nil, err
 	}
 	defer release()
+	expansions, err := c.words.Expand(ctx, c.query(q))
+	if err != nil {
+		return nil, err
+	}
 	var out []backend.Expansion
-	for _, e := range c.words.Expand(c.query(q)) {
+	for _, e := range expansions {
 		one := backend.Expansion{Start: e.Start, End: e.End, Name: e.Name}
 		for _, a := range e.Alternatives {
 			terms := make([]backend.Token, len(a.Terms))

@@ -1,0 +1,258 @@
+package keyword
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+)
+
+// Bounds of reading words together and apart.
+const (
+	maxBroken   = 12  // words of a query; what those of longer ones are written like says less
+	brokenBytes = 512 // of its text
+	maxParts    = 10  // of a word
+	maxWays     = 8   // to part the words of a query
+	leastParted = 4   // characters of a word
+	leastDigits = 7   // of a number: 2 3 is not 23
+	mostDigits  = 16
+	blockDigits = 4 // of the blocks in which IBANs and the numbers of cards are written
+)
+
+// breaks returns the parts of the text of q, beside those of taken, that are read as documents write them, in order:
+//
+//  1. Words side by side that documents have as one: data base is data or database, and base or database, so that a text with database is one with both. More
+//     than two words are one only with digits among them, or if they are single letters.
+//  2. A word that no document has and whose two parts stand side by side in some: icecream is "ice cream". Numbers, and what is written in blocks of four, may
+//     have more parts.
+func (x *Index) breaks(ctx context.Context, v *view, q Query, taken []expansion) (out []expansion, err error) {
+	if len(q.Text) > brokenBytes {
+		return nil, nil
+	}
+	words := x.analyzer.outer(q.Text, func(string) bool { return false })
+	if len(words) > maxBroken {
+		return nil, nil
+	}
+	exact, asked := x.exact(q), map[string]bool{}
+	var within []token // of words that have parts
+	x.analyzer.asked(q.Text, func(t token) bool {
+		if !t.name || q.Operator == Or {
+			asked[t.term] = true
+		}
+		if !t.name {
+			within = append(within, t)
+		}
+		return true
+	})
+	stands := func(w token) bool {
+		return exact[w.term] || slices.ContainsFunc(taken, func(e expansion) bool { return w.start < e.end && e.start < w.end }) ||
+			slices.ContainsFunc(within, func(t token) bool { return w.start <= t.start && t.end <= w.end && t.term != w.term })
+	}
+	also, ways := make([][]alternative, len(words)), maxWays
+	for i, w := range words {
+		joined := ""
+		for j := i; j < min(len(words), i+maxParts) && !stands(words[j]); j++ {
+			between := ""
+			if j > i {
+				if between = q.Text[words[j-1].end:max(words[j-1].end, words[j].start)]; !joinable(between) {
+					break
+				}
+			}
+			joined += q.Text[words[j].start:words[j].end]
+			if j == i || !maybeOne(joined, between, words[i:j+1]) {
+				continue
+			}
+			term, ok := x.analyzer.oneTerm(joined)
+			if !ok || asked[term] {
+				continue
+			}
+			switch have, err := v.has([]byte(term)); {
+			case err != nil:
+				return nil, err
+			case have:
+				for k := i; k <= j; k++ {
+					also[k] = append(also[k], alternative{text: term, part: words[k].term})
+				}
+			}
+		}
+		if len(also[i]) == 0 && q.Texts != nil && !stands(w) {
+			if also[i], err = x.apart(ctx, v, q, w, &ways); err != nil {
+				return nil, err
+			}
+		}
+	}
+	known := map[string]*meaning{}
+	for i, w := range words {
+		if len(also[i]) > 0 {
+			own := &meaning{alternatives: []alternative{{text: w.term}}}
+			out = append(out, expansion{w.start, w.end, &synonym{w.term, own.with(also[i], known)}})
+		}
+	}
+	return out, nil
+}
+
+// beyond returns how much more often documents have a term than its part: wi-fi is indexed as both, and counts once.
+func beyond(term segment.PostingsList, dict segment.TermDictionary, part string) (segment.PostingsList, error) {
+	if term.Count() == 0 {
+		return term, nil
+	}
+	own, err := dict.PostingsList([]byte(part), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	more := &phrasePostings{}
+	parts := own.Iterator(true, false, false, nil)
+	has, err := parts.Next()
+	if err != nil {
+		return nil, err
+	}
+	it := term.Iterator(true, false, false, nil)
+	for p, err := it.Next(); p != nil || err != nil; p, err = it.Next() {
+		if err != nil {
+			return nil, err
+		}
+		if has != nil && has.Number() < p.Number() {
+			if has, err = parts.Advance(p.Number()); err != nil {
+				return nil, err
+			}
+		}
+		n := p.Frequency()
+		if has != nil && has.Number() == p.Number() {
+			n -= min(n, has.Frequency())
+		}
+		if n > 0 {
+			more.locals = append(more.locals, uint32(p.Number()))
+			more.freqs = append(more.freqs, uint32(n))
+		}
+	}
+	return more, nil
+}
+
+// joinable says whether what stands between two words may part one.
+func joinable(between string) bool {
+	return between != "" && strings.Trim(between, " -.()/\u2010\u2011\u00a0") == "" && utf8.RuneCountInString(between) <= 2
+}
+
+// oneTerm returns the term of a text that is one word.
+func (a analyzer) oneTerm(text string) (string, bool) {
+	words := a.outer(text, func(string) bool { return false })
+	if len(text) > maxJoined || len(words) != 1 || words[0].end-words[0].start != len(text) || words[0].term == "us" { // U.S. is not us
+		return "", false
+	}
+	return words[0].term, true
+}
+
+// maybeOne says whether parts may be one word, see breaks.
+func maybeOne(joined, between string, parts []token) bool {
+	letters, digits := strings.ContainsFunc(joined, unicode.IsLetter), strings.ContainsFunc(joined, unicode.IsDigit)
+	switch {
+	case !letters:
+		return len(joined) >= leastDigits
+	case digits:
+		return true
+	}
+	single := utf8.RuneCountInString(joined) == len(parts)
+	return single || len(parts) == 2 && utf8.RuneCountInString(between) == 1
+}
+
+// apart returns the parts of a word that no document has, as phrases that documents have. Of left, ways to part words that are looked at, it takes its own.
+func (x *Index) apart(ctx context.Context, v *view, q Query, w token, left *int) (out []alternative, err error) {
+	if have, err := v.has([]byte(w.term)); have || err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	ways := waysApart(q.Text[w.start:w.end], *left, func(part string) bool {
+		is, seen := known[part]
+		if term, ok := x.analyzer.oneTerm(part); !seen && ok && err == nil {
+			is, err = v.has([]byte(term))
+		}
+		known[part] = is
+		return is
+	})
+	*left -= len(ways)
+	for _, way := range ways {
+		text := strings.Join(way, " ")
+		alt := alternative{text: text, phrase: x.analyzer.phrase(text), apart: true}
+		if found, e := x.foundTogether(ctx, v, alt, q.Texts); found {
+			out = append(out, alt)
+		} else if err = cmp.Or(err, e); err != nil {
+			return nil, err
+		}
+	}
+	return out, err
+}
+
+// foundTogether says whether a document has a phrase.
+func (x *Index) foundTogether(ctx context.Context, v *view, alt alternative, texts Texts) (bool, error) {
+	for _, s := range v.segments {
+		lists, err := x.together(ctx, v, s, alt, v.fields, texts)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(lists, func(p *phrasePostings) bool { return p.Count() > 0 }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// waysApart returns the parts that a word may have been written in, all of them known, at most so many.
+func waysApart(word string, most int, known func(part string) bool) (ways [][]string) {
+	add := func(parts ...string) {
+		if len(ways) < most && !slices.ContainsFunc(parts, func(p string) bool { return !known(p) }) {
+			ways = append(ways, slices.Clone(parts))
+		}
+	}
+	letters, digits, border, borders := 0, 0, 0, 0 // border: where letters end and digits begin, or the other way round
+	for i, r := range word {
+		digit := '0' <= r && r <= '9'
+		switch {
+		case digit:
+			digits++
+		case unicode.IsLetter(r) || unicode.IsMark(r):
+			letters++
+		default:
+			return nil
+		}
+		if i > 0 && digit != isDigit(word[i-1]) {
+			border, borders = i, borders+1
+		}
+	}
+	switch {
+	case len(word) > maxJoined:
+	case digits == 0 && letters >= leastParted:
+		for i := range word {
+			if i > 0 && utf8.RuneCountInString(word[i:]) > 1 {
+				add(word[:i], word[i:])
+			}
+		}
+	case letters == 0 && digits >= leastDigits && digits <= mostDigits:
+		groups(word, nil, known, func(parts []string) { add(parts...) })
+	case borders == 1:
+		add(word[:border], word[border:])
+	}
+	if digits > 2*blockDigits && len(word) <= maxParts*blockDigits && len(word) == letters+digits {
+		var blocks []string
+		for b := range slices.Chunk([]byte(word), blockDigits) {
+			blocks = append(blocks, string(b))
+		}
+		add(blocks...)
+	}
+	return ways
+}
+
+// groups calls f with the ways to write a number, behind parts, in two groups and more of known ones: of two to seven digits, the first also of one.
+func groups(number string, parts []string, known func(part string) bool, f func(parts []string)) {
+	if number == "" && len(parts) > 1 {
+		f(parts)
+	}
+	for n := min(1+len(parts), 2); n <= min(7, len(number)) && len(parts) < 5; n++ {
+		if known(number[:n]) {
+			groups(number[n:], append(parts, number[:n]), known, f)
+		}
+	}
+}
