@@ -23,12 +23,15 @@ const (
 	blockDigits = 4 // of the blocks in which IBANs and the numbers of cards are written
 )
 
+// apartShare is what the parts of a word that no document has say of what the idf of their phrase would: it may not be meant.
+const apartShare = 0.75
+
 // breaks returns the parts of the text of q, beside those of taken, that are read as documents write them, in order:
 //
 //  1. Words side by side that documents have as one: data base is data or database, and base or database, so that a text with database is one with both. More
 //     than two words are one only with digits among them, or if they are single letters.
-//  2. A word that no document has and whose two parts stand side by side in some: icecream is "ice cream". Numbers, and what is written in blocks of four, may
-//     have more parts.
+//  2. A word that no document has and whose two parts stand side by side in some: icecream is "ice cream", for apartShare of its idf. Numbers, and what is
+//     written in blocks of four, may have more parts.
 func (x *Index) breaks(ctx context.Context, v *view, q Query, taken []expansion) (out []expansion, err error) {
 	if len(q.Text) > brokenBytes {
 		return nil, nil

@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -225,5 +226,23 @@ func BenchmarkBreaks(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestBreaksApartSayLess: a word read as its parts scores as by a rule, for apartShare of the idf.
+func TestBreaksApartSayLess(t *testing.T) {
+	x := openTemp(t, Options{})
+	all := map[uint32]Entry{1: {No: 1, Text: []Field{{"text", "an ice cream"}}}, 2: {No: 2, Text: []Field{{"text", "nothing"}}}}
+	apply(t, x, 1, all[1], all[2])
+	rules, err := NewSynonyms("", []string{"icecream => ice cream"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := Query{Text: "icecream", Texts: textsOf(all)}
+	guessed, _, err := x.Search(t.Context(), q, 1, nil)
+	q.Synonyms = rules
+	ruled, _, e := x.Search(t.Context(), q, 1, nil)
+	if err != nil || e != nil || len(guessed) != 1 || len(ruled) != 1 || math.Abs(guessed[0].Score-apartShare*ruled[0].Score) > 1e-12 {
+		t.Errorf("read apart %v, %v, by a rule %v, %v", guessed, err, ruled, e)
 	}
 }

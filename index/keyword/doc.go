@@ -13,7 +13,7 @@
 // Several fields are searched as one (BM25F): tf' and dl' are the sums over fields of weight * term frequency and
 // weight * number of tokens, and avgdl' is the mean of dl'; title and body with weight 1 score as their texts joined do.
 // Words of q that have synonyms are one term: its term frequency is the sum of those of the alternatives, and df counts the documents with any
-// of them. Postings have no positions: whether a document has an alternative of several words is read from its text, see Texts.
+// of them. So are words that documents write together or apart, see breaks. Postings have no positions: whether a document has an alternative of several words is read from its text, see Texts.
 // All counts are exact and leave deleted documents out. k1 = 1.2, b = 0.75. (Robertson and Zaragoza 2009.)
 //
 // # Derived

@@ -263,6 +263,9 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 	for t := range p.terms {
 		term := &p.terms[t]
 		term.idf = idf(p.view.docs, term.df)
+		if term.synonym != nil && slices.ContainsFunc(term.synonym.alternatives, func(a alternative) bool { return a.apart }) {
+			term.idf *= apartShare
+		}
 		term.weight = float64(term.count) * term.idf * (p.k1 + 1)
 	}
 	return nil
