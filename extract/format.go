@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -51,45 +52,19 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// ParseFormat returns the format of that name: auto, jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf, enex, vcf or ics, or one of their usual synonyms.
+// Formats returns the names of all formats, auto first.
+func Formats() []string { return slices.Clone(formatNames[:]) }
+
+var formatSynonyms = map[string]Format{"": Auto, "ndjson": JSONL, "json": JSONL, "tsv": CSV, "markdown": Markdown, "htm": HTML, "text": Text, "odt": ODF, "ods": ODF, "odp": ODF}
+
+// ParseFormat returns the format of that name, one of [Formats] or of their usual synonyms in any case; the empty one is auto.
 func ParseFormat(s string) (Format, error) {
-	switch strings.ToLower(s) {
-	case "", "auto":
-		return Auto, nil
-	case "jsonl", "ndjson", "json":
-		return JSONL, nil
-	case "csv", "tsv":
-		return CSV, nil
-	case "md", "markdown":
-		return Markdown, nil
-	case "html", "htm":
-		return HTML, nil
-	case "txt", "text":
-		return Text, nil
-	case "pdf":
-		return PDF, nil
-	case "docx":
-		return DOCX, nil
-	case "eml":
-		return EML, nil
-	case "ipynb":
-		return IPYNB, nil
-	case "epub":
-		return EPUB, nil
-	case "odf", "odt", "ods", "odp":
-		return ODF, nil
-	case "pptx":
-		return PPTX, nil
-	case "xlsx":
-		return XLSX, nil
-	case "rtf":
-		return RTF, nil
-	case "enex":
-		return ENEX, nil
-	case "vcf":
-		return VCF, nil
-	case "ics":
-		return ICS, nil
+	name := strings.ToLower(s)
+	if i := slices.Index(formatNames[:], name); i >= 0 {
+		return Format(i), nil
+	}
+	if f, ok := formatSynonyms[name]; ok {
+		return f, nil
 	}
 	return Auto, fmt.Errorf("extract: unknown format %q; allowed are %s", s, strings.Join(formatNames[:], ", "))
 }

@@ -215,6 +215,11 @@ func TestFormats(t *testing.T) {
 			t.Errorf("ParseFormat(%q) = %v, %v", f.String(), got, err)
 		}
 	}
+	for name, want := range map[string]Format{"": Auto, "NDJSON": JSONL, "Markdown": Markdown, "odt": ODF} {
+		if got, err := ParseFormat(name); err != nil || got != want {
+			t.Errorf("ParseFormat(%q) = %v, %v", name, got, err)
+		}
+	}
 	if _, err := ParseFormat("doc"); err == nil || !strings.Contains(err.Error(), "jsonl") {
 		t.Errorf("ParseFormat(doc): %v", err)
 	}

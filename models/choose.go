@@ -44,10 +44,7 @@ func parseModules(raw []byte) ([]moduleDir, error) {
 	}
 	modules := make([]moduleDir, len(entries))
 	for i, e := range entries {
-		dir := "."
-		if e.Path != "" {
-			dir = e.Path
-		}
+		dir := path.Clean(e.Path) // as the encoder reads it
 		if !localPath(dir) {
 			return nil, fmt.Errorf("%w: modules.json: module %d: path %q does not stay inside the repository", ErrRefused, i, clip(e.Path))
 		}

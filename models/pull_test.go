@@ -127,6 +127,8 @@ func TestPullLayouts(t *testing.T) {
 			}
 			h.files["modules.json"] = bytes.Replace(h.files["modules.json"], []byte(`"path": ""`), []byte(`"path": "0_Transformer"`), 1)
 		}, nil},
+		{"module with a slash behind it", func(h *testHub) { modules(h.files, "./1_Pooling/") }, nil},
+		{"module outside by a way round", func(h *testHub) { modules(h.files, "1_Pooling/../../x") }, ErrRefused},
 		{"module outside", func(h *testHub) { modules(h.files, "../1_Pooling") }, ErrRefused},
 		{"module at an absolute path", func(h *testHub) { modules(h.files, "/1_Pooling") }, ErrRefused},
 		{"module with a backslash", func(h *testHub) { modules(h.files, `..\1_Pooling`) }, ErrRefused},

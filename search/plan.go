@@ -35,54 +35,16 @@ func newPlan(q Query, m mapping.Mapping, defaultAlpha float64, canRerank bool) (
 	if !p.given {
 		p.checkText(&wrong)
 	}
-	switch p.Mode {
-	case "":
-		p.Mode = Hybrid
-	case Hybrid, Semantic, Keyword:
-	default:
-		wrong.add("mode", string(q.Mode), "hybrid, semantic, keyword")
-	}
-	switch p.Fusion {
-	case "":
-		p.Fusion = Relative
-	case Relative, RRF:
-	default:
-		wrong.add("fusion", string(q.Fusion), "relative, rrf")
-	}
+	oneOf(&wrong, "mode", &p.Mode, Hybrid, Semantic, Keyword)
+	oneOf(&wrong, "fusion", &p.Fusion, Relative, RRF)
 	if q.Alpha != nil {
 		if p.alpha = *q.Alpha; !(p.alpha >= 0 && p.alpha <= 1) {
 			wrong.add("alpha", *q.Alpha, "0 (keyword only) to 1 (vector only)")
 		}
 	}
-	if p.Window == 0 {
-		p.Window = DefaultWindow
-	}
-	if p.Window < 1 || p.Window > MaxWindow {
-		wrong.add("window", q.Window, fmt.Sprintf("1 to %d, or 0 for the default", MaxWindow))
-		p.Window = MaxWindow // limit and offset are not to blame
-	}
 	p.checkPage(&wrong)
 	p.checkRerank(&wrong, canRerank)
-	switch {
-	case !(q.Diversity >= 0 && q.Diversity <= 1):
-		wrong.add("diversity", q.Diversity, "0 (by score alone) to 1")
-	case q.Diversity > 0 && len(q.Sort) > 0:
-		wrong.add("diversity", q.Diversity, "0 together with sort, which is an order of its own")
-	}
-	if !utf8.ValidString(q.Group) {
-		wrong.add("group", q.Group, "the name of a field")
-	}
-	if !(q.MinSimilarity >= -1 && q.MinSimilarity <= 1) {
-		wrong.add("min_similarity", q.MinSimilarity, "-1 to 1")
-	}
-	if q.Passages != nil {
-		if p.passages = *q.Passages; p.passages < 0 || p.passages > MaxPassages {
-			wrong.add("passages", p.passages, fmt.Sprintf("0 to %d", MaxPassages))
-		}
-	}
-	if q.Highlight != nil {
-		p.highlight = *q.Highlight
-	}
+	p.checkHits(&wrong)
 	p.checkReturned(&wrong)
 	p.checkWords(&wrong)
 	p.checkFacets(&wrong)
@@ -101,26 +63,31 @@ func newPlan(q Query, m mapping.Mapping, defaultAlpha float64, canRerank bool) (
 	return p, wrong.err()
 }
 
+// oneOf sets an empty field to the first of what is allowed, and refuses what is not among it.
+func oneOf[T ~string](wrong *fieldErrors, field string, value *T, allowed ...T) {
+	if *value == "" {
+		*value = allowed[0]
+	}
+	if !slices.Contains(allowed, *value) {
+		names := make([]string, len(allowed))
+		for i, a := range allowed {
+			names[i] = string(a)
+		}
+		wrong.add(field, string(*value), strings.Join(names, ", "))
+	}
+}
+
 // checkText reads q.
 func (p *plan) checkText(wrong *fieldErrors) {
-	switch p.Syntax {
-	case "", Operators, Plain:
-	default:
-		wrong.add("syntax", string(p.Syntax), "operators, plain")
-	}
+	oneOf(wrong, "syntax", &p.Syntax, Operators, Plain)
 	if !utf8.ValidString(p.Q) || len(p.Q) > MaxQueryBytes {
 		wrong.add("q", p.Q, fmt.Sprintf("at most %d bytes of UTF-8", MaxQueryBytes))
 		return
 	}
-	switch p.Spelling {
-	case "":
-		if p.Spelling = Corrected; p.Syntax == Plain {
-			p.Spelling = Exact
-		}
-	case Corrected, Exact:
-	default:
-		wrong.add("spelling", string(p.Spelling), "corrected, exact")
+	if p.Spelling == "" && p.Syntax == Plain {
+		p.Spelling = Exact
 	}
+	oneOf(wrong, "spelling", &p.Spelling, Corrected, Exact)
 	if p.text = (QueryText{Text: p.Q}); p.Syntax != Plain {
 		p.text = ParseQueryText(p.Q)
 	}
@@ -156,8 +123,15 @@ func (p *plan) checkBrowse(wrong *fieldErrors) {
 	p.sort = slices.DeleteFunc(p.sort, func(k backend.SortKey) bool { return k.Field == "" })
 }
 
-// checkPage checks limit and offset against the window.
+// checkPage checks the window, and limit and offset against it.
 func (p *plan) checkPage(wrong *fieldErrors) {
+	if p.Window == 0 {
+		p.Window = DefaultWindow
+	}
+	if p.Window < 1 || p.Window > MaxWindow {
+		wrong.add("window", p.Window, fmt.Sprintf("1 to %d, or 0 for the default", MaxWindow))
+		p.Window = MaxWindow // limit and offset are not to blame
+	}
 	if p.Limit != nil {
 		if p.limit = *p.Limit; p.limit < 0 || p.limit > MaxLimit {
 			wrong.add("limit", p.limit, fmt.Sprintf("0 to %d", MaxLimit))
@@ -188,16 +162,35 @@ func (p *plan) checkRerank(wrong *fieldErrors, can bool) {
 	}
 }
 
+// checkHits checks which hits there may be, and what each has.
+func (p *plan) checkHits(wrong *fieldErrors) {
+	switch {
+	case !(p.Diversity >= 0 && p.Diversity <= 1):
+		wrong.add("diversity", p.Diversity, "0 (by score alone) to 1")
+	case p.Diversity > 0 && len(p.Sort) > 0:
+		wrong.add("diversity", p.Diversity, "0 together with sort, which is an order of its own")
+	}
+	if !utf8.ValidString(p.Group) {
+		wrong.add("group", p.Group, "the name of a field")
+	}
+	if !(p.MinSimilarity >= -1 && p.MinSimilarity <= 1) {
+		wrong.add("min_similarity", p.MinSimilarity, "-1 to 1")
+	}
+	if p.Passages != nil {
+		if p.passages = *p.Passages; p.passages < 0 || p.passages > MaxPassages {
+			wrong.add("passages", p.passages, fmt.Sprintf("0 to %d", MaxPassages))
+		}
+	}
+	if p.Highlight != nil {
+		p.highlight = *p.Highlight
+	}
+}
+
 // checkWords reads operator and fields.
 func (p *plan) checkWords(wrong *fieldErrors) {
 	p.words = backend.Words{Text: p.text.Text, Exact: p.text.Phrases}
-	switch p.Operator {
-	case "", "or":
-	case "and":
-		p.words.And = true
-	default:
-		wrong.add("operator", p.Operator, "or, and")
-	}
+	oneOf(wrong, "operator", &p.Operator, "or", "and")
+	p.words.And = p.Operator == "and"
 	var err error
 	if p.words.Fields, err = p.Fields.weights(); err != nil {
 		*wrong = append(*wrong, err.(*FieldError))

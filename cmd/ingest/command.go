@@ -69,7 +69,25 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 		},
 		Version: strings.TrimSpace(v + " " + revision), SilenceUsage: true, SilenceErrors: true,
 	}
-	fs := cmd.Flags()
+	f.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		if f.man {
+			manual.Write(cmd.OutOrStdout(), cmd, v)
+			return nil
+		}
+		if err := fillSettings(cmd); err != nil {
+			return err
+		}
+		if err := f.check(paths); err != nil {
+			return err
+		}
+		return run(cmd.Context(), f, paths, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return cmd
+}
+
+func (f *flags) add(cmd *cobra.Command) {
+	fs, formats := cmd.Flags(), extract.Formats()
 	fs.String(settings.ConfigFlag, "", "`file` of settings, a line name = value each")
 	fs.StringVar(&f.data, "data", "", "data folder, made if it is missing")
 	fs.StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
@@ -78,7 +96,7 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, or \"embedded\" (default)")
 	fs.StringVar(&f.language, "language", autoLanguage, "language in which a new collection is searched by words, such as de; auto: the one of its texts, English where they do not tell")
 	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the synonyms that the collection is to have, a rule a line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
-	fs.StringVar(&f.format, "format", "auto", "auto, jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf (odt, ods, odp), pptx, xlsx, rtf, enex, vcf or ics")
+	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
 	fs.StringVar(&f.idField, "id-field", "", "field of a record that holds its id (default: _id, id, or a hash of the content)")
 	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
 	fs.StringVar(&f.onError, "on-error", "skip", "skip what fails and go on, or stop at the first failure")
@@ -92,28 +110,20 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 	fs.DurationVar(&f.poll, "poll", 0, "with --watch: look at all files every so often, instead of being told by the system")
 	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files that are read at the same time, 1 to 64")
 	fs.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
-	settings.Choices(cmd, "format", "auto", "jsonl", "csv", "md", "html", "txt", "pdf", "docx", "eml", "ipynb", "epub", "odf", "pptx", "xlsx", "rtf", "enex", "vcf", "ics")
+	settings.Choices(cmd, "format", formats...)
 	settings.Choices(cmd, "on-error", "skip", "stop")
 	settings.Folders(cmd, "data", "state")
 	fs.BoolVar(&f.man, "man", false, "write the manual page to standard output")
-	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
-		if f.man {
-			manual.Write(cmd.OutOrStdout(), cmd, v)
-			return nil
-		}
-		known := map[string]bool{}
-		for _, v := range append(flagNames(cmd), settings.OfSearchd...) {
-			known[v] = true
-		}
-		if _, err := settings.Fill(fs, known); err != nil {
-			return err
-		}
-		if err := f.check(paths); err != nil {
-			return err
-		}
-		return run(cmd.Context(), f, paths, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+}
+
+// fillSettings gives the flags that were not named what a file of settings or the environment says.
+func fillSettings(cmd *cobra.Command) error {
+	known := map[string]bool{}
+	for _, v := range append(flagNames(cmd), settings.OfSearchd...) {
+		known[v] = true
 	}
-	return cmd
+	_, err := settings.Fill(cmd.Flags(), known)
+	return err
 }
 
 // check refuses values that make no sense.

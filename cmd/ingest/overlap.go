@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -33,87 +34,104 @@ func (j *journal) overlaps() ([]*overlap, error) {
 	if err := j.flushLocked(); err != nil {
 		return nil, err
 	}
-	var fresh, others []*known
-	ids, records := 0, false
+	fresh, others := j.byTurn()
+	if len(fresh) == 0 || len(fresh)+len(others) == 1 {
+		return nil, nil
+	}
+	records := func(e *known) bool { return !e.plain }
+	if !slices.ContainsFunc(fresh, records) {
+		others = slices.DeleteFunc(others, records)
+	}
+	ids := 0
+	for _, e := range fresh {
+		ids += e.Docs
+	}
+	found, seed, parts := pairs{}, maphash.MakeSeed(), uint64(ids/overlapAtOnce+1)
+	for part := range parts {
+		err := j.compare(fresh, others, found, func(id string) (hash uint64, ok bool) {
+			hash = maphash.String(seed, id)
+			return hash, hash%parts == part
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	list := found.list()
+	for _, e := range fresh {
+		e.turn = 0
+	}
+	return list, nil
+}
+
+// byTurn returns the files that have been put in since they were compared, in that order, and the others that have documents.
+func (j *journal) byTurn() (fresh, others []*known) {
 	for _, e := range j.entries {
 		switch {
 		case e.turn > 0:
 			fresh = append(fresh, e)
-			ids += e.Docs
-			records = records || !e.plain
 		case e.Docs > 0:
 			others = append(others, e)
 		}
 	}
-	if len(fresh) == 0 || len(fresh)+len(others) == 1 {
-		return nil, nil
-	}
 	slices.SortFunc(fresh, func(a, b *known) int { return a.turn - b.turn })
 	slices.SortFunc(others, func(a, b *known) int { return a.key().compare(b.key()) })
-	var out []*overlap
-	pairs := map[[2]*known]*overlap{}
-	add := func(file, other *known, id string) {
-		pair := [2]*known{file, other}
-		s := pairs[pair]
-		if s == nil {
-			s = &overlap{file: file, other: other}
-			pairs[pair], out = s, append(out, s)
-		}
-		if s.n++; len(s.ids) < shownOverlap {
-			s.ids = append(s.ids, id)
-		}
-	}
-	seed := maphash.MakeSeed()
-	parts := uint64(ids/overlapAtOnce + 1)
-	for part := range parts {
-		last := map[uint64]*known{} // hash of an id -> the file that was put in last with it
-		each := func(e *known, visit func(hash uint64, id string)) error {
-			now, err := j.now(e)
-			for _, id := range now {
-				if h := maphash.String(seed, id); h%parts == part {
-					visit(h, id)
-				}
-			}
+	return fresh, others
+}
+
+// compare adds to found those ids of fresh that hash chooses and that a file before, or one of others, has too.
+func (j *journal) compare(fresh, others []*known, found pairs, hash func(id string) (h uint64, ok bool)) error {
+	last := map[uint64]*known{} // hash of an id -> the file that was put in last with it
+	for i, e := range slices.Concat(fresh, others) {
+		ids, err := j.now(e)
+		if err != nil {
 			return err
 		}
-		for _, e := range fresh {
-			err := each(e, func(h uint64, id string) {
-				if before := last[h]; before != nil && before != e {
-					add(e, before, id)
-				}
-				last[h] = e
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-		for _, e := range others {
-			if !records && !e.plain {
+		for _, id := range ids {
+			h, ok := hash(id)
+			if !ok {
 				continue
 			}
-			err := each(e, func(h uint64, id string) {
-				if file := last[h]; file != nil {
-					add(file, e, id)
+			switch file := last[h]; {
+			case i < len(fresh):
+				if file != nil && file != e {
+					found.add(e, file, id)
 				}
-			})
-			if err != nil {
-				return nil, err
+				last[h] = e
+			case file != nil:
+				found.add(file, e, id)
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *overlap) int {
+	return nil
+}
+
+// pairs are overlaps by their files.
+type pairs map[[2]*known]*overlap
+
+func (p pairs) add(file, other *known, id string) {
+	pair := [2]*known{file, other}
+	s := p[pair]
+	if s == nil {
+		s = &overlap{file: file, other: other}
+		p[pair] = s
+	}
+	if s.n++; len(s.ids) < shownOverlap {
+		s.ids = append(s.ids, id)
+	}
+}
+
+// list returns the overlaps of files that are two and there, in the order in which they were put in.
+func (p pairs) list() []*overlap {
+	list := slices.SortedFunc(maps.Values(p), func(a, b *overlap) int {
 		return cmp.Or(a.file.turn-b.file.turn, a.other.key().compare(b.other.key()))
 	})
-	for _, s := range out {
+	for _, s := range list {
 		slices.Sort(s.ids)
 	}
-	for _, e := range fresh {
-		e.turn = 0
-	}
-	return slices.DeleteFunc(out, func(s *overlap) bool {
+	return slices.DeleteFunc(list, func(s *overlap) bool {
 		other := s.other.key().file()
 		return sameFile(other, s.file.key().file()) || noFile(other) // a file may be known below two folders
-	}), nil
+	})
 }
 
 // sameFile reports whether two paths lead to one file.

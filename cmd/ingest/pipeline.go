@@ -356,67 +356,22 @@ func (p *pipeline) fail(e extract.ItemError) error {
 
 // put puts the documents of one batch in and ends the files that end in it.
 func (p *pipeline) put(ctx context.Context, batch []item) error {
-	var docs []document
-	for _, it := range batch {
-		if it.doc != nil {
-			docs = append(docs, *it.doc)
-		}
-	}
-	var results []result
-	if len(docs) > 0 {
-		tried, err := p.try(batch)
-		if err != nil {
-			return err
-		}
-		if results, err = p.sink.put(ctx, docs); err != nil {
-			return err
-		}
-		for _, k := range tried {
-			p.journal.tried(k)
-		}
+	results, err := p.send(ctx, batch)
+	if err != nil {
+		return err
 	}
 	var stopped error
 	for _, it := range batch {
 		if it.end != nil {
-			if err := p.finish(it.task, it.end); errors.Is(err, errStop) {
-				stopped = err // all that is committed is to be known
-			} else if err != nil {
-				return err
-			}
-			continue
+			err = p.finish(it.task, it.end)
+		} else {
+			err, results = p.taken(it, results[0]), results[1:]
 		}
-		r := results[0]
-		results = results[1:]
-		if r.status == failed {
-			it.task.refused = true
-			if err := p.fail(extract.ItemError{Path: it.doc.source, Line: it.doc.line, Reason: r.why}); errors.Is(err, errStop) {
-				stopped = err
-			} else if err != nil {
-				return err
-			}
-			continue
+		if errors.Is(err, errStop) {
+			stopped = err // all that is committed is to be known
+		} else if err != nil {
+			return err
 		}
-		if r.warning != "" {
-			if len(it.task.warnings) < maxFailures {
-				it.task.warnings = append(it.task.warnings, failure{it.doc.line, r.warning, true})
-			}
-			if err := p.fail(extract.ItemError{Path: it.doc.source, Line: it.doc.line, Warning: true, Reason: r.warning}); err != nil {
-				return err
-			}
-		}
-		if it.task.docs++; len(it.task.ids) <= maxIDs {
-			it.task.ids = append(it.task.ids, it.doc.id)
-		}
-		p.mu.Lock()
-		if it.task.docs == 1 {
-			p.counts.open++
-		}
-		if !p.watching || r.status != "unchanged" {
-			p.counts.byStatus[r.status]++
-		}
-		p.progress.at = it.doc.offset
-		p.progress.add(1)
-		p.mu.Unlock()
 	}
 	if t := batch[len(batch)-1].task; t.journalled() {
 		if err := p.journal.part(t.key, p.how, t.ids[t.noted:]); err != nil { // none if it has ended
@@ -425,6 +380,62 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 		t.noted = len(t.ids)
 	}
 	return errors.Join(stopped, p.journal.flush())
+}
+
+// send gives the documents of a batch to the sink, one result each; the journal knows of them before.
+func (p *pipeline) send(ctx context.Context, batch []item) ([]result, error) {
+	var docs []document
+	for _, it := range batch {
+		if it.doc != nil {
+			docs = append(docs, *it.doc)
+		}
+	}
+	if len(docs) == 0 {
+		return nil, nil
+	}
+	tried, err := p.try(batch)
+	if err != nil {
+		return nil, err
+	}
+	results, err := p.sink.put(ctx, docs)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range tried {
+		p.journal.tried(k)
+	}
+	return results, nil
+}
+
+// taken counts a document that the sink has taken, or tells why it has not.
+func (p *pipeline) taken(it item, r result) error {
+	t := it.task
+	if r.status == failed {
+		t.refused = true
+		return p.fail(extract.ItemError{Path: it.doc.source, Line: it.doc.line, Reason: r.why})
+	}
+	if r.warning != "" {
+		if len(t.warnings) < maxFailures {
+			t.warnings = append(t.warnings, failure{it.doc.line, r.warning, true})
+		}
+		if err := p.fail(extract.ItemError{Path: it.doc.source, Line: it.doc.line, Warning: true, Reason: r.warning}); err != nil {
+			return err
+		}
+	}
+	if t.docs++; len(t.ids) <= maxIDs {
+		t.ids = append(t.ids, it.doc.id)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t.docs == 1 {
+		p.counts.open++
+	}
+	if !p.watching || r.status != "unchanged" {
+		p.counts.byStatus[r.status]++
+	}
+	p.progress.at = it.doc.offset
+	p.progress.add(1)
+	return nil
 }
 
 // try notes in the journal what is about to be put in, and returns the files that it is of.

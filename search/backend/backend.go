@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"searchd/index/filter"
+	"searchd/index/keyword"
 	"searchd/search/mapping"
 )
 
@@ -260,40 +261,13 @@ type PassageVector struct {
 	Vector  []float32
 }
 
-// TermScore is one term's share of a BM25 score.
-type TermScore struct {
-	Term  string
-	For   string // the words of the query that Term is a synonym of; "" where the query has it
-	Field string
-	TF    int
-	DF    int
-	IDF   float64
-	Score float64
-}
-
-// Token is a term of an analysed text with its byte offsets [Start, End) and its place among the words of the text. A covered one is
-// in texts alone: it is a character of a pair that is a term too, and a query asks for the pair. A name stands before its words,
-// which are terms too; phrases are made of these.
-type Token struct {
-	Term       string
-	Start, End int
-	Position   int
-	Covered    bool
-	Name       bool
-}
-
-// Expansion is a part [Start, End) of the text of a query for which the collection has synonyms.
-type Expansion struct {
-	Start, End   int
-	Name         string        // by which [TermScore] calls it
-	Alternatives []Alternative // none where an earlier one has the name: they are the same
-}
-
-// Alternative is what an [Expansion] is read as: a term, or several at the distances that their positions have.
-type Alternative struct {
-	Text  string // by which [TermScore] calls it
-	Terms []Token
-}
+// What Analyze, Expand and WordTerms answer is the keyword index's.
+type (
+	Token       = keyword.Token
+	Expansion   = keyword.Expansion
+	Alternative = keyword.Alternative
+	TermScore   = keyword.TermScore
+)
 
 // MaxEdits is the most edits that Near looks for.
 const MaxEdits = 2

@@ -104,14 +104,12 @@ func (b *Backend) WordTerms(ctx context.Context, name string, q backend.Words, r
 	if err != nil {
 		return nil, fmt.Errorf("explaining scores: %w", err)
 	}
-	out := make([][]backend.TermScore, len(terms))
-	for i, own := range terms {
-		out[i] = make([]backend.TermScore, len(own))
-		for j, t := range own {
-			out[i][j] = backend.TermScore{Term: t.Term, For: t.For, Field: named(t.Field), TF: t.TF, DF: t.DF, IDF: t.IDF, Score: t.Score}
+	for _, own := range terms {
+		for i, t := range own {
+			own[i].Field = named(t.Field)
 		}
 	}
-	return out, nil
+	return terms, nil
 }
 
 // Analyze returns the terms of a text as the keyword index sees them, those that wanted accepts (nil: all).
@@ -121,12 +119,7 @@ func (b *Backend) Analyze(ctx context.Context, name, text string, wanted func(te
 		return nil, err
 	}
 	defer release()
-	tokens := c.words.Occurrences(text, wanted)
-	out := make([]backend.Token, len(tokens))
-	for i, t := range tokens {
-		out[i] = backend.Token(t)
-	}
-	return out, nil
+	return c.words.Occurrences(text, wanted), nil
 }
 
 // Expand returns the parts of a query that are read as their synonyms.
@@ -136,23 +129,7 @@ func (b *Backend) Expand(ctx context.Context, name string, q backend.Words) ([]b
 		return nil, err
 	}
 	defer release()
-	expansions, err := c.words.Expand(ctx, c.query(q))
-	if err != nil {
-		return nil, err
-	}
-	var out []backend.Expansion
-	for _, e := range expansions {
-		one := backend.Expansion{Start: e.Start, End: e.End, Name: e.Name}
-		for _, a := range e.Alternatives {
-			terms := make([]backend.Token, len(a.Terms))
-			for i, t := range a.Terms {
-				terms[i] = backend.Token(t)
-			}
-			one.Alternatives = append(one.Alternatives, backend.Alternative{Text: a.Text, Terms: terms})
-		}
-		out = append(out, one)
-	}
-	return out, nil
+	return c.words.Expand(ctx, c.query(q))
 }
 
 // texts calls f with the texts of documents, and where their strings begin. Those that are gone or damaged, or that the mapping refuses, are passed over.
