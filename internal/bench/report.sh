@@ -52,6 +52,10 @@ Written by \`make bench\` on $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | 
 compared ran in turns in one run; read the ratios, not the rates, which others on the machine take their share of. Load average at the start:
 $(cut -d' ' -f1 /proc/loadavg).
 
+How it does beside others and as a whole was [measured by hand](#measured-by-hand), below the kernels: [Weaviate](#beside-weaviate),
+[hnswlib](#vector-index), [ONNX Runtime](#kernels-and-encoder-on-quiet-cores), [searches beside an import](#searches-beside-an-import),
+[memory](#memory-with-100000-passages), [the page](#the-page), [bringing files in](#bringing-files-in).
+
 A kernel's share of the ceiling is that of the turns in which the core was least disturbed: see \`searchd bench encode --help\`. The ceiling of VNNI is that of
 VPDPBUSD in registers; the tiles of AMX are held against their own, several times as high, and against VNNI's.
 EOT
