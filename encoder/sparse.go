@@ -101,13 +101,13 @@ func (s *sparse) readPooling(fsys fs.FS, dir string) error {
 }
 
 // EncodeSparse returns the sparse vectors of texts: for each word of the vocabulary log(1 + max(0, logit)), the largest over the tokens
-// (or their sum, where the checkpoint says so). It needs a checkpoint of the SPLADE kind: ErrNotSparse. Of o only Prompt counts.
+// (or their sum, where the checkpoint says so). It needs a checkpoint of the SPLADE kind: ErrNotSparse. Of o Prompt and Truncate count.
 // Source: arXiv:2109.10086 and sentence-transformers SpladePooling.
 func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOptions) (*SparseResult, error) {
 	if m.sparse == nil {
 		return nil, ErrNotSparse
 	}
-	seqs, err := m.textSequences(ctx, texts, o.Prompt)
+	seqs, err := m.textSequences(ctx, texts, o)
 	if err != nil {
 		return nil, err
 	}

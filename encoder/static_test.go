@@ -5,8 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"searchd/encoder/tokenizer"
 )
 
 // TestStatic compares both layouts of static models with the mean of the rows, in float64.
@@ -104,6 +107,12 @@ func TestStatic(t *testing.T) {
 		})
 	}
 	m := mustLoad(t, variant(t, tests[0].files), Options{})
+	short := mustLoad(t, variant(t, tests[4].files), Options{MaxSeqLength: 3}) // of model2vec, where unknown tokens do not count
+	ends := encode(t, short, EncodeOptions{Truncate: tokenizer.Left}, "a b ᚠ c d e ᚠ f", "d e f", "b")
+	begins := encode(t, short, EncodeOptions{}, "a b ᚠ c d e ᚠ f", "a b c", "d e f", "b")
+	if !slices.Equal(ends[0], ends[1]) || !slices.Equal(ends[0], begins[2]) || !slices.Equal(ends[2], begins[3]) || !slices.Equal(begins[0], begins[1]) {
+		t.Errorf("cut on the left %v, on the right %v", ends, begins)
+	}
 	if _, err := m.Inspect(context.Background(), "a", InspectOptions{}); err == nil {
 		t.Error("Inspect of a static model gave no error")
 	}

@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -37,6 +38,15 @@ func TestSides(t *testing.T) {
 			tok, err := New(c.file, Options{Truncate: c.side})
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, side := range []Side{SideOfFile, Right, Left} {
+				other, err := New(c.file, Options{Truncate: cmp.Or(side, c.side)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := tok.EncodeSide(long, 17, side), other.Encode(long, 17); !slices.Equal(got.IDs, want.IDs) || !got.Truncated {
+					t.Errorf("EncodeSide(%d): %v, want %v", side, got.IDs, want.IDs)
+				}
 			}
 			for _, text := range []string{"", "the", "the cat", long} {
 				all := tok.EncodeBare(text)

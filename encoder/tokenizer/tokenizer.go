@@ -23,16 +23,6 @@ type Options struct {
 	Begin, End string
 }
 
-// Side is an end of a text.
-type Side uint8
-
-// The sides. SideOfFile is that of tokenizer.json, where it names one, and otherwise the right.
-const (
-	SideOfFile Side = iota
-	Right
-	Left
-)
-
 // BertSettings are those of a BertNormalizer.
 type BertSettings struct {
 	LowerCase    bool
@@ -203,25 +193,20 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 // of the text, or the last where texts are cut on the left, and all special tokens stay; 0 means no limit. With a maxLen
 // below the number of special tokens only the first maxLen of these stay.
 func (t *Tokenizer) Encode(text string, maxLen int) Encoding {
-	return t.encode(text, t.template.single, maxLen)
+	return t.encode(text, t.template.single, maxLen, t.left)
 }
 
 // EncodeBare returns the ids of text alone.
 func (t *Tokenizer) EncodeBare(text string) Encoding {
-	return t.encode(text, bareTemplate().single, 0)
+	return t.encode(text, bareTemplate().single, 0, t.left)
 }
 
-// EncodeStored is EncodeBare, but for at most StoredLength ids.
-func (t *Tokenizer) EncodeStored(text string) Encoding {
-	return t.encode(text, bareTemplate().single, t.stored)
-}
-
-func (t *Tokenizer) encode(text string, parts []templatePart, maxLen int) Encoding {
+func (t *Tokenizer) encode(text string, parts []templatePart, maxLen int, left bool) Encoding {
 	limit := math.MaxInt
 	if maxLen > 0 {
 		limit = max(0, maxLen-special(parts))
 	}
-	return assemble(parts, maxLen, t.run(text, output{limit: limit, keep: true}))
+	return assemble(parts, maxLen, t.run(text, output{limit: limit, left: left, keep: true}))
 }
 
 // EncodePair returns the ids of two texts in the template for pairs. If there are more than maxLen, ids are taken from
@@ -233,7 +218,7 @@ func (t *Tokenizer) EncodePair(a, b string, maxLen int) Encoding {
 		limit = max(0, maxLen-special(parts))
 	}
 	// Which text is the longer decides which keeps an odd id, so that both are counted to the end.
-	x, y := t.run(a, output{limit: limit, keep: true, count: true}), t.run(b, output{limit: limit, keep: true, count: true})
+	x, y := t.run(a, output{limit: limit, left: t.left, keep: true, count: true}), t.run(b, output{limit: limit, left: t.left, keep: true, count: true})
 	if x.n+y.n > limit {
 		n, m := longestFirst(x.n, y.n, limit)
 		x.cut(n)
@@ -368,7 +353,6 @@ func (t *Tokenizer) run(text string, out output) output {
 		n := min(out.limit, len(text)/4+8)
 		out.ids, out.spans = make([]int32, 0, n), make([]Span, 0, n)
 	}
-	out.left = t.left
 	s := t.scratches.Get().(*scratch)
 	s.text = append(s.text[:0], text...)
 	outer := (*aligned)(nil)
