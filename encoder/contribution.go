@@ -43,7 +43,7 @@ func (m *Model) Contributions(ctx context.Context, texts, promptNames [2]string)
 		}
 		s := &c.Texts[i]
 		s.Text = strip(prompt + text)
-		e := m.tok.Encode(s.Text, m.maxLen)
+		e := m.tok.Encode(s.Text, m.limit(promptNames[i]))
 		s.IDs, s.Spans, s.Truncated = e.IDs, e.Spans, e.Truncated
 		for _, id := range e.IDs {
 			token, _ := m.tok.Token(id)

@@ -133,7 +133,7 @@ func (m *Model) textSequences(ctx context.Context, texts []string, o EncodeOptio
 	if err != nil {
 		return nil, err
 	}
-	seqs, err := m.tokenize(ctx, len(texts), func(i int) tokenizer.Encoding { return m.encodeText(prompt+texts[i], o.Truncate) })
+	seqs, err := m.tokenize(ctx, len(texts), func(i int) tokenizer.Encoding { return m.encodeText(prompt+texts[i], o) })
 	if err != nil {
 		return nil, err
 	}
@@ -162,19 +162,27 @@ func (m *Model) idSequences(ids [][]int32, side tokenizer.Side) ([]sequence, err
 	return seqs, nil
 }
 
-// encodeText turns a text with its prompt into tokens.
-func (m *Model) encodeText(text string, side tokenizer.Side) tokenizer.Encoding {
-	if m.static == nil {
-		return m.tok.EncodeSide(strip(text), m.maxLen, side)
+// limit is where a text is cut that has the prompt of that name.
+func (m *Model) limit(prompt string) int {
+	if prompt == PromptQuery {
+		return m.queryLen
 	}
-	e := m.tok.EncodeStored(text, side)
-	if side == tokenizer.Left {
+	return m.maxLen
+}
+
+// encodeText turns a text with its prompt into tokens; of o Truncate counts, and Prompt for the length.
+func (m *Model) encodeText(text string, o EncodeOptions) tokenizer.Encoding {
+	if m.static == nil {
+		return m.tok.EncodeSide(strip(text), m.limit(o.Prompt), o.Truncate)
+	}
+	e := m.tok.EncodeStored(text, o.Truncate)
+	if o.Truncate == tokenizer.Left {
 		slices.Reverse(e.IDs)
 	}
 	if n := m.static.prefix(e.IDs, m.maxLen); n < len(e.IDs) {
 		e.IDs, e.Truncated = e.IDs[:n], true
 	}
-	if side == tokenizer.Left {
+	if o.Truncate == tokenizer.Left {
 		slices.Reverse(e.IDs)
 	}
 	return e
@@ -186,7 +194,7 @@ func (m *Model) skipped(prompt string) int {
 	if prompt == "" || m.pool.includePrompt {
 		return 0
 	}
-	e := m.encodeText(prompt, tokenizer.SideOfFile)
+	e := m.encodeText(prompt, EncodeOptions{})
 	n := len(e.IDs)
 	if n > 0 && n <= len(e.Spans) && e.Spans[n-1] == (tokenizer.Span{}) {
 		n--

@@ -59,7 +59,7 @@ func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*In
 		return nil, err
 	}
 	in := &Inspection{Text: strip(prompt + text)}
-	limit := min(m.maxLen, MaxInspectTokens)
+	limit := min(m.limit(o.Prompt), MaxInspectTokens)
 	if o.MaxTokens > 0 {
 		limit = min(limit, o.MaxTokens)
 	}

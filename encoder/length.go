@@ -1,6 +1,7 @@
 package encoder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,20 +12,14 @@ import (
 	"searchd/encoder/tokenizer"
 )
 
-// LengthConfigs are the names under which releases of sentence-transformers have stored max_seq_length and do_lower_case.
-var LengthConfigs = []string{
-	"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_camembert_config.json",
-	"sentence_albert_config.json", "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json",
-}
-
 // fallbackTokens is the greatest length where a checkpoint names none at all.
 const fallbackTokens = 512
 
-// readLength finds the length at which texts are cut: max_seq_length; or else what config.json and tokenizer_config.json allow, whichever
-// is less; never more than the position table has. (The truncation in tokenizer.json is what somebody last used and does not count.)
+// readLength finds the length at which texts are cut: that of sentence_bert_config.json; or else what config.json and tokenizer_config.json
+// allow, whichever is less; never more than the position table has. (The truncation in tokenizer.json is what somebody last used and does not count.)
 // It also notes whether pairs get segment ids, and returns what these files say otherwise than tokenizer.json.
 func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (o tokenizer.Options, err error) {
-	limit, lowerCase, err := readLengthConfig(fsys, dir)
+	lengths, err := readLengthConfig(fsys, dir)
 	if err != nil {
 		return o, err
 	}
@@ -33,38 +28,24 @@ func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (o tokenizer
 		return o, err
 	}
 	o = c.options
-	o.LowerCase = lowerCase
+	o.LowerCase = lengths.lowerCase
 	m.segments = c.segments && a.types > 1
+	limit := lengths.limit
 	if limit == 0 {
 		limit = least(c.limit, a.maxTokens, a.statedTokens)
 	}
 	if limit == 0 {
 		limit = fallbackTokens
 	}
-	m.maxLen = least(limit, a.maxTokens)
+	m.maxLen, m.queryLen = least(cmp.Or(lengths.document, limit), a.maxTokens), least(cmp.Or(lengths.query, limit), a.maxTokens)
 	if n := m.options.MaxSeqLength; n > 0 {
 		if a.maxTokens > 0 && n > a.maxTokens {
 			return o, fmt.Errorf("%w: Options.MaxSeqLength is %d, the positions of the model end at %d", ErrConfig, n, a.maxTokens)
 		}
 		m.maxLen = min(n, maxPositions)
+		m.queryLen = least(lengths.query, m.maxLen)
 	}
 	return o, nil
-}
-
-// readLengthConfig reads max_seq_length, 0 if there is none, and do_lower_case.
-func readLengthConfig(fsys fs.FS, dir string) (limit int, lowerCase bool, err error) {
-	for _, name := range LengthConfigs {
-		f, err := readFields(fsys, path.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return 0, false, err
-		}
-		limit, lowerCase = f.int("max_seq_length", 0, 1, maxPositions), f.bool("do_lower_case", false)
-		return limit, lowerCase, f.err()
-	}
-	return 0, false, nil
 }
 
 // tokenizerConfig is what counts of tokenizer_config.json.

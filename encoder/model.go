@@ -83,6 +83,7 @@ type Model struct {
 	prompts  prompts
 	dim      int
 	maxLen   int
+	queryLen int  // the same for texts with the prompt for queries
 	segments bool // whether the segment ids of the tokenizer count
 	slots    chan struct{}
 	spaces   chan *workspace
