@@ -247,6 +247,9 @@ func (m *Model) loadSplade(fsys fs.FS, refs []moduleRef) error {
 // loadTransformer reads config, weights and tokenizer from dir.
 func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	f, err := readFields(fsys, path.Join(dir, "config.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; the folder of a checkpoint has config.json, tokenizer.json and model.safetensors", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -301,6 +304,9 @@ func readTokenizer(fsys fs.FS, dir string, o tokenizer.Options, vocab int) (*tok
 		name = "tokenizer.json"
 		b, err = readLimited(fsys, name, maxTokenizerBytes)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missingTokenizer(fsys, dir, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -312,6 +318,16 @@ func readTokenizer(fsys fs.FS, dir string, o tokenizer.Options, vocab int) (*tok
 		return nil, fmt.Errorf("%w: %s: ids up to %d, but the word table has %d rows", ErrConfig, name, tok.Size()-1, vocab)
 	}
 	return tok, nil
+}
+
+// missingTokenizer says how to make tokenizer.json of what there is instead.
+func missingTokenizer(fsys fs.FS, dir string, err error) error {
+	for _, name := range []string{"vocab.txt", "vocab.json", "tokenizer.model", "sentencepiece.bpe.model", "spiece.model", "spm.model"} {
+		if _, statErr := fs.Stat(fsys, path.Join(dir, name)); statErr == nil {
+			return fmt.Errorf("%w; of %s AutoTokenizer of transformers makes one: load and save the tokenizer with it", err, name)
+		}
+	}
+	return err
 }
 
 // describe fills the rest of info.

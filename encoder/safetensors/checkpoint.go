@@ -51,12 +51,22 @@ func Open(fsys fs.FS, dir string) (*Checkpoint, error) {
 	index := path.Join(dir, IndexName)
 	raw, indexErr := readLimited(fsys, index, MaxHeaderBytes)
 	if errors.Is(indexErr, fs.ErrNotExist) {
-		return nil, fmt.Errorf("safetensors: neither %s nor %s exists: %w", name, index, fs.ErrNotExist)
+		return nil, fmt.Errorf("safetensors: neither %s nor %s exists%s: %w", name, index, instead(fsys, dir), fs.ErrNotExist)
 	}
 	if indexErr != nil {
 		return nil, indexErr
 	}
 	return openShards(fsys, dir, index, raw)
+}
+
+// instead tells of weights in a format that is not read, and how to come by one that is.
+func instead(fsys fs.FS, dir string) string {
+	for _, name := range []string{"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack", "onnx/model.onnx"} {
+		if _, err := fs.Stat(fsys, path.Join(dir, name)); err == nil {
+			return fmt.Sprintf(", and %s is not read; load and save the checkpoint with a current sentence-transformers or transformers, which write safetensors", name)
+		}
+	}
+	return ""
 }
 
 // OpenFile opens one file.
