@@ -251,6 +251,19 @@ func TestNotFinite(t *testing.T) {
 			if !errors.Is(err, ErrNotFinite) {
 				t.Errorf("%s, %v: %v, want ErrNotFinite", root, p, err)
 			}
+			if head {
+				continue
+			}
+			two, none := [2]string{"a", "the fox"}, [2]string{}
+			_, tokens := m.EncodeTokens(t.Context(), two[:], EncodeOptions{})
+			_, inspect := m.Inspect(t.Context(), "a", InspectOptions{Attention: true})
+			_, cosines := m.LayerCosines(t.Context(), two, none)
+			_, shares := m.Contributions(t.Context(), two, none)
+			for what, err := range map[string]error{"EncodeTokens": tokens, "Inspect": inspect, "LayerCosines": cosines, "Contributions": shares} {
+				if !errors.Is(err, ErrNotFinite) {
+					t.Errorf("%s, %v: %v, want ErrNotFinite", what, p, err)
+				}
+			}
 		}
 	}
 }
