@@ -221,6 +221,15 @@ func (c *Checkpoint) Float32(name string) ([]float32, error) {
 	return c.plain(name, t)
 }
 
+// Numbers is Float32, but an I8 tensor without scales is the numbers that it holds.
+func (c *Checkpoint) Numbers(name string) ([]float32, error) {
+	t, ok := c.tensors[name]
+	if _, scales := c.tensors[ScalesOf(name)]; ok && !scales && t.DType == I8 {
+		return c.plain(name, t)
+	}
+	return c.Float32(name)
+}
+
 // ScalesOf names the tensor that holds the scales of the rows of an I8 tensor: row r of the matrix is its bytes times scale r.
 func ScalesOf(name string) string { return name + ".scales" }
 
