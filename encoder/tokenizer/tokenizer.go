@@ -69,7 +69,7 @@ type Tokenizer struct {
 	scratches sync.Pool
 }
 
-// New reads a tokenizer.json. What it holds of padding and of the length of texts is checked and otherwise ignored.
+// New reads a tokenizer.json. What it holds of the length of texts is checked, and counts in EncodeStored alone; padding is ignored.
 // It returns an error that names the field, its value and what is allowed.
 func New(tokenizerJSON []byte, o Options) (*Tokenizer, error) {
 	f, err := readFile(tokenizerJSON)
@@ -131,9 +131,6 @@ func build(f *file, o Options) (*Tokenizer, error) {
 	}
 	if t.decoder, err = parseDecoder(f.decoder, 0); err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
-	}
-	if err := f.checkPadding(t); err != nil {
-		return nil, err
 	}
 	if t.normed.trie == nil {
 		t.bert = newBertScanner(t.steps, t.cuts)
