@@ -78,7 +78,7 @@ func readTokenizerConfig(fsys fs.FS, dir string) (c tokenizerConfig, err error) 
 			c.options.Truncate = tokenizer.Left
 		}
 	}
-	c.options.Bert = f.bertSettings()
+	c.options.Bert, c.options.PrefixSpace = f.bertSettings(), f.prefixSpace()
 	c.options.Begin, c.options.End = f.wrapToken("add_bos_token", "bos_token"), f.wrapToken("add_eos_token", "eos_token")
 	return c, f.err()
 }
@@ -98,6 +98,19 @@ func (f *fields) bertSettings() *tokenizer.BertSettings {
 		s.StripAccents = new(f.bool("strip_accents", false))
 	}
 	return s
+}
+
+// prefixTokenizers are the classes, but for Fast at the end, whose add_prefix_space replaces that of tokenizer.json.
+// Source: transformers tokenization_roberta_fast.py, tokenization_gpt2_fast.py.
+var prefixTokenizers = []string{"RobertaTokenizer", "GPT2Tokenizer"}
+
+// prefixSpace reads add_prefix_space; nil where it does not count.
+func (f *fields) prefixSpace() *bool {
+	const name = "add_prefix_space"
+	if !f.has(name) || !slices.Contains(prefixTokenizers, strings.TrimSuffix(f.string("tokenizer_class", ""), "Fast")) {
+		return nil
+	}
+	return new(f.bool(name, false))
 }
 
 // wrapTokenizers are the classes, but for Fast at the end, that put these tokens around texts by themselves.

@@ -3,6 +3,7 @@ package encoder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -166,6 +167,21 @@ func TestTokenizerConfig(t *testing.T) {
 		mask, ok := m.Tokenizer().ID("<mask>")
 		if got := ids(m, "the fox"); !ok || slices.Contains(got, mask) != doubled {
 			t.Errorf("%s: ids %v, <mask> is %d", config, got, mask)
+		}
+	}
+	for config, want := range map[string]string{
+		`{"tokenizer_class":"RobertaTokenizerFast","add_prefix_space":true}`:    "true",
+		`{"tokenizer_class":"GPT2Tokenizer","add_prefix_space":false}`:          "false",
+		`{"tokenizer_class":"RobertaTokenizer"}`:                                "nil",
+		`{"tokenizer_class":"PreTrainedTokenizerFast","add_prefix_space":true}`: "nil",
+	} {
+		c, err := readTokenizerConfig(fstest.MapFS{"tokenizer_config.json": {Data: []byte(config)}}, ".")
+		got := "nil"
+		if p := c.options.PrefixSpace; p != nil {
+			got = fmt.Sprint(*p)
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", config, got, err, want)
 		}
 	}
 	_, err := Load(variant(t, map[string]string{"tokenizer_config.json": `{"truncation_side":"top"}`}), Options{})

@@ -114,6 +114,32 @@ func TestBertSettings(t *testing.T) {
 	}
 }
 
+func TestPrefixSpace(t *testing.T) {
+	const file = `{"model":{"type":"BPE","vocab":{"a":0,"b":1,"Ġ":2},"merges":[]},"pre_tokenizer":%s}`
+	const level = `{"type":"ByteLevel","add_prefix_space":%t,"trim_offsets":true}`
+	yes, no := true, false
+	for _, c := range []struct {
+		cut      string
+		prefix   *bool
+		want     []int32
+		replaced bool
+	}{
+		{fmt.Sprintf(level, false), nil, []int32{0, 2, 1}, false},
+		{fmt.Sprintf(level, false), &no, []int32{0, 2, 1}, false},
+		{fmt.Sprintf(level, false), &yes, []int32{2, 0, 2, 1}, true},
+		{fmt.Sprintf(level, true), &no, []int32{0, 2, 1}, true},
+		{fmt.Sprintf(`{"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":true},`+level+`]}`, false), &yes, []int32{0, 2, 1}, false},
+	} {
+		tok, err := New(fmt.Appendf(nil, file, c.cut), Options{PrefixSpace: c.prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tok.EncodeBare("a b").IDs; !slices.Equal(got, c.want) || tok.Replaced() != c.replaced {
+			t.Errorf("%s: ids %v, replaced %v, want %v, %v", c.cut, got, tok.Replaced(), c.want, c.replaced)
+		}
+	}
+}
+
 func TestWrap(t *testing.T) {
 	const file = `{"model":{"type":"WordLevel","unk_token":"u","vocab":{"u":0,"a":1,"b":2,"<s>":3,"</s>":4}},
 		"pre_tokenizer":{"type":"WhitespaceSplit"},"post_processor":%s}`

@@ -18,6 +18,8 @@ type Options struct {
 	// Bert replaces what a BertNormalizer says, as the classes of transformers do by tokenizer_config.json. Where the
 	// normalizer is another one, or nothing, it has no effect.
 	Bert *BertSettings
+	// PrefixSpace replaces add_prefix_space of a pre_tokenizer that is a ByteLevel. Nil: that of tokenizer.json.
+	PrefixSpace *bool
 	// Begin and End are special tokens around each text, as add_bos_token and add_eos_token of tokenizer_config.json ask
 	// for, where the template of tokenizer.json does not put them. Empty: none.
 	Begin, End string
@@ -107,6 +109,9 @@ func build(f *file, o Options) (*Tokenizer, error) {
 		return nil, err
 	}
 	last := lastByteLevel(t.cuts)
+	if o.PrefixSpace != nil && last != nil && len(t.cuts) == 1 && last.prefix != *o.PrefixSpace {
+		last.prefix, t.replaced = *o.PrefixSpace, true
+	}
 	if t.model, t.vocab, err = f.model.build(last != nil); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
@@ -156,7 +161,7 @@ func lastByteLevel(cuts []preTokenizer) *byteLevel {
 	return b
 }
 
-// Replaced reports whether Options.Bert, Begin or End changed what tokenizer.json says.
+// Replaced reports whether Options.Bert, PrefixSpace, Begin or End changed what tokenizer.json says.
 func (t *Tokenizer) Replaced() bool { return t.replaced }
 
 // StoredLength is max_length of the truncation in tokenizer.json, 0 if there is none. Only EncodeStored goes by it.
