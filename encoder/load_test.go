@@ -296,6 +296,7 @@ func TestMissing(t *testing.T) {
 		{"model.safetensors", "", "neither model.safetensors nor model.safetensors.index.json exists: file"},
 		{"tokenizer.json", "vocab.txt", "tokenizer.json: file does not exist; of vocab.txt AutoTokenizer of transformers makes one"},
 		{"tokenizer.json", "", "tokenizer.json: file does not exist"},
+		{"1_Pooling/config.json", "", "1_Pooling/config.json: file does not exist; modules.json names the folder 1_Pooling for Pooling"},
 		{"config.json", "", "the folder of a checkpoint has config.json, tokenizer.json and model.safetensors"},
 	} {
 		files := map[string]string{test.missing: ""}

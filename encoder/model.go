@@ -154,7 +154,7 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 	for _, ref := range rest {
 		mod, err := readVectorModule(fsys, ref, m.dim)
 		if err != nil {
-			return nil, err
+			return nil, ref.missing(err)
 		}
 		if mod != nil {
 			m.after = append(m.after, mod)
@@ -207,7 +207,7 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 	m.pool = poolConfig{modes: []pooling.Mode{pooling.MeanMode}, includePrompt: true}
 	if len(rest) > 0 && rest[0].class == "Pooling" {
 		if m.pool, err = readPooling(fsys, rest[0].dir, m.stack.hidden); err != nil {
-			return nil, err
+			return nil, rest[0].missing(err)
 		}
 		rest = rest[1:]
 	} else if len(rest) == 0 && m.options.Sparse {

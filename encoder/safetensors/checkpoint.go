@@ -162,7 +162,7 @@ func (s *shard) readHeader() (map[string]Tensor, error) {
 		return nil, fmt.Errorf("%w: a header of %d bytes, at most %d are allowed", ErrFormat, n, MaxHeaderBytes)
 	}
 	if int64(n) > s.size-8 {
-		return nil, fmt.Errorf("%w: a header of %d bytes in a file of %d", ErrFormat, n, s.size)
+		return nil, fmt.Errorf("%w: a header of %d bytes in a file of %d; it is incomplete, or no safetensors", ErrFormat, n, s.size)
 	}
 	raw := make([]byte, n)
 	if err := readAt(s.data, raw, 8); err != nil {
