@@ -255,8 +255,8 @@ func (s *Server) teiRerank(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeBody(r, false, &q); err != nil {
 		return err
 	}
-	if err := q.check(); err != nil {
-		return err
+	if q.Direction != "" && !strings.EqualFold(q.Direction, "right") {
+		return &search.FieldError{Field: "truncation_direction", Value: q.Direction, Allowed: "Right"}
 	}
 	ranking, order, err := s.rank(w, r, q.Query, "texts", q.Texts, q.refuses())
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"searchd/encoder/tokenizer"
 	"searchd/search"
 )
 
@@ -21,14 +22,20 @@ const maxTokenTexts = 64
 // teiTruncation is what its requests say of texts that are too long.
 type teiTruncation struct {
 	Truncate  *bool  `json:"truncate"`             // false: what would be cut is refused
-	Direction string `json:"truncation_direction"` // right
+	Direction string `json:"truncation_direction"` // Left, Right; empty: that of the checkpoint
 }
 
-func (t teiTruncation) check() error {
-	if t.Direction != "" && !strings.EqualFold(t.Direction, "right") {
-		return &search.FieldError{Field: "truncation_direction", Value: t.Direction, Allowed: "Right"}
+// side returns the end at which texts are to be cut.
+func (t teiTruncation) side() (tokenizer.Side, error) {
+	switch strings.ToLower(t.Direction) {
+	case "":
+		return tokenizer.SideOfFile, nil
+	case "right":
+		return tokenizer.Right, nil
+	case "left":
+		return tokenizer.Left, nil
 	}
-	return nil
+	return 0, &search.FieldError{Field: "truncation_direction", Value: t.Direction, Allowed: "Left, Right"}
 }
 
 func (t teiTruncation) refuses() bool { return t.Truncate != nil && !*t.Truncate }
@@ -69,12 +76,14 @@ type teiEmbedRequest struct {
 
 // read checks a request and returns its inputs, at most max of them.
 func (s *Server) readTEI(q *teiEmbedRequest, max int) (in inputs, o search.EmbedOptions, err error) {
-	if err = q.check(); err != nil {
+	side, err := q.side()
+	if err != nil {
 		return in, o, err
 	}
 	if o, err = s.promptOf(q.teiPrompt); err != nil {
 		return in, o, err
 	}
+	o.Truncate = side
 	in, err = q.Inputs.read("inputs", max, s.o.Engine.Encoder().Vocabulary)
 	return in, o, err
 }
@@ -204,13 +213,15 @@ func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeBody(r, false, &q); err != nil {
 		return err
 	}
-	if err := q.Parameters.check(); err != nil {
+	side, err := q.Parameters.side()
+	if err != nil {
 		return err
 	}
 	o, err := s.promptOf(q.Parameters.teiPrompt)
 	if err != nil {
 		return err
 	}
+	o.Truncate = side
 	if q.Inputs.Source == "" {
 		return &search.FieldError{Field: "inputs.source_sentence", Value: "", Allowed: "a string that is not empty"}
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,7 +162,9 @@ func TestTEIRefusals(t *testing.T) {
 		{"/embed", `{"inputs":[[5],[818]]}`, "inputs[1][0]: got 818"},
 		{"/embed", `{"inputs":["x",null]}`, "inputs[1]: got null"},
 		{"/embed", `{"inputs":[[5,null]]}`, "inputs[0][1]: got null"},
-		{"/embed", `{"inputs":"x","truncation_direction":"Left"}`, "truncation_direction"},
+		{"/embed", `{"inputs":"x","truncation_direction":"Up"}`, "truncation_direction: got \"Up\", allowed: Left, Right"},
+		{"/similarity", `{"inputs":{"source_sentence":"x","sentences":["y"]},"parameters":{"truncation_direction":"Up"}}`, "truncation_direction"},
+		{"/rerank", `{"query":"x","texts":["y"],"truncation_direction":"Left"}`, "truncation_direction"},
 		{"/embed", `{"inputs":"x","prompt_name":"none"}`, "prompt_name"},
 		{"/embed", `{"inputs":["x","` + long + `"],"truncate":false}`, "inputs[1]"},
 		{"/embed", `{"inputs":"x","output_dtype":"int3"}`, "output_dtype"},
@@ -188,6 +191,58 @@ func TestTEIRefusals(t *testing.T) {
 	a.want(200, &list)
 	if list.Usage.Truncated != 1 || !list.Data[1].Truncated || a.Header().Get("X-Truncated-Inputs") != "1" {
 		t.Errorf("truncation: usage %+v, header %q", list.Usage, a.Header().Get("X-Truncated-Inputs"))
+	}
+}
+
+// TestTEIDirection cuts a text at either end, as texts and as token ids.
+func TestTEIDirection(t *testing.T) {
+	f := overCheckpoints(t)
+	head, tail := strings.Repeat("the engine needs oil ", 200), strings.Repeat("flip the pancakes ", 200)
+	var toks [][]teiToken
+	f.do("POST", "/tokenize", fmt.Sprintf(`{"inputs":%q}`, head+tail)).want(200, &toks)
+	ids := make([]int32, len(toks[0]))
+	for i, tok := range toks[0] {
+		ids[i] = tok.ID
+	}
+	max := f.server.o.Engine.Model().MaxTokens
+	embed := func(inputs any, direction string) (v []float32) {
+		t.Helper()
+		q := map[string]any{"inputs": inputs, "truncation_direction": direction}
+		if direction == "" {
+			delete(q, "truncation_direction")
+		}
+		b, err := json.Marshal(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows [][]float32
+		f.do("POST", "/embed", string(b)).want(200, &rows)
+		return rows[0]
+	}
+	whole := func(ids ...[]int32) []float32 { return embed([][]int32{slices.Concat(ids...)}, "") }
+	n := len(ids)
+	for direction, want := range map[string][]float32{
+		"": whole(ids[:max-1], ids[n-1:]), "Right": whole(ids[:max-1], ids[n-1:]), "Left": whole(ids[:1], ids[n-max+1:]),
+	} {
+		if !near(embed(head+tail, direction), want) {
+			t.Errorf("direction %q: another vector than that of the tokens there", direction)
+		}
+	}
+	if !near(embed([][]int32{ids}, "Left"), whole(ids[n-max:])) || !near(embed([][]int32{ids}, "Right"), whole(ids[:max])) {
+		t.Error("token ids are cut elsewhere")
+	}
+	var all [][][]float32
+	f.do("POST", "/embed_all", fmt.Sprintf(`{"inputs":%q,"truncation_direction":"Left"}`, head+tail)).want(200, &all)
+	var same [][][]float32
+	b, _ := json.Marshal(map[string]any{"inputs": [][]int32{slices.Concat(ids[:1], ids[n-max+1:])}})
+	f.do("POST", "/embed_all", string(b)).want(200, &same)
+	if len(all[0]) != max || !near(all[0][max/2], same[0][max/2]) {
+		t.Error("/embed_all: other tokens")
+	}
+	var sims []float32
+	f.do("POST", "/similarity", fmt.Sprintf(`{"inputs":{"source_sentence":%q,"sentences":[%q]},"parameters":{"truncation_direction":"Left"}}`, head+tail, tail)).want(200, &sims)
+	if sims[0] < 0.999 {
+		t.Errorf("/similarity of what is left of both: %v", sims)
 	}
 }
 

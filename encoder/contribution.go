@@ -43,7 +43,7 @@ func (m *Model) Contributions(ctx context.Context, texts, promptNames [2]string)
 		}
 		s := &c.Texts[i]
 		s.Text = strip(prompt + text)
-		e := m.tok.Encode(s.Text, m.maxLen)
+		e := m.tok.Encode(s.Text, m.limit(promptNames[i]))
 		s.IDs, s.Spans, s.Truncated = e.IDs, e.Spans, e.Truncated
 		for _, id := range e.IDs {
 			token, _ := m.tok.Token(id)
@@ -66,6 +66,9 @@ func (m *Model) Contributions(ctx context.Context, texts, promptNames [2]string)
 	for i := range pooled {
 		pooled[i] = make([]float32, h*len(m.pool.modes))
 		pooling.Sequence(pooled[i], states.States[i], h, seqs[i].skip, m.pool.modes)
+		if err := checkFinite(pooled[i], i); err != nil {
+			return nil, err
+		}
 	}
 	scale := math.Sqrt(dot64(pooled[0], pooled[0]) * dot64(pooled[1], pooled[1]))
 	if scale == 0 {

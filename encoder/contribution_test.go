@@ -15,7 +15,7 @@ func TestEncodeTokensPoolsToEncode(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := encode(t, m, EncodeOptions{}, sampleTexts...)
-	again, err := m.EncodeTokensIDs(t.Context(), r.IDs)
+	again, err := m.EncodeTokensIDs(t.Context(), r.IDs, EncodeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestEncodeTokensPoolsToEncode(t *testing.T) {
 			t.Errorf("text %d: from ids the states differ by %v", n, d)
 		}
 	}
-	if _, err := m.EncodeTokensIDs(t.Context(), [][]int32{{99999}}); !errors.Is(err, ErrTokenID) {
+	if _, err := m.EncodeTokensIDs(t.Context(), [][]int32{{99999}}, EncodeOptions{}); !errors.Is(err, ErrTokenID) {
 		t.Errorf("an id outside the vocabulary: %v, want ErrTokenID", err)
 	}
 }

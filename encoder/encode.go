@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"searchd/encoder/tokenizer"
 	"searchd/pooling"
@@ -24,6 +25,8 @@ type EncodeOptions struct {
 	Prompt string
 	// Dimensions cuts the vectors and gives them unit length again, for models trained that way (Matryoshka). 0: no cut.
 	Dimensions int
+	// Truncate is the end at which a text that is too long is cut. SideOfFile: where the checkpoint cuts it, token ids at their end.
+	Truncate tokenizer.Side
 	// KeepIDs asks for the token ids.
 	KeepIDs bool
 }
@@ -51,7 +54,7 @@ func (m *Model) Encode(ctx context.Context, texts []string, o EncodeOptions) (*R
 	if err := m.checkDimensions(o.Dimensions); err != nil {
 		return nil, err
 	}
-	seqs, err := m.textSequences(ctx, texts, o.Prompt)
+	seqs, err := m.textSequences(ctx, texts, o)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +67,7 @@ func (m *Model) EncodeIDs(ctx context.Context, ids [][]int32, o EncodeOptions) (
 	if err := m.checkDimensions(o.Dimensions); err != nil {
 		return nil, err
 	}
-	seqs, err := m.idSequences(ids)
+	seqs, err := m.idSequences(ids, o.Truncate)
 	if err != nil {
 		return nil, err
 	}
@@ -124,13 +127,13 @@ func (m *Model) Classify(ctx context.Context, pairs [][2]string) ([][]float32, e
 	return out, err
 }
 
-// textSequences turns texts, with the prompt of that name, into tokens.
-func (m *Model) textSequences(ctx context.Context, texts []string, promptName string) ([]sequence, error) {
-	prompt, err := m.prompts.text(promptName)
+// textSequences turns texts into tokens; of o Prompt and Truncate count.
+func (m *Model) textSequences(ctx context.Context, texts []string, o EncodeOptions) ([]sequence, error) {
+	prompt, err := m.prompts.text(o.Prompt)
 	if err != nil {
 		return nil, err
 	}
-	seqs, err := m.tokenize(ctx, len(texts), func(i int) tokenizer.Encoding { return m.encodeText(prompt + texts[i]) })
+	seqs, err := m.tokenize(ctx, len(texts), func(i int) tokenizer.Encoding { return m.encodeText(prompt+texts[i], o) })
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +145,15 @@ func (m *Model) textSequences(ctx context.Context, texts []string, promptName st
 }
 
 // idSequences checks and cuts texts that are already tokens.
-func (m *Model) idSequences(ids [][]int32) ([]sequence, error) {
+func (m *Model) idSequences(ids [][]int32, side tokenizer.Side) ([]sequence, error) {
 	seqs := make([]sequence, len(ids))
 	for i, list := range ids {
 		seqs[i].ids = list
 		if m.maxLen > 0 && len(list) > m.maxLen {
 			seqs[i].ids, seqs[i].truncated = list[:m.maxLen], true
+			if side == tokenizer.Left {
+				seqs[i].ids = list[len(list)-m.maxLen:]
+			}
 		}
 		if err := m.checkIDs(seqs[i].ids); err != nil {
 			return nil, fmt.Errorf("text %d: %w", i, err)
@@ -156,14 +162,28 @@ func (m *Model) idSequences(ids [][]int32) ([]sequence, error) {
 	return seqs, nil
 }
 
-// encodeText turns a text with its prompt into tokens.
-func (m *Model) encodeText(text string) tokenizer.Encoding {
-	if m.static == nil {
-		return m.tok.Encode(strip(text), m.maxLen)
+// limit is where a text is cut that has the prompt of that name.
+func (m *Model) limit(prompt string) int {
+	if prompt == PromptQuery {
+		return m.queryLen
 	}
-	e := m.tok.EncodeStored(text)
+	return m.maxLen
+}
+
+// encodeText turns a text with its prompt into tokens; of o Truncate counts, and Prompt for the length.
+func (m *Model) encodeText(text string, o EncodeOptions) tokenizer.Encoding {
+	if m.static == nil {
+		return m.tok.EncodeSide(strip(text), m.limit(o.Prompt), o.Truncate)
+	}
+	e := m.tok.EncodeStored(text, o.Truncate)
+	if o.Truncate == tokenizer.Left {
+		slices.Reverse(e.IDs)
+	}
 	if n := m.static.prefix(e.IDs, m.maxLen); n < len(e.IDs) {
 		e.IDs, e.Truncated = e.IDs[:n], true
+	}
+	if o.Truncate == tokenizer.Left {
+		slices.Reverse(e.IDs)
 	}
 	return e
 }
@@ -174,7 +194,7 @@ func (m *Model) skipped(prompt string) int {
 	if prompt == "" || m.pool.includePrompt {
 		return 0
 	}
-	e := m.encodeText(prompt)
+	e := m.encodeText(prompt, EncodeOptions{})
 	n := len(e.IDs)
 	if n > 0 && n <= len(e.Spans) && e.Spans[n-1] == (tokenizer.Span{}) {
 		n--

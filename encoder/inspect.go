@@ -44,7 +44,8 @@ type Inspection struct {
 	States    [][]float32      // [layers+1][L*H]: the embeddings, then the states after each layer; the last are those that are pooled
 }
 
-// Inspect encodes one text and hands out attention weights and states on the way. Static models have neither: ErrInspect.
+// Inspect encodes one text and hands out attention weights and states on the way. Static models have neither: ErrInspect. Numbers that are
+// none are ErrNotFinite.
 func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*Inspection, error) {
 	if m.static != nil {
 		return nil, errNoLayers
@@ -59,7 +60,7 @@ func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*In
 		return nil, err
 	}
 	in := &Inspection{Text: strip(prompt + text)}
-	limit := min(m.maxLen, MaxInspectTokens)
+	limit := min(m.limit(o.Prompt), MaxInspectTokens)
 	if o.MaxTokens > 0 {
 		limit = min(limit, o.MaxTokens)
 	}
@@ -80,7 +81,17 @@ func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*In
 	w := m.workspace()
 	defer m.keep(w)
 	b := &batch{ids: in.IDs, offsets: []int{0, len(in.IDs)}}
-	return in, s.forward(ctx, w, b, team(got), newTap(s, in, o))
+	if err := s.forward(ctx, w, b, team(got), newTap(s, in, o)); err != nil {
+		return nil, err
+	}
+	for _, rows := range [][][]float32{{w.states[:len(in.IDs)*s.hidden]}, in.Attention, in.States} {
+		for _, row := range rows {
+			if err := checkFinite(row, 0); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return in, nil
 }
 
 // tap copies what passes through the stack during one run of a single sequence. A nil tap takes nothing.

@@ -35,6 +35,9 @@ func (m *Model) LayerCosines(ctx context.Context, texts, promptNames [2]string) 
 		for _, states := range in.States {
 			v := make([]float32, h*len(m.pool.modes))
 			pooling.Sequence(v, states, h, skip, m.pool.modes)
+			if err := checkFinite(v, i); err != nil {
+				return nil, err
+			}
 			pooled[i] = append(pooled[i], v)
 		}
 	}

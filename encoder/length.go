@@ -1,6 +1,7 @@
 package encoder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,20 +12,14 @@ import (
 	"searchd/encoder/tokenizer"
 )
 
-// LengthConfigs are the names under which releases of sentence-transformers have stored max_seq_length and do_lower_case.
-var LengthConfigs = []string{
-	"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_camembert_config.json",
-	"sentence_albert_config.json", "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json",
-}
-
 // fallbackTokens is the greatest length where a checkpoint names none at all.
 const fallbackTokens = 512
 
-// readLength finds the length at which texts are cut: max_seq_length; or else what config.json and tokenizer_config.json allow, whichever
-// is less; never more than the position table has. (The truncation in tokenizer.json is what somebody last used and does not count.)
+// readLength finds the length at which texts are cut: that of sentence_bert_config.json; or else what config.json and tokenizer_config.json
+// allow, whichever is less; never more than the position table has. (The truncation in tokenizer.json is what somebody last used and does not count.)
 // It also notes whether pairs get segment ids, and returns what these files say otherwise than tokenizer.json.
 func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (o tokenizer.Options, err error) {
-	limit, lowerCase, err := readLengthConfig(fsys, dir)
+	lengths, err := readLengthConfig(fsys, dir)
 	if err != nil {
 		return o, err
 	}
@@ -33,38 +28,24 @@ func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (o tokenizer
 		return o, err
 	}
 	o = c.options
-	o.LowerCase = lowerCase
+	o.LowerCase = lengths.lowerCase
 	m.segments = c.segments && a.types > 1
+	limit := lengths.limit
 	if limit == 0 {
 		limit = least(c.limit, a.maxTokens, a.statedTokens)
 	}
 	if limit == 0 {
 		limit = fallbackTokens
 	}
-	m.maxLen = least(limit, a.maxTokens)
+	m.maxLen, m.queryLen = least(cmp.Or(lengths.document, limit), a.maxTokens), least(cmp.Or(lengths.query, limit), a.maxTokens)
 	if n := m.options.MaxSeqLength; n > 0 {
 		if a.maxTokens > 0 && n > a.maxTokens {
 			return o, fmt.Errorf("%w: Options.MaxSeqLength is %d, the positions of the model end at %d", ErrConfig, n, a.maxTokens)
 		}
 		m.maxLen = min(n, maxPositions)
+		m.queryLen = least(lengths.query, m.maxLen)
 	}
 	return o, nil
-}
-
-// readLengthConfig reads max_seq_length, 0 if there is none, and do_lower_case.
-func readLengthConfig(fsys fs.FS, dir string) (limit int, lowerCase bool, err error) {
-	for _, name := range LengthConfigs {
-		f, err := readFields(fsys, path.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return 0, false, err
-		}
-		limit, lowerCase = f.int("max_seq_length", 0, 1, maxPositions), f.bool("do_lower_case", false)
-		return limit, lowerCase, f.err()
-	}
-	return 0, false, nil
 }
 
 // tokenizerConfig is what counts of tokenizer_config.json.
@@ -97,7 +78,7 @@ func readTokenizerConfig(fsys fs.FS, dir string) (c tokenizerConfig, err error) 
 			c.options.Truncate = tokenizer.Left
 		}
 	}
-	c.options.Bert = f.bertSettings()
+	c.options.Bert, c.options.PrefixSpace = f.bertSettings(), f.prefixSpace()
 	c.options.Begin, c.options.End = f.wrapToken("add_bos_token", "bos_token"), f.wrapToken("add_eos_token", "eos_token")
 	return c, f.err()
 }
@@ -117,6 +98,19 @@ func (f *fields) bertSettings() *tokenizer.BertSettings {
 		s.StripAccents = new(f.bool("strip_accents", false))
 	}
 	return s
+}
+
+// prefixTokenizers are the classes, but for Fast at the end, whose add_prefix_space replaces that of tokenizer.json.
+// Source: transformers tokenization_roberta_fast.py, tokenization_gpt2_fast.py.
+var prefixTokenizers = []string{"RobertaTokenizer", "GPT2Tokenizer"}
+
+// prefixSpace reads add_prefix_space; nil where it does not count.
+func (f *fields) prefixSpace() *bool {
+	const name = "add_prefix_space"
+	if !f.has(name) || !slices.Contains(prefixTokenizers, strings.TrimSuffix(f.string("tokenizer_class", ""), "Fast")) {
+		return nil
+	}
+	return new(f.bool(name, false))
 }
 
 // wrapTokenizers are the classes, but for Fast at the end, that put these tokens around texts by themselves.

@@ -2,6 +2,8 @@ package encoder
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -61,6 +63,57 @@ func TestMaxSeqLengthOfT5(t *testing.T) {
 	}
 }
 
+// TestTransformerConfig goes through what releases of sentence-transformers from 5.4 on store of how the transformer is called.
+func TestTransformerConfig(t *testing.T) {
+	const saved = `"modality_config":{"text":{"method":"forward","method_output_name":"last_hidden_state"}},"module_output_name":"token_embeddings"`
+	long := []string{strings.Repeat("fox ", 200)}
+	for config, want := range map[string][2]int{ // tokens of a document, of a query
+		`{"transformer_task":"feature-extraction",` + saved + `}`:                                                                             {80, 80},
+		`{"modality_config":{"image":{},"text":{"method":"forward","method_output_name":["last_hidden_state"]}}}`:                             {80, 80},
+		`{` + saved + `,"query_length":7,"document_length":null}`:                                                                             {80, 7},
+		`{` + saved + `,"query_length":70,"document_length":11,"query_expansion":null}`:                                                       {11, 70},
+		`{` + saved + `,"document_length":500}`:                                                                                               {80, 80},
+		`{` + saved + `,"max_seq_length":20,"document_length":30}`:                                                                            {30, 20},
+		`{` + saved + `,"query_length":7,"processing_kwargs":{"text":{"max_length":9,"padding":"max_length","truncation":true}}}`:             {9, 9},
+		`{"processing_kwargs":{"text":{"truncation":"only_first"},"common":{"return_tensors":"pt"},"image":{"a":1},"chat_template":{"b":1}}}`: {80, 80},
+	} {
+		m := mustLoad(t, variant(t, map[string]string{"sentence_bert_config.json": config}), Options{})
+		for i, prompt := range []string{PromptDocument, PromptQuery} {
+			r, err := m.Encode(t.Context(), long, EncodeOptions{Prompt: prompt, KeepIDs: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(r.IDs[0]); n != want[i] || !r.Truncated[0] {
+				t.Errorf("%s: %s has %d tokens, want %d", config, prompt, n, want[i])
+			}
+		}
+	}
+	m := mustLoad(t, variant(t, map[string]string{"sentence_bert_config.json": `{"query_length":70,"document_length":11}`}), Options{MaxSeqLength: 50})
+	if m.limit(PromptDocument) != 50 || m.limit(PromptQuery) != 50 {
+		t.Errorf("Options.MaxSeqLength of 50: %d and %d tokens", m.limit(PromptDocument), m.limit(PromptQuery))
+	}
+	text := func(s string) string { return `{"modality_config":{"text":{` + s + `}}}` }
+	for config, want := range map[string]string{
+		text(`"method":"forward","method_output_name":"pooler_output"`):                 `modality_config: text: method_output_name is "pooler_output", want one of last_hidden_state`,
+		text(`"method":"forward","method_output_name":["hidden_states","-2"]`):          `method_output_name is ["hidden_states","-2"], only last_hidden_state is supported`,
+		text(`"method":"get_text_features","method_output_name":"last_hidden_state"`):   `text: method is "get_text_features"`,
+		`{"modality_config":{"image":{}}}`:                                              `modality_config: text is missing`,
+		`{"modality_config":{"message":{"format":"flat"},"text":{"method":"forward"}}}`: `modality_config: message is {"format":"flat"}`,
+		`{"transformer_task":"fill-mask",` + saved + `}`:                                `method_output_name is "last_hidden_state", want one of logits`,
+		`{"query_expansion":{"strategy":"fixed","length":32}}`:                          `query_expansion is {`,
+		`{"query_length":0}`:                                                                     `query_length is 0`,
+		`{"processing_kwargs":{"text":{"max_length":0}}}`:                                        `processing_kwargs: text: max_length is 0`,
+		`{"processing_kwargs":{"text":{"truncation":false}}}`:                                    `truncation is false`,
+		`{"processing_kwargs":{"text":{"truncation":"only_second","add_special_tokens":false}}}`: `add_special_tokens is false`,
+		`{"processing_kwargs":{"common":{"max_length":9}}}`:                                      `common: max_length is 9`,
+	} {
+		_, err := Load(variant(t, map[string]string{"sentence_bert_config.json": config}), Options{})
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", config, err, want)
+		}
+	}
+}
+
 // TestTokenizerConfig wants what transformers does where tokenizer_config.json and tokenizer.json differ.
 func TestTokenizerConfig(t *testing.T) {
 	long := strings.Repeat("fox ", 200) + "the end"
@@ -114,6 +167,21 @@ func TestTokenizerConfig(t *testing.T) {
 		mask, ok := m.Tokenizer().ID("<mask>")
 		if got := ids(m, "the fox"); !ok || slices.Contains(got, mask) != doubled {
 			t.Errorf("%s: ids %v, <mask> is %d", config, got, mask)
+		}
+	}
+	for config, want := range map[string]string{
+		`{"tokenizer_class":"RobertaTokenizerFast","add_prefix_space":true}`:    "true",
+		`{"tokenizer_class":"GPT2Tokenizer","add_prefix_space":false}`:          "false",
+		`{"tokenizer_class":"RobertaTokenizer"}`:                                "nil",
+		`{"tokenizer_class":"PreTrainedTokenizerFast","add_prefix_space":true}`: "nil",
+	} {
+		c, err := readTokenizerConfig(fstest.MapFS{"tokenizer_config.json": {Data: []byte(config)}}, ".")
+		got := "nil"
+		if p := c.options.PrefixSpace; p != nil {
+			got = fmt.Sprint(*p)
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", config, got, err, want)
 		}
 	}
 	_, err := Load(variant(t, map[string]string{"tokenizer_config.json": `{"truncation_side":"top"}`}), Options{})

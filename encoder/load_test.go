@@ -251,6 +251,19 @@ func TestNotFinite(t *testing.T) {
 			if !errors.Is(err, ErrNotFinite) {
 				t.Errorf("%s, %v: %v, want ErrNotFinite", root, p, err)
 			}
+			if head {
+				continue
+			}
+			two, none := [2]string{"a", "the fox"}, [2]string{}
+			_, tokens := m.EncodeTokens(t.Context(), two[:], EncodeOptions{})
+			_, inspect := m.Inspect(t.Context(), "a", InspectOptions{Attention: true})
+			_, cosines := m.LayerCosines(t.Context(), two, none)
+			_, shares := m.Contributions(t.Context(), two, none)
+			for what, err := range map[string]error{"EncodeTokens": tokens, "Inspect": inspect, "LayerCosines": cosines, "Contributions": shares} {
+				if !errors.Is(err, ErrNotFinite) {
+					t.Errorf("%s, %v: %v, want ErrNotFinite", what, p, err)
+				}
+			}
 		}
 	}
 }
@@ -275,6 +288,27 @@ func TestDimensions(t *testing.T) {
 const lfsPointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 90868376\n"
 
 // TestRefused loads damaged and unknown checkpoints and wants an error that names file, field and what is allowed.
+// TestMissing wants to be told what to do where a checkpoint has its parts in formats that are not read.
+func TestMissing(t *testing.T) {
+	for _, test := range []struct{ missing, there, want string }{
+		{"model.safetensors", "pytorch_model.bin", "model.safetensors.index.json exists, and pytorch_model.bin is not read; load and save"},
+		{"model.safetensors", "onnx/model.onnx", "onnx/model.onnx is not read"},
+		{"model.safetensors", "", "neither model.safetensors nor model.safetensors.index.json exists: file"},
+		{"tokenizer.json", "vocab.txt", "tokenizer.json: file does not exist; of vocab.txt AutoTokenizer of transformers makes one"},
+		{"tokenizer.json", "", "tokenizer.json: file does not exist"},
+		{"1_Pooling/config.json", "", "1_Pooling/config.json: file does not exist; modules.json names the folder 1_Pooling for Pooling"},
+		{"config.json", "", "the folder of a checkpoint has config.json, tokenizer.json and model.safetensors"},
+	} {
+		files := map[string]string{test.missing: ""}
+		if test.there != "" {
+			files[test.there] = "x"
+		}
+		if _, err := Load(variant(t, files), Options{}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s instead of %s: %v, want %q", test.there, test.missing, err, test.want)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	config := func(name, value string) map[string]string {
 		return map[string]string{"config.json": edited(t, "config.json", map[string]string{name: value})}

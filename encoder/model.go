@@ -83,6 +83,7 @@ type Model struct {
 	prompts  prompts
 	dim      int
 	maxLen   int
+	queryLen int  // the same for texts with the prompt for queries
 	segments bool // whether the segment ids of the tokenizer count
 	slots    chan struct{}
 	spaces   chan *workspace
@@ -153,7 +154,7 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 	for _, ref := range rest {
 		mod, err := readVectorModule(fsys, ref, m.dim)
 		if err != nil {
-			return nil, err
+			return nil, ref.missing(err)
 		}
 		if mod != nil {
 			m.after = append(m.after, mod)
@@ -206,7 +207,7 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 	m.pool = poolConfig{modes: []pooling.Mode{pooling.MeanMode}, includePrompt: true}
 	if len(rest) > 0 && rest[0].class == "Pooling" {
 		if m.pool, err = readPooling(fsys, rest[0].dir, m.stack.hidden); err != nil {
-			return nil, err
+			return nil, rest[0].missing(err)
 		}
 		rest = rest[1:]
 	} else if len(rest) == 0 && m.options.Sparse {
@@ -246,6 +247,9 @@ func (m *Model) loadSplade(fsys fs.FS, refs []moduleRef) error {
 // loadTransformer reads config, weights and tokenizer from dir.
 func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	f, err := readFields(fsys, path.Join(dir, "config.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; the folder of a checkpoint has config.json, tokenizer.json and model.safetensors", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -300,6 +304,9 @@ func readTokenizer(fsys fs.FS, dir string, o tokenizer.Options, vocab int) (*tok
 		name = "tokenizer.json"
 		b, err = readLimited(fsys, name, maxTokenizerBytes)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missingTokenizer(fsys, dir, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -311,6 +318,16 @@ func readTokenizer(fsys fs.FS, dir string, o tokenizer.Options, vocab int) (*tok
 		return nil, fmt.Errorf("%w: %s: ids up to %d, but the word table has %d rows", ErrConfig, name, tok.Size()-1, vocab)
 	}
 	return tok, nil
+}
+
+// missingTokenizer says how to make tokenizer.json of what there is instead.
+func missingTokenizer(fsys fs.FS, dir string, err error) error {
+	for _, name := range []string{"vocab.txt", "vocab.json", "tokenizer.model", "sentencepiece.bpe.model", "spiece.model", "spm.model"} {
+		if _, statErr := fs.Stat(fsys, path.Join(dir, name)); statErr == nil {
+			return fmt.Errorf("%w; of %s AutoTokenizer of transformers makes one: load and save the tokenizer with it", err, name)
+		}
+	}
+	return err
 }
 
 // describe fills the rest of info.

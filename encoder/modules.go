@@ -19,6 +19,14 @@ type moduleRef struct {
 	dir   string
 }
 
+// missing says of a file that is not there who wants it: a copy of the outermost files alone lacks the folders.
+func (r moduleRef) missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; modules.json names the folder %s for %s", err, r.dir, r.class)
+	}
+	return err
+}
+
 // readModules reads modules.json. The class paths have changed between releases of sentence-transformers, their last segments have not.
 // A folder without the file is a plain transformer, which sentence-transformers pools by the mean.
 func readModules(fsys fs.FS) ([]moduleRef, error) {

@@ -65,7 +65,7 @@ func tokenizerPart(fsys fs.FS, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, lowerCase, err := readLengthConfig(fsys, dir); lowerCase || err != nil {
+	if c, err := readLengthConfig(fsys, dir); c.lowerCase || err != nil {
 		return part + " lower", err
 	}
 	return part, nil

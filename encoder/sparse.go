@@ -101,13 +101,13 @@ func (s *sparse) readPooling(fsys fs.FS, dir string) error {
 }
 
 // EncodeSparse returns the sparse vectors of texts: for each word of the vocabulary log(1 + max(0, logit)), the largest over the tokens
-// (or their sum, where the checkpoint says so). It needs a checkpoint of the SPLADE kind: ErrNotSparse. Of o only Prompt counts.
+// (or their sum, where the checkpoint says so). It needs a checkpoint of the SPLADE kind: ErrNotSparse. Of o Prompt and Truncate count.
 // Source: arXiv:2109.10086 and sentence-transformers SpladePooling.
 func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOptions) (*SparseResult, error) {
 	if m.sparse == nil {
 		return nil, ErrNotSparse
 	}
-	seqs, err := m.textSequences(ctx, texts, o.Prompt)
+	seqs, err := m.textSequences(ctx, texts, o)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,10 @@ func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOption
 			if err := ctx.Err(); err != nil { // the decoder costs more than the layers of a small model
 				return err
 			}
-			r.Vectors[n] = m.sparse.vector(w.states[b.offsets[i]*h:b.offsets[i+1]*h], h)
+			var err error
+			if r.Vectors[n], err = m.sparse.vector(w.states[b.offsets[i]*h:b.offsets[i+1]*h], h, n); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -132,8 +135,8 @@ func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOption
 	return r, nil
 }
 
-// vector pools the states [L, H] of one sequence. It works on a few rows at a time, because the logits of a row are as many as the words.
-func (s *sparse) vector(states []float32, hidden int) []TokenWeight {
+// vector pools the states [L, H] of text number text. It works on a few rows at a time, because the logits of a row are as many as the words.
+func (s *sparse) vector(states []float32, hidden, text int) ([]TokenWeight, error) {
 	const rows = 14
 	vocab := s.decoder.w.Out()
 	pooled, logits := make([]float32, vocab), make([]float32, rows*vocab)
@@ -142,6 +145,9 @@ func (s *sparse) vector(states []float32, hidden int) []TokenWeight {
 		n := min(rows, len(states)/hidden)
 		s.dense.mul(x, states, n, s.act, nil)
 		s.norm.apply(x, x, n)
+		if err := checkFinite(x[:n*hidden], text); err != nil { // a word of a NaN would be left out
+			return nil, err
+		}
 		s.decoder.mul(logits, x, n, simd.ReLU, nil)
 		for i := range n {
 			for j, v := range logits[i*vocab : (i+1)*vocab] {
@@ -162,7 +168,7 @@ func (s *sparse) vector(states []float32, hidden int) []TokenWeight {
 			out = append(out, TokenWeight{ID: int32(j), Weight: v})
 		}
 	}
-	return out
+	return out, checkFinite(pooled, text)
 }
 
 // weight is the saturation of a logit above 0.

@@ -135,3 +135,27 @@ func readArray(t *testing.T, m *Model, rows, width int) *array {
 	}
 	return a
 }
+
+func TestSparseNotFinite(t *testing.T) {
+	const h, vocab = 48, 818
+	for _, name := range []string{"dense.weight", "LayerNorm.weight", "decoder.weight"} {
+		w := draw(6, map[string][]int{
+			"cls.predictions.transform.dense.weight": {h, h}, "cls.predictions.transform.dense.bias": {h},
+			"cls.predictions.transform.LayerNorm.weight": {h}, "cls.predictions.transform.LayerNorm.bias": {h},
+			"cls.predictions.decoder.weight": {vocab, h}, "cls.predictions.bias": {vocab},
+		})
+		for tensor, a := range w {
+			if strings.HasSuffix(tensor, name) {
+				for i := range a.x {
+					a.x[i] = 3e38
+				}
+			}
+		}
+		files := mlmFiles(t, w, false)
+		files["modules.json"] = ""
+		m := mustLoad(t, variant(t, files), Options{Sparse: true})
+		if r, err := m.EncodeSparse(t.Context(), []string{"the fox"}, EncodeOptions{}); !errors.Is(err, ErrNotFinite) {
+			t.Errorf("%s: %v, %v, want ErrNotFinite", name, r, err)
+		}
+	}
+}

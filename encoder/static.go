@@ -52,7 +52,7 @@ func (s *static) readTable(ck *safetensors.Checkpoint, names ...string) error {
 		}
 		s.vocab, s.dim = t.Shape[0], t.Shape[1]
 		var err error
-		s.table, err = ck.Float32(name)
+		s.table, err = ck.Numbers(name) // model2vec keeps no scale of its int8
 		return err
 	}
 	return fmt.Errorf("%w: no tensor %v", ErrWeights, names)

@@ -5,8 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"searchd/encoder/tokenizer"
 )
 
 // TestStatic compares both layouts of static models with the mean of the rows, in float64.
@@ -103,7 +106,23 @@ func TestStatic(t *testing.T) {
 			}
 		})
 	}
+	int8s := mustLoad(t, variant(t, nativeFiles(fmt.Sprintf(model2vec, false), withInt8("embeddings", vocab, dim))), Options{})
+	checkRows(t, int8s, func(id int32) []float64 {
+		row := make([]float64, dim)
+		if unknown, _ := int8s.Tokenizer().ID("[UNK]"); id != unknown {
+			for i := range row {
+				row[i] = float64(int8(int(id)*dim + i))
+			}
+		}
+		return row
+	})
 	m := mustLoad(t, variant(t, tests[0].files), Options{})
+	short := mustLoad(t, variant(t, tests[4].files), Options{MaxSeqLength: 3}) // of model2vec, where unknown tokens do not count
+	ends := encode(t, short, EncodeOptions{Truncate: tokenizer.Left}, "a b ᚠ c d e ᚠ f", "d e f", "b")
+	begins := encode(t, short, EncodeOptions{}, "a b ᚠ c d e ᚠ f", "a b c", "d e f", "b")
+	if !slices.Equal(ends[0], ends[1]) || !slices.Equal(ends[0], begins[2]) || !slices.Equal(ends[2], begins[3]) || !slices.Equal(begins[0], begins[1]) {
+		t.Errorf("cut on the left %v, on the right %v", ends, begins)
+	}
 	if _, err := m.Inspect(context.Background(), "a", InspectOptions{}); err == nil {
 		t.Error("Inspect of a static model gave no error")
 	}
@@ -131,6 +150,16 @@ func checkRows(t *testing.T, m *Model, row func(id int32) []float64) {
 			}
 		}
 	}
+}
+
+// withInt8 is a file with one tensor [rows, columns] of I8 whose elements are their places, modulo 256.
+func withInt8(name string, rows, columns int) string {
+	header := fmt.Sprintf(`{%q:{"dtype":"I8","shape":[%d,%d],"data_offsets":[0,%d]}}`, name, rows, columns, rows*columns)
+	out := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	for i := range rows * columns {
+		out = append(out, byte(i))
+	}
+	return string(out)
 }
 
 // withMapping adds the tensor mapping, id modulo rows as I64, to a file.

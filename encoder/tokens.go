@@ -10,25 +10,25 @@ type TokenStates struct {
 	Tokens    int // of all texts
 }
 
-// EncodeTokens returns the states after the last layer, before pooling and the modules behind it. Of o only Prompt counts. It returns
-// ErrPrompt, ErrInspect for a static model, which has no layers, or the error of ctx.
+// EncodeTokens returns the states after the last layer, before pooling and the modules behind it. Of o Prompt and Truncate count. It
+// returns ErrPrompt, ErrNotFinite, ErrInspect for a static model, which has no layers, or the error of ctx.
 func (m *Model) EncodeTokens(ctx context.Context, texts []string, o EncodeOptions) (*TokenStates, error) {
 	if m.static != nil {
 		return nil, errNoLayers
 	}
-	seqs, err := m.textSequences(ctx, texts, o.Prompt)
+	seqs, err := m.textSequences(ctx, texts, o)
 	if err != nil {
 		return nil, err
 	}
 	return m.tokenStates(ctx, seqs)
 }
 
-// EncodeTokensIDs is EncodeTokens for texts that are already tokens; see EncodeIDs.
-func (m *Model) EncodeTokensIDs(ctx context.Context, ids [][]int32) (*TokenStates, error) {
+// EncodeTokensIDs is EncodeTokens for texts that are already tokens; see EncodeIDs. Of o Truncate counts.
+func (m *Model) EncodeTokensIDs(ctx context.Context, ids [][]int32, o EncodeOptions) (*TokenStates, error) {
 	if m.static != nil {
 		return nil, errNoLayers
 	}
-	seqs, err := m.idSequences(ids)
+	seqs, err := m.idSequences(ids, o.Truncate)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +45,9 @@ func (m *Model) tokenStates(ctx context.Context, seqs []sequence) (*TokenStates,
 	err := m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
 		for i, n := range members {
 			r.States[n] = append([]float32(nil), w.states[b.offsets[i]*h:b.offsets[i+1]*h]...)
+			if err := checkFinite(r.States[n], n); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

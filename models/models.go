@@ -91,7 +91,7 @@ func Find(name string) (fsys fs.FS, label string, err error) {
 		return findPulled(r)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("%w: %q is not a folder that can be read: %w", ErrNotFound, name, err)
+		return nil, "", fmt.Errorf("%w: %q is neither a folder that can be read, nor OWNER/NAME of a pulled one, nor \"embedded\": %w", ErrNotFound, name, err)
 	}
 	if !info.IsDir() {
 		return nil, "", fmt.Errorf("%w: %q is a file, wanted the folder that holds config.json", ErrNotFound, name)

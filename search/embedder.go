@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"searchd/encoder"
+	"searchd/encoder/tokenizer"
 	"searchd/index/maxsim"
 	"searchd/models"
 )
@@ -69,9 +70,10 @@ func embed(ctx context.Context, e Embedder, texts []string, o EmbedOptions) (*Em
 
 // EmbedOptions say how texts are encoded.
 type EmbedOptions struct {
-	Query      bool   // with the checkpoint's prompt for queries; otherwise with the one for documents
-	Prompt     string // instead: the name of one of the checkpoint's prompts, PromptDefault or PromptNone
-	Dimensions int    // the first so many dimensions, normalised again; 0: all
+	Query      bool           // with the checkpoint's prompt for queries; otherwise with the one for documents
+	Prompt     string         // instead: the name of one of the checkpoint's prompts, PromptDefault or PromptNone
+	Dimensions int            // the first so many dimensions, normalised again; 0: all
+	Truncate   tokenizer.Side // the end at which long texts are cut; SideOfFile: that of the checkpoint
 }
 
 // Values of EmbedOptions.Prompt besides the names of prompts.
@@ -123,7 +125,7 @@ func NewEmbedder(c *models.Checkpoint) Embedder {
 }
 
 func (e checkpointEmbedder) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
-	r, err := e.checkpoint.Encode(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt(), Dimensions: o.Dimensions, KeepIDs: true})
+	r, err := e.checkpoint.Encode(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt(), Dimensions: o.Dimensions, Truncate: o.Truncate, KeepIDs: true})
 	if err != nil {
 		return nil, err
 	}

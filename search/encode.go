@@ -70,7 +70,7 @@ func (e *Engine) checkDimensions(o EmbedOptions) error {
 	return nil
 }
 
-// EmbedIDs encodes texts that are tokens already, special tokens included, as [Engine.Tokenize] gives them. Of o only Dimensions counts.
+// EmbedIDs encodes texts that are tokens already, special tokens included, as [Engine.Tokenize] gives them. Of o Dimensions and Truncate count.
 func (e *Engine) EmbedIDs(ctx context.Context, ids [][]int32, o EmbedOptions) (*Embeddings, error) {
 	if err := e.checkDimensions(o); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (e *Engine) EmbedIDs(ctx context.Context, ids [][]int32, o EmbedOptions) (*
 		return nil, err
 	}
 	began := time.Now()
-	r, err := c.checkpoint.EncodeIDs(ctx, ids, encoder.EncodeOptions{Dimensions: o.Dimensions, KeepIDs: true})
+	r, err := c.checkpoint.EncodeIDs(ctx, ids, encoder.EncodeOptions{Dimensions: o.Dimensions, Truncate: o.Truncate, KeepIDs: true})
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -110,10 +110,11 @@ func (e *Engine) EmbedTokens(ctx context.Context, texts []string, ids [][]int32,
 		return nil, err
 	}
 	var r *encoder.TokenStates
+	eo := encoder.EncodeOptions{Prompt: o.prompt(), Truncate: o.Truncate}
 	if ids != nil {
-		r, err = c.checkpoint.EncodeTokensIDs(ctx, ids)
+		r, err = c.checkpoint.EncodeTokensIDs(ctx, ids, eo)
 	} else {
-		r, err = c.checkpoint.EncodeTokens(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt()})
+		r, err = c.checkpoint.EncodeTokens(ctx, texts, eo)
 	}
 	if err != nil {
 		return nil, refused(err)
@@ -158,7 +159,7 @@ func (e *Engine) EmbedSparse(ctx context.Context, texts []string, o EmbedOptions
 	if e.sparse == nil {
 		return nil, fmt.Errorf("%w: the server has no checkpoint that gives sparse vectors; start it with --sparse-model and a SPLADE checkpoint", ErrUnsupported)
 	}
-	r, err := e.sparse.EncodeSparse(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt()})
+	r, err := e.sparse.EncodeSparse(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt(), Truncate: o.Truncate})
 	return r, refused(err)
 }
 

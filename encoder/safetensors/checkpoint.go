@@ -51,12 +51,22 @@ func Open(fsys fs.FS, dir string) (*Checkpoint, error) {
 	index := path.Join(dir, IndexName)
 	raw, indexErr := readLimited(fsys, index, MaxHeaderBytes)
 	if errors.Is(indexErr, fs.ErrNotExist) {
-		return nil, fmt.Errorf("safetensors: neither %s nor %s exists: %w", name, index, fs.ErrNotExist)
+		return nil, fmt.Errorf("safetensors: neither %s nor %s exists%s: %w", name, index, instead(fsys, dir), fs.ErrNotExist)
 	}
 	if indexErr != nil {
 		return nil, indexErr
 	}
 	return openShards(fsys, dir, index, raw)
+}
+
+// instead tells of weights in a format that is not read, and how to come by one that is.
+func instead(fsys fs.FS, dir string) string {
+	for _, name := range []string{"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack", "onnx/model.onnx"} {
+		if _, err := fs.Stat(fsys, path.Join(dir, name)); err == nil {
+			return fmt.Sprintf(", and %s is not read; load and save the checkpoint with a current sentence-transformers or transformers, which write safetensors", name)
+		}
+	}
+	return ""
 }
 
 // OpenFile opens one file.
@@ -152,7 +162,7 @@ func (s *shard) readHeader() (map[string]Tensor, error) {
 		return nil, fmt.Errorf("%w: a header of %d bytes, at most %d are allowed", ErrFormat, n, MaxHeaderBytes)
 	}
 	if int64(n) > s.size-8 {
-		return nil, fmt.Errorf("%w: a header of %d bytes in a file of %d", ErrFormat, n, s.size)
+		return nil, fmt.Errorf("%w: a header of %d bytes in a file of %d; it is incomplete, or no safetensors", ErrFormat, n, s.size)
 	}
 	raw := make([]byte, n)
 	if err := readAt(s.data, raw, 8); err != nil {
@@ -209,6 +219,15 @@ func (c *Checkpoint) Float32(name string) ([]float32, error) {
 		return c.scaled(name, t)
 	}
 	return c.plain(name, t)
+}
+
+// Numbers is Float32, but an I8 tensor without scales is the numbers that it holds.
+func (c *Checkpoint) Numbers(name string) ([]float32, error) {
+	t, ok := c.tensors[name]
+	if _, scales := c.tensors[ScalesOf(name)]; ok && !scales && t.DType == I8 {
+		return c.plain(name, t)
+	}
+	return c.Float32(name)
 }
 
 // ScalesOf names the tensor that holds the scales of the rows of an I8 tensor: row r of the matrix is its bytes times scale r.

@@ -10,9 +10,8 @@ import (
 
 // file is a tokenizer.json, its JSON checked, its parts not yet.
 type file struct {
-	model                                                   *modelFile
-	normalizer, preTokenizer, postProcessor, decoder, added json.RawMessage
-	truncate, padding                                       json.RawMessage
+	model                                                             *modelFile
+	normalizer, preTokenizer, postProcessor, decoder, added, truncate json.RawMessage
 }
 
 func readFile(b []byte) (*file, error) {
@@ -22,7 +21,7 @@ func readFile(b []byte) (*file, error) {
 	f := new(file)
 	raws := map[string]*json.RawMessage{
 		"normalizer": &f.normalizer, "pre_tokenizer": &f.preTokenizer, "post_processor": &f.postProcessor,
-		"decoder": &f.decoder, "added_tokens": &f.added, "truncation": &f.truncate, "padding": &f.padding,
+		"decoder": &f.decoder, "added_tokens": &f.added, "truncation": &f.truncate,
 	}
 	r := strictjson.New(b)
 	err := r.Object(func(key string) (err error) {
@@ -75,26 +74,4 @@ func (f *file) truncation(length *int) (Side, error) {
 		return Left, nil
 	}
 	return 0, fmt.Errorf("truncation.direction %.40q, allowed are Right and Left", *t.Direction)
-}
-
-func (f *file) checkPadding(t *Tokenizer) error {
-	if strictjson.IsNull(f.padding) {
-		return nil
-	}
-	var p struct {
-		ID       int32           `json:"pad_id"`
-		Token    string          `json:"pad_token"`
-		Strategy json.RawMessage `json:"strategy"`
-	}
-	if err := json.Unmarshal(f.padding, &p); err != nil {
-		return fmt.Errorf("padding: %w", err)
-	}
-	if tok, ok := t.Token(p.ID); !ok || tok != p.Token {
-		return fmt.Errorf("padding: pad_id %d is not the id of pad_token %.40q", p.ID, p.Token)
-	}
-	var fixed struct{ Fixed *int64 }
-	if json.Unmarshal(p.Strategy, &fixed) == nil && fixed.Fixed != nil && *fixed.Fixed < 1 {
-		return fmt.Errorf("padding: strategy Fixed %d, allowed 1 and more", *fixed.Fixed)
-	}
-	return nil
 }

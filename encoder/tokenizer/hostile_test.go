@@ -60,8 +60,6 @@ func TestNewRefuses(t *testing.T) {
 		"template token missing":  {with(`"post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"[CLS]","type_id":0}},{"Sequence":{"id":"A","type_id":0}}],"pair":null,"special_tokens":{}}`), []string{`"[CLS]"`, "special_tokens"}},
 		"template without A":      {with(`"post_processor":{"type":"TemplateProcessing","single":[],"special_tokens":{}}`), []string{"single", "A is missing"}},
 		"template wrong id":       {with(`"post_processor":{"type":"TemplateProcessing","single":[{"Sequence":{"id":"A","type_id":0}}],"special_tokens":{"x":{"id":"x","ids":[77],"tokens":["x"]}}}`), []string{"id 77"}},
-		"pad missing":             {with(`"padding":{"strategy":"BatchLongest","pad_id":9,"pad_token":"[PAD]"}`), []string{"pad_id 9", `"[PAD]"`}},
-		"padding to 0":            {with(`"padding":{"strategy":{"Fixed":0},"pad_id":0,"pad_token":"[UNK]"}`), []string{"Fixed 0"}},
 		"stride":                  {with(`"truncation":{"max_length":4,"stride":4}`), []string{"stride 4", "0 to 3"}},
 		"length 0":                {with(`"truncation":{"max_length":0,"stride":0}`), []string{"max_length"}},
 		"fixed length 0":          {with(`"pre_tokenizer":{"type":"FixedLength","length":0}`), []string{"length 0"}},
@@ -108,8 +106,10 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := New(make([]byte, maxFile+1), Options{}); err == nil || !strings.Contains(err.Error(), "allowed up to") {
 		t.Errorf("file of 64 MiB and a byte: %v", err)
 	}
-	if _, err := New([]byte(with(`"x":1`)), Options{}); err != nil {
-		t.Errorf("the file that all are made from: %v", err)
+	for _, member := range []string{`"x":1`, `"padding":{"strategy":"BatchLongest","pad_id":9,"pad_token":"[PAD]"}`} { // nothing is padded
+		if _, err := New([]byte(with(member)), Options{}); err != nil {
+			t.Errorf("the file that all are made from, with %s: %v", member, err)
+		}
 	}
 }
 

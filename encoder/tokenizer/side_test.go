@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -37,6 +38,15 @@ func TestSides(t *testing.T) {
 			tok, err := New(c.file, Options{Truncate: c.side})
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, side := range []Side{SideOfFile, Right, Left} {
+				other, err := New(c.file, Options{Truncate: cmp.Or(side, c.side)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := tok.EncodeSide(long, 17, side), other.Encode(long, 17); !slices.Equal(got.IDs, want.IDs) || !got.Truncated {
+					t.Errorf("EncodeSide(%d): %v, want %v", side, got.IDs, want.IDs)
+				}
 			}
 			for _, text := range []string{"", "the", "the cat", long} {
 				all := tok.EncodeBare(text)
@@ -101,6 +111,32 @@ func TestBertSettings(t *testing.T) {
 	tok := load(t, "testdata/unigram.json", Options{Bert: &BertSettings{LowerCase: true}})
 	if want := load(t, "testdata/unigram.json", Options{}).EncodeBare("The É").IDs; tok.Replaced() || !slices.Equal(tok.EncodeBare("The É").IDs, want) {
 		t.Error("a normalizer of another kind was replaced")
+	}
+}
+
+func TestPrefixSpace(t *testing.T) {
+	const file = `{"model":{"type":"BPE","vocab":{"a":0,"b":1,"Ġ":2},"merges":[]},"pre_tokenizer":%s}`
+	const level = `{"type":"ByteLevel","add_prefix_space":%t,"trim_offsets":true}`
+	yes, no := true, false
+	for _, c := range []struct {
+		cut      string
+		prefix   *bool
+		want     []int32
+		replaced bool
+	}{
+		{fmt.Sprintf(level, false), nil, []int32{0, 2, 1}, false},
+		{fmt.Sprintf(level, false), &no, []int32{0, 2, 1}, false},
+		{fmt.Sprintf(level, false), &yes, []int32{2, 0, 2, 1}, true},
+		{fmt.Sprintf(level, true), &no, []int32{0, 2, 1}, true},
+		{fmt.Sprintf(`{"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":true},`+level+`]}`, false), &yes, []int32{0, 2, 1}, false},
+	} {
+		tok, err := New(fmt.Appendf(nil, file, c.cut), Options{PrefixSpace: c.prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tok.EncodeBare("a b").IDs; !slices.Equal(got, c.want) || tok.Replaced() != c.replaced {
+			t.Errorf("%s: ids %v, replaced %v, want %v, %v", c.cut, got, tok.Replaced(), c.want, c.replaced)
+		}
 	}
 }
 

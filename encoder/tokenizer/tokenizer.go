@@ -18,20 +18,12 @@ type Options struct {
 	// Bert replaces what a BertNormalizer says, as the classes of transformers do by tokenizer_config.json. Where the
 	// normalizer is another one, or nothing, it has no effect.
 	Bert *BertSettings
+	// PrefixSpace replaces add_prefix_space of a pre_tokenizer that is a ByteLevel. Nil: that of tokenizer.json.
+	PrefixSpace *bool
 	// Begin and End are special tokens around each text, as add_bos_token and add_eos_token of tokenizer_config.json ask
 	// for, where the template of tokenizer.json does not put them. Empty: none.
 	Begin, End string
 }
-
-// Side is an end of a text.
-type Side uint8
-
-// The sides. SideOfFile is that of tokenizer.json, where it names one, and otherwise the right.
-const (
-	SideOfFile Side = iota
-	Right
-	Left
-)
 
 // BertSettings are those of a BertNormalizer.
 type BertSettings struct {
@@ -79,7 +71,7 @@ type Tokenizer struct {
 	scratches sync.Pool
 }
 
-// New reads a tokenizer.json. What it holds of padding and of the length of texts is checked and otherwise ignored.
+// New reads a tokenizer.json. What it holds of the length of texts is checked, and counts in EncodeStored alone; padding is ignored.
 // It returns an error that names the field, its value and what is allowed.
 func New(tokenizerJSON []byte, o Options) (*Tokenizer, error) {
 	f, err := readFile(tokenizerJSON)
@@ -117,6 +109,9 @@ func build(f *file, o Options) (*Tokenizer, error) {
 		return nil, err
 	}
 	last := lastByteLevel(t.cuts)
+	if o.PrefixSpace != nil && last != nil && len(t.cuts) == 1 && last.prefix != *o.PrefixSpace {
+		last.prefix, t.replaced = *o.PrefixSpace, true
+	}
 	if t.model, t.vocab, err = f.model.build(last != nil); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
@@ -142,9 +137,6 @@ func build(f *file, o Options) (*Tokenizer, error) {
 	if t.decoder, err = parseDecoder(f.decoder, 0); err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
 	}
-	if err := f.checkPadding(t); err != nil {
-		return nil, err
-	}
 	if t.normed.trie == nil {
 		t.bert = newBertScanner(t.steps, t.cuts)
 	}
@@ -169,7 +161,7 @@ func lastByteLevel(cuts []preTokenizer) *byteLevel {
 	return b
 }
 
-// Replaced reports whether Options.Bert, Begin or End changed what tokenizer.json says.
+// Replaced reports whether Options.Bert, PrefixSpace, Begin or End changed what tokenizer.json says.
 func (t *Tokenizer) Replaced() bool { return t.replaced }
 
 // StoredLength is max_length of the truncation in tokenizer.json, 0 if there is none. Only EncodeStored goes by it.
@@ -203,25 +195,20 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 // of the text, or the last where texts are cut on the left, and all special tokens stay; 0 means no limit. With a maxLen
 // below the number of special tokens only the first maxLen of these stay.
 func (t *Tokenizer) Encode(text string, maxLen int) Encoding {
-	return t.encode(text, t.template.single, maxLen)
+	return t.encode(text, t.template.single, maxLen, t.left)
 }
 
 // EncodeBare returns the ids of text alone.
 func (t *Tokenizer) EncodeBare(text string) Encoding {
-	return t.encode(text, bareTemplate().single, 0)
+	return t.encode(text, bareTemplate().single, 0, t.left)
 }
 
-// EncodeStored is EncodeBare, but for at most StoredLength ids.
-func (t *Tokenizer) EncodeStored(text string) Encoding {
-	return t.encode(text, bareTemplate().single, t.stored)
-}
-
-func (t *Tokenizer) encode(text string, parts []templatePart, maxLen int) Encoding {
+func (t *Tokenizer) encode(text string, parts []templatePart, maxLen int, left bool) Encoding {
 	limit := math.MaxInt
 	if maxLen > 0 {
 		limit = max(0, maxLen-special(parts))
 	}
-	return assemble(parts, maxLen, t.run(text, output{limit: limit, keep: true}))
+	return assemble(parts, maxLen, t.run(text, output{limit: limit, left: left, keep: true}))
 }
 
 // EncodePair returns the ids of two texts in the template for pairs. If there are more than maxLen, ids are taken from
@@ -233,7 +220,7 @@ func (t *Tokenizer) EncodePair(a, b string, maxLen int) Encoding {
 		limit = max(0, maxLen-special(parts))
 	}
 	// Which text is the longer decides which keeps an odd id, so that both are counted to the end.
-	x, y := t.run(a, output{limit: limit, keep: true, count: true}), t.run(b, output{limit: limit, keep: true, count: true})
+	x, y := t.run(a, output{limit: limit, left: t.left, keep: true, count: true}), t.run(b, output{limit: limit, left: t.left, keep: true, count: true})
 	if x.n+y.n > limit {
 		n, m := longestFirst(x.n, y.n, limit)
 		x.cut(n)
@@ -368,7 +355,6 @@ func (t *Tokenizer) run(text string, out output) output {
 		n := min(out.limit, len(text)/4+8)
 		out.ids, out.spans = make([]int32, 0, n), make([]Span, 0, n)
 	}
-	out.left = t.left
 	s := t.scratches.Get().(*scratch)
 	s.text = append(s.text[:0], text...)
 	outer := (*aligned)(nil)
