@@ -75,10 +75,7 @@ func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, err
 		return 0, err
 	}
 	defer os.Remove(part) // gone already where all went well
-	stop := showProgress(cmd.ErrOrStderr(), func() string {
-		at, _ := file.Seek(0, io.SeekCurrent)
-		return megabytes(at) + " written"
-	})
+	stop := showProgress(cmd.ErrOrStderr(), moved(file, "written"))
 	n, err = write(file)
 	stop()
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
@@ -261,10 +258,7 @@ each such value is printed, and the exit code is 1: "searchd check --repair --dr
 			return err
 		}
 		defer file.Close()
-		stop := showProgress(cmd.ErrOrStderr(), func() string {
-			at, _ := file.Seek(0, io.SeekCurrent)
-			return megabytes(at) + " restored"
-		})
+		stop := showProgress(cmd.ErrOrStderr(), moved(file, "restored"))
 		defer stop()
 		if !damaged {
 			return search.Restore(cmd.Context(), file, data)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,6 +51,17 @@ func showEvery(w io.Writer, every time.Duration, begin, end string, text func() 
 
 // doing is what showProgress tells of work whose parts are not counted.
 func doing(what string) func() string { return func() string { return what } }
+
+// moved is what showProgress tells of a file that is read or written from its beginning.
+func moved(file *os.File, done string) func() string {
+	return func() string {
+		at, err := file.Seek(0, io.SeekCurrent)
+		if err != nil { // a pipe
+			return "some " + done
+		}
+		return megabytes(at) + " " + done
+	}
+}
 
 // outputProgress is showProgress for a command that writes its output as it goes: on a terminal that is seen.
 func outputProgress(cmd *cobra.Command, unit string, done *atomic.Int64) (stop func()) {
