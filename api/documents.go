@@ -336,7 +336,7 @@ func (s *Server) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
 		return &search.FieldError{Field: "dry_run", Value: true, Allowed: "only with a filter"}
 	}
 	if len(b.IDs) == 0 || len(b.IDs) > maxItems {
-		return &search.FieldError{Field: "ids", Value: len(b.IDs), Allowed: fmt.Sprintf("1 to %d ids", maxItems)}
+		return &search.FieldError{Field: "ids", Value: len(b.IDs), Allowed: fmt.Sprintf("1 to %d ids, or a filter in their place", maxItems)}
 	}
 	for i, id := range b.IDs {
 		if err := checkName(fmt.Sprintf("ids[%d]", i), id, 512); err != nil {

@@ -90,7 +90,9 @@ func TestDeleteByFilterRoute(t *testing.T) {
 	f.do("POST", path, `{"filter":"a ="}`).problem(400, "invalid_request", "/filter")
 	f.do("POST", path, `{"filter":"title != 'x'","ids":["a1"]}`).problem(400, "invalid_request", "/filter")
 	f.do("POST", path, `{"ids":["a1"],"dry_run":true}`).problem(400, "invalid_request", "/dry_run")
-	f.do("POST", path, `{}`).problem(400, "invalid_request", "/ids")
+	if p := f.do("POST", path, `{}`).problem(400, "invalid_request", "/ids"); !strings.Contains(p.Detail, "filter") {
+		t.Errorf("neither ids nor filter: %q, want both named", p.Detail)
+	}
 	f.do("POST", path, `{"filter":"title != 'x'"}`).want(200, &d)
 	if d != (search.Deletion{Matched: 3, Deleted: 3, Complete: true}) {
 		t.Errorf("deletion: %+v", d)

@@ -46,10 +46,10 @@ func newTokenCache(budget int) tokenCache {
 	return tokenCache{newLRU(budget, func(_ uint64, t maxsim.Text) int { return 4*(len(t.Title)+len(t.Body)) + 160 })}
 }
 
-// table returns the vectors of the checkpoint's tokens; nil where it does not compare texts token by token.
-func (e *encoding) table() *maxsim.Table {
+// matcher returns the checkpoint that compares texts token by token; nil where it does not.
+func (e *encoding) matcher() Matcher {
 	if m, ok := e.embedder.(Matcher); ok && e.calibration.Match > 0 {
-		return m.TokenTable()
+		return m
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (e *encoding) tokens(title, text string) maxsim.Text {
 // there is a text to compare.
 func (s *search) matches() bool {
 	p := s.plan
-	return (p.Mode == Semantic || p.Mode == Hybrid && p.Fusion == Relative) && !p.given && s.encoding.table() != nil
+	return (p.Mode == Semantic || p.Mode == Hybrid && p.Fusion == Relative) && !p.given && s.encoding.matcher() != nil
 }
 
 // match compares the first candidates with the query token by token and ranks all of them again. What a candidate behind them would have
@@ -101,7 +101,12 @@ func (s *search) match(ctx context.Context) error {
 // compare sets what the comparison token by token says of candidates, of each by its passage nearest to the query. A query without a
 // token that has a direction says nothing, and neither does a document that is gone.
 func (s *search) compare(ctx context.Context, cs []candidate) error {
-	query := s.encoding.table().Query(s.encoding.embedder.(Matcher).Tokens(s.plan.text.Text))
+	m := s.encoding.matcher()
+	table := m.TokenTable()
+	if table == nil {
+		return nil
+	}
+	query := table.Query(m.Tokens(s.plan.text.Text))
 	if query == nil {
 		return nil
 	}

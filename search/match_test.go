@@ -6,7 +6,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"searchd/index/maxsim"
 	"searchd/models"
@@ -186,5 +188,38 @@ func TestMatchNot(t *testing.T) {
 	}
 	if v := r.Hits[0].Explain.Vector; v.Match != nil || v.Similarity != nil {
 		t.Errorf("without a share: %+v", v)
+	}
+}
+
+// slowTable is a fakeMatcher whose table of tokens takes its time.
+type slowTable struct {
+	*fakeMatcher
+	made sync.Once
+}
+
+const tableTime = 50 * time.Millisecond
+
+func (s *slowTable) TokenTable() *maxsim.Table {
+	s.made.Do(func() { time.Sleep(tableTime) })
+	return s.fakeMatcher.TokenTable()
+}
+
+// TestMatchTimed: the time in which the table of tokens is made, by the first search, is that of the step that wants it.
+func TestMatchTimed(t *testing.T) {
+	e, err := search.Open(t.TempDir(), search.Options{Embedder: &slowTable{fakeMatcher: &fakeMatcher{share: 0.25}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, search.Created, doc("a", `{"text":"a red automobile"}`))
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: "car"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := float64(tableTime.Milliseconds()); r.TimingsMS["match"] < want {
+		t.Errorf("timings %v of %v ms: match has less than %v ms", r.TimingsMS, r.TookMS, want)
 	}
 }

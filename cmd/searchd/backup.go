@@ -75,11 +75,15 @@ func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, err
 		return 0, err
 	}
 	defer os.Remove(part) // gone already where all went well
+	stop := showProgress(cmd.ErrOrStderr(), moved(file, "written"))
 	n, err = write(file)
+	stop()
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return n, err
 	}
+	stop = showProgress(cmd.ErrOrStderr(), doing("reading it again"))
 	damage, err := search.VerifyBackup(cmd.Context(), part)
+	stop()
 	if err != nil {
 		return n, fmt.Errorf("the backup cannot be restored: %w", err)
 	}
@@ -119,7 +123,9 @@ func listDamage(cmd *cobra.Command, damage []string) {
 
 // verifyBackup reads a backup.
 func verifyBackup(cmd *cobra.Command, path string) error {
+	stop := showProgress(cmd.ErrOrStderr(), doing("reading "+path))
 	damage, err := search.VerifyBackup(cmd.Context(), path)
+	stop()
 	if err != nil {
 		return err
 	}
@@ -252,6 +258,8 @@ each such value is printed, and the exit code is 1: "searchd check --repair --dr
 			return err
 		}
 		defer file.Close()
+		stop := showProgress(cmd.ErrOrStderr(), moved(file, "restored"))
+		defer stop()
 		if !damaged {
 			return search.Restore(cmd.Context(), file, data)
 		}
@@ -260,6 +268,7 @@ each such value is printed, and the exit code is 1: "searchd check --repair --dr
 			n++
 			fmt.Fprintln(cmd.OutOrStdout(), text)
 		})
+		stop()
 		if err != nil || n == 0 {
 			return err
 		}

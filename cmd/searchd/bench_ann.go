@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +63,11 @@ With --quantize int8 the index holds codes only, and the best of each search are
 			return err
 		}
 		o.TruthWidth = truthWidth
+		var built atomic.Int64
+		o.Built = func(n int) { built.Store(int64(n)) }
+		stop := showProgress(cmd.ErrOrStderr(), func() string { return fmt.Sprintf("%d of %d vectors", built.Load(), o.N) })
 		r, err := hnsw.Bench(cmd.Context(), o)
+		stop()
 		if err != nil {
 			return err
 		}

@@ -74,7 +74,9 @@ func compareSets(cmd *cobra.Command, sets []string, exact, rounded func([]string
 		if err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
+		stop := showProgress(cmd.ErrOrStderr(), doing(filepath.Base(dir)))
 		r, err := bench.CompareRounding(filepath.Base(dir), set, exact, rounded)
+		stop()
 		if err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
 		}

@@ -76,6 +76,8 @@ opens, that commit is given up and all before it stay.`,
 // checkOnce opens the data folder, encodes documents with damaged vectors again if it is to, prints the differences and returns their number,
 // and how many of them are damage of the store.
 func checkOnce(cmd *cobra.Command, f engineFlags, deep, encode bool) (n, stored int, err error) {
+	stop := showProgress(cmd.ErrOrStderr(), doing("checking "+f.data))
+	defer stop()
 	e, err := f.openToRead(cmd.Context())
 	if err != nil {
 		return 0, 0, err
@@ -87,6 +89,7 @@ func checkOnce(cmd *cobra.Command, f engineFlags, deep, encode bool) (n, stored 
 		}
 	}
 	problems, err := e.Check(cmd.Context(), deep)
+	stop()
 	if err != nil {
 		return 0, 0, err
 	}

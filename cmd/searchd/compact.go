@@ -26,7 +26,9 @@ The bytes of deleted texts are gone from the file then. Indexes and snapshots st
 		if data == "" {
 			return errNoData
 		}
+		stop := showProgress(cmd.ErrOrStderr(), doing("compacting "+data))
 		before, after, err := search.Compact(cmd.Context(), data)
+		stop()
 		if errors.Is(err, store.ErrLocked) {
 			return fmt.Errorf("%w; one program at a time: if it is a server, stop it first", err)
 		}

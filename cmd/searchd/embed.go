@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,6 +93,8 @@ func embedAll(cmd *cobra.Command, m *models.Checkpoint, o encoder.EncodeOptions,
 		failed <- readTexts(ctx, stdin, batches)
 	}()
 	var stats embedStats
+	var encoded atomic.Int64
+	defer outputProgress(cmd, "texts", &encoded)()
 	var buf []byte
 	for texts := range batches {
 		began := time.Now()
@@ -101,6 +104,7 @@ func embedAll(cmd *cobra.Command, m *models.Checkpoint, o encoder.EncodeOptions,
 		}
 		stats.busy += time.Since(began)
 		stats.texts += len(texts)
+		encoded.Store(int64(stats.texts))
 		stats.tokens += r.Tokens
 		for i := range texts {
 			if buf, err = appendEmbedding(buf[:0], r, i, format); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -102,7 +103,7 @@ type retrievalFigures struct {
 func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, misspell bool, queries []search.Query, asJSON bool) error {
 	set, err := eval.ReadCollection(os.DirFS(dir))
 	if err != nil {
-		return err
+		return fmt.Errorf("--dataset %s: %w", dir, err)
 	}
 	if misspell {
 		for i, q := range set.Queries {
@@ -122,12 +123,20 @@ func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, misspel
 	defer e.Close()
 	ctx := cmd.Context()
 	began := time.Now()
-	if err := fillEngine(ctx, e, set, search.Settings{Language: language}); err != nil {
+	stop := showProgress(cmd.ErrOrStderr(), func() string {
+		c, _ := e.Collection(ctx, defaultCollection)
+		return fmt.Sprintf("%d of %d documents", c.Documents, len(set.Documents))
+	})
+	err = fillEngine(ctx, e, set, search.Settings{Language: language})
+	if stop(); err != nil {
 		return err
 	}
 	ingest := time.Since(began).Seconds()
 	for _, q := range queries {
-		fig, err := evalMode(ctx, e, set, q)
+		var asked atomic.Int64
+		stop := showProgress(cmd.ErrOrStderr(), func() string { return fmt.Sprintf("%s: %d of %d queries", q.Mode, asked.Load(), len(set.Queries)) })
+		fig, err := evalMode(ctx, e, set, q, &asked)
+		stop()
 		if err != nil {
 			return err
 		}
@@ -163,7 +172,7 @@ func fillEngine(ctx context.Context, e *search.Engine, set *eval.Collection, set
 	return nil
 }
 
-func evalMode(ctx context.Context, e *search.Engine, set *eval.Collection, q search.Query) (retrievalFigures, error) {
+func evalMode(ctx context.Context, e *search.Engine, set *eval.Collection, q search.Query, asked *atomic.Int64) (retrievalFigures, error) {
 	limit, highlight := evalDepth, false
 	q.Limit, q.Highlight = &limit, &highlight
 	began := time.Now()
@@ -179,6 +188,7 @@ func evalMode(ctx context.Context, e *search.Engine, set *eval.Collection, q sea
 			ids[i] = h.ID
 		}
 		run[query.ID] = ids
+		asked.Add(1)
 	}
 	return retrievalFigures{
 		Mode: string(q.Mode), Alpha: q.Alpha, Quality: eval.Measure(run, set.Qrels), Docs: len(set.Documents),
@@ -203,7 +213,7 @@ func printRetrieval(w io.Writer, f retrievalFigures, asJSON bool) error {
 func evalSTS(cmd *cobra.Command, f modelFlags, path string, asJSON bool) error {
 	pairs, err := eval.ReadPairs(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
-		return err
+		return fmt.Errorf("--sts %s: %w", path, err)
 	}
 	texts := make([]string, 0, 2*len(pairs))
 	gold := make([]float64, len(pairs))
@@ -211,7 +221,9 @@ func evalSTS(cmd *cobra.Command, f modelFlags, path string, asJSON bool) error {
 		texts = append(texts, p.A, p.B)
 		gold[i] = p.Score
 	}
+	stop := showProgress(cmd.ErrOrStderr(), doing(fmt.Sprintf("encoding %d texts", len(texts))))
 	cosines, err := pairCosines(cmd.Context(), f, texts)
+	stop()
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func evalClasses(cmd *cobra.Command, f modelFlags, dir string, asJSON bool) erro
 func evalClusters(cmd *cobra.Command, f modelFlags, path string, asJSON bool) error {
 	texts, err := eval.ReadLabelled(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
-		return err
+		return fmt.Errorf("--clusters %s: %w", path, err)
 	}
 	return compareLabels(cmd, f, texts, "V-measure, k-means", asJSON, func(p eval.Points, class []int, classes int) float64 {
 		return eval.VMeasure(class, eval.Cluster(p, classes, 1))
@@ -76,6 +76,8 @@ func compareLabels(cmd *cobra.Command, f modelFlags, texts []eval.Labelled, name
 	for i, t := range texts {
 		class[i], words[i] = numbers[t.Label], t.Text
 	}
+	stop := showProgress(cmd.ErrOrStderr(), doing(fmt.Sprintf("encoding and sorting %d texts", len(texts))))
+	defer stop()
 	vectors, err := encodeAll(cmd.Context(), f, words)
 	if err != nil {
 		return err
@@ -84,6 +86,7 @@ func compareLabels(cmd *cobra.Command, f modelFlags, texts []eval.Labelled, name
 		Measure: name, Classes: len(numbers), Texts: len(texts),
 		Vectors: measure(eval.Unit(vectors), class, len(numbers)), Bags: measure(eval.NewBags(words), class, len(numbers)),
 	}
+	stop()
 	if asJSON {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
 	}

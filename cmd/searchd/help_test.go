@@ -29,3 +29,22 @@ func TestRerankNeedsModel(t *testing.T) {
 		t.Errorf("rerank without a model: %v, want an error that names --model", err)
 	}
 }
+
+// TestWrongArguments: a command that is none fails, where it stands behind another one too, and wrong arguments are answered with the right ones.
+func TestWrongArguments(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"nosuch", `unknown command "nosuch"`},
+		{"keys revok x", `searchd keys: got "revok", allowed: create, list, revoke`},
+		{"snapshots delete x", `got "delete", allowed: list, rm`},
+		{"models pull", "searchd models pull OWNER/NAME[@REVISION]"},
+		{"restore --data x", "searchd restore FILE --data DIR"},
+		{"check stray", "searchd check"},
+	} {
+		if _, _, err := execute(t, "", strings.Fields(c.args)...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q in it", c.args, err, c.want)
+		}
+	}
+	if out, _, err := execute(t, "", "keys"); err != nil || !strings.Contains(out, "Available Commands") {
+		t.Errorf("keys: %q, %v, want its help", out, err)
+	}
+}

@@ -7,13 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"searchd/extract/pdf"
-	"searchd/internal/version"
 )
 
 // Exit codes.
@@ -46,17 +42,4 @@ func main() {
 		fmt.Fprintln(os.Stderr, "searchd:", err)
 		os.Exit(exitFailed)
 	}
-}
-
-func newRootCommand() *cobra.Command {
-	v, revision := version.Read()
-	root := &cobra.Command{
-		Use: "searchd", Short: "Search documents by meaning and by words", Version: strings.TrimSpace(v + " " + revision),
-		SilenceUsage: true, SilenceErrors: true,
-	}
-	root.PersistentFlags().String("config", "", "`file` of settings, a line name = value each")
-	root.AddCommand(newServeCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
-		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
-		newMCPCommand(), newHealthCommand(), newManCommand())
-	return root
 }

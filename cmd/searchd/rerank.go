@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,8 @@ func newRerankCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		var scored atomic.Int64
+		defer outputProgress(cmd, "pairs", &scored)()
 		w := bufio.NewWriter(cmd.OutOrStdout())
 		enc := json.NewEncoder(w)
 		var pairs [][2]string
@@ -42,6 +45,7 @@ func newRerankCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			scored.Add(int64(len(pairs)))
 			pairs = pairs[:0]
 			for _, s := range scores {
 				if err := enc.Encode(map[string]float32{"score": s}); err != nil {

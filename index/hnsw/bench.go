@@ -22,6 +22,7 @@ type BenchOptions struct {
 	Ef             []int        // beam widths to search with; 0: the calibrated one, whose search for it counts as building
 	Quantize       Quantization // QuantizeInt8: codes in memory, and Base measures the best again
 	Threads        int          // goroutines that build and search; 0: one
+	Built          func(n int)  // called with the vectors that the graph has, after each batch; nil: nobody asks
 }
 
 // BenchResult is what a measurement found.
@@ -123,6 +124,9 @@ func (o *BenchOptions) build(ctx context.Context, g *Graph) (seconds float64, er
 		}
 		if err := g.AddBatch(ctx, ids, vectors[:len(ids)], o.Threads); err != nil {
 			return 0, err
+		}
+		if o.Built != nil {
+			o.Built(lo + len(ids))
 		}
 	}
 	g.Wait() // for the calibrated width
