@@ -215,6 +215,30 @@ func TestCompressedBodies(t *testing.T) {
 	}
 }
 
+// TestBombsOfBlankLines: a few bytes that unpack to very many are refused soon, and what is before them is kept; honest bodies unpack to a few MiB of anything.
+func TestBombsOfBlankLines(t *testing.T) {
+	f := newFixture(t, Options{})
+	const path = "/v1/collections/docs/documents/import"
+	doc, blank := `{"id":"z1","title":"x"}`, strings.Repeat("\n", ratioFrom-1000)
+	bomb := strings.Repeat(blank, 8)
+	array := "[" + strings.Repeat(" ", len(bomb))
+	for name, pack := range map[string]func(string) string{"gzip": gzipped, "zstd": zstded} {
+		for media, body := range map[string]string{"application/x-ndjson": bomb, "application/json": array, "text/csv": "id,title\n" + bomb} {
+			p := f.do("POST", path, pack(body), "Content-Encoding", name, "Content-Type", media).problem(413, "too_large", "")
+			if !strings.Contains(p.Detail, "allowed: 100 for each beyond the first 16 MiB") {
+				t.Errorf("%s, %s: %s", name, media, p.Detail)
+			}
+		}
+		a := f.do("POST", path, pack(doc+blank+" \t\r\n"+doc), "Content-Encoding", name, "Content-Type", "application/x-ndjson")
+		if want := fmt.Sprintf(`{"line":%d,"id":"z1",`, ratioFrom-1000+2); a.Code != 200 || !strings.Contains(a.Body.String(), want) {
+			t.Errorf("%s, 16 MiB: %d %s, want 200 and %s", name, a.Code, a.Body, want)
+		}
+	}
+	if a := f.do("POST", path, bomb+doc, "Content-Type", "application/x-ndjson"); a.Code != 200 {
+		t.Errorf("blank lines that were sent: %d %s", a.Code, a.Body)
+	}
+}
+
 func TestChunkedBodyOverTheLimit(t *testing.T) {
 	f := newFixture(t, Options{MaxBody: 4096})
 	r := f.request("POST", "/v1/collections/docs/search", io.MultiReader(strings.NewReader(`{"q":"`), strings.NewReader(strings.Repeat("x", 5000)), strings.NewReader(`"}`)))

@@ -61,11 +61,19 @@ func (s *Server) readWhole(w http.ResponseWriter, r *http.Request, limit int64, 
 	}
 }
 
-// body is a request's body with its limits: bytes on the wire, bytes after decompression (the limit sees both, so that a
-// small compressed body cannot become a large one), and how long the sender may stand still.
+// What a compressed body may unpack to: maxRatio bytes for each on the wire, looked at beyond the first ratioFrom. Documents that are much alike
+// come to some tens, and short bodies of nothing but one document over and over to hundreds.
+const (
+	maxRatio  = 100
+	ratioFrom = 16 << 20
+)
+
+// body is a request's body with its limits: bytes on the wire, bytes after decompression (the limit sees both, and how many of these come of one of those, so
+// that a small compressed body cannot become a large one), and how long the sender may stand still.
 type body struct {
 	src   io.Reader // decompressed
-	left  int64     // bytes that may still come
+	wire  *patientReader
+	left  int64 // bytes that may still come
 	limit int64
 	close func()
 }
@@ -76,7 +84,7 @@ func openBody(w http.ResponseWriter, r *http.Request, limit int64, idle time.Dur
 		return nil, tooLarge(limit)
 	}
 	wire := &patientReader{src: http.MaxBytesReader(w, r.Body, limit), rc: http.NewResponseController(w), idle: idle}
-	b := &body{src: wire, left: limit, limit: limit, close: func() {}}
+	b := &body{src: wire, wire: wire, left: limit, limit: limit, close: func() {}}
 	switch enc := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); enc {
 	case "", "identity":
 	case "gzip":
@@ -108,6 +116,10 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.src.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		return n - 1, tooLarge(b.limit)
+	}
+	// The decompressor reads ahead, so the bytes on the wire are never too few.
+	if unpacked := b.limit - b.left; unpacked > ratioFrom && unpacked/maxRatio > b.wire.total {
+		return 0, &requestError{kind: errTooLarge, detail: fmt.Sprintf("body: %d bytes unpack to %d or more, allowed: %d for each beyond the first %d MiB", b.wire.total, unpacked, maxRatio, ratioFrom>>20)}
 	}
 	if err != nil && err != io.EOF {
 		err = bodyError(err, b.limit)
@@ -146,6 +158,7 @@ type patientReader struct {
 	rc   *http.ResponseController
 	idle time.Duration // 0: the server's deadline for the whole body stays
 
+	total  int64         // bytes
 	waited time.Duration // in this window
 	got    int64         // bytes, the same
 }
@@ -161,6 +174,7 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	}
 	p.waited += time.Since(began)
 	p.got += int64(n)
+	p.total += int64(n)
 	if err == nil && p.idle > 0 && p.waited >= slowWindow {
 		if float64(p.got) < slowest*p.waited.Seconds() {
 			err = &requestError{kind: errBodyTimeout, detail: fmt.Sprintf("body: %d bytes came in %.0f s, allowed: %d or more per second", p.got, p.waited.Seconds(), slowest)}

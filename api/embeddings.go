@@ -106,16 +106,16 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request, in inputs, o sear
 	if err != nil {
 		return nil, err
 	}
-	s.tell(w, cost{texts: in.len(), total: time.Since(began), queue: e.Queue, inference: e.Inference, characters: in.characters(), tokens: e.Tokens, truncated: count(e.Truncated)})
+	s.tell(w, cost{texts: in.len(), total: time.Since(began), queue: e.Queue, tokenization: e.Tokenization, inference: e.Inference, characters: in.characters(), tokens: e.Tokens, truncated: count(e.Truncated)})
 	return e, nil
 }
 
 // cost is what a request took, answered in the headers of text-embeddings-inference.
 type cost struct {
-	total, queue, inference       time.Duration
-	characters, tokens, truncated int
-	texts                         int
-	pairs                         bool // the texts were scored in pairs with a query
+	total, queue, tokenization, inference time.Duration
+	characters, tokens, truncated         int
+	texts                                 int
+	pairs                                 bool // the texts were scored in pairs with a query
 }
 
 func (s *Server) tell(w http.ResponseWriter, c cost) {
@@ -123,7 +123,8 @@ func (s *Server) tell(w http.ResponseWriter, c cost) {
 	h := w.Header()
 	h.Set("X-Compute-Type", "cpu")
 	for name, n := range map[string]int64{
-		"X-Compute-Time": c.total.Milliseconds(), "X-Total-Time": c.total.Milliseconds(), "X-Queue-Time": c.queue.Milliseconds(), "X-Inference-Time": c.inference.Milliseconds(),
+		"X-Compute-Time": c.total.Milliseconds(), "X-Total-Time": c.total.Milliseconds(), "X-Queue-Time": c.queue.Milliseconds(),
+		"X-Tokenization-Time": c.tokenization.Milliseconds(), "X-Inference-Time": c.inference.Milliseconds(),
 		"X-Compute-Characters": int64(c.characters), "X-Compute-Tokens": int64(c.tokens), "X-Truncated-Inputs": int64(c.truncated),
 	} {
 		h.Set(name, strconv.FormatInt(n, 10))

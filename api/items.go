@@ -58,6 +58,9 @@ func (it *items) cutLine() bool {
 	for {
 		it.buf, it.tooLong = it.buf[:0], false
 		it.n++
+		if !it.skipBlank() {
+			return false
+		}
 		for {
 			part, err := it.r.ReadSlice('\n')
 			it.keep(part...)
@@ -79,6 +82,26 @@ func (it *items) cutLine() bool {
 				return false
 			}
 			break
+		}
+	}
+}
+
+// skipBlank passes over empty lines and white space before an item, which trimming line by line would take a hundred times as long for. It
+// reports whether there is more.
+func (it *items) skipBlank() bool {
+	for {
+		ahead, err := it.r.Peek(max(1, it.r.Buffered()))
+		if len(ahead) == 0 {
+			if err != io.EOF {
+				it.err = err
+			}
+			return false
+		}
+		blank := len(ahead) - len(bytes.TrimLeft(ahead, " \t\r\n"))
+		it.n += bytes.Count(ahead[:blank], []byte{'\n'})
+		it.r.Discard(blank)
+		if blank < len(ahead) {
+			return true
 		}
 	}
 }

@@ -35,7 +35,8 @@ type metrics struct {
 type teiMetrics struct {
 	count, success, failure *prometheus.CounterVec
 	duration                prometheus.Histogram
-	queue, inference        prometheus.Histogram
+	queue, tokens           prometheus.Histogram
+	inference               prometheus.Histogram
 	length                  prometheus.Histogram
 	embeds, predicts        prometheus.Counter
 }
@@ -76,7 +77,8 @@ func newMetrics(l *lasting, log *slog.Logger) *metrics {
 			failure:   counters("te_request_failure", "Encoding requests that failed, by cause.", "err"),
 			duration:  fine("te_request_duration", "Encoding requests, seconds.", seconds),
 			queue:     fine("te_request_queue_duration", "Seconds that encoding requests waited for others.", seconds),
-			inference: fine("te_request_inference_duration", "Seconds that encoding requests were encoded.", seconds),
+			tokens:    fine("te_request_tokenization_duration", "Seconds in which texts of encoding requests became tokens.", seconds),
+			inference: fine("te_request_inference_duration", "Seconds that encoding requests were encoded, from their tokens on.", seconds),
 			length:    fine("te_request_input_length", "Tokens of encoding requests.", sizes),
 			embeds:    counter("te_embed_count", "Texts encoded for requests."),
 			predicts:  counter("te_predict_count", "Pairs scored for requests."),
@@ -136,6 +138,7 @@ func (m *metrics) observeCost(c cost) {
 	m.te.count.WithLabelValues(method).Inc()
 	m.te.success.WithLabelValues(method).Inc()
 	m.te.queue.Observe(c.queue.Seconds())
+	m.te.tokens.Observe(c.tokenization.Seconds())
 	m.te.inference.Observe(c.inference.Seconds())
 	m.te.length.Observe(float64(c.tokens))
 	if c.pairs {

@@ -63,7 +63,7 @@ func TestMetricsOfEncodingRequests(t *testing.T) {
 		`te_request_count{method="single"}`: 1, `te_request_count{method="batch"}`: 3, `te_request_count{method="unknown"}`: 3,
 		`te_request_success{method="single"}`: 1, `te_request_success{method="batch"}`: 3,
 		`te_request_failure{err="validation"}`: 1, `te_request_failure{err="overloaded"}`: 1, `te_request_failure{err="inference"}`: 1,
-		`te_request_duration_count`: 7, `te_request_inference_duration_count`: 4, `te_request_queue_duration_count`: 4, `te_request_input_length_count`: 4,
+		`te_request_duration_count`: 7, `te_request_inference_duration_count`: 4, `te_request_tokenization_duration_count`: 4, `te_request_queue_duration_count`: 4, `te_request_input_length_count`: 4,
 		`te_embed_count`: 6, `te_predict_count`: 2, `searchd_embedded_texts_total`: 8,
 		`searchd_request_duration_seconds_count{method="POST",route="/embed",status="429"}`: 1,
 	})
@@ -94,10 +94,10 @@ func TestMetricsOverTheEngine(t *testing.T) {
 		`searchd_index_keyword_lag{collection="docs"}`: 0, `searchd_index_rebuilding{collection="docs",index="graph"}`: 0,
 		`searchd_query_cache_hits_total`: 2, `searchd_query_cache_misses_total`: 1, `searchd_query_cache_entries`: 1,
 		`te_queue_size`: 0, `te_batch_next_size_count`: 2, `te_batch_next_size_sum`: 6, `te_batch_next_size_bucket{le="1"}`: 1, `te_batch_next_size_bucket{le="4"}`: 1, `te_batch_next_size_bucket{le="8"}`: 2,
-		`searchd_stage_duration_seconds_count{stage="embed"}`: 3, `searchd_stage_duration_seconds_count{stage="vector"}`: 3, `searchd_degraded_searches_total`: 0,
+		`searchd_stage_duration_seconds_count{stage="embed"}`: 3, `searchd_stage_duration_seconds_count{stage="tokenize"}`: 1, `searchd_stage_duration_seconds_count{stage="vector"}`: 3, `searchd_degraded_searches_total`: 0,
 		`searchd_waiting{kind="search"}`: 0, `searchd_rate_limited_total`: 0,
 	})
-	for _, series := range []string{"searchd_store_bytes", `searchd_index_graph_bytes{collection="docs"}`, `searchd_index_keyword_bytes{collection="docs"}`, "go_goroutines"} {
+	for _, series := range []string{"searchd_store_bytes", "te_request_tokenization_duration_sum", `searchd_index_graph_bytes{collection="docs"}`, `searchd_index_keyword_bytes{collection="docs"}`, "go_goroutines"} {
 		if metric(t, text, series) <= 0 {
 			t.Errorf("%s is not positive", series)
 		}

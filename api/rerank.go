@@ -214,7 +214,7 @@ func (s *Server) rank(w http.ResponseWriter, r *http.Request, query, field strin
 		}
 	}
 	took := time.Since(began)
-	s.tell(w, cost{texts: len(texts), pairs: true, total: took, inference: took, characters: inputs{texts: texts}.characters(), tokens: ranking.Tokens, truncated: count(ranking.Truncated)})
+	s.tell(w, cost{texts: len(texts), pairs: true, total: took, tokenization: ranking.Tokenization, inference: took - ranking.Tokenization, characters: inputs{texts: texts}.characters(), tokens: ranking.Tokens, truncated: count(ranking.Truncated)})
 	order := make([]int, len(texts))
 	for i := range order {
 		order[i] = i

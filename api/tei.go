@@ -148,7 +148,7 @@ func (s *Server) teiEmbedAll(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	took := time.Since(began)
-	s.tell(w, cost{texts: in.len(), total: took, inference: took, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
+	s.tell(w, cost{texts: in.len(), total: took, tokenization: v.Tokenization, inference: took - v.Tokenization, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
 	w.Header().Set("Content-Type", "application/json")
 	for i, rows := range v.Vectors { // text by text: as one value, the JSON of all would be in memory several times
 		b, err := json.Marshal(rows)
@@ -188,7 +188,7 @@ func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	took := time.Since(began)
-	s.tell(w, cost{texts: in.len(), total: took, inference: took, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
+	s.tell(w, cost{texts: in.len(), total: took, tokenization: v.Tokenization, inference: took - v.Tokenization, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
 	rows := make([][]teiSparseValue, len(v.Vectors))
 	for i, weights := range v.Vectors {
 		rows[i] = make([]teiSparseValue, len(weights))

@@ -83,7 +83,7 @@ func TestTEIRoutes(t *testing.T) {
 			t.Errorf("/embed: text %d differs from the golden", i)
 		}
 	}
-	for _, name := range []string{"X-Compute-Type", "X-Compute-Time", "X-Compute-Tokens", "X-Compute-Characters", "X-Total-Time", "X-Queue-Time", "X-Inference-Time", "X-Truncated-Inputs"} {
+	for _, name := range []string{"X-Compute-Type", "X-Compute-Time", "X-Compute-Tokens", "X-Compute-Characters", "X-Total-Time", "X-Queue-Time", "X-Tokenization-Time", "X-Inference-Time", "X-Truncated-Inputs"} {
 		if a.Header().Get(name) == "" {
 			t.Errorf("/embed: no header %s", name)
 		}

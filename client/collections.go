@@ -30,10 +30,13 @@ type PassageSettings struct {
 
 // IndexSettings tune the vector index.
 type IndexSettings struct {
-	M              int    `json:"m,omitempty"`
-	EfConstruction int    `json:"ef_construction,omitempty"`
-	EfSearch       int    `json:"ef_search,omitempty"`
-	Quantize       string `json:"quantize,omitempty"` // none, int8
+	M              int `json:"m,omitempty"`
+	EfConstruction int `json:"ef_construction,omitempty"`
+	EfSearch       int `json:"ef_search,omitempty"`
+
+	// TargetRecall is the part of the ten nearest passages that a search is to find, 0.5 to 0.999; not beside EfSearch.
+	TargetRecall float64 `json:"target_recall,omitempty"`
+	Quantize     string  `json:"quantize,omitempty"` // none, int8
 }
 
 // Collection describes a collection.

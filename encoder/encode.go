@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"searchd/encoder/tokenizer"
 	"searchd/pooling"
@@ -37,6 +38,8 @@ type Result struct {
 	IDs       [][]int32   // with special tokens; nil without KeepIDs
 	Truncated []bool      // whether an end of the text did not fit into MaxSeqLength tokens
 	Tokens    int         // of all texts, with special tokens
+
+	Tokenization time.Duration // that the texts took to become tokens; 0 of EncodeIDs
 }
 
 // sequence is a text or a pair as tokens.
@@ -54,11 +57,18 @@ func (m *Model) Encode(ctx context.Context, texts []string, o EncodeOptions) (*R
 	if err := m.checkDimensions(o.Dimensions); err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	seqs, err := m.textSequences(ctx, texts, o)
 	if err != nil {
 		return nil, err
 	}
-	return m.vectors(ctx, seqs, o)
+	took := time.Since(began)
+	r, err := m.vectors(ctx, seqs, o)
+	if err != nil {
+		return nil, err
+	}
+	r.Tokenization = took
+	return r, nil
 }
 
 // EncodeIDs is Encode for texts that are already tokens, special tokens included. No prompt is added; what exceeds MaxSeqLength is cut off.

@@ -6,9 +6,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"searchd/pooling"
 )
@@ -204,6 +206,24 @@ func TestEncodeIDsRefused(t *testing.T) {
 	}
 	if r, err := m.Encode(context.Background(), nil, EncodeOptions{}); err != nil || len(r.Vectors) != 0 {
 		t.Errorf("no texts: %v, %v", r, err)
+	}
+}
+
+// TestTokenization: texts take time to become tokens, a part of what the whole takes, and tokens none.
+func TestTokenization(t *testing.T) {
+	m := load(t, "testdata/modernbert", Options{})
+	texts := []string{strings.Repeat("some words ", 2000), "and more"}
+	began := time.Now()
+	r, err := m.Encode(t.Context(), texts, EncodeOptions{KeepIDs: true})
+	whole := time.Since(began)
+	if err != nil || r.Tokenization <= 0 || r.Tokenization >= whole {
+		t.Errorf("Encode: %v of %v, %v", r.Tokenization, whole, err)
+	}
+	if states, err := m.EncodeTokens(t.Context(), texts, EncodeOptions{}); err != nil || states.Tokenization <= 0 {
+		t.Errorf("EncodeTokens: %v, %v", states.Tokenization, err)
+	}
+	if r, err = m.EncodeIDs(t.Context(), r.IDs, EncodeOptions{}); err != nil || r.Tokenization != 0 {
+		t.Errorf("EncodeIDs: %v, %v", r.Tokenization, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"time"
 
 	"searchd/encoder/safetensors"
 	"searchd/internal/simd"
@@ -49,6 +50,8 @@ type SparseResult struct {
 	Vectors   [][]TokenWeight // weights above 0, by ascending id
 	Truncated []bool
 	Tokens    int
+
+	Tokenization time.Duration // as in Result
 }
 
 // loadSparse reads the masked-language head from the transformer's folder.
@@ -107,11 +110,12 @@ func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOption
 	if m.sparse == nil {
 		return nil, ErrNotSparse
 	}
+	began := time.Now()
 	seqs, err := m.textSequences(ctx, texts, o)
 	if err != nil {
 		return nil, err
 	}
-	r := &SparseResult{Vectors: make([][]TokenWeight, len(seqs)), Truncated: make([]bool, len(seqs))}
+	r := &SparseResult{Vectors: make([][]TokenWeight, len(seqs)), Truncated: make([]bool, len(seqs)), Tokenization: time.Since(began)}
 	for i, s := range seqs {
 		r.Truncated[i] = s.truncated
 		r.Tokens += len(s.ids)

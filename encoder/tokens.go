@@ -1,6 +1,9 @@
 package encoder
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // TokenStates holds the states of the tokens of each text before pooling, in the order of the texts.
 type TokenStates struct {
@@ -8,6 +11,8 @@ type TokenStates struct {
 	States    [][]float32 // [L*H] of each text, row-major
 	Truncated []bool
 	Tokens    int // of all texts
+
+	Tokenization time.Duration // as in Result
 }
 
 // EncodeTokens returns the states after the last layer, before pooling and the modules behind it. Of o Prompt and Truncate count. It
@@ -16,11 +21,18 @@ func (m *Model) EncodeTokens(ctx context.Context, texts []string, o EncodeOption
 	if m.static != nil {
 		return nil, errNoLayers
 	}
+	began := time.Now()
 	seqs, err := m.textSequences(ctx, texts, o)
 	if err != nil {
 		return nil, err
 	}
-	return m.tokenStates(ctx, seqs)
+	took := time.Since(began)
+	r, err := m.tokenStates(ctx, seqs)
+	if err != nil {
+		return nil, err
+	}
+	r.Tokenization = took
+	return r, nil
 }
 
 // EncodeTokensIDs is EncodeTokens for texts that are already tokens; see EncodeIDs. Of o Truncate counts.

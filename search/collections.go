@@ -80,7 +80,7 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 }
 
 // EnsureCollection makes a collection or changes the settings of the one that is there. While that holds documents, it takes another
-// index.ef_search, index.quantize, other synonyms and weight of a field, and another type of a field that no document has or that is treated so already; a
+// index.ef_search, index.target_recall, index.quantize, other synonyms and weight of a field, and another type of a field that no document has or that is treated so already; a
 // [FieldError] names each setting that cannot change. [Engine.Reembed] changes them all.
 func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) (info CollectionInfo, created bool, err error) {
 	info, err = e.CreateCollection(ctx, name, s)

@@ -103,6 +103,7 @@ func (c *collector) parts(ctx context.Context, texts []string, o EmbedOptions, u
 		out.Vectors, out.Counts, out.Truncated = append(out.Vectors, r.Vectors...), append(out.Counts, r.Counts...), append(out.Truncated, r.Truncated...)
 		out.Tokens += r.Tokens
 		out.Queue += r.Queue
+		out.Tokenization += r.Tokenization
 		out.Inference += r.Inference
 		texts = texts[n:]
 	}
@@ -246,7 +247,7 @@ func (c *collector) alone(ctx context.Context, p *pending) (*Embeddings, error) 
 	if err != nil {
 		return nil, err
 	}
-	r.Queue, r.Inference = began.Sub(p.since), time.Since(began)
+	r.Queue, r.Inference = began.Sub(p.since), time.Since(began)-r.Tokenization
 	return r, nil
 }
 
@@ -267,7 +268,7 @@ func (c *collector) together(ctx context.Context, members []*pending) error {
 	took, from := time.Since(began), 0
 	for _, p := range members {
 		to := from + len(p.texts)
-		r := &Embeddings{Vectors: all.Vectors[from:to:to], Model: all.Model, Queue: began.Sub(p.since), Inference: took}
+		r := &Embeddings{Vectors: all.Vectors[from:to:to], Model: all.Model, Queue: began.Sub(p.since), Tokenization: all.Tokenization, Inference: took - all.Tokenization}
 		if len(all.Truncated) == len(texts) {
 			r.Truncated = all.Truncated[from:to:to]
 		}

@@ -20,6 +20,8 @@ type slowEmbedder struct {
 	entered chan []string
 	let     chan struct{} // nil: calls do not wait
 	refuse  string        // a text that fails
+
+	tokenization time.Duration // of a call
 }
 
 func (s *slowEmbedder) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
@@ -40,7 +42,8 @@ func (s *slowEmbedder) Embed(ctx context.Context, texts []string, o EmbedOptions
 		}
 		return nil, errors.New("refused " + s.refuse)
 	}
-	r := &Embeddings{Truncated: make([]bool, len(texts))}
+	r := &Embeddings{Truncated: make([]bool, len(texts)), Tokenization: s.tokenization}
+	time.Sleep(s.tokenization)
 	for _, t := range texts {
 		r.Vectors = append(r.Vectors, []float32{float32(len(t)), float32(t[0])})
 		r.Counts = append(r.Counts, len(t))
@@ -257,5 +260,44 @@ func TestCollectorOneFailureIsNotAll(t *testing.T) {
 		waits(c, 3)
 		close(s.let)
 		wg.Wait()
+	}
+}
+
+// TestCollectorTimes: what the texts took to become tokens is summed over the parts of a request, shared by those that are encoded together, and no
+// part of the rest.
+func TestCollectorTimes(t *testing.T) {
+	const each = 20 * time.Millisecond
+	s := newSlow()
+	s.tokenization = each
+	c := newCollector(s)
+	c.workers = 1
+	type answer struct {
+		r   *Embeddings
+		err error
+	}
+	answers := make(chan answer, 3)
+	ask := func(text string) {
+		r, err := c.Embed(t.Context(), []string{text}, EmbedOptions{})
+		answers <- answer{r, err}
+	}
+	go ask("alone")
+	<-s.entered
+	go ask("one of two")
+	waits(c, 1)
+	go ask("two of two")
+	waits(c, 2)
+	close(s.let)
+	for range 3 {
+		if a := <-answers; a.err != nil || a.r.Tokenization != each || a.r.Inference < 0 {
+			t.Errorf("%+v, %v", a.r, a.err)
+		}
+	}
+	if len(s.batches) != 2 {
+		t.Fatalf("batches %v", s.batches)
+	}
+	began := time.Now()
+	r, err := c.Embed(t.Context(), slices.Repeat([]string{"part"}, 3*batchTexts), EmbedOptions{})
+	if err != nil || r.Tokenization != 3*each || r.Tokenization+r.Inference > time.Since(began) {
+		t.Errorf("three parts: %v and %v of %v, %v", r.Tokenization, r.Inference, time.Since(began), err)
 	}
 }

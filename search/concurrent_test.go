@@ -43,7 +43,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Go(func() {
 		for i := range rounds / 2 {
-			_, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Index: search.IndexSettings{EfSearch: 50 + i}})
+			_, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Index: search.IndexSettings{EfSearch: 50 + i, Quantize: []string{"none", "int8"}[i%2]}})
 			fail("settings", err)
 			_, _, err = e.Documents(t.Context(), "docs", "", 20)
 			fail("list", err)

@@ -69,10 +69,12 @@ type PassageSettings struct {
 
 // IndexSettings tune the vector index.
 type IndexSettings struct {
-	M              int    `json:"m,omitempty"`               // links per node and layer, default 16
-	EfConstruction int    `json:"ef_construction,omitempty"` // default 200
-	EfSearch       int    `json:"ef_search,omitempty"`       // default: chosen for recall 0.98
-	Quantize       string `json:"quantize,omitempty"`        // none (default): float32 in memory; int8: a byte per dimension, the best scored again in float32
+	M              int `json:"m,omitempty"`               // links per node and layer, default 16
+	EfConstruction int `json:"ef_construction,omitempty"` // default 200
+	EfSearch       int `json:"ef_search,omitempty"`       // beam width of a search; default: chosen for TargetRecall
+	// TargetRecall is the part of the ten nearest passages that a search is to find; default 0.98. The graph finds the beam width for it.
+	TargetRecall float64 `json:"target_recall,omitempty"`
+	Quantize     string  `json:"quantize,omitempty"` // none (default): float32 in memory; int8: a byte per dimension, the best scored again in float32
 }
 
 // CollectionInfo describes a collection.

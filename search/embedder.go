@@ -103,8 +103,10 @@ type Embeddings struct {
 	Truncated []bool // texts longer than the checkpoint takes
 	Model     ModelInfo
 
-	Queue     time.Duration // waited for others; of a large request, summed over its parts
-	Inference time.Duration // encoded
+	// Times; of a large request, summed over its parts. Requests that were encoded together have the same but for Queue.
+	Queue        time.Duration // waited for others
+	Tokenization time.Duration // the texts took to become tokens; 0 where the Embedder does not say
+	Inference    time.Duration // encoded from then on
 }
 
 // checkpointEmbedder is the Embedder over a loaded checkpoint.
@@ -133,7 +135,7 @@ func (e checkpointEmbedder) Embed(ctx context.Context, texts []string, o EmbedOp
 }
 
 func (e checkpointEmbedder) embeddings(r *encoder.Result) *Embeddings {
-	out := &Embeddings{Vectors: r.Vectors, Tokens: r.Tokens, Counts: make([]int, len(r.IDs)), Truncated: r.Truncated, Model: e.Model()}
+	out := &Embeddings{Vectors: r.Vectors, Tokens: r.Tokens, Counts: make([]int, len(r.IDs)), Truncated: r.Truncated, Model: e.Model(), Tokenization: r.Tokenization}
 	for i, ids := range r.IDs {
 		out.Counts[i] = len(ids)
 	}
@@ -193,23 +195,23 @@ func newQueryCache(size int) *queryCache {
 	return &queryCache{lru: newLRU(size, func(string, []float32) int { return 1 })}
 }
 
-// vector returns the unit vector of a query, which the caller must not change.
-func (c *queryCache) vector(ctx context.Context, e *collector, text string) ([]float32, error) {
+// vector returns the unit vector of a query, which the caller must not change, and how long the query took to become tokens: 0 where it was known.
+func (c *queryCache) vector(ctx context.Context, e *collector, text string) (v []float32, tokenization time.Duration, err error) {
 	if v, ok := c.get(text); ok {
 		c.hits.Add(1)
-		return v, nil
+		return v, 0, nil
 	}
 	c.misses.Add(1)
 	r, err := e.query(ctx, text)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	v := r.Vectors[0]
+	v = r.Vectors[0]
 	if !normalize(v) {
-		return nil, fmt.Errorf("the checkpoint gives no direction to the query %s", quoteShort(text))
+		return nil, 0, fmt.Errorf("the checkpoint gives no direction to the query %s", quoteShort(text))
 	}
 	c.put(text, v)
-	return v, nil
+	return v, r.Tokenization, nil
 }
 
 // prepare encodes those of texts that are not known, together. One without a direction is left to vector.

@@ -91,9 +91,10 @@ func (e *Engine) EmbedIDs(ctx context.Context, ids [][]int32, o EmbedOptions) (*
 
 // TokenVectors are the vectors of the tokens of some texts, before pooling.
 type TokenVectors struct {
-	Vectors   [][][]float32 // [n][L][H]
-	Tokens    int
-	Truncated []bool
+	Vectors      [][][]float32 // [n][L][H]
+	Tokens       int
+	Truncated    []bool
+	Tokenization time.Duration // as of Embeddings
 }
 
 // MaxTokenValues bounds the numbers that one call of [Engine.EmbedTokens] returns: 10,922 tokens of 384 numbers each.
@@ -119,7 +120,7 @@ func (e *Engine) EmbedTokens(ctx context.Context, texts []string, ids [][]int32,
 	if err != nil {
 		return nil, refused(err)
 	}
-	out := &TokenVectors{Vectors: make([][][]float32, len(r.States)), Tokens: r.Tokens, Truncated: r.Truncated}
+	out := &TokenVectors{Vectors: make([][][]float32, len(r.States)), Tokens: r.Tokens, Truncated: r.Truncated, Tokenization: r.Tokenization}
 	h := c.checkpoint.Info().Hidden
 	for i, states := range r.States {
 		for row := range slices.Chunk(states, h) {

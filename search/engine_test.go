@@ -341,6 +341,7 @@ func TestCollections(t *testing.T) {
 	}
 	for _, s := range []search.Settings{
 		{Language: "klingon"}, {Passages: search.PassageSettings{MaxTokens: 5}}, {Index: search.IndexSettings{M: 1000}},
+		{Index: search.IndexSettings{TargetRecall: 98}}, {Index: search.IndexSettings{TargetRecall: 0.4}}, {Index: search.IndexSettings{TargetRecall: 0.9, EfSearch: 64}},
 		{Fields: map[string]search.FieldSettings{"a": {Type: "vector"}}},
 	} {
 		if _, err := e.CreateCollection(t.Context(), "other", s); !errors.Is(err, search.ErrInvalid) {

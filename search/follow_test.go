@@ -517,7 +517,7 @@ func TestSearchWhileFollowing(t *testing.T) {
 		}
 		switch n {
 		case 5:
-			if _, _, err := p.a.EnsureCollection(t.Context(), "docs", search.Settings{Index: search.IndexSettings{EfSearch: 99}}); err != nil {
+			if _, _, err := p.a.EnsureCollection(t.Context(), "docs", search.Settings{Index: search.IndexSettings{EfSearch: 99, Quantize: "int8"}}); err != nil {
 				t.Fatal(err)
 			}
 		case 8:

@@ -21,7 +21,7 @@ func TestIncarnation(t *testing.T) {
 		return info.Incarnation
 	}
 	was := of(e, "docs")
-	if _, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Index: search.IndexSettings{EfSearch: 70}}); err != nil {
+	if _, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Index: search.IndexSettings{EfSearch: 70, Quantize: "int8"}}); err != nil {
 		t.Fatal(err)
 	}
 	put(t, e, search.Created, numbered(5)[3:]...)

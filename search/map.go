@@ -132,7 +132,7 @@ func (e *Engine) Map(ctx context.Context, collection string, o MapOptions) (*Map
 		if err != nil {
 			return nil, err
 		}
-		v, err := enc.queries.vector(ctx, enc.collector, o.Q)
+		v, _, err := enc.queries.vector(ctx, enc.collector, o.Q)
 		if err != nil {
 			return nil, err
 		}

@@ -81,7 +81,7 @@ type Response struct {
 	Total     Total                  `json:"total"`
 	Facets    map[string]FacetCounts `json:"facets,omitempty"` // by field
 	TookMS    float64                `json:"took_ms"`
-	TimingsMS map[string]float64     `json:"timings_ms"` // filter, spell, embed, find (keyword and vector side by side), fill, fuse, match where the checkpoint compares token by token, facets, sort, boost, group, rerank and diversify where asked, fetch, sentences where asked
+	TimingsMS map[string]float64     `json:"timings_ms"` // filter, spell, embed (tokenize is a part of it), find (keyword and vector side by side), fill, fuse, match where the checkpoint compares token by token, facets, sort, boost, group, rerank and diversify where asked, fetch, sentences where asked
 	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
 	Reason    string                 `json:"degraded_reason,omitempty"`
 	Warnings  []string               `json:"warnings,omitempty"`   // fields of the query that neither the settings nor a document has; boosts by numbers or dates that no document found has; hits that are damaged

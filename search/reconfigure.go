@@ -18,7 +18,7 @@ import (
 
 // reconfiguration is a change of the settings of a collection in its place. What may change while it holds documents:
 //
-//  1. index.ef_search, index.quantize, synonyms and the weights of fields: they act when a query is answered, or on a graph that is made again.
+//  1. index.ef_search, index.target_recall, index.quantize, synonyms and the weights of fields: they act when a query is answered, or on a graph that is made again.
 //  2. The type of a field, or whether it has an entry at all, where that changes no document: where none has the field yet, or those that have it
 //     are treated as before. The indexes cannot tell, as stored fields are in none of them: the documents are read from the
 //     store, while the collection's writers wait, and those that may have the field are taken apart by both mappings.

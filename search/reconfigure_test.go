@@ -102,6 +102,7 @@ func TestSettingsInPlace(t *testing.T) {
 		{"much", search.Settings{Passages: search.PassageSettings{MaxTokens: 20, NoTitle: true}, Index: search.IndexSettings{M: 8, EfConstruction: 50}, Fields: with("year", stored).Fields},
 			"passages.max_tokens passages.no_title index.m index.ef_construction fields.year.type"},
 		{"what is searched with", search.Settings{Fields: began.Fields, Index: search.IndexSettings{M: 16, EfSearch: 77}}, ""},
+		{"how well", search.Settings{Fields: began.Fields, Index: search.IndexSettings{TargetRecall: 0.9}}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			e := open(t, t.TempDir(), &fakeEmbedder{})

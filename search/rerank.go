@@ -66,6 +66,8 @@ type Ranking struct {
 	Truncated []bool // query and text were longer than the checkpoint takes
 	Tokens    int
 	Model     RerankerInfo
+
+	Tokenization time.Duration // that query and texts took to become tokens, for their number; the scores are made from them once more
 }
 
 // ErrNoReranker says that the engine was opened without one.
@@ -82,7 +84,7 @@ func (e *Engine) Rerank(ctx context.Context, query string, texts []string) (*Ran
 	r := &Ranking{Truncated: make([]bool, len(texts)), Model: e.reranker.Model()}
 	for from := 0; from < len(texts); from += rerankPart {
 		part := texts[from:min(from+rerankPart, len(texts))]
-		pairs := make([][2]string, len(part))
+		pairs, began := make([][2]string, len(part)), time.Now()
 		for i, t := range part {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -92,6 +94,7 @@ func (e *Engine) Rerank(ctx context.Context, query string, texts []string) (*Ran
 			n, r.Truncated[from+i] = e.reranker.CountPair(query, t)
 			r.Tokens += n
 		}
+		r.Tokenization += time.Since(began)
 		logits, err := e.score(ctx, pairs)
 		if err != nil {
 			return nil, err

@@ -164,14 +164,18 @@ type search struct {
 	timings map[string]float64
 }
 
-func (s *search) time(name string, began time.Time) {
+func (s *search) time(name string, began time.Time) { s.timeOf(name, time.Since(began)) }
+
+func (s *search) timeOf(name string, took time.Duration) {
 	s.timing.Lock()
-	s.timings[name] = milliseconds(began)
+	s.timings[name] = inMilliseconds(took)
 	s.timing.Unlock()
 }
 
-func milliseconds(since time.Time) float64 {
-	return math.Round(float64(time.Since(since).Nanoseconds())/1e3) / 1e3
+func milliseconds(since time.Time) float64 { return inMilliseconds(time.Since(since)) }
+
+func inMilliseconds(d time.Duration) float64 {
+	return math.Round(float64(d.Nanoseconds())/1e3) / 1e3
 }
 
 // embedShare is the part of the time that is left which encoding the query of a hybrid search may take; the rest is for the words.
@@ -188,7 +192,7 @@ func (s *search) embed(ctx context.Context) error {
 		limited, cancel = context.WithTimeout(ctx, time.Duration(embedShare*float64(time.Until(end))))
 		defer cancel()
 	}
-	v, err := s.encoding.queries.vector(limited, s.encoding.collector, s.plan.text.Text)
+	v, tokenization, err := s.encoding.queries.vector(limited, s.encoding.collector, s.plan.text.Text)
 	switch {
 	case err == nil:
 	case s.plan.Mode != Hybrid || ctx.Err() != nil:
@@ -200,7 +204,9 @@ func (s *search) embed(ctx context.Context) error {
 		s.plan.Mode, s.degraded = Keyword, "the query could not be encoded: keyword results only"
 		return nil
 	}
-	s.vector = v
+	if s.vector = v; tokenization > 0 {
+		s.timeOf("tokenize", tokenization)
+	}
 	return nil
 }
 

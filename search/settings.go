@@ -16,6 +16,8 @@ const (
 	minPassageTokens  = 16
 	minM, maxM        = 4, 64
 	minEf, maxEf      = 8, 4096
+	minRecall         = 0.5
+	maxRecall         = 0.999
 	maxCollectionName = 64
 )
 
@@ -62,6 +64,13 @@ func (s Settings) Validate(maxTokens int) error {
 	}
 	if n := s.Index.EfSearch; n != 0 && (n < minEf || n > maxEf) {
 		wrong.add("index.ef_search", n, fmt.Sprintf("%d to %d", minEf, maxEf))
+	}
+	switch r := s.Index.TargetRecall; {
+	case r == 0:
+	case !(r >= minRecall && r <= maxRecall):
+		wrong.add("index.target_recall", r, fmt.Sprintf("%v to %v", minRecall, maxRecall))
+	case s.Index.EfSearch != 0:
+		wrong.add("index.target_recall", r, "left out beside index.ef_search, the width that it would find")
 	}
 	switch q := s.Index.Quantize; q {
 	case "", backend.QuantizeNone, backend.QuantizeInt8:
@@ -150,7 +159,7 @@ func (r record) config() (backend.Config, error) {
 	}
 	return backend.Config{
 		Dimension: r.Model.Dimension, Language: language, Mapping: s.Fields, Synonyms: s.Synonyms,
-		M: s.Index.M, EfConstruction: s.Index.EfConstruction, EfSearch: s.Index.EfSearch, Quantize: s.Index.Quantize,
+		M: s.Index.M, EfConstruction: s.Index.EfConstruction, EfSearch: s.Index.EfSearch, TargetRecall: s.Index.TargetRecall, Quantize: s.Index.Quantize,
 		Payload: payload,
 	}, nil
 }

@@ -413,7 +413,7 @@ function renderRespelled(words, exact) {
 }
 
 function renderTimings(res) {
-  const order = ['filter', 'spell', 'embed', 'keyword', 'vector', 'find', 'fill', 'fuse', 'rerank', 'fetch'];
+  const order = ['filter', 'spell', 'tokenize', 'embed', 'keyword', 'vector', 'find', 'fill', 'fuse', 'rerank', 'fetch'];
   const place = (name) => (order.includes(name) ? order.indexOf(name) : order.length);
   const entries = Object.entries(res.timings_ms || {}).filter((e) => e[1] > 0).sort((a, b) => place(a[0]) - place(b[0]));
   const top = Math.max(...entries.map((e) => e[1]), 1e-9);

@@ -133,7 +133,7 @@ func TestAddAloneCalibrates(t *testing.T) {
 		}
 	}
 	g.Wait()
-	if n := g.ef.nodes.Load(); n < uint32(len(base)/2) {
+	if n := uint32(g.ef.tried.Load()); n < uint32(len(base)/2) {
 		t.Errorf("calibrated at %d of %d nodes", n, len(base))
 	}
 	if got := recall(t, g, queries, 10, 0); got < 0.98 {

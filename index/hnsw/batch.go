@@ -37,7 +37,7 @@ func (g *Graph) AddBatch(ctx context.Context, ids []uint32, vectors [][]float32,
 		}
 		ids, vectors = ids[n:], vectors[n:]
 	}
-	if n := g.core.Load().published.Load(); given >= int(n/2) && n >= 2*g.ef.nodes.Load() {
+	if given >= int(g.core.Load().published.Load()/2) && g.calibrationDue() {
 		// Little against what was just done. Where the source fails, it is tried again in the background.
 		if g.Calibrate(ctx, len(b.scratches)) != nil && ctx.Err() != nil {
 			return ctx.Err()

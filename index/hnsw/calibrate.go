@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// calibration holds the beam widths that reach Options.TargetRecall.
+// calibration holds the beam widths that reach a recall.
 //
 // They are found by asking questions and comparing with a scan. A stored vector is an easy question, its neighbors are
 // near and linked to each other, though the walk passes the vector itself by, whose links are the answer. What people
@@ -16,10 +16,47 @@ import (
 // passage has them at 0.8. So the width for ten results is also measured with the means of three stored vectors,
 // which lie about as far off, and these may miss half as much: they stand for questions that they are not.
 type calibration struct {
-	mu     sync.Mutex    // one at a time
-	widths atomic.Uint32 // for k = calibrationK[0] in the low half, for calibrationK[1] in the high; 0: not calibrated
-	nodes  atomic.Uint32 // of the graph when it was calibrated
+	mu     sync.Mutex // one at a time
+	aim    atomic.Pointer[aim]
+	widths atomic.Uint64 // see packedWidths; 0: not calibrated
+	saved  atomic.Uint64 // widths of the last snapshot
+	tried  atomic.Uint64 // see aim.tried; 0: never
 }
+
+// aim is what the beam width of a search that names none is to be.
+type aim struct {
+	width  int     // Options.EfSearch; 0: calibrated
+	recall float64 // Options.TargetRecall
+}
+
+// bits are those of the recall as float32, as a snapshot has them.
+func (a aim) bits() uint32 { return math.Float32bits(float32(a.recall)) }
+
+// tried is what calibration.tried says when a graph of a number of nodes has been calibrated, or could not be.
+func (a aim) tried(nodes uint32) uint64 { return uint64(nodes) | uint64(a.bits())<<32 }
+
+// packedWidths are the calibrated beam widths as one word: for k = calibrationK[0] in the lowest 16 bits, for calibrationK[1] in the next, and in
+// the high half the bits of the recall that they reach.
+func packedWidths(narrow, wide int, recall uint32) uint64 {
+	return uint64(narrow) | uint64(wide)<<16 | uint64(recall)<<32
+}
+
+// SetWidth replaces Options.EfSearch and Options.TargetRecall. For another recall the widths are calibrated in the background, where the graph is
+// large enough to be; until then searches have those of before. So they are where a snapshot has none, or those of another recall. It returns
+// ErrOptions. Safe for concurrent use.
+func (g *Graph) SetWidth(efSearch int, targetRecall float64) error {
+	o := g.o
+	o.EfSearch, o.TargetRecall = efSearch, targetRecall
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	g.ef.aim.Store(&aim{efSearch, o.withDefaults().TargetRecall})
+	g.calibrateIfDue()
+	return nil
+}
+
+// NewWidths reports whether the calibrated beam widths are others than those of the last snapshot.
+func (g *Graph) NewWidths() bool { return g.ef.widths.Load() != g.ef.saved.Load() }
 
 var (
 	calibrationK      = [2]int{10, 100}
@@ -35,15 +72,15 @@ const (
 
 // EfFor returns the beam width of a search for k results that names none.
 func (g *Graph) EfFor(k int) int {
-	if g.o.EfSearch > 0 {
-		return max(g.o.EfSearch, k)
+	if width := g.ef.aim.Load().width; width > 0 {
+		return max(width, k)
 	}
 	k = min(k, math.MaxInt32) // more is in no graph, and its multiples are no int
 	w := g.ef.widths.Load()
 	if w == 0 {
 		return max(uncalibratedWidth, 2*k)
 	}
-	narrow, wide := int(w&0xFFFF), int(w>>16)
+	narrow, wide := int(w&0xFFFF), int(w>>16&0xFFFF)
 	switch {
 	case k <= calibrationK[0]:
 		return narrow
@@ -63,7 +100,8 @@ func (g *Graph) Calibrate(ctx context.Context, workers int) error {
 	defer g.ef.mu.Unlock()
 	c := g.core.Load()
 	limit := c.published.Load()
-	if g.o.EfSearch > 0 || limit < calibrationLeast {
+	aim := g.ef.aim.Load()
+	if aim.width > 0 || limit < calibrationLeast {
 		return nil
 	}
 	stored := c.stored(g.o.Seed, limit)
@@ -72,15 +110,15 @@ func (g *Graph) Calibrate(ctx context.Context, workers int) error {
 		return err
 	}
 	near, far, wide := 0, 0, 0
-	if near, wide, err = g.widthsFor(ctx, workers, c, stored, calibrationK[1], g.o.TargetRecall); err != nil {
+	if near, wide, err = g.widthsFor(ctx, workers, c, stored, calibrationK[1], aim.recall); err != nil {
 		return err
 	}
-	if far, _, err = g.widthsFor(ctx, workers, c, blends, calibrationK[0], (1+g.o.TargetRecall)/2); err != nil {
+	if far, _, err = g.widthsFor(ctx, workers, c, blends, calibrationK[0], (1+aim.recall)/2); err != nil {
 		return err
 	}
 	narrow := min(max(near, far), farFactor*near)
-	g.ef.widths.Store(uint32(narrow) | uint32(wide)<<16)
-	g.ef.nodes.Store(limit)
+	g.ef.widths.Store(packedWidths(narrow, wide, aim.bits()))
+	g.ef.tried.Store(aim.tried(limit))
 	return nil
 }
 
@@ -174,23 +212,24 @@ func (g *Graph) truth(ctx context.Context, workers int, c *core, questions []que
 	return truth, err
 }
 
-// calibrateIfDue has the beam widths found again if the graph has doubled since they were.
+// calibrateIfDue has the beam widths found again if the graph has doubled since they were, or another recall is aimed at.
 func (g *Graph) calibrateIfDue() {
 	if !g.calibrationDue() {
 		return
 	}
 	g.start(jobCalibrate, func(ctx context.Context) {
 		for ctx.Err() == nil && g.calibrationDue() { // it may double once more meanwhile
-			limit := g.core.Load().published.Load()
+			aim, limit := g.ef.aim.Load(), g.core.Load().published.Load()
 			if g.Calibrate(ctx, 1) != nil {
-				g.ef.nodes.Store(limit) // tried again at the next doubling; until then the widths of before serve
+				g.ef.tried.Store(aim.tried(limit)) // again at the next doubling; until then the widths of before serve
 			}
 		}
 	})
 }
 
 func (g *Graph) calibrationDue() bool {
-	return g.o.EfSearch == 0 && g.core.Load().published.Load() >= max(calibrationLeast, 2*g.ef.nodes.Load())
+	aim, tried, nodes := g.ef.aim.Load(), g.ef.tried.Load(), uint64(g.core.Load().published.Load())
+	return aim.width == 0 && nodes >= calibrationLeast && (uint32(tried>>32) != aim.bits() || nodes >= 2*(tried&math.MaxUint32))
 }
 
 // firstEnough returns the first place in widths from which on enough holds, or their number.

@@ -1,7 +1,9 @@
 package hnsw
 
 import (
+	"errors"
 	"math"
+	"path/filepath"
 	"testing"
 )
 
@@ -55,10 +57,73 @@ func TestEfForAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	for _, widths := range []uint32{0, 300<<16 | 40} {
+	for _, widths := range []uint64{0, 300<<16 | 40} {
 		g.ef.widths.Store(widths)
 		if ef := g.EfFor(math.MaxInt); ef < math.MaxInt32 {
 			t.Errorf("widths %x: EfFor = %d", widths, ef)
 		}
 	}
+}
+
+// TestSetWidth changes what a graph in use, and one that was saved, aims at.
+func TestSetWidth(t *testing.T) {
+	base := clustered(1, 3000, 48)
+	o := Options{Dim: 48, M: 6, EfConstruction: 40, TargetRecall: 0.8, ExactBelow: -1}
+	want := map[float64]int{}
+	for _, target := range []float64{0.8, 0.99} {
+		fresh := o
+		fresh.TargetRecall = target
+		want[target] = build(t, fresh, base, 0).EfFor(10)
+	}
+	if want[0.8] >= want[0.99] {
+		t.Fatalf("widths %v do not differ", want)
+	}
+	g := build(t, o, base, 0)
+	set := func(g *Graph, width int, target float64, want int) {
+		t.Helper()
+		if err := g.SetWidth(width, target); err != nil {
+			t.Fatal(err)
+		}
+		g.Wait()
+		if ef := g.EfFor(10); ef != want {
+			t.Errorf("SetWidth(%d, %v): the width is %d, want %d", width, target, ef, want)
+		}
+	}
+	set(g, 0, 0.99, want[0.99])
+	set(g, 33, 0, 33)
+	set(g, 0, 0.8, want[0.8])
+	for _, bad := range []float64{-0.1, 1, math.NaN()} {
+		if err := g.SetWidth(0, bad); !errors.Is(err, ErrOptions) || g.EfFor(10) != want[0.8] {
+			t.Errorf("SetWidth(0, %v) = %v", bad, err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "graph")
+	reopen := func(o Options) *Graph {
+		t.Helper()
+		if err := g.WriteSnapshot(path, Meta{}); err != nil || g.NewWidths() {
+			t.Fatal(err, g.NewWidths())
+		}
+		r, _, err := ReadSnapshot(path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.Close)
+		return r
+	}
+	o.TargetRecall = 0.99
+	r := reopen(o)
+	if ef := r.EfFor(10); ef != want[0.8] || r.NewWidths() {
+		t.Errorf("opened with another target the width is %d, want that of before, %d", ef, want[0.8])
+	}
+	set(r, 0, 0.99, want[0.99])
+	if !r.NewWidths() {
+		t.Error("other widths are not saved")
+	}
+	g = r
+	if r = reopen(o); r.EfFor(10) != want[0.99] || r.calibrationDue() {
+		t.Errorf("the width after saving is %d, want %d", r.EfFor(10), want[0.99])
+	}
+	// A graph that was saved with a width of its own has none that is calibrated.
+	g = build(t, Options{M: 6, EfConstruction: 40, EfSearch: 50}, base, 0)
+	set(reopen(o), 0, 0.99, want[0.99])
 }

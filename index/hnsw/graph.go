@@ -10,7 +10,7 @@ import (
 // Graph is a Hierarchical Navigable Small World graph over vectors that ids of the caller name. All methods are safe
 // for concurrent use; searches wait for nobody.
 type Graph struct {
-	o    Options // with defaults; read-only
+	o    Options // with defaults; read-only. EfSearch and TargetRecall are what ef.aim began with
 	core atomic.Pointer[core]
 	pool scratchPool
 	ef   calibration
@@ -30,9 +30,16 @@ func New(o Options) (*Graph, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	g := &Graph{o: o.withDefaults(), pool: newScratchPool()}
+	g := newGraph(o)
 	g.core.Store(newCore(&g.o, uint32(g.o.Capacity)))
 	return g, nil
+}
+
+// newGraph returns a graph that has no core yet.
+func newGraph(o Options) *Graph {
+	g := &Graph{o: o.withDefaults(), pool: newScratchPool()}
+	g.ef.aim.Store(&aim{g.o.EfSearch, g.o.TargetRecall})
+	return g
 }
 
 // Dim returns the number of components of a vector.

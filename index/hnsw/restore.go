@@ -44,10 +44,11 @@ func decodeSnapshot(in io.Reader, size int64, o Options) (*Graph, Meta, error) {
 	if o, err = h.fit(o); err != nil {
 		return nil, Meta{}, err
 	}
-	g := &Graph{o: o.withDefaults(), pool: newScratchPool()}
-	if h.target == math.Float32bits(float32(g.o.TargetRecall)) {
-		g.ef.widths.Store(h.widths)
-		g.ef.nodes.Store(h.nodes)
+	g := newGraph(o)
+	if h.widths != 0 {
+		g.ef.widths.Store(h.packedWidths())
+		g.ef.saved.Store(h.packedWidths())
+		g.ef.tried.Store(uint64(h.nodes) | uint64(h.target)<<32)
 	}
 	c := newCore(&g.o, max(h.nodes+h.nodes/8, uint32(min(o.Capacity, maxNodes))))
 	c.next = h.nodes

@@ -73,6 +73,9 @@ func (h *header) body() uint64 {
 	return uint64(h.nodes)*(1+4+8*uint64(h.m)+h.rowBytes()) + 4*h.upper + 8*h.copies
 }
 
+// packedWidths are widths and target as a graph keeps them.
+func (h *header) packedWidths() uint64 { return uint64(h.widths) | uint64(h.target)<<32 }
+
 // rowBytes returns the bytes of a vector, or of a code with its tag, scale and, for L2, squared length.
 func (h *header) rowBytes() uint64 {
 	switch {
@@ -155,7 +158,11 @@ func (g *Graph) WriteSnapshot(path string, meta Meta) (err error) {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	return disk.Rename(tmp, path)
+	if err := disk.Rename(tmp, path); err != nil {
+		return err
+	}
+	g.ef.saved.Store(f.packedWidths())
+	return nil
 }
 
 // frozen is the state of a graph at one moment. What never changes, vectors and codes, stays in the core.
@@ -179,11 +186,12 @@ func (g *Graph) freeze() *frozen {
 		g.pool.put(s)
 	}
 	f := &frozen{c: c}
+	widths := g.ef.widths.Load()
 	f.header = header{
 		version: snapshotVersion,
 		dim:     uint32(g.o.Dim), metric: uint32(g.o.Metric), m: uint32(g.o.M),
 		nodes: c.next, ids: uint64(c.live.Load()), entry: c.entry.Load(),
-		widths: g.ef.widths.Load(), target: math.Float32bits(float32(g.o.TargetRecall)),
+		widths: uint32(widths), target: uint32(widths >> 32),
 	}
 	if !c.resident() {
 		f.contents, f.seed = contentCodes, g.o.Seed

@@ -74,7 +74,8 @@ type Config struct {
 	Mapping        mapping.Mapping `json:"mapping,omitempty"`
 	M              int             `json:"m,omitempty"`
 	EfConstruction int             `json:"ef_construction,omitempty"`
-	EfSearch       int             `json:"ef_search,omitempty"`
+	EfSearch       int             `json:"ef_search,omitempty"`      // beam width of a search that names none; 0: chosen for TargetRecall
+	TargetRecall   float64         `json:"target_recall,omitempty"`  // 0: 0.98
 	Quantize       string          `json:"quantize,omitempty"`       // QuantizeNone, the default, or QuantizeInt8
 	Synonyms       []string        `json:"synonyms,omitempty"`       // rules, see keyword.SynonymRule; they act on Words alone
 	FirstSequence  uint64          `json:"first_sequence,omitempty"` // of a new collection: its sequence number before the first write

@@ -132,11 +132,23 @@ func (c *collection) take(config *backend.Config) {
 	}
 	c.synonyms.Store(synonyms)
 	c.config.Store(config)
+	if c.graph != nil { // it is open
+		c.aim()
+	}
+}
+
+// aim gives the graph the beam width that the settings ask for. Where one has to be found for it, that is done in the background.
+func (c *collection) aim() {
+	config := c.config.Load()
+	if err := c.graph.SetWidth(config.EfSearch, config.TargetRecall); err != nil { // of a program that takes others
+		c.tell("searched with the beam width of before: %v", err)
+	}
 }
 
 // indexedAs reports whether two configs have the same indexes.
 func indexedAs(a, b backend.Config) bool {
 	a.Synonyms, a.Payload = b.Synonyms, b.Payload
+	a.EfSearch, a.TargetRecall = b.EfSearch, b.TargetRecall
 	sameFields := maps.EqualFunc(a.Mapping, b.Mapping, func(a, b mapping.Field) bool {
 		a.Weight = b.Weight
 		return a == b
@@ -259,7 +271,7 @@ func (c *collection) close() error {
 
 // savable reports whether the graph has something to save and no index lacks a change. The caller holds c.write.
 func (c *collection) savable() bool {
-	return c.write.unsaved > 0 && !c.write.behind && c.missed.Load() == nil && c.rebuild.graph.Load() == nil
+	return (c.write.unsaved > 0 || c.graph.NewWidths()) && !c.write.behind && c.missed.Load() == nil && c.rebuild.graph.Load() == nil
 }
 
 // discard closes without saving.

@@ -139,7 +139,7 @@ func TestUpdateKeepsTheName(t *testing.T) {
 	giveBack := breakWords(t, b, c)
 	giveBack()
 	release := lockWords(t, c)
-	config.EfSearch = 77
+	config.Quantize = backend.QuantizeInt8
 	if err := b.Update(t.Context(), "docs", config); !errors.Is(err, keyword.ErrLocked) {
 		t.Fatalf("Update = %v, want ErrLocked", err)
 	}

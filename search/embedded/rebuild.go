@@ -45,6 +45,7 @@ type span struct {
 func (c *collection) begin() {
 	ctx, stop := context.WithCancel(context.Background())
 	c.rebuild.stop, c.rebuild.began = stop, time.Now().UTC()
+	c.aim() // the snapshot may have been made for another
 	if s := c.rebuild.graph.Load(); s != nil {
 		c.rebuild.wait.Go(func() { c.fillGraph(ctx, s) })
 	}

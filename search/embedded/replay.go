@@ -22,7 +22,7 @@ func (c *collection) graphOptions() hnsw.Options {
 	config := c.config.Load()
 	o := hnsw.Options{
 		Dim: config.Dimension, Metric: hnsw.Cosine,
-		M: config.M, EfConstruction: config.EfConstruction, EfSearch: config.EfSearch,
+		M: config.M, EfConstruction: config.EfConstruction, EfSearch: config.EfSearch, TargetRecall: config.TargetRecall,
 	}
 	if c.source != nil {
 		o.Quantize, o.Source = hnsw.QuantizeInt8, c.source
