@@ -2,7 +2,9 @@
 //
 //	c, err := client.New("http://127.0.0.1:8080", client.Options{})
 //	_, err = c.EnsureCollection(ctx, "notes", client.Settings{})
-//	sum, err := c.Import(ctx, "notes", docs, nil)
+//	sum, err := c.Import(ctx, "notes", func(yield func(client.Document, error) bool) {
+//		yield(client.Document{ID: "a", Fields: json.RawMessage(`{"text":"Flip them when bubbles show."}`)}, nil)
+//	}, nil)
 //	res, err := c.Search(ctx, "notes", client.Query{Q: "how to flip pancakes", Limit: new(3)})
 //
 // A request that the server refuses because it is busy (429, 503) or that never reached it is sent again, after the time

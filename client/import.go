@@ -20,9 +20,10 @@ type ImportSummary struct {
 	Bytes                               int64 // sent, without what was sent again
 }
 
-// Import writes any number of documents. It cuts them into requests of Options.BatchDocuments or BatchBytes, and sends a
-// request again when the server is busy or the connection breaks; one that is too large is halved. each, where not nil, is
-// called with the number of the document, from 0, and its result, in the order of docs; its error ends the import.
+// Import writes any number of documents, which docs yields one by one; an error that it yields ends the import. It cuts them into
+// requests of Options.BatchDocuments or BatchBytes, and sends a request again when the server is busy or the connection breaks; one
+// that is too large is halved. each, where not nil, is called with the number of the document, from 0, and its result, in the order
+// of docs; its error ends the import.
 //
 // A failed document is counted and does not end the import; one whose Fields are no JSON object ends it (ErrInvalid). What is returned with an error counts what was answered
 // until then; importing everything again is safe.

@@ -203,7 +203,7 @@ func TestBadCalls(t *testing.T) {
 		arguments map[string]any
 		want      string
 	}{
-		{"search", nil, "query: missing"},
+		{"search", nil, "Empty: all documents"},
 		{"search", map[string]any{"query": nil}, "query: missing"},
 		{"search", map[string]any{"query": "x", "limit": 50}, "limit: got 50, allowed: 1 to 20"},
 		{"search", map[string]any{"query": "x", "limit": 0}, "limit: got 0, allowed: 1 to 20"},

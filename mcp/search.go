@@ -37,7 +37,7 @@ const filterText = `Which documents may be found. Conditions on fields: = != < <
 var collectionArgument = object{"type": "string", "description": "The collection; may be left out where there is only one. list_collections shows them."}
 
 var searchArguments = object{
-	"query":      object{"type": "string", "description": "What to look for: a question, a description, or key words."},
+	"query":      object{"type": "string", "description": "What to look for: a question, a description, or key words. Empty: all documents that pass the filter."},
 	"collection": collectionArgument,
 	"mode": object{"type": "string", "enum": []string{"hybrid", "semantic", "keyword"}, "default": "hybrid",
 		"description": "hybrid: by meaning and by words; semantic: by meaning alone; keyword: by words alone, for names and codes that must occur."},

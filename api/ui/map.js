@@ -95,7 +95,9 @@ export class PassageMap extends View {
 
   choices() {
     const names = this.answer.fields.map((f) => f.name);
-    const wanted = names.includes(state.own.color) ? state.own.color : (this.answer.fields.find((f) => !f.number) ?? this.answer.fields[0])?.name ?? '';
+    const having = (f) => this.answer.points.filter((p) => p.values?.[f.name] !== undefined).length;
+    const best = [...this.answer.fields].sort((a, b) => !!a.number - !!b.number || having(b) - having(a))[0]; // not a number, and of most points
+    const wanted = names.includes(state.own.color) ? state.own.color : best?.name ?? '';
     this.by.replaceChildren(new Option('nothing', ''), ...names.map((n) => new Option(n, n)));
     this.by.value = wanted;
   }

@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { ask, el, toast } from './dom.js';
 
-const languages = ['ar', 'ckb', 'cjk', 'da', 'nl', 'en', 'fi', 'fr', 'de', 'hi', 'hr', 'hu', 'it', 'no', 'fa', 'pt', 'ro', 'ru', 'es', 'sv', 'tr', 'standard'];
+const languages = ['ar', 'ckb', 'cjk', 'hr', 'da', 'nl', 'en', 'fi', 'fr', 'de', 'hi', 'hu', 'it', 'no', 'fa', 'pt', 'ro', 'ru', 'es', 'sv', 'tr', 'standard'];
 const types = [['text', 'text: by words and meaning'], ['filter', 'filter: a value'], ['stored', 'stored: neither']];
 
 /** What somebody typed where a number belongs; the server says what is wrong with anything else. */

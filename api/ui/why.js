@@ -22,7 +22,7 @@ export function explanation(hit, alpha) {
   const row = (name, cls, part, sum, facts) => rows.append(
     el('dt', { class: cls }, name),
     el('dd', null, mixBar(cls === 'words' ? part / s.top : 0, cls === 'meaning' ? part / s.top : 0), el('span', { class: 'sum' }, sum), el('span', { class: 'facts' }, facts)));
-  const place = (rank) => (rank > 0 ? `rank ${rank}` : `not among its first ${f?.window ?? ''}`);
+  const place = (rank, value) => (rank > 0 ? `, rank ${rank}` : value > 0 ? `, not among its first ${f?.window ?? ''}` : '');
   const sum = (leg, weight, value, alone) => {
     if (!(k && (v || f))) return number(alone);
     if (s.method === 'rrf') return leg.rank > 0 ? `2 × ${share(weight)} / (${rrfK} + ${leg.rank}) = ${number(value)}` : '0';
@@ -30,11 +30,11 @@ export function explanation(hit, alpha) {
   };
   if (k) {
     const most = k.ceiling > 0 ? ` of at most ${number(k.ceiling)}` : '';
-    row('Words', 'words', s.words, sum(k, 1 - s.alpha, s.words, k.score), `BM25 ${number(k.score)}${most}, ${place(k.rank)}`);
+    row('Words', 'words', s.words, sum(k, 1 - s.alpha, s.words, k.score), `BM25 ${number(k.score)}${most}${place(k.rank, k.score)}`);
   }
   if (v) {
     const match = v.match === undefined ? '' : `, words alike ${number(v.match)}`;
-    row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.similarity ?? v.cosine), `cosine ${number(v.cosine)}${match}, ${place(v.rank)}`);
+    row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.similarity ?? v.cosine), `cosine ${number(v.cosine)}${match}${place(v.rank, v.cosine)}`);
   } else if (k && f) {
     row('Meaning', 'meaning', 0, '0', 'the document has no text to compare');
   }

@@ -64,7 +64,7 @@ func TestPageParts(t *testing.T) {
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/"))
 	p.until(t, "document.querySelectorAll('.try').length > 0")
-	p.js(t, "Promise.all(['text', 'hit'].map((m) => import('/ui/' + m + '.js'))).then(([text, hit]) => { window.parts = { ...text, ...hit }; })")
+	p.js(t, "Promise.all(['text', 'hit', 'why'].map((m) => import('/ui/' + m + '.js'))).then(([text, hit, why]) => { window.parts = { ...text, ...hit, ...why }; })")
 	p.until(t, "window.parts !== undefined")
 	for _, tt := range [][3]string{
 		{"", "x = 1", "x = 1"},
@@ -93,6 +93,15 @@ func TestPageParts(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", explain, got, want)
 		}
 	}
+	for explain, want := range map[string]string{
+		"keyword: { rank: 0, score: 2, norm: 0.2 }, vector: { rank: 1, cosine: 0.5, norm: 0.5 }": "BM25 2, not among its first 200; cosine 0.50, rank 1",
+		"keyword: { rank: 0, score: 0, norm: 0 }, vector: { rank: 0, cosine: -0.1, norm: 0 }":    "BM25 0; cosine -0.10",
+	} {
+		js := "parts.explanation({ score: 1, explain: { " + explain + ", fusion: { method: 'relative', window: 200, alpha: 0.5 } } }, 0.5).flatMap((e) => [...e.querySelectorAll('.facts')]).map((e) => e.textContent).join('; ')"
+		if got := eval[string](t, p, js); got != want {
+			t.Errorf("%s is explained as %q, want %q", explain, got, want)
+		}
+	}
 	p.js(t, "document.querySelector('[data-view=collections]').click()")
 	p.until(t, "document.querySelector('#newLanguage') !== null")
 	got := eval[[]string](t, p, "[...document.querySelector('#newLanguage').options].map((o) => o.value)")
@@ -101,6 +110,9 @@ func TestPageParts(t *testing.T) {
 	}
 	if names := eval[string](t, p, "document.querySelector('#newLanguage').textContent"); !strings.Contains(names, "German") || eval[string](t, p, "document.querySelector('#newLanguage').value") != "" {
 		t.Errorf("languages are %s", names)
+	}
+	if names := eval[[]string](t, p, "[...document.querySelector('#newLanguage').options].slice(1, -1).map((o) => o.textContent)"); !slices.IsSorted(names) {
+		t.Errorf("languages in no order: %s", names)
 	}
 	p.clean(t)
 }

@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"searchd/search"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -137,9 +140,25 @@ func TestPageCompare(t *testing.T) {
 }
 
 func TestPageMap(t *testing.T) {
-	base := serve(t, kitchen(t))
+	engine := kitchen(t)
+	if _, err := engine.CreateCollection(t.Context(), "shelf", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Ingest(t.Context(), "shelf", []search.Document{
+		{ID: "a", Fields: json.RawMessage(`{"text":"A whisk beats eggs.","aisle":"left","kind":"tool"}`)},
+		{ID: "b", Fields: json.RawMessage(`{"text":"A pan fries them.","aisle":"right","kind":"tool"}`)},
+		{ID: "c", Fields: json.RawMessage(`{"text":"Rye has little gluten.","kind":"flour"}`)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	base := serve(t, engine)
 	p := open(t, base)
-	p.do(t, chromedp.Navigate(base+"/?view=map"))
+	p.do(t, chromedp.Navigate(base+"/?view=map&c=shelf"))
+	p.until(t, "document.querySelectorAll('.legend li').length > 1")
+	if got := eval[string](t, p, "document.querySelector('#mapColour').value"); got != "kind" {
+		t.Errorf("coloured by %q, want the field that most points have", got)
+	}
+	p.do(t, chromedp.Navigate(base+"/?view=map&c=kitchen"))
 	p.until(t, "document.querySelectorAll('.legend li').length > 1 && document.querySelector('.mapside').innerText.includes('passages.')")
 	colours := "(() => { const c = document.querySelector('.scatter'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const s = new Set(); for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) s.add(d[i] + ',' + d[i + 1] + ',' + d[i + 2]); return [...s]; })()"
 	dots := "[...document.querySelectorAll('.legend i')].map(i => getComputedStyle(i).backgroundColor.match(/\\d+/g).slice(0, 3).join(','))"
