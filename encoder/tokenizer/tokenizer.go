@@ -63,7 +63,7 @@ type Tokenizer struct {
 	model     model
 	lower     bool
 	left      bool         // texts are cut at their beginning
-	replaced  bool         // see Replaced
+	replaced  string       // see Replaced
 	stored    int          // see StoredLength
 	raw       *addedTokens // matched in the text as it is
 	normed    *addedTokens // matched in the normalised text
@@ -169,8 +169,8 @@ func lastByteLevel(cuts []preTokenizer) *byteLevel {
 	return b
 }
 
-// Replaced reports whether Options.Bert, Begin or End changed what tokenizer.json says.
-func (t *Tokenizer) Replaced() bool { return t.replaced }
+// Replaced says how Options.Bert, Begin and End changed what tokenizer.json says, in words that are others for another change; none if they did not.
+func (t *Tokenizer) Replaced() string { return t.replaced }
 
 // StoredLength is max_length of the truncation in tokenizer.json, 0 if there is none. Only EncodeStored goes by it.
 func (t *Tokenizer) StoredLength() int { return t.stored }
