@@ -251,6 +251,9 @@ func TestNotFinite(t *testing.T) {
 			if !errors.Is(err, ErrNotFinite) {
 				t.Errorf("%s, %v: %v, want ErrNotFinite", root, p, err)
 			}
+			if _, err := m.EncodeTokens(t.Context(), []string{"a", "the fox"}, EncodeOptions{}); !errors.Is(err, ErrNotFinite) {
+				t.Errorf("%s, %v: states: %v, want ErrNotFinite", root, p, err)
+			}
 		}
 	}
 }

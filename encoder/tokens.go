@@ -11,7 +11,7 @@ type TokenStates struct {
 }
 
 // EncodeTokens returns the states after the last layer, before pooling and the modules behind it. Of o only Prompt counts. It returns
-// ErrPrompt, ErrInspect for a static model, which has no layers, or the error of ctx.
+// ErrPrompt, ErrInspect for a static model, which has no layers, ErrNotFinite in the place of a NaN or an infinity, or the error of ctx.
 func (m *Model) EncodeTokens(ctx context.Context, texts []string, o EncodeOptions) (*TokenStates, error) {
 	if m.static != nil {
 		return nil, errNoLayers
@@ -45,6 +45,9 @@ func (m *Model) tokenStates(ctx context.Context, seqs []sequence) (*TokenStates,
 	err := m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
 		for i, n := range members {
 			r.States[n] = append([]float32(nil), w.states[b.offsets[i]*h:b.offsets[i+1]*h]...)
+			if err := checkFinite(r.States[n], n); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
