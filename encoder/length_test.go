@@ -155,6 +155,14 @@ func TestTokenizerConfig(t *testing.T) {
 			t.Errorf("%s: parts that differ: %q, want %q", config, got, want.parts)
 		}
 	}
+	sums := map[string]string{}
+	for _, settings := range []string{``, `"do_lower_case":false`, `"do_lower_case":true,"strip_accents":false`, `"do_lower_case":true,"tokenize_chinese_chars":false`} {
+		sum := mustLoad(t, variant(t, map[string]string{"tokenizer_config.json": "{" + settings + "}"}), Options{}).Info().Parts.Tokenizer
+		if other, ok := sums[sum]; ok {
+			t.Errorf("{%s} and {%s} are one tokenizer to Parts", settings, other)
+		}
+		sums[sum] = settings
+	}
 	root := os.DirFS("testdata/qwen3-lasttoken")
 	for config, doubled := range map[string]bool{
 		`{"tokenizer_class":"Qwen2Tokenizer","add_eos_token":true,"eos_token":"<mask>"}`:                                      true,

@@ -161,9 +161,7 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 			m.dim = mod.width(m.dim)
 		}
 	}
-	if m.tok.Replaced() {
-		m.info.Parts.Tokenizer += " replaced"
-	}
+	m.info.Parts.Tokenizer += m.tok.Replaced()
 	m.describe()
 	return m, partsErr
 }

@@ -71,6 +71,9 @@ func TestStatic(t *testing.T) {
 			if m.Dim() != dim || m.Info().Family != "static" || m.Info().Normalize != test.normalize {
 				t.Errorf("Info() = %+v", m.Info())
 			}
+			if n := m.Tokenizer().StoredLength(); n > 0 && m.MaxSeqLength() != n {
+				t.Errorf("MaxSeqLength() = %d, want %d", m.MaxSeqLength(), n)
+			}
 			for i, got := range encode(t, m, EncodeOptions{}, texts...) {
 				want, n := make([]float64, dim), 0
 				ids := m.Tokenizer().EncodeBare(texts[i]).IDs

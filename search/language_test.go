@@ -65,7 +65,10 @@ func TestLanguageOfTexts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.text != "" {
-				docs := []search.Document{doc("0", `{"title":"README","text":"short"}`)}
+				var docs []search.Document // those that say little fill the first page
+				for i := range 20 {
+					docs = append(docs, doc(strings.Repeat("0", i+1), `{"title":"README","text":"short"}`))
+				}
 				for i := range 40 {
 					docs = append(docs, doc(strings.Repeat("a", i+1), `{"title":"Titel","text":"`+tt.text+`"}`))
 				}

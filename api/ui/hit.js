@@ -75,7 +75,8 @@ export class Card {
     this.article.setAttribute('aria-label', this.title.text);
     this.text = el('div', { class: 'panel text', hidden: !this.openText });
     this.why = el('div', { class: 'panel why', hidden: !this.openWhy });
-    this.article.replaceChildren(...[this.head(), this.snippet(), ...this.asides(), this.chips(), this.foot(), this.text, this.why].filter(Boolean));
+    const chips = this.chips();
+    this.article.replaceChildren(...[this.head(), this.snippet(), ...this.asides(), chips, this.foot(), this.text, this.why].filter(Boolean));
     if (!this.article.parentNode) this.root.replaceChildren(this.article);
     this.fill();
     if (focused) this.root.querySelector(`[data-role="${focused}"]`)?.focus({ preventScroll: true });
@@ -106,7 +107,7 @@ export class Card {
     const p = el('p', { class: 'snippet', dir: 'auto' });
     const best = this.hit.passages?.[0];
     if (best?.text) {
-      if (this.inChip(best)) return null;
+      if (this.told(best)) return null;
       appendSnippet(p, this.hit, this.words, snippetLength);
       return p;
     }
@@ -121,10 +122,9 @@ export class Card {
     return p;
   }
 
-  /** Whether a chip has all of a passage. */
-  inChip({ field, text }) {
-    const doc = this.hit.document ?? {};
-    return !textFields.includes(field) && doc[field] === text && text.length <= chipLength && Object.keys(doc).length <= mostChips;
+  /** Whether a short passage is all in a chip, the title or the id. */
+  told({ field, text }) {
+    return text.length <= chipLength && this.hit.document?.[field] === text && (this.chipped.has(field) || field === this.title.field || text === this.hit.id);
   }
 
   /** What was found in fields that have no passages and are too long for a chip. */
@@ -138,7 +138,9 @@ export class Card {
 
   chips() {
     const chips = [];
+    this.chipped = new Set();
     const add = (name, v, literal = typeof v === 'string' ? `'${v.replaceAll("'", "''")}'` : String(v)) => {
+      this.chipped.add(name);
       const label = chipLabel(v, this.link?.field === name);
       const shown = el('span', null);
       appendMarked(shown, label, this.hit.highlights?.[name] ? this.words : null); // a field that is searched by words alone

@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"encoding/json"
+	"fmt"
 	"unicode"
 	"unicode/utf8"
 
@@ -49,16 +50,16 @@ func newBertNormalizer(clean, chinese, accents, lower bool) *bertNormalizer {
 	return n
 }
 
-// with returns n with other settings, and whether they are others.
-func (n *bertNormalizer) with(o *BertSettings) (*bertNormalizer, bool) {
+// with returns n with other settings, and these in words; none if they are those of n.
+func (n *bertNormalizer) with(o *BertSettings) (*bertNormalizer, string) {
 	accents := o.LowerCase
 	if o.StripAccents != nil {
 		accents = *o.StripAccents
 	}
 	if o.ChineseChars == n.chinese && accents == n.accents && o.LowerCase == n.lower {
-		return n, false
+		return n, ""
 	}
-	return newBertNormalizer(n.clean, o.ChineseChars, accents, o.LowerCase), true
+	return newBertNormalizer(n.clean, o.ChineseChars, accents, o.LowerCase), fmt.Sprintf(" chinese=%t accents=%t lower=%t", o.ChineseChars, accents, o.LowerCase)
 }
 
 func isChinese(r rune) bool {

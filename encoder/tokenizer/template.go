@@ -19,6 +19,7 @@ func (t *Tokenizer) wrap(begin, end string) error {
 		if !ok {
 			return fmt.Errorf("the special token %.40q is not in the vocabulary", token)
 		}
+		put := false
 		for _, parts := range []*[]templatePart{&t.template.single, &t.template.pair} {
 			all := slices.Clone(*parts)
 			for at := len(all) - 1; at >= 0; at-- { // from the end, since what is put in moves the rest
@@ -27,9 +28,12 @@ func (t *Tokenizer) wrap(begin, end string) error {
 					continue
 				}
 				all = slices.Insert(all, into, templatePart{-1, id, all[at].typeID})
-				t.replaced = true
+				put = true
 			}
 			*parts = all
+		}
+		if put {
+			t.replaced += fmt.Sprintf(" %s=%d", [2]string{"begin", "end"}[i], id)
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ type Tokenizer struct {
 	model     model
 	lower     bool
 	left      bool         // texts are cut at their beginning
-	replaced  bool         // see Replaced
+	replaced  string       // see Replaced
 	stored    int          // see StoredLength
 	raw       *addedTokens // matched in the text as it is
 	normed    *addedTokens // matched in the normalised text
@@ -110,7 +110,8 @@ func build(f *file, o Options) (*Tokenizer, error) {
 	}
 	last := lastByteLevel(t.cuts)
 	if o.PrefixSpace != nil && last != nil && len(t.cuts) == 1 && last.prefix != *o.PrefixSpace {
-		last.prefix, t.replaced = *o.PrefixSpace, true
+		last.prefix = *o.PrefixSpace
+		t.replaced += fmt.Sprintf(" prefix=%t", *o.PrefixSpace)
 	}
 	if t.model, t.vocab, err = f.model.build(last != nil); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
@@ -161,8 +162,8 @@ func lastByteLevel(cuts []preTokenizer) *byteLevel {
 	return b
 }
 
-// Replaced reports whether Options.Bert, PrefixSpace, Begin or End changed what tokenizer.json says.
-func (t *Tokenizer) Replaced() bool { return t.replaced }
+// Replaced says how Options.Bert, PrefixSpace, Begin and End changed what tokenizer.json says, in words that are others for another change; none if they did not.
+func (t *Tokenizer) Replaced() string { return t.replaced }
 
 // StoredLength is max_length of the truncation in tokenizer.json, 0 if there is none. Only EncodeStored goes by it.
 func (t *Tokenizer) StoredLength() int { return t.stored }

@@ -50,6 +50,22 @@ func TestCalibratedWidthServesFarQuestions(t *testing.T) {
 	}
 }
 
+// TestCalibratedWidthLeavesRoom asks about means of three vectors, as the calibration does, but others: it aims halfway between its target and all.
+func TestCalibratedWidthLeavesRoom(t *testing.T) {
+	base := clustered(1, 4000, 32)
+	queries := make([][]float32, 300)
+	for i := range queries {
+		queries[i] = make([]float32, 32)
+		for j := range queries[i] {
+			queries[i][j] = base[13*i][j] + base[13*i+5][j] + base[13*i+7][j]
+		}
+	}
+	g := build(t, Options{M: 12, EfConstruction: 100}, base, 0)
+	if got := recall(t, g, queries, 10, 0); got < DefaultTargetRecall+0.006 {
+		t.Errorf("recall@10 = %.4f with ef %d", got, g.EfFor(10))
+	}
+}
+
 // TestEfForAll asks for as many results as there are numbers.
 func TestEfForAll(t *testing.T) {
 	g, err := New(Options{Dim: 2})

@@ -16,7 +16,8 @@ func TestPageHits(t *testing.T) {
 		t.Fatal(err)
 	}
 	var docs []search.Document
-	if err := json.Unmarshal([]byte(`[{"id":"right","fields":{"title":"ספר הבישול","text":"מרק עוף טוב לנשמה."}},{"id":"values","fields":{"kind":"soup","lang":"en"}}]`), &docs); err != nil {
+	if err := json.Unmarshal([]byte(`[{"id":"right","fields":{"title":"ספר הבישול","text":"מרק עוף טוב לנשמה."}},{"id":"values","fields":{"kind":"soup","lang":"en"}},
+		{"id":"lists","fields":{"by":["Ann","Bea","Cleo","Dora"],"in":["spring","summer","autumn","winter"],"kind":"stew"}}]`), &docs); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := engine.Ingest(t.Context(), "odd", docs); err != nil {
@@ -34,6 +35,11 @@ func TestPageHits(t *testing.T) {
 	p.until(t, idle+" && document.querySelector('#results h2').textContent === 'values'")
 	if got := eval[string](t, p, "[...document.querySelector('.hit').querySelectorAll('.snippet, .chip')].map(e => e.textContent).join('|')"); got != "kindsoup|langen" {
 		t.Errorf("the hit shows %s", got)
+	}
+	p.do(t, chromedp.Navigate(base+"/?c=odd&q=stew"))
+	p.until(t, idle+" && document.querySelector('#results h2').textContent === 'lists'")
+	if got := eval[string](t, p, "document.querySelector('.hit').querySelector('.snippet')?.textContent ?? ''"); got != "stew" {
+		t.Errorf("the value for which there is no room among the others is shown as %q", got)
 	}
 	p.clean(t)
 }

@@ -90,6 +90,11 @@ func testLong(t *testing.T) {
 		}
 	}
 
+	x[7], x[8] = 9, -9
+	if lo, hi := rowRange(x); lo != -9 || hi != 9 || Largest(x) != 9 {
+		t.Errorf("rowRange = %v, %v, Largest = %v, want -9, 9 and 9", lo, hi, Largest(x))
+	}
+
 	const width, rows = 300, 700 // more elements than one call takes
 	base, bytes, ids := make([]float32, rows*width), make([]int8, rows*width), make([]uint32, 2*rows)
 	for i := range base {
