@@ -45,6 +45,7 @@ func TestBreaksNot(t *testing.T) {
 	}{
 		{Query{Text: "ice cream", Exact: []string{"ice cream"}}, []uint32{2}},
 		{Query{Text: "ice, cream"}, []uint32{2}},
+		{Query{Text: "ice,cream"}, []uint32{2}},
 		{Query{Text: "2 3"}, nil},
 		{Query{Text: "the U. S. Aid"}, []uint32{4}}, // not said
 		{Query{Text: "creamice"}, nil},              // not side by side
