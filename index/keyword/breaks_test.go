@@ -183,6 +183,26 @@ func TestBreaksSample(t *testing.T) {
 	}
 }
 
+// TestBreaksSampleOfField: what is read of one field says nothing of another one.
+func TestBreaksSampleOfField(t *testing.T) {
+	const docs = togetherDocs
+	all := map[uint32]Entry{}
+	var entries []Entry
+	for no := range uint32(3 * docs) {
+		e := Entry{No: no, Text: []Field{{"body", "cream and ice"}}}
+		if no%3 == 0 {
+			e.Text[0] = Field{"title", "an ice cream"}
+		}
+		entries, all[no] = append(entries, e), e
+	}
+	x := openTemp(t, Options{})
+	apply(t, x, 1, entries...)
+	_, total, err := x.Search(t.Context(), Query{Text: "icecream", Texts: textsOf(all)}, 1, nil)
+	if err != nil || total != docs {
+		t.Errorf("found %d, %v, want all %d titles", total, err, docs)
+	}
+}
+
 // TestWaysApart: a word is parted into known parts alone.
 func TestWaysApart(t *testing.T) {
 	for _, tc := range []struct{ word, known, want string }{

@@ -86,7 +86,7 @@ func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alter
 			return nil, err
 		}
 		for _, f := range found {
-			if alt.apart && 2*f.among(locals) < len(locals) {
+			if alt.apart && !f.mostly(locals) {
 				f.keep(locals)
 			}
 		}
@@ -184,14 +184,17 @@ func (s *segmentView) atMost(p Phrase, field string) (*phrasePostings, error) {
 	return most, nil
 }
 
-// among returns how many of locals have the phrase.
-func (p *phrasePostings) among(locals []uint32) (n int) {
+// mostly says whether half of those of locals that have the terms of the phrase have the phrase, or more.
+func (p *phrasePostings) mostly(locals []uint32) bool {
+	read, have := 0, 0
 	for _, local := range locals {
-		if at, ok := slices.BinarySearch(p.locals, local); ok && p.freqs[at] > 0 {
-			n++
+		if at, ok := slices.BinarySearch(p.locals, local); ok {
+			if read++; p.freqs[at] > 0 {
+				have++
+			}
 		}
 	}
-	return n
+	return 2*have >= read
 }
 
 // keep leaves all but locals without the phrase.
