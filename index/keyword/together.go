@@ -51,7 +51,7 @@ func (p Phrase) key() string {
 // together returns the postings of a phrase in each of fields in segment s.
 //
 //  1. The postings of its terms tell which documents have all of them in a field.
-//  2. The texts of these are read, the shortest documents first, up to the bounds above, of which a segment has its share, or a sixteenth.
+//  2. The texts of these are read, the shortest first, up to the bounds above, of which a segment has its share, or a sixteenth.
 //  3. The others count as having it as often as the term that they have least often. If it is from breaks a quarter as many are read, and the others have it only where half of those do.
 func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alternative, fields []string, texts Texts) ([]*phrasePostings, error) {
 	out := make([]*phrasePostings, len(fields))
@@ -100,18 +100,19 @@ func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alter
 	return out, nil
 }
 
-// shortest returns which of docs are read of a segment that has a share of what may be read, the shortest first.
+// shortest returns which of docs are read of a segment that has a share of what may be read, those with the shortest of fields that may have the phrase first.
 func (s *segmentView) shortest(docs *roaring.Bitmap, fields map[string]*phrasePostings, share float64) []uint32 {
 	type sized struct{ local, tokens uint32 }
+	tokens := make([]uint32, len(s.nos))
+	for name, p := range fields {
+		for _, local := range p.locals {
+			tokens[local] += s.lengths[name].at(local)
+		}
+	}
 	list := make([]sized, 0, docs.GetCardinality())
 	for it := docs.Iterator(); it.HasNext(); {
-		d := sized{local: it.Next()}
-		for name := range fields {
-			if l, ok := s.lengths[name]; ok {
-				d.tokens += l.at(d.local)
-			}
-		}
-		list = append(list, d)
+		local := it.Next()
+		list = append(list, sized{local, tokens[local]})
 	}
 	slices.SortFunc(list, func(a, b sized) int { return cmp.Or(cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.local, b.local)) })
 	share = max(togetherLeast, min(1, share))
