@@ -170,9 +170,6 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err error) {
 	switch first := refs[0]; first.class {
 	case "StaticEmbedding":
-		if m.options.Pooling != "" {
-			return nil, fmt.Errorf("%w: Options.Pooling is %q, a static model has the mean only", ErrConfig, m.options.Pooling)
-		}
 		return refs[1:], m.loadStatic(fsys, first.dir)
 	case "Transformer":
 		if len(refs) == 1 && isModel2Vec(fsys) {

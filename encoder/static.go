@@ -59,6 +59,9 @@ func (s *static) readTable(ck *safetensors.Checkpoint, names ...string) error {
 }
 
 func (m *Model) useStatic(fsys fs.FS, dir string, s *static, ck *safetensors.Checkpoint) (err error) {
+	if p := m.options.Pooling; p != "" && p != pooling.MeanMode.String() {
+		return fmt.Errorf("%w: Options.Pooling is %q, a static model has the mean only", ErrConfig, p)
+	}
 	if m.tok, err = readTokenizer(fsys, dir, tokenizer.Options{}, s.vocab); err != nil {
 		return err
 	}

@@ -162,10 +162,19 @@ func (e checkpointEmbedder) TokenTable() *maxsim.Table { return e.tokens() }
 
 func (e checkpointEmbedder) Calibration() models.Calibration { return e.checkpoint.Calibration }
 
+// What is said of a checkpoint that takes texts of any length, as static ones do.
+const (
+	endlessTokens  = 1 << 20
+	endlessPassage = 512
+)
+
 func (e checkpointEmbedder) Model() ModelInfo {
-	i := e.checkpoint.Info()
-	return ModelInfo{Name: e.checkpoint.Name, SHA256: hex.EncodeToString(i.SHA256[:]), Dimension: e.checkpoint.Dim(), Pooling: strings.Join(i.Pooling, "+"), MaxTokens: e.checkpoint.MaxSeqLength(),
-		Parts: i.Parts, PassageTokens: min(e.checkpoint.Calibration.PassageTokens, e.checkpoint.MaxSeqLength())}
+	i, most, passage := e.checkpoint.Info(), e.checkpoint.MaxSeqLength(), e.checkpoint.Calibration.PassageTokens
+	if most == 0 {
+		most, passage = endlessTokens, cmp.Or(passage, endlessPassage)
+	}
+	return ModelInfo{Name: e.checkpoint.Name, SHA256: hex.EncodeToString(i.SHA256[:]), Dimension: e.checkpoint.Dim(), Pooling: strings.Join(i.Pooling, "+"), MaxTokens: most,
+		Parts: i.Parts, PassageTokens: min(passage, most)}
 }
 
 // normalize scales v to unit length in place. It reports false for a vector without a direction: zero, NaN or infinite.

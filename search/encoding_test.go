@@ -2,7 +2,12 @@ package search_test
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +98,58 @@ func TestPoolingOfCollections(t *testing.T) {
 		t.Errorf("other settings: %+v", task)
 	}
 	e.Close()
+}
+
+// TestStaticCheckpoint: a collection of a static checkpoint, which takes texts of any length and pools by the mean alone, is served by it and beside another.
+func TestStaticCheckpoint(t *testing.T) {
+	const rows, dim = 818, 8
+	table := make([]byte, 4*rows*dim)
+	for i := range rows * dim {
+		binary.LittleEndian.PutUint32(table[4*i:], math.Float32bits(float32(math.Sin(float64(i)))))
+	}
+	header := fmt.Sprintf(`{"embedding.weight":{"dtype":"F32","shape":[%d,%d],"data_offsets":[0,%d]}}`, rows, dim, len(table))
+	bert, model, dir := bertFolder(t), t.TempDir(), t.TempDir()
+	tokenizer, err := os.ReadFile(filepath.Join(bert, "tokenizer.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{
+		"modules.json":      []byte(`[{"idx":0,"name":"0","path":"","type":"sentence_transformers.models.StaticEmbedding"}]`),
+		"model.safetensors": slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), []byte(header), table),
+		"tokenizer.json":    tokenizer,
+	} {
+		if err := os.WriteFile(filepath.Join(model, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := search.Open(dir, search.Options{Model: bert})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.CreateCollection(t.Context(), "static", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Ingest(t.Context(), "static", numbered(20)); err != nil {
+		t.Fatal(err)
+	}
+	task, err := e.Reembed(t.Context(), "static", search.ReembedOptions{Model: model})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if task = ended(t, e, task.ID); task.State != search.TaskSucceeded {
+		t.Fatalf("re-embedding: %+v", task)
+	}
+	want := scores(t, e, "static")
+	e.Close()
+	for _, own := range []string{bert, model} {
+		if e, err = search.Open(dir, search.Options{Model: own}); err != nil {
+			t.Fatal(err)
+		}
+		if got := scores(t, e, "static"); !nearAll(got, want) {
+			t.Errorf("started with %s: scores %v, want %v", own, got, want)
+		}
+		e.Close()
+	}
 }
 
 func nearAll(a, b []float64) bool {

@@ -79,14 +79,15 @@ func (s *search) respell(ctx context.Context) error {
 	written := 0              // bytes of text
 	as := map[string]string{} // words that were looked for, and how they are read
 	for _, w := range typed { // in the order of the text
-		if slices.ContainsFunc(others, func(e backend.Expansion) bool { return e.Start < w.end && w.start < e.End }) {
-			continue // it is read as its synonyms, or as documents write it
+		right := slices.ContainsFunc(others, func(e backend.Expansion) bool { return e.Start < w.end && w.start < e.End }) // it is read as its synonyms, or as documents write it
+		word, last := text[w.start:w.end], s.plan.Unfinished && w.end == len(text)
+		if right && !last {
+			continue
 		}
-		word := text[w.start:w.end]
 		other, known := as[word]
 		if !known && len(as) < maxRespelled {
 			var err error
-			if other, err = s.readAs(ctx, word, w.end == len(text)); err != nil {
+			if other, err = s.readAs(ctx, word, last, right); err != nil {
 				return err
 			}
 			as[word] = other
@@ -106,10 +107,10 @@ func (s *search) respell(ctx context.Context) error {
 	return nil
 }
 
-// readAs returns as what a word of the query is read, and notes it; "" as it stands, or as it stands by meaning where it is completed. last: it is the end
-// of the text.
-func (s *search) readAs(ctx context.Context, word string, last bool) (as string, err error) {
-	if last && s.plan.Unfinished {
+// readAs returns as what a word of the query is read, and notes it; "" as it stands, or as it stands by meaning where it is completed. unfinished: it may be
+// the beginning of one. right: it is not misspelled.
+func (s *search) readAs(ctx context.Context, word string, unfinished, right bool) (as string, err error) {
+	if unfinished {
 		if as, err = s.completed(ctx, word); as != "" || err != nil {
 			s.plan.text.Completed = &Respelling{word, as}
 			if s.plan.Mode == Hybrid && s.knows(word) {
@@ -117,6 +118,9 @@ func (s *search) readAs(ctx context.Context, word string, last bool) (as string,
 			}
 			return as, err
 		}
+	}
+	if right {
+		return "", nil
 	}
 	if as, err = s.spelled(ctx, word); as != "" {
 		s.plan.text.Respelled = append(s.plan.text.Respelled, Respelling{word, as})

@@ -175,7 +175,6 @@ func TestUnfinishedKnownWord(t *testing.T) {
 	}
 }
 
-// TestPhrasesAreNotRespelled: what stands in quotes must occur as it stands.
 // TestBreaksAreNotRespelled: words that documents write together or apart are not misspelled, though others are spelled much like them; they are marked.
 func TestBreaksAreNotRespelled(t *testing.T) {
 	e := openLettered(t, "")
@@ -203,6 +202,34 @@ func TestBreaksAreNotRespelled(t *testing.T) {
 	}
 }
 
+// TestUnfinishedBreak: the last word is completed also where it and the one before are a word of documents without its ending. One that is whole is not respelled.
+func TestUnfinishedBreak(t *testing.T) {
+	e := openLettered(t, "")
+	put(t, e, search.Created, doc("apart", `{"text":"A web sites list."}`), doc("one", `{"text":"Websitx, the index."}`), doc("whole", `{"text":"An adress book, addressbooz."}`))
+	for _, tc := range []struct{ q, ids, text string }{{"web sitx", "one", ""}, {"web sit", "apart", "web sites"}, {"adressbook", "whole", ""}} {
+		r, err := e.Search(t.Context(), "docs", search.Query{Q: tc.q, Mode: search.Keyword, Operator: "and", Unfinished: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, text := "", ""
+		for _, h := range r.Hits {
+			ids += h.ID
+		}
+		if r.Query != nil {
+			text = r.Query.Text
+		}
+		if ids != tc.ids || text != tc.text {
+			t.Errorf("%s finds %q, read as %q, want %+v", tc.q, ids, text, tc)
+		}
+	}
+	put(t, e, search.Created, doc("stem", `{"text":"Websites, an index."}`))
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: "web sit", Mode: search.Keyword, Operator: "and", Unfinished: true})
+	if err != nil || len(r.Hits) != 2 {
+		t.Errorf("web sit finds %+v, %v, want web sites and Websites", r, err)
+	}
+}
+
+// TestPhrasesAreNotRespelled: what stands in quotes must occur as it stands.
 func TestPhrasesAreNotRespelled(t *testing.T) {
 	e := openLettered(t, "")
 	for _, q := range []string{`"recieve"`, `"recieve money" letter`} {

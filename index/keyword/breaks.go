@@ -98,42 +98,66 @@ func (x *Index) breaks(ctx context.Context, v *view, q Query, taken []expansion)
 	return out, nil
 }
 
-// beyond returns how much more often documents have a term than its part: wi-fi is indexed as both, and counts once.
-func beyond(term segment.PostingsList, dict segment.TermDictionary, part string) (segment.PostingsList, error) {
-	if term.Count() == 0 {
-		return term, nil
+// beyond is the postings of a term as far as documents have it more often than its part: wi-fi is indexed as both, and counts once. What counts documents,
+// which takes the part's with them, sees all of the term.
+type beyond struct {
+	segment.PostingsList
+	part segment.PostingsList
+}
+
+// Iterator implements segment.PostingsList.
+func (b beyond) Iterator(freq, norm, locations bool, _ segment.PostingsIterator) segment.PostingsIterator {
+	it := b.PostingsList.Iterator(freq, norm, locations, nil)
+	if !freq {
+		return it
 	}
-	own, err := dict.PostingsList([]byte(part), nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	more := &phrasePostings{}
-	parts := own.Iterator(true, false, false, nil)
-	has, err := parts.Next()
-	if err != nil {
-		return nil, err
-	}
-	it := term.Iterator(true, false, false, nil)
-	for p, err := it.Next(); p != nil || err != nil; p, err = it.Next() {
-		if err != nil {
-			return nil, err
-		}
-		if has != nil && has.Number() < p.Number() {
-			if has, err = parts.Advance(p.Number()); err != nil {
+	return &beyondCursor{PostingsIterator: it, part: b.part.Iterator(true, false, false, nil)}
+}
+
+// beyondCursor walks through beyond, and is the posting that it stands at.
+type beyondCursor struct {
+	segment.PostingsIterator
+	part  segment.PostingsIterator
+	begun bool
+	has   segment.Posting // of the part, not before that of the term; nil: no more
+
+	segment.Posting // of the term
+	more            uint64
+}
+
+// Next implements segment.PostingsIterator.
+func (c *beyondCursor) Next() (segment.Posting, error) { return c.from(c.PostingsIterator.Next()) }
+
+// Advance implements segment.PostingsIterator.
+func (c *beyondCursor) Advance(doc uint64) (segment.Posting, error) {
+	return c.from(c.PostingsIterator.Advance(doc))
+}
+
+// from goes on from a posting of the term to one that the part does not have as often.
+func (c *beyondCursor) from(p segment.Posting, err error) (segment.Posting, error) {
+	for ; p != nil && err == nil; p, err = c.PostingsIterator.Next() {
+		if !c.begun || c.has != nil && c.has.Number() < p.Number() {
+			c.begun = true
+			if c.has, err = c.part.Advance(p.Number()); err != nil {
 				return nil, err
 			}
 		}
-		n := p.Frequency()
-		if has != nil && has.Number() == p.Number() {
-			n -= min(n, has.Frequency())
+		c.Posting, c.more = p, p.Frequency()
+		if c.has != nil && c.has.Number() == p.Number() {
+			c.more -= min(c.more, c.has.Frequency())
 		}
-		if n > 0 {
-			more.locals = append(more.locals, uint32(p.Number()))
-			more.freqs = append(more.freqs, uint32(n))
+		if c.more > 0 {
+			return c, nil
 		}
 	}
-	return more, nil
+	return nil, err
 }
+
+// Frequency implements segment.Posting.
+func (c *beyondCursor) Frequency() uint64 { return c.more }
+
+// Size implements segment.PostingsIterator.
+func (c *beyondCursor) Size() int { return c.PostingsIterator.Size() }
 
 // joinable says whether what stands between two words may part one.
 func joinable(between string) bool {

@@ -45,6 +45,7 @@ func TestBreaksNot(t *testing.T) {
 	}{
 		{Query{Text: "ice cream", Exact: []string{"ice cream"}}, []uint32{2}},
 		{Query{Text: "ice, cream"}, []uint32{2}},
+		{Query{Text: "ice,cream"}, []uint32{2}},
 		{Query{Text: "2 3"}, nil},
 		{Query{Text: "the U. S. Aid"}, []uint32{4}}, // not said
 		{Query{Text: "creamice"}, nil},              // not side by side
@@ -179,6 +180,26 @@ func TestBreaksSample(t *testing.T) {
 		if err != nil || total < tc.least || total > tc.most {
 			t.Errorf("of every %d with it found %d, %v, want %d to %d", tc.every, total, err, tc.least, tc.most)
 		}
+	}
+}
+
+// TestBreaksSampleOfField: what is read of one field says nothing of another one.
+func TestBreaksSampleOfField(t *testing.T) {
+	const docs = togetherDocs
+	all := map[uint32]Entry{}
+	var entries []Entry
+	for no := range uint32(3 * docs) {
+		e := Entry{No: no, Text: []Field{{"body", "cream and ice"}}}
+		if no%3 == 0 {
+			e.Text[0] = Field{"title", "an ice cream"}
+		}
+		entries, all[no] = append(entries, e), e
+	}
+	x := openTemp(t, Options{})
+	apply(t, x, 1, entries...)
+	_, total, err := x.Search(t.Context(), Query{Text: "icecream", Texts: textsOf(all)}, 1, nil)
+	if err != nil || total != docs {
+		t.Errorf("found %d, %v, want all %d titles", total, err, docs)
 	}
 }
 

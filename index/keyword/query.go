@@ -297,10 +297,12 @@ func (p *plan) lookupSynonym(ctx context.Context, x *Index, s *segmentView, t in
 				if pl, err = dicts[i].PostingsList([]byte(alt.text), nil, nil); err != nil {
 					return lists, err
 				}
-				if alt.part != "" {
-					if pl, err = beyond(pl, dicts[i], alt.part); err != nil {
+				if alt.part != "" && pl.Count() > 0 {
+					part, err := dicts[i].PostingsList([]byte(alt.part), nil, nil)
+					if err != nil {
 						return lists, err
 					}
+					pl = beyond{pl, part}
 				}
 			}
 			if pl.Count() > 0 {

@@ -51,7 +51,7 @@ func (p Phrase) key() string {
 // together returns the postings of a phrase in each of fields in segment s.
 //
 //  1. The postings of its terms tell which documents have all of them in a field.
-//  2. The texts of these are read, the shortest documents first, up to the bounds above, of which a segment has its share, or a sixteenth.
+//  2. The texts of these are read, the shortest first, up to the bounds above, of which a segment has its share, or a sixteenth.
 //  3. The others count as having it as often as the term that they have least often. If it is from breaks a quarter as many are read, and the others have it only where half of those do.
 func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alternative, fields []string, texts Texts) ([]*phrasePostings, error) {
 	out := make([]*phrasePostings, len(fields))
@@ -86,7 +86,7 @@ func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alter
 			return nil, err
 		}
 		for _, f := range found {
-			if alt.apart && 2*f.among(locals) < len(locals) {
+			if alt.apart && !f.mostly(locals) {
 				f.keep(locals)
 			}
 		}
@@ -100,18 +100,19 @@ func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alter
 	return out, nil
 }
 
-// shortest returns which of docs are read of a segment that has a share of what may be read, the shortest first.
+// shortest returns which of docs are read of a segment that has a share of what may be read, those with the shortest of fields that may have the phrase first.
 func (s *segmentView) shortest(docs *roaring.Bitmap, fields map[string]*phrasePostings, share float64) []uint32 {
 	type sized struct{ local, tokens uint32 }
+	tokens := make([]uint32, len(s.nos))
+	for name, p := range fields {
+		for _, local := range p.locals {
+			tokens[local] += s.lengths[name].at(local)
+		}
+	}
 	list := make([]sized, 0, docs.GetCardinality())
 	for it := docs.Iterator(); it.HasNext(); {
-		d := sized{local: it.Next()}
-		for name := range fields {
-			if l, ok := s.lengths[name]; ok {
-				d.tokens += l.at(d.local)
-			}
-		}
-		list = append(list, d)
+		local := it.Next()
+		list = append(list, sized{local, tokens[local]})
 	}
 	slices.SortFunc(list, func(a, b sized) int { return cmp.Or(cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.local, b.local)) })
 	share = max(togetherLeast, min(1, share))
@@ -184,14 +185,17 @@ func (s *segmentView) atMost(p Phrase, field string) (*phrasePostings, error) {
 	return most, nil
 }
 
-// among returns how many of locals have the phrase.
-func (p *phrasePostings) among(locals []uint32) (n int) {
+// mostly says whether half of those of locals that have the terms of the phrase have the phrase, or more.
+func (p *phrasePostings) mostly(locals []uint32) bool {
+	read, have := 0, 0
 	for _, local := range locals {
-		if at, ok := slices.BinarySearch(p.locals, local); ok && p.freqs[at] > 0 {
-			n++
+		if at, ok := slices.BinarySearch(p.locals, local); ok {
+			if read++; p.freqs[at] > 0 {
+				have++
+			}
 		}
 	}
-	return n
+	return 2*have >= read
 }
 
 // keep leaves all but locals without the phrase.
