@@ -142,7 +142,7 @@ func TestRerankDegrades(t *testing.T) {
 			put(t, e, search.Updated, doc("c", `{"text":"pancake once, in a long text about other things, grade NaN"}`))
 			plain = find(t, e, search.Query{Q: "pancake"})
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second/4)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		res, err := e.Search(ctx, "docs", search.Query{Q: "pancake", Rerank: true, Explain: true})
 		cancel()
 		if err != nil {

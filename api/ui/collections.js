@@ -15,6 +15,7 @@ export class Collections {
     this.model = el('section', { class: 'part', 'aria-label': 'Model' });
     this.tasks = el('section', { class: 'part', 'aria-label': 'Tasks', hidden: true });
     this.passed = el('p', { class: 'quiet small', role: 'status' });
+    this.fitting = new Set(); // names of collections that are
     this.fitted = el('p', { class: 'note', role: 'status', hidden: true });
     this.uploads = el('ul', { class: 'uploads', 'aria-label': 'Uploads' });
     this.make = this.create();
@@ -179,7 +180,10 @@ export class Collections {
     this.uploads.prepend(...uploads.map((u) => u.root));
     for (const u of uploads) this.queue = this.queue.then(() => u.run(collection));
     const info = this.page.infos().find((i) => i.name === collection);
-    if (info && !info.settings.language && info.documents === 0) this.queue = this.queue.then(() => this.fit(collection));
+    if (info && !info.settings.language && info.documents === 0 && !this.fitting.has(collection)) {
+      this.fitting.add(collection);
+      this.queue = this.queue.then(() => this.fit(collection)).finally(() => this.fitting.delete(collection));
+    }
     this.queue = this.queue.then(() => this.ask());
   }
 

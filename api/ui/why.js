@@ -48,8 +48,9 @@ export function explanation(hit, alpha) {
 
 /** What boosts made of the score. */
 function boosted({ score, explain: { boost: b } }) {
-  const parts = b.values.map((v) => ` + ${number(v.weight)} × ${share(v.value)} for ${v.of}`).join('');
-  return `Boosted: ${number(b.relevance)} × (1${parts}) = ${number(score)}${b.rank_before ? `, rank ${b.rank_before} before` : ''}.`;
+  const parts = b.values.map((v) => `${number(v.weight)} × ${share(v.value)} for ${v.of}`).join(' + ');
+  const sum = b.relevance < 0 ? `${number(b.relevance)} + ${number(-b.relevance)} × (${parts})` : `${number(b.relevance)} × (1 + ${parts})`;
+  return `Boosted: ${sum} = ${number(score)}${b.rank_before ? `, rank ${b.rank_before} before` : ''}.`;
 }
 
 function termsTable(terms) {
