@@ -15,7 +15,7 @@ export class Collections {
     this.model = el('section', { class: 'part', 'aria-label': 'Model' });
     this.tasks = el('section', { class: 'part', 'aria-label': 'Tasks', hidden: true });
     this.passed = el('p', { class: 'quiet small', role: 'status' });
-    this.fitting = new Set(); // names of collections that are
+    this.fitting = new Set(); // names of collections that fit waits for
     this.fitted = el('p', { class: 'note', role: 'status', hidden: true });
     this.uploads = el('ul', { class: 'uploads', 'aria-label': 'Uploads' });
     this.make = this.create();
