@@ -209,11 +209,15 @@ func (c *collection) alarm(format string, args ...any) {
 	c.raise(fmt.Sprintf("collection %s: ", c.name) + fmt.Sprintf(format, args...))
 }
 
-// setAside renames what cannot be used, so that a person can look at it, and keeps only the newest such copy.
+// setAside renames what cannot be used, so that a person can look at it, and keeps only the newest such copy. What was made by another version
+// or with other settings is not worth keeping.
 func (c *collection) setAside(name string, why error) error {
 	path := filepath.Join(c.dir, name)
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		return nil
+	}
+	if errors.Is(why, keyword.ErrMismatch) || errors.Is(why, hnsw.ErrMismatch) {
+		return c.remove(name, why)
 	}
 	old, _ := filepath.Glob(path + setAsideMark + "*")
 	for _, o := range old {
@@ -222,6 +226,13 @@ func (c *collection) setAside(name string, why error) error {
 	to := path + setAsideMark + time.Now().UTC().Format("20060102T150405")
 	c.tell("%s cannot be used, is kept as %s and rebuilt from the store: %v", path, to, why)
 	return os.Rename(path, to)
+}
+
+// remove makes place for an index that is made anew.
+func (c *collection) remove(name string, why error) error {
+	path := filepath.Join(c.dir, name)
+	c.tell("%s is removed and made anew from the store: %v", path, why)
+	return os.RemoveAll(path)
 }
 
 // saveGraph writes the graph's snapshot, after which the log below it is no longer needed by the graph. The caller holds c.write.

@@ -3,7 +3,6 @@ package embedded
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -147,19 +146,16 @@ func (c *collection) unusable(err error) bool {
 	return false
 }
 
-// emptyWords opens an empty keyword index in the place of one that cannot be used. One that was being filled, or was made by another version or
-// with other settings, is not worth keeping.
+// emptyWords opens an empty keyword index in the place of one that cannot be used. One that was being filled is not worth keeping.
 func (c *collection) emptyWords(why error) (*keyword.Index, error) {
-	dir := filepath.Join(c.dir, wordsFolder)
-	if c.rebuild.words.Load() || errors.Is(why, keyword.ErrMismatch) {
-		c.tell("%s is removed and made anew from the store: %v", dir, why)
-		if err := os.RemoveAll(dir); err != nil {
-			return nil, err
-		}
-	} else if err := c.setAside(wordsFolder, why); err != nil {
+	out := c.setAside
+	if c.rebuild.words.Load() {
+		out = c.remove
+	}
+	if err := out(wordsFolder, why); err != nil {
 		return nil, err
 	}
-	return keyword.Open(dir, c.wordOptions())
+	return keyword.Open(filepath.Join(c.dir, wordsFolder), c.wordOptions())
 }
 
 // catchUp gives x the changes that it lacks and lets it take the place of c.words.

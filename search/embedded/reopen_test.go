@@ -353,7 +353,7 @@ func TestReplacedKeepsNobodyElse(t *testing.T) {
 	sound(t, b)
 }
 
-// TestOtherSettingsLeaveNoCopy opens a keyword index that was made with other settings: it is made anew, and takes no room twice.
+// TestOtherSettingsLeaveNoCopy opens indexes that were made with other settings: they are made anew, and take no room twice.
 func TestOtherSettingsLeaveNoCopy(t *testing.T) {
 	b, err := Open(t.TempDir(), Options{})
 	if err != nil {
@@ -365,11 +365,11 @@ func TestOtherSettingsLeaveNoCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	colour(t, b, "first", "red")
-	config.Language = "de"
+	config.Language, config.Quantize = "de", backend.QuantizeInt8
 	if err := b.Update(t.Context(), "docs", config); err != nil {
 		t.Fatal(err)
 	}
-	if copies, _ := filepath.Glob(filepath.Join(b.mu.byName["docs"].dir, wordsFolder+setAsideMark+"*")); len(copies) > 0 {
+	if copies, _ := filepath.Glob(filepath.Join(b.mu.byName["docs"].dir, "*"+setAsideMark+"*")); len(copies) > 0 {
 		t.Errorf("kept %q", copies)
 	}
 	if byValue, byWord, partial := coloured(t, b, "red"); byValue != "first" || byWord != "first" || partial {
