@@ -13,7 +13,7 @@ import (
 type Source interface {
 	// Read calls each, in any order, for every place i of ids whose id the source knows. v [Dim] is the vector that was
 	// given for the id, and is valid until each returns. An id must be known from before it is added to the graph until
-	// it is deleted; one that is not is left out of results. Safe for concurrent use.
+	// it is deleted; a vector of which no id is known is left out of results. Safe for concurrent use.
 	Read(ctx context.Context, ids []uint32, each func(i int, v []float32)) error
 }
 
@@ -28,7 +28,7 @@ func (c *core) liveID(node uint32) (uint32, bool) {
 }
 
 // readKeys replaces the distances of keys by exact ones from s.vec to the vectors in the source. Keys of nodes that have
-// died, or that the source does not know, are left out of what it returns.
+// died, or of which the source knows no id, are left out of what it returns.
 func (c *core) readKeys(ctx context.Context, s *scratch, keys []key) ([]key, error) {
 	s.read.ids, s.read.nodes = s.read.ids[:0], s.read.nodes[:0]
 	for _, k := range keys {
@@ -38,18 +38,52 @@ func (c *core) readKeys(ctx context.Context, s *scratch, keys []key) ([]key, err
 		}
 	}
 	out := keys[:0]
+	err := c.readDistances(ctx, s, s.read.ids, func(i int, distance float32) {
+		out = append(out, makeKey(distance, s.read.nodes[i]))
+		s.read.nodes[i] = noNode
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, node := range s.read.nodes {
+		if node == noNode {
+			continue
+		}
+		// Its id may have been deleted since it was looked up; the node lives while it has another.
+		distance, ok, err := c.readCopy(ctx, s, node)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, makeKey(distance, node))
+		}
+	}
+	return out, nil
+}
+
+// readCopy returns the distance from s.vec to the vector of a node by the newest of its ids that the source knows.
+func (c *core) readCopy(ctx context.Context, s *scratch, node uint32) (distance float32, ok bool, err error) {
+	s.ids = c.appendIDs(s.ids[:0], node, math.MaxInt, nil)
+	for at := len(s.ids) - 1; at >= 0 && !ok && err == nil; at-- {
+		err = c.readDistances(ctx, s, s.ids[at:at+1], func(_ int, d float32) { distance, ok = d, true })
+	}
+	return distance, ok, err
+}
+
+// readDistances calls each with the distance from s.vec to the vector of every one of ids that the source knows.
+func (c *core) readDistances(ctx context.Context, s *scratch, ids []uint32, each func(i int, distance float32)) error {
 	wrong := 0
-	err := c.o.Source.Read(ctx, s.read.ids, func(i int, v []float32) {
+	err := c.o.Source.Read(ctx, ids, func(i int, v []float32) {
 		if len(v) != c.o.Dim {
 			wrong = len(v)
 			return
 		}
-		out = append(out, makeKey(c.o.distance(s, v), s.read.nodes[i]))
+		each(i, c.o.distance(s, v))
 	})
 	if err == nil && wrong > 0 {
 		err = fmt.Errorf("%w: the source gave %d components, want %d", ErrDimension, wrong, c.o.Dim)
 	}
-	return out, err
+	return err
 }
 
 // distance measures from s.vec to a vector as it was given to Add.

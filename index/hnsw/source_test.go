@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -234,6 +235,60 @@ func TestRows(t *testing.T) {
 	for _, dim := range []int{0, 7} {
 		if _, err := OpenRows(path, dim); !errors.Is(err, ErrArgument) {
 			t.Errorf("dim %d: %v", dim, err)
+		}
+	}
+}
+
+// without is a source that lacks some ids, which it deletes from a graph, where not nil, as soon as it is asked for one.
+type without struct {
+	memory
+	gone []uint32
+	from *Graph
+}
+
+func (w *without) Read(ctx context.Context, ids []uint32, each func(i int, v []float32)) error {
+	return w.memory.Read(ctx, ids, func(i int, v []float32) {
+		switch {
+		case !slices.Contains(w.gone, ids[i]):
+			each(i, v)
+		case w.from != nil:
+			for _, id := range w.gone {
+				w.from.Delete(id)
+			}
+		}
+	})
+}
+
+// TestOneCopyIsLeft: of the ids of one vector the source knows the first, the one between or the last, while the graph has all, or deletes
+// the others after a search has looked at them and before it has read them.
+func TestOneCopyIsLeft(t *testing.T) {
+	base := clustered(1, 1200, 48)
+	copies := []uint32{300, 600, 900}
+	base[600], base[900] = base[300], base[300]
+	all := roaring.New()
+	all.AddRange(0, uint64(len(base)))
+	for _, left := range copies {
+		for _, deleted := range []bool{false, true} {
+			for _, s := range []struct {
+				name   string
+				search func(g *Graph) ([]Neighbor, error)
+			}{
+				{"walk", func(g *Graph) ([]Neighbor, error) { return g.Search(t.Context(), base[300], 3, 64, nil) }},
+				{"filter", func(g *Graph) ([]Neighbor, error) { return g.Search(t.Context(), base[300], 3, 64, all) }},
+				{"scan", func(g *Graph) ([]Neighbor, error) { return g.Search(t.Context(), base[300], 3, MaxEf, nil) }},
+				{"exact", func(g *Graph) ([]Neighbor, error) { return g.Exact(t.Context(), base[300], 3, nil) }},
+			} {
+				src := &without{memory: base}
+				g := build(t, Options{Quantize: QuantizeInt8, Source: src, EfSearch: 64}, base, 0)
+				src.gone = slices.DeleteFunc(slices.Clone(copies), func(id uint32) bool { return id == left })
+				if deleted {
+					src.from = g
+				}
+				got, err := s.search(g)
+				if err != nil || len(got) == 0 || got[0].Distance > 1e-4 {
+					t.Errorf("%s, %d is left, deleted %t: %v, %v", s.name, left, deleted, got, err)
+				}
+			}
 		}
 	}
 }
