@@ -251,16 +251,16 @@ func generationOf(stored string) int {
 	return 1
 }
 
-// reload reads the names again, all at once: what a replica has of its primary has changed.
-func (c *catalog) reload(alarm func(text string)) error {
+// afresh reads the names again, for c to take all at once: what a replica has of its primary has changed.
+func (c *catalog) afresh(alarm func(text string)) (*catalog, error) {
 	next := &catalog{values: c.values}
 	next.mu.lost = map[string]string{}
 	next.mu.current, next.mu.owner, next.mu.aliases = map[string]string{}, map[string]string{}, map[string]string{}
-	if err := next.read(alarm); err != nil {
-		return err
-	}
+	return next, next.read(alarm)
+}
+
+func (c *catalog) take(next *catalog) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.current, c.mu.owner, c.mu.aliases, c.mu.lost = next.mu.current, next.mu.owner, next.mu.aliases, next.mu.lost
-	return nil
 }

@@ -255,14 +255,14 @@ func (s *encodings) keep(used map[string]bool) {
 	}
 }
 
-// openEncodings loads the checkpoints of all collections. One that cannot be had is told; its collections answer keyword searches.
-func (e *Engine) openEncodings(ctx context.Context) error {
+// openEncodings loads the checkpoints of all collections that have a name. One that cannot be had is told; its collections answer keyword searches.
+func (e *Engine) openEncodings(ctx context.Context, names *catalog) error {
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
 		return err
 	}
 	for _, c := range list {
-		name, visible := e.catalog.nameOf(c.Name)
+		name, visible := names.nameOf(c.Name)
 		r, err := e.record(c)
 		if err != nil {
 			return err

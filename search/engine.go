@@ -130,7 +130,7 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	if e.catalog, err = openCatalog(e.backend, stored, e.alarm); err != nil {
 		return err
 	}
-	if err := e.openEncodings(ctx); err != nil {
+	if err := e.openEncodings(ctx, e.catalog); err != nil {
 		return err
 	}
 	var open []taskRecord

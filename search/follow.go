@@ -163,13 +163,15 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 		e.stale.Store(true)
 	}
 	if e.stale.Load() {
-		if err := e.catalog.reload(e.alarm); err != nil {
+		names, err := e.catalog.afresh(e.alarm)
+		if err != nil {
 			return keys, err
 		}
-		e.stale.Store(false)
-		if err := e.openEncodings(ctx); err != nil {
+		if err := e.openEncodings(ctx, names); err != nil {
 			e.alarm("checkpoints of the primary's collections: " + err.Error())
 		}
+		e.catalog.take(names)
+		e.stale.Store(false)
 		defer e.trimEncodings(ctx)
 	}
 	if n.Partial {
