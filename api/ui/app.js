@@ -286,7 +286,8 @@ async function start() {
     loaded.search.fail(err);
     return;
   }
-  arrive();
+  if (loaded.search.typing) show({ typed: true }); // somebody was faster than the collections
+  else arrive();
   if (!ui.form.hidden) ui.q.focus({ preventScroll: true });
 }
 
