@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"testing"
 
 	"searchd/search"
@@ -43,4 +44,37 @@ func TestPageSpelling(t *testing.T) {
 	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "s"))
 	p.until(t, "!document.getElementById('respelled').hidden")
 	p.clean(t)
+}
+
+// heldBack is an engine whose collections are told when gate is closed.
+type heldBack struct {
+	*search.Engine
+	gate chan struct{}
+}
+
+func (e heldBack) Collections(ctx context.Context) ([]search.CollectionInfo, error) {
+	<-e.gate
+	return e.Engine.Collections(ctx)
+}
+
+// A word that is typed before the page knows the collections is completed, too.
+func TestPageTypedEarly(t *testing.T) {
+	engine, err := search.Open(t.TempDir(), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	if _, err := engine.CreateCollection(t.Context(), "notes", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Ingest(t.Context(), "notes", []search.Document{{ID: "balloons", Fields: []byte(`{"text":"A balloon flies because warm air is light."}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	gate := make(chan struct{})
+	base := serve(t, heldBack{engine, gate})
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/"))
+	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "ballo"))
+	close(gate)
+	p.until(t, idle+" && document.querySelector('#results .snippet mark')?.textContent === 'balloon'")
 }
