@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"searchd/search/embedded"
+	"searchd/search/backend"
 )
 
 // Gauges are the gauges of a collection's indexes.
@@ -42,7 +42,7 @@ func (e *Engine) Gauges(ctx context.Context, name string) (*Gauges, error) {
 		return nil, err
 	}
 	b, ok := e.backend.(interface {
-		IndexStats(ctx context.Context, name string) (embedded.IndexStats, error)
+		IndexStats(ctx context.Context, name string) (backend.IndexStats, error)
 	})
 	if !ok {
 		return nil, fmt.Errorf("%w: the backend has no gauges", ErrUnsupported)

@@ -54,14 +54,6 @@ const (
 // reembedBatch is how many documents are read and encoded at a time.
 const reembedBatch = 64
 
-// changeFeed is what a backend needs for re-embedding: its change log.
-type changeFeed interface {
-	// Changed returns the ids of at most limit documents that were put or deleted after seq, and the sequence number to go on with.
-	Changed(ctx context.Context, collection string, seq uint64, limit int) (ids []string, next uint64, err error)
-	// Hold keeps the log after seq until release is called.
-	Hold(collection string, seq uint64) (release func(), err error)
-}
-
 // Reembed builds a collection anew with another checkpoint, other settings or both, as a task: in the background, while searches go on with
 // what there is. Writes are taken as ever and brought over from the change log. When both are equal the new generation takes the place of the
 // old in one transaction; whatever happens before it, a document that the new settings refuse for instance, leaves the old one as it is.
@@ -72,7 +64,7 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	if err != nil {
 		return Task{}, err
 	}
-	if _, ok := e.backend.(changeFeed); !ok {
+	if _, ok := e.backend.(backend.ChangeFeed); !ok {
 		return Task{}, fmt.Errorf("%w: the backend has no change log", ErrUnsupported)
 	}
 	name, _ := e.catalog.nameOf(c.Name)
@@ -133,7 +125,7 @@ func (e *Engine) nextGeneration(ctx context.Context, name, stored string) (strin
 // reembedding returns the work of one re-embedding.
 func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work {
 	return func(ctx context.Context, report func(done, total int64)) (any, error) {
-		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report, feed: e.backend.(changeFeed)}
+		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report, feed: e.backend.(backend.ChangeFeed)}
 		result, err := r.run(ctx)
 		if err != nil && !errors.Is(context.Cause(ctx), errShutdown) && r.next.Name != "" {
 			err = errors.Join(err, e.backend.Drop(context.WithoutCancel(ctx), r.next.Name))
@@ -150,7 +142,7 @@ type reembedding struct {
 	q      reembedRequest
 	enc    *encoding
 	report func(done, total int64)
-	feed   changeFeed
+	feed   backend.ChangeFeed
 
 	old, next backend.Collection
 	record    record // of the next generation
@@ -168,7 +160,12 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 		return r.result(ctx, rec.Kept)
 	}
 	r.old = old
-	release, err := r.feed.Hold(old.Name, old.Sequence)
+	begin, err := r.feed.Position(ctx, old.Name)
+	if err != nil {
+		start()
+		return nil, err
+	}
+	release, err := r.feed.Hold(ctx, old.Name, begin)
 	start() // not before: a commit may cut off the log up to itself
 	if err != nil {
 		return nil, err
@@ -186,11 +183,11 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	seq, err := r.drain(ctx, old.Sequence)
+	at, err := r.drain(ctx, begin)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.change(ctx, seq); err != nil {
+	if err := r.change(ctx, at); err != nil {
 		return nil, err
 	}
 	return r.result(ctx, r.record.Kept)
@@ -271,31 +268,31 @@ func (r *reembedding) deleteGone(ctx context.Context) error {
 	return nil
 }
 
-// drain brings over the changes after seq until few are left, and returns the sequence number that it came to.
-func (r *reembedding) drain(ctx context.Context, seq uint64) (uint64, error) {
+// drain brings over the changes after a position until few are left, and returns the position that it came to.
+func (r *reembedding) drain(ctx context.Context, at backend.Position) (backend.Position, error) {
 	for range catchUps {
-		c, err := r.engine.backend.Collection(ctx, r.old.Name)
+		end, err := r.feed.Position(ctx, r.old.Name)
 		if err != nil {
-			return seq, err
+			return at, err
 		}
-		n := c.Sequence - seq
-		for seq < c.Sequence {
-			if seq, err = r.follow(ctx, seq); err != nil {
-				return seq, err
+		n := at.Until(end)
+		for at.Until(end) > 0 {
+			if at, err = r.follow(ctx, at); err != nil {
+				return at, err
 			}
 		}
 		if n <= finishChanges {
 			break
 		}
 	}
-	return seq, nil
+	return at, nil
 }
 
-// follow brings over the next changes after seq and returns how far they go; seq where there are none.
-func (r *reembedding) follow(ctx context.Context, seq uint64) (uint64, error) {
-	ids, next, err := r.feed.Changed(ctx, r.old.Name, seq, reembedBatch)
+// follow brings over the next changes after a position and returns how far they go; the same position where there are none.
+func (r *reembedding) follow(ctx context.Context, at backend.Position) (backend.Position, error) {
+	ids, next, err := r.feed.Changed(ctx, r.old.Name, at, reembedBatch)
 	if err != nil {
-		return seq, err
+		return at, err
 	}
 	return next, r.bring(ctx, ids)
 }
@@ -339,7 +336,7 @@ func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 }
 
 // change brings over the last changes while the collection's writers wait, and puts the next generation in the place of the old.
-func (r *reembedding) change(ctx context.Context, seq uint64) error {
+func (r *reembedding) change(ctx context.Context, at backend.Position) error {
 	e := r.engine
 	start, err := e.stopWriters(ctx, r.old.Name)
 	if err != nil {
@@ -347,14 +344,14 @@ func (r *reembedding) change(ctx context.Context, seq uint64) error {
 	}
 	defer start()
 	for {
-		next, err := r.follow(ctx, seq)
+		next, err := r.follow(ctx, at)
 		if err != nil {
 			return err
 		}
-		if next == seq {
+		if at.Until(next) == 0 {
 			break
 		}
-		seq = next
+		at = next
 	}
 	c := e.catalog
 	done, err := c.begin(ctx)

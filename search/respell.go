@@ -195,8 +195,8 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 		if err != nil {
 			return "", err
 		}
-		near = slices.DeleteFunc(near, func(t backend.NearTerm) bool { return t.Edits < most }) // seen before
-		if as, err = s.wordOf(ctx, bare, near, like); err != nil {
+		terms := slices.DeleteFunc(near.Terms, func(t backend.NearTerm) bool { return t.Edits < most }) // seen before
+		if as, err = s.wordOf(ctx, bare, terms, like); err != nil {
 			return "", err
 		}
 	}
@@ -213,7 +213,7 @@ func (s *search) completed(ctx context.Context, word string) (as string, err err
 		return "", err
 	}
 	bare := edits.Bare(strings.ToLower(word))
-	as, err = s.wordOf(ctx, bare, begin, func(w string) (int, bool) { return 0, strings.HasPrefix(edits.Bare(w), bare) })
+	as, err = s.wordOf(ctx, bare, begin.Terms, func(w string) (int, bool) { return 0, strings.HasPrefix(edits.Bare(w), bare) })
 	return matchCase(as, word), err
 }
 

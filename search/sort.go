@@ -105,21 +105,24 @@ func (s *search) sort(ctx context.Context) error {
 	for _, c := range s.candidates {
 		known[c.ref] = c
 	}
-	by := backend.Scorer{Known: func(ref backend.Ref) float64 { return known[ref].score }}
-	if s.plan.Mode == Keyword {
-		by = backend.Scorer{Words: &s.plan.words}
+	by := backend.Scorer{Words: &s.plan.words}
+	if s.plan.Mode != Keyword {
+		by = backend.Scorer{Known: make(map[backend.Ref]float64, len(known))}
+		for ref, c := range known {
+			by.Known[ref] = c.score
+		}
 	}
-	refs, err := s.engine.backend.Order(ctx, s.collection, s.plan.sort, set, s.firsts(), by)
+	order, err := s.engine.backend.Order(ctx, s.collection, s.plan.sort, set, s.firsts(), by)
 	if err != nil {
 		return err
 	}
 	var missing []backend.Ref
-	s.candidates = make([]candidate, len(refs))
-	for i, ref := range refs {
-		c, ok := known[ref]
+	s.candidates = make([]candidate, len(order))
+	for i, o := range order {
+		c, ok := known[o.Ref]
 		if !ok {
-			c.ref = ref
-			missing = append(missing, ref)
+			c.ref = o.Ref
+			missing = append(missing, o.Ref)
 		}
 		s.candidates[i] = c
 	}

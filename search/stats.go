@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"searchd/search/backend"
-	"searchd/search/embedded"
 )
 
 // Stats are the engine's gauges and counters.
@@ -39,7 +38,7 @@ type CacheStats struct {
 // CollectionStats are the gauges of a collection. Those of the indexes are there where the backend keeps them.
 type CollectionStats struct {
 	Name  string // as stored: a generation that is being built, or was replaced, has a '~' in it
-	Index *embedded.IndexStats
+	Index *backend.IndexStats
 }
 
 // Histogram counts values by powers of two. Adding is safe for concurrent use.
@@ -84,7 +83,7 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 		s.StoreBytes = n
 	}
 	indexed, ok := e.backend.(interface {
-		IndexStats(ctx context.Context, name string) (embedded.IndexStats, error)
+		IndexStats(ctx context.Context, name string) (backend.IndexStats, error)
 	})
 	if !ok {
 		return s, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"searchd/search"
+	"searchd/search/backend"
 	"searchd/search/embedded"
 )
 
@@ -173,9 +174,9 @@ type holding struct {
 	err   error
 }
 
-func (h *holding) Hold(collection string, seq uint64) (release func(), err error) {
+func (h *holding) Hold(ctx context.Context, collection string, after backend.Position) (release func(), err error) {
 	h.err = h.write()
-	return h.Backend.Hold(collection, seq)
+	return h.Backend.Hold(ctx, collection, after)
 }
 
 // TestReembedHoldsFirst lets nobody write between the sequence number from which a re-embedding follows the log and the log being held: a commit

@@ -180,6 +180,8 @@ type Words struct {
 	Fields []FieldWeight // empty: all text fields with the weights they were indexed with
 	And    bool          // all terms must occur
 	All    bool          // answer with the set of all documents that match, too
+
+	Global *Statistics // of the whole collection, where the backend holds a part; nil: it holds all
 }
 
 // FieldWeight is a text field with its weight in one query.
@@ -278,6 +280,14 @@ type NearTerm struct {
 	Term  string
 	Edits int   // 1 where the word begins with it
 	Refs  []Ref // some of the documents that have it, always the same
+
+	Documents int // that have it, of those that may be found
+}
+
+// NearTerms answers Near and Beginning.
+type NearTerms struct {
+	Terms  []NearTerm
+	Stands bool // none, because the word is not to be read as another, and not because there is none like it
 }
 
 // Rebuild is a derived index that is being filled in the background.
@@ -359,9 +369,9 @@ type WordFinder interface {
 	Expand(ctx context.Context, collection string, q Words) ([]Expansion, error)
 	// Near returns the terms that documents of sel (nil: all) have and that are within edits of the term of word, or begin it, fewest edits first, of equals those that differ in
 	// doubled characters alone, then those in more documents; none where any document has that term itself, where it has synonyms, where word is not one term, or where that is not known yet.
-	Near(ctx context.Context, collection, word string, edits int, sel Selection) ([]NearTerm, error)
+	Near(ctx context.Context, collection, word string, edits int, sel Selection) (NearTerms, error)
 	// Beginning is Near for terms that begin with word, or that word begins with.
-	Beginning(ctx context.Context, collection, word string, sel Selection) ([]NearTerm, error)
+	Beginning(ctx context.Context, collection, word string, sel Selection) (NearTerms, error)
 }
 
 // FieldFinder knows which fields the documents have.
@@ -387,11 +397,17 @@ type SetReader interface {
 	// document may have several.
 	Numbers(ctx context.Context, collection, field string, dates bool, refs []Ref) ([]Number, error)
 	// Order returns the first k documents of a set in the order of keys, those without a value last, equal ones by ref.
-	Order(ctx context.Context, collection string, keys []SortKey, set Selection, k int, by Scorer) ([]Ref, error)
+	Order(ctx context.Context, collection string, keys []SortKey, set Selection, k int, by Scorer) ([]Ordered, error)
 }
 
-// Scorer says what the scores of documents are: their BM25 for Words, or else what Known returns. Known must not call the backend.
+// Scorer says what the scores of documents are: their BM25 for Words, or else what Known has of them, 0 where it has nothing.
 type Scorer struct {
 	Words *Words
-	Known func(Ref) float64
+	Known map[Ref]float64
+}
+
+// Ordered is a document in an order, with what it is ordered by: for each key its value, or the score as a number; nil where it has none.
+type Ordered struct {
+	Ref    Ref
+	Values []*filter.Value
 }

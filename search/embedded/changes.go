@@ -2,20 +2,34 @@ package embedded
 
 import (
 	"context"
+	"fmt"
 
 	"searchd/search/backend"
 	"searchd/store"
 )
 
-// Changed returns the ids of the documents of at most limit changes after seq, each once, and the sequence number of the last of them;
-// seq where there are none.
-func (b *Backend) Changed(ctx context.Context, name string, seq uint64, limit int) (ids []string, next uint64, err error) {
+// Position returns the sequence number of a collection.
+func (b *Backend) Position(ctx context.Context, name string) (backend.Position, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
-		return nil, seq, err
+		return nil, err
 	}
 	defer release()
-	next = seq
+	return backend.Position{c.seq.Load()}, nil
+}
+
+// Changed returns the ids of the documents of at most limit changes after a position, each once, and the position of the last of them.
+func (b *Backend) Changed(ctx context.Context, name string, after backend.Position, limit int) (ids []string, position backend.Position, err error) {
+	seq, err := only(after)
+	if err != nil {
+		return nil, after, err
+	}
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return nil, after, err
+	}
+	defer release()
+	next := seq
 	seen := map[string]bool{}
 	err = c.store.Changes(ctx, c.id, seq, func(ch store.Change) error {
 		if !seen[ch.ID] {
@@ -27,12 +41,24 @@ func (b *Backend) Changed(ctx context.Context, name string, seq uint64, limit in
 		}
 		return nil
 	})
-	return ids, next, translate(err)
+	return ids, backend.Position{next}, translate(err)
 }
 
-// Hold keeps the changes after seq in the log until release is called or the collection is opened anew. One caller at a time.
-func (b *Backend) Hold(name string, seq uint64) (release func(), err error) {
-	c, done, err := b.collection(context.Background(), name)
+// only returns the one sequence number of a position.
+func only(p backend.Position) (uint64, error) {
+	if len(p) != 1 {
+		return 0, fmt.Errorf("%w: a position of %d sequence numbers, allowed is 1", backend.ErrInvalid, len(p))
+	}
+	return p[0], nil
+}
+
+// Hold keeps the changes after a position in the log until release is called or the collection is opened anew. One caller at a time.
+func (b *Backend) Hold(ctx context.Context, name string, after backend.Position) (release func(), err error) {
+	seq, err := only(after)
+	if err != nil {
+		return nil, err
+	}
+	c, done, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -168,41 +168,41 @@ func (c *collection) parts(tx *store.Tx, no uint32) (parts mapping.Parts, ok boo
 }
 
 // Near returns the terms that are spelled much like a word that no document has.
-func (b *Backend) Near(ctx context.Context, name, word string, edits int, sel backend.Selection) ([]backend.NearTerm, error) {
+func (b *Backend) Near(ctx context.Context, name, word string, edits int, sel backend.Selection) (backend.NearTerms, error) {
 	return b.terms(ctx, name, word, func(x *keyword.Index) ([]keyword.NearTerm, error) {
 		return x.Near(ctx, word, edits, documentsOf(sel))
 	})
 }
 
 // Beginning returns the terms that begin with an unfinished word that no document has.
-func (b *Backend) Beginning(ctx context.Context, name, word string, sel backend.Selection) ([]backend.NearTerm, error) {
+func (b *Backend) Beginning(ctx context.Context, name, word string, sel backend.Selection) (backend.NearTerms, error) {
 	return b.terms(ctx, name, word, func(x *keyword.Index) ([]keyword.NearTerm, error) {
 		return x.Beginning(ctx, word, documentsOf(sel))
 	})
 }
 
 // terms returns what find says of the keyword index; nothing where that lacks documents, or where the word has synonyms.
-func (b *Backend) terms(ctx context.Context, name, word string, find func(x *keyword.Index) ([]keyword.NearTerm, error)) ([]backend.NearTerm, error) {
+func (b *Backend) terms(ctx context.Context, name, word string, find func(x *keyword.Index) ([]keyword.NearTerm, error)) (near backend.NearTerms, err error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
-		return nil, err
+		return near, err
 	}
 	defer release()
 	if c.lacking() || c.words.Seq() < c.seq.Load() || c.words.Reads(c.synonyms.Load(), word) {
-		return nil, nil
+		return backend.NearTerms{Stands: true}, nil
 	}
 	terms, err := find(c.words)
 	if err != nil {
-		return nil, err
+		return near, err
 	}
-	out := make([]backend.NearTerm, len(terms))
+	near.Terms = make([]backend.NearTerm, len(terms))
 	for i, t := range terms {
-		out[i] = backend.NearTerm{Term: t.Term, Edits: t.Edits}
+		near.Terms[i] = backend.NearTerm{Term: t.Term, Edits: t.Edits, Documents: t.DF}
 		for _, no := range t.First {
-			out[i].Refs = append(out[i].Refs, refOf(no))
+			near.Terms[i].Refs = append(near.Terms[i].Refs, refOf(no))
 		}
 	}
-	return out, nil
+	return near, nil
 }
 
 // Lacking returns the names that no document has a value of, or a word.

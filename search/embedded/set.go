@@ -129,7 +129,7 @@ func numbersOf(refs []backend.Ref) *roaring.Bitmap {
 }
 
 // Order returns the first k documents of a set in the order of keys.
-func (b *Backend) Order(ctx context.Context, name string, keys []backend.SortKey, set backend.Selection, k int, score backend.Scorer) ([]backend.Ref, error) {
+func (b *Backend) Order(ctx context.Context, name string, keys []backend.SortKey, set backend.Selection, k int, score backend.Scorer) ([]backend.Ordered, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
@@ -147,12 +147,16 @@ func (b *Backend) Order(ctx context.Context, name string, keys []backend.SortKey
 	scorer.Known = func(nos []uint32) ([]float64, error) {
 		out := make([]float64, len(nos))
 		for i, no := range nos {
-			out[i] = score.Known(refOf(no))
+			out[i] = score.Known[refOf(no)]
 		}
 		return out, nil
 	}
 	nos, err := c.words.Order(ctx, by, set.(*selection).documents, k, scorer)
-	return refsOf(nos), queryError(err)
+	out := make([]backend.Ordered, len(nos))
+	for i, no := range nos {
+		out[i].Ref = refOf(no)
+	}
+	return out, queryError(err)
 }
 
 // queryError marks what the index refuses as the client's.

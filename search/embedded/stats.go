@@ -6,21 +6,8 @@ import (
 	"time"
 
 	"searchd/index/hnsw"
+	"searchd/search/backend"
 )
-
-// IndexStats are the gauges of a collection's derived indexes.
-type IndexStats struct {
-	Documents      int
-	Passages       int
-	Damaged        int // documents with a value that cannot be read, as far as is known
-	Graph          hnsw.Stats
-	Probe          hnsw.Probe // as of ProbedAt
-	ProbedAt       time.Time  // zero: never
-	GraphRebuild   bool       // passages are missing in the graph and found by a scan
-	KeywordRebuild bool       // documents are missing in the keyword index
-	KeywordBytes   int64      // on disk
-	KeywordLag     uint64     // changes that are committed and that the keyword index has not applied
-}
 
 // A probe of the graph costs scans: there is one a minute at most, and it takes no more than a hundredth of the time.
 const (
@@ -47,13 +34,13 @@ func (b *Backend) StoreSize() (int64, error) {
 func (b *Backend) ReadOnly() error { return translate(b.store.ReadOnly()) }
 
 // IndexStats returns the gauges of a collection. It may take as long as some searches.
-func (b *Backend) IndexStats(ctx context.Context, name string) (IndexStats, error) {
+func (b *Backend) IndexStats(ctx context.Context, name string) (backend.IndexStats, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
-		return IndexStats{}, err
+		return backend.IndexStats{}, err
 	}
 	defer release()
-	s := IndexStats{
+	s := backend.IndexStats{
 		Graph:          c.graph.Stats(),
 		GraphRebuild:   c.rebuild.graph.Load() != nil,
 		KeywordRebuild: c.rebuild.words.Load(),

@@ -1,0 +1,67 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"searchd/index/keyword"
+	"searchd/search/backend"
+)
+
+var _ backend.Shard = (*Backend)(nil)
+
+// shardKey is the value that says which part of a cluster the folder is.
+const shardKey = "shard"
+
+// Statistics returns what the collection knows of the words of q.
+func (b *Backend) Statistics(ctx context.Context, name string, q backend.Words) (backend.Statistics, error) {
+	return keyword.Statistics{}, errors.ErrUnsupported
+}
+
+// Identity returns of which cluster the folder is a part.
+func (b *Backend) Identity(context.Context) (id backend.Identity, err error) {
+	values, err := b.Values(shardKey)
+	if v, ok := values[shardKey]; ok && err == nil {
+		err = json.Unmarshal(v, &id)
+	}
+	return id, err
+}
+
+// Claim makes the folder a part of a cluster.
+func (b *Backend) Claim(ctx context.Context, id backend.Identity) error {
+	was, err := b.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	if was.Cluster != "" && (was.Cluster != id.Cluster || was.Index != id.Index || was.Of != id.Of || was.Epoch >= id.Epoch) {
+		return fmt.Errorf("%w: it is shard %d of %d of %s, claimed %d times; this is claim %d as shard %d of %d of %s", backend.ErrClaimed,
+			was.Index, was.Of, was.Cluster, was.Epoch, id.Epoch, id.Index, id.Of, id.Cluster)
+	}
+	v, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	return b.SetValues(ctx, map[string][]byte{shardKey: v})
+}
+
+// Documents returns the numbers of the documents of a selection, which the caller must not change.
+func (b *Backend) Documents(sel backend.Selection) *roaring.Bitmap { return documentsOf(sel) }
+
+// Selected makes a selection of numbers of documents; with vectors it is for Nearest, too.
+func (b *Backend) Selected(ctx context.Context, name string, docs *roaring.Bitmap, partial, vectors bool) (backend.Selection, error) {
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	sel := &selection{documents: docs, partial: partial}
+	if vectors {
+		sel.table = &c.slots
+		sel.slots, sel.version = c.slots.of(docs)
+	}
+	return sel, nil
+}
