@@ -44,6 +44,7 @@ const (
 	longestWord       = 40       // letters
 	maxTyped          = 64       // words of a query; longer ones are not typed
 	maxRespelled      = 8        // words of a query that are looked for
+	nearTerms         = 16       // terms that are looked at for each
 	respellBytes      = 64 << 10 // of a field that are looked through
 	respellRead       = 2 << 20  // bytes of documents that are read for one word; one document may be longer
 )
@@ -195,7 +196,7 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 		if err != nil {
 			return "", err
 		}
-		terms := slices.DeleteFunc(near.Terms, func(t backend.NearTerm) bool { return t.Edits < most }) // seen before
+		terms := slices.DeleteFunc(near.Terms[:min(len(near.Terms), nearTerms)], func(t backend.NearTerm) bool { return t.Edits < most }) // seen before
 		if as, err = s.wordOf(ctx, bare, terms, like); err != nil {
 			return "", err
 		}
@@ -213,7 +214,7 @@ func (s *search) completed(ctx context.Context, word string) (as string, err err
 		return "", err
 	}
 	bare := edits.Bare(strings.ToLower(word))
-	as, err = s.wordOf(ctx, bare, begin.Terms, func(w string) (int, bool) { return 0, strings.HasPrefix(edits.Bare(w), bare) })
+	as, err = s.wordOf(ctx, bare, begin.Terms[:min(len(begin.Terms), nearTerms)], func(w string) (int, bool) { return 0, strings.HasPrefix(edits.Bare(w), bare) })
 	return matchCase(as, word), err
 }
 

@@ -1,8 +1,8 @@
 package keyword
 
 import (
-	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -32,7 +32,38 @@ const apartShare = 0.75
 //     than two words are one only with digits among them, or if they are single letters.
 //  2. A word that no document has and whose two parts stand side by side in some: icecream is "ice cream", for apartShare of its idf. Numbers, and what is
 //     written in blocks of four, may have more parts.
-func (x *Index) breaks(ctx context.Context, v *view, q Query, taken []expansion) (out []expansion, err error) {
+func (x *Index) breaks(ctx context.Context, l lexicon, q Query, taken []expansion) (out []expansion, err error) {
+	readings, err := x.readings(ctx, l, q, taken)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]*meaning{}
+	for _, r := range readings {
+		if l.notes != nil {
+			r.as = r.may // to be counted, whatever other indexes have
+		}
+		if len(r.as) == 0 {
+			continue
+		}
+		own := &meaning{alternatives: []alternative{{text: r.word.term}}}
+		syn := &synonym{name: r.word.term, meaning: own.with(r.as, known)}
+		if l.global != nil {
+			syn.widest = own.with(r.may, known).key
+		}
+		out = append(out, expansion{r.word.start, r.word.end, syn})
+	}
+	return out, nil
+}
+
+// reading is a word of a query with what else it is read as.
+type reading struct {
+	word token
+	may  []alternative // what texts may write in its place
+	as   []alternative // of may, what documents have
+}
+
+// readings returns the words of the text of q, beside those of taken, that may be read as others, see breaks.
+func (x *Index) readings(ctx context.Context, l lexicon, q Query, taken []expansion) (out []reading, err error) {
 	if len(q.Text) > brokenBytes {
 		return nil, nil
 	}
@@ -55,8 +86,9 @@ func (x *Index) breaks(ctx context.Context, v *view, q Query, taken []expansion)
 		return exact[w.term] || slices.ContainsFunc(taken, func(e expansion) bool { return w.start < e.end && e.start < w.end }) ||
 			slices.ContainsFunc(within, func(t token) bool { return w.start <= t.start && t.end <= w.end && t.term != w.term })
 	}
-	also, ways := make([][]alternative, len(words)), maxWays
+	out, ways := make([]reading, len(words)), maxWays
 	for i, w := range words {
+		out[i].word = w
 		joined := ""
 		for j := i; j < min(len(words), i+maxParts) && !stands(words[j]); j++ {
 			between := ""
@@ -73,29 +105,28 @@ func (x *Index) breaks(ctx context.Context, v *view, q Query, taken []expansion)
 			if !ok || asked[term] {
 				continue
 			}
-			switch have, err := v.has([]byte(term)); {
-			case err != nil:
-				return nil, err
-			case have:
-				for k := i; k <= j; k++ {
-					also[k] = append(also[k], alternative{text: term, part: words[k].term})
-				}
-			}
-		}
-		if len(also[i]) == 0 && q.Texts != nil && !stands(w) {
-			if also[i], err = x.apart(ctx, v, q, w, &ways); err != nil {
+			have, err := l.has(term)
+			if err != nil {
 				return nil, err
 			}
+			for k := i; k <= j; k++ {
+				out[k].add(alternative{text: term, part: words[k].term}, have)
+			}
 		}
-	}
-	known := map[string]*meaning{}
-	for i, w := range words {
-		if len(also[i]) > 0 {
-			own := &meaning{alternatives: []alternative{{text: w.term}}}
-			out = append(out, expansion{w.start, w.end, &synonym{w.term, own.with(also[i], known)}})
+		if len(out[i].as) == 0 && q.Texts != nil && !stands(w) {
+			if err := x.apart(ctx, l, q, &out[i], &ways); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return out, nil
+}
+
+// add adds an alternative, which documents have or not.
+func (r *reading) add(alt alternative, have bool) {
+	if r.may = append(r.may, alt); have {
+		r.as = append(r.as, alt)
+	}
 }
 
 // beyond is the postings of a term as far as documents have it more often than its part: wi-fi is indexed as both, and counts once. What counts documents,
@@ -186,31 +217,47 @@ func maybeOne(joined, between string, parts []token) bool {
 	return single || len(parts) == 2 && utf8.RuneCountInString(between) == 1
 }
 
-// apart returns the parts of a word that no document has, as phrases that documents have. Of left, ways to part words that are looked at, it takes its own.
-func (x *Index) apart(ctx context.Context, v *view, q Query, w token, left *int) (out []alternative, err error) {
-	if have, err := v.has([]byte(w.term)); have || err != nil {
-		return nil, err
+// apart adds to a word that no document has its parts, as phrases that documents have. Of left, ways to part words that are looked at, it takes its own. As long as
+// it is not known what other indexes have, the word is open if it has any parts, all of which are asked for.
+func (x *Index) apart(ctx context.Context, l lexicon, q Query, r *reading, left *int) error {
+	if have, err := l.has(r.word.term); have || err != nil {
+		return err
 	}
+	most := *left
+	if l.first() {
+		most = math.MaxInt
+	}
+	var err error
 	known := map[string]bool{}
-	ways := waysApart(q.Text[w.start:w.end], *left, func(part string) bool {
+	ways := waysApart(q.Text[r.word.start:r.word.end], most, func(part string) bool {
 		is, seen := known[part]
 		if term, ok := x.analyzer.oneTerm(part); !seen && ok && err == nil {
-			is, err = v.has([]byte(term))
+			is, err = l.has(term)
+			is = is || l.first()
 		}
 		known[part] = is
 		return is
 	})
+	if err != nil {
+		return err
+	}
+	if l.first() {
+		if len(ways) > 0 {
+			l.notes.Open = append(l.notes.Open, r.word.term)
+		}
+		return nil
+	}
 	*left -= len(ways)
 	for _, way := range ways {
 		text := strings.Join(way, " ")
 		alt := alternative{text: text, phrase: x.analyzer.phrase(text), apart: true}
-		if found, e := x.foundTogether(ctx, v, alt, q.Texts); found {
-			out = append(out, alt)
-		} else if err = cmp.Or(err, e); err != nil {
-			return nil, err
+		have, err := l.together(ctx, alt)
+		if err != nil {
+			return err
 		}
+		r.add(alt, have)
 	}
-	return out, err
+	return nil
 }
 
 // foundTogether says whether a document has a phrase.

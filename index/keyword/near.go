@@ -23,16 +23,15 @@ import (
 const (
 	// MaxEdits of Near: more find words that have nothing to do with one another.
 	MaxEdits = 2
+	// MaxNear is the number of terms that are counted and returned, and MaxNearRefs of documents of each.
+	MaxNear, MaxNearRefs = 64, 8
 
 	// Of a word whose end is misspelled the stem may be left, with so many characters or more and so many less than the word.
 	stemLeast, stemLess = 4, 6
 
-	nearFields  = 16   // that are looked at, those with most tokens
-	nearSeen    = 2000 // terms
-	nearCounted = 64   // terms whose documents are counted
-	nearTerms   = 16   // terms returned
-	nearDocs    = 8    // documents returned of each
-	keptTerms   = 256  // of which it is kept whether a document has them
+	nearFields = 16   // that are looked at, those with most tokens
+	nearSeen   = 2000 // terms
+	keptTerms  = 256  // of which it is kept whether a document has them
 )
 
 // NearTerm is a term that is spelled much like another.
@@ -41,27 +40,36 @@ type NearTerm struct {
 	Edits int      // from the other: characters left out, put in or exchanged for others, and neighbours that changed places; 1 where the word begins with it
 	DF    int      // documents that have it, among those allowed
 	First []uint32 // the lowest numbers of them
+
+	Doubled bool // it differs in doubled characters alone
+}
+
+// CompareNear orders the better term first: fewest edits, of equals those that differ in nothing but doubled characters, then those in more documents.
+func CompareNear(a, b NearTerm) int {
+	differs := func(t NearTerm) int {
+		if t.Doubled {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(differs(a), differs(b)), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
 }
 
 // Near returns terms that documents of allow (nil: all) have and that are spelled much like the term of word, or that word begins with, as with the stem of a
-// word whose end is misspelled. Those with fewest edits are first, of equals those that differ in nothing but doubled characters, then those in more
-// documents. There are none where a document of the whole index has the term of word itself, and where word is not exactly one term. The first
-// character is always the same. most is at most [MaxEdits].
-func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.Bitmap) (near []NearTerm, err error) {
+// word whose end is misspelled, in the order of [CompareNear]. The word stands, and there are none, where a document of the whole index has its term itself, and
+// where it is not exactly one term. The first character is always the same. most is at most [MaxEdits].
+func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.Bitmap) (near []NearTerm, stands bool, err error) {
 	if most < 0 || most > MaxEdits {
-		return nil, fmt.Errorf("%w: edits is %d, must be from 0 to %d", ErrQuery, most, MaxEdits)
+		return nil, false, fmt.Errorf("%w: edits is %d, must be from 0 to %d", ErrQuery, most, MaxEdits)
 	}
 	terms := x.queryTerms(Query{Text: word}, nil)
-	if most == 0 || len(terms) != 1 {
-		return nil, nil
+	if len(terms) != 1 {
+		return nil, true, nil
 	}
 	own := terms[0].text
-	err = x.read(func(v *view) error {
-		switch have, err := v.has(own); {
-		case err != nil:
+	err = x.read(func(v *view) (err error) {
+		if stands, err = v.has(own); stands || err != nil || most == 0 {
 			return err
-		case have:
-			return nil
 		}
 		found, err := v.near(ctx, own, most)
 		if err != nil {
@@ -74,19 +82,18 @@ func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.
 		near, err = v.inDocuments(ctx, append(stems, found...), string(own), allow)
 		return err
 	})
-	return near, err
+	return near, stands, err
 }
 
 // Beginning returns terms that documents of allow (nil: all) have and that begin with word, with its accents or without, or that word begins with, as with
-// the stem of an unfinished word; those in most documents first. There are none where a document of the whole index has the term of word itself, and where
-// word is not exactly one term.
-func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitmap) (begin []NearTerm, err error) {
+// the stem of an unfinished word; those in most documents first. The word stands where it does for [Index.Near].
+func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitmap) (begin []NearTerm, stands bool, err error) {
 	terms := x.queryTerms(Query{Text: word}, nil)
 	if len(terms) != 1 {
-		return nil, nil
+		return nil, true, nil
 	}
-	err = x.read(func(v *view) error {
-		if have, err := v.has(terms[0].text); have || err != nil {
+	err = x.read(func(v *view) (err error) {
+		if stands, err = v.has(terms[0].text); stands || err != nil {
 			return err
 		}
 		lower := strings.ToLower(word)
@@ -103,7 +110,7 @@ func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitma
 		begin, err = v.inDocuments(ctx, slices.Collect(maps.Values(candidates)), "", allow)
 		return err
 	})
-	return begin, err
+	return begin, stands, err
 }
 
 // beginning returns terms of the largest fields that begin with prefix.
@@ -235,7 +242,7 @@ func (v *view) terms(ctx context.Context, like segment.Automaton, start, end []b
 	slices.SortFunc(out, func(a, b NearTerm) int {
 		return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(seen[b.Term], seen[a.Term]), cmp.Compare(a.Term, b.Term))
 	})
-	return out[:min(len(out), nearCounted)], nil
+	return out[:min(len(out), MaxNear)], nil
 }
 
 // mostTokens returns the fields with most tokens that are looked at.
@@ -248,10 +255,10 @@ func (v *view) mostTokens() []string {
 // undoubled returns a word without its doubled characters: account is acount.
 func undoubled(word string) string { return string(slices.Compact([]rune(word))) }
 
-// inDocuments keeps those of terms that documents of allow have, and says which. Of terms with as many edits those that are own but for doubled characters
-// are first.
+// inDocuments returns those of terms that documents of allow have, and which, in their order. own is the term that they are near to; empty: none.
 func (v *view) inDocuments(ctx context.Context, terms []NearTerm, own string, allow *roaring.Bitmap) (out []NearTerm, err error) {
 	fields := v.largest()
+	own = undoubled(own)
 	for _, t := range terms {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -276,22 +283,14 @@ func (v *view) inDocuments(ctx context.Context, terms []NearTerm, own string, al
 			have.And(allow)
 		}
 		t.DF = int(have.GetCardinality())
-		for it := have.Iterator(); it.HasNext() && len(t.First) < nearDocs; {
+		for it := have.Iterator(); it.HasNext() && len(t.First) < MaxNearRefs; {
 			t.First = append(t.First, it.Next())
 		}
 		if t.DF > 0 {
+			t.Doubled = undoubled(t.Term) == own
 			out = append(out, t)
 		}
 	}
-	own = undoubled(own)
-	differs := map[string]int{} // 1: in more than doubled characters
-	for _, t := range out {
-		if undoubled(t.Term) != own {
-			differs[t.Term] = 1
-		}
-	}
-	slices.SortFunc(out, func(a, b NearTerm) int {
-		return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(differs[a.Term], differs[b.Term]), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
-	})
-	return out[:min(len(out), nearTerms)], nil
+	slices.SortFunc(out, CompareNear)
+	return out[:min(len(out), MaxNear)], nil
 }

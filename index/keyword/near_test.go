@@ -63,15 +63,15 @@ func TestNearTwin(t *testing.T) {
 				allow.Add(uint32(r.IntN(100)))
 			}
 		}
-		got, err := x.Near(context.Background(), w, most, allow)
+		got, stands, err := x.Near(context.Background(), w, most, allow)
 		if err != nil {
 			t.Fatal(err)
 		}
 		own := x.Analyze(w)
-		if len(own) != 1 || terms[own[0].Term] != nil {
-			if len(got) > 0 {
-				t.Fatalf("Near(%s) = %v of a term that is there", w, got)
-			}
+		if there := len(own) != 1 || terms[own[0].Term] != nil; there != stands || stands && len(got) > 0 {
+			t.Fatalf("Near(%s) = %v, stands: %v, want %v", w, got, stands, there)
+		}
+		if stands {
 			continue
 		}
 		var want []NearTerm
@@ -87,11 +87,11 @@ func TestNearTwin(t *testing.T) {
 				}
 			}
 			if n <= most && df > 0 && []rune(term)[0] == []rune(own[0].Term)[0] {
-				want = append(want, NearTerm{Term: term, Edits: n, DF: df})
+				want = append(want, NearTerm{Term: term, Edits: n, DF: df, Doubled: undoubled(term) == undoubled(own[0].Term)})
 			}
 		}
 		doubled := func(t NearTerm) int {
-			if undoubled(t.Term) == undoubled(own[0].Term) {
+			if t.Doubled {
 				return 0
 			}
 			return 1
@@ -100,10 +100,9 @@ func TestNearTwin(t *testing.T) {
 			return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(doubled(a), doubled(b)), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
 		}
 		slices.SortFunc(want, order)
-		want = want[:min(len(want), nearTerms)]
 		found += len(want)
 		for _, n := range got {
-			if len(n.First) != min(n.DF, nearDocs) {
+			if len(n.First) != min(n.DF, MaxNearRefs) {
 				t.Fatalf("Near(%s): %d of %d documents", w, len(n.First), n.DF)
 			}
 			for _, no := range n.First {
@@ -157,20 +156,25 @@ func TestBeginning(t *testing.T) {
 		{"Emba", nil, "embassi[1 2]"},
 		{"emb", []uint32{2, 4}, "embassi[2] embroideri[4]"},
 		{"embeddi", nil, "embed[1] embedd[1]"},
-		{"embassy", nil, ""}, // there is the term
-		{"two words", nil, ""},
-		{"the", nil, ""},
-		{"", nil, ""},
+		{"embassy", nil, "stands"}, // there is the term
+		{"embassy", []uint32{4}, "stands"},
+		{"two words", nil, "stands"},
+		{"the", nil, "stands"},
+		{"", nil, "stands"},
+		{"zzz", nil, ""},
 	} {
 		var allow *roaring.Bitmap
 		if tc.allow != nil {
 			allow = roaring.BitmapOf(tc.allow...)
 		}
-		got, err := x.Beginning(context.Background(), tc.word, allow)
+		got, stands, err := x.Beginning(context.Background(), tc.word, allow)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var s []string
+		if stands {
+			s = append(s, "stands")
+		}
 		for _, b := range got {
 			s = append(s, fmt.Sprint(b.Term, b.First))
 		}
@@ -184,22 +188,22 @@ func TestNearLimits(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1, Entry{No: 1, Text: []Field{{"text", "receive money"}}})
 	for _, most := range []int{-1, MaxEdits + 1} {
-		if _, err := x.Near(context.Background(), "recieve", most, nil); !errors.Is(err, ErrQuery) {
+		if _, _, err := x.Near(context.Background(), "recieve", most, nil); !errors.Is(err, ErrQuery) {
 			t.Errorf("edits %d: %v", most, err)
 		}
 	}
 	for _, w := range []string{"", "the", "receive", "received", "two words", strings.Repeat("r", 1<<16)} {
-		if near, err := x.Near(context.Background(), w, 2, nil); err != nil || len(near) > 0 {
-			t.Errorf("%.20q: %v, %v", w, near, err)
+		if near, stands, err := x.Near(context.Background(), w, 2, nil); err != nil || len(near) > 0 || stands != (len(w) < 1<<16) {
+			t.Errorf("%.20q: %v, stands: %v, %v", w, near, stands, err)
 		}
 	}
-	near, err := x.Near(context.Background(), "Recieve", 1, nil)
-	if err != nil || len(near) != 1 || near[0].Term != "receiv" || near[0].Edits != 1 || !slices.Equal(near[0].First, []uint32{1}) {
+	near, stands, err := x.Near(context.Background(), "Recieve", 1, nil)
+	if err != nil || stands || len(near) != 1 || near[0].Term != "receiv" || near[0].Edits != 1 || !slices.Equal(near[0].First, []uint32{1}) {
 		t.Errorf("%v, %v", near, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := x.Near(ctx, "recieve", 1, nil); !errors.Is(err, context.Canceled) {
+	if _, _, err := x.Near(ctx, "recieve", 1, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -209,7 +213,7 @@ func BenchmarkNear(b *testing.B) {
 	for _, most := range []int{1, 2} {
 		b.Run(fmt.Sprint(most), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := x.Near(context.Background(), "w3a00xy", most, nil); err != nil {
+				if _, _, err := x.Near(context.Background(), "w3a00xy", most, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -238,7 +242,7 @@ func BenchmarkNearManyFields(b *testing.B) {
 	for n := 0; b.Loop(); n++ {
 		for _, w := range words {
 			for most := 1; most <= 2; most++ {
-				if _, err := x.Near(context.Background(), fmt.Sprintf("%s%c%c", w, 'a'+n%26, 'a'+n/26%26), most, nil); err != nil {
+				if _, _, err := x.Near(context.Background(), fmt.Sprintf("%s%c%c", w, 'a'+n%26, 'a'+n/26%26), most, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,11 +73,15 @@ type Query struct {
 	Synonyms *Synonyms // of words of Text; nil: none
 	Exact    []string  // words of Text that are read as no others
 	Texts    Texts     // by which synonyms of several words are found as phrases; nil: where they occur, however far apart, and no word is read apart
+
+	Global *Statistics // of the query in all indexes that the documents are spread over; nil: they are all in this one
 }
 
 // plan is a Query on one view: its terms with their statistics and the formula of the ranking.
 type plan struct {
 	view     *view
+	docs     uint64 // N
+	global   bool   // the statistics are of other indexes, too
 	fields   []FieldWeight
 	operator Operator
 	terms    []planTerm
@@ -96,6 +101,7 @@ type termPostings struct {
 
 type planTerm struct {
 	text    []byte
+	key     string   // by which Statistics have its df
 	name    bool     // a whole name, whose parts are terms too
 	synonym *synonym // nil: none
 	count   int      // in the query
@@ -106,15 +112,18 @@ type planTerm struct {
 
 // newPlan analyses q and looks its terms up.
 func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
-	p := &plan{view: v, operator: q.Operator, k1: x.bm25.K1}
+	p := &plan{view: v, global: q.Global != nil, operator: q.Operator, k1: x.bm25.K1}
 	if q.Operator > And {
 		return nil, fmt.Errorf("%w: operator is %v, allowed are or, and", ErrQuery, q.Operator)
 	}
-	var err error
-	if p.fields, err = planFields(v, q); err != nil {
+	l, err := x.lexicon(v, q)
+	if err != nil {
 		return nil, err
 	}
-	expansions, err := x.expansions(ctx, v, q)
+	if p.fields, err = planFields(l.fields(), q); err != nil {
+		return nil, err
+	}
+	expansions, err := x.expansions(ctx, l, q)
 	if err != nil {
 		return nil, err
 	}
@@ -122,14 +131,18 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 	if q.Operator == And && slices.ContainsFunc(p.terms, func(t planTerm) bool { return !t.name }) {
 		p.terms = slices.DeleteFunc(p.terms, func(t planTerm) bool { return t.name }) // its parts must be there, whatever joins them
 	}
-	avgdl := 0.0
-	for _, f := range p.fields {
-		avgdl += f.Weight * float64(v.tokens[f.Name])
+	docs, avgdl, err := l.documents(p.fields)
+	if err != nil {
+		return nil, err
 	}
-	avgdl /= float64(max(v.docs, 1))
-	p.base = p.k1 * (1 - x.bm25.B)
+	p.docs, p.base = docs, p.k1*(1-x.bm25.B)
 	if avgdl > 0 {
 		p.slope = p.k1 * x.bm25.B / avgdl
+	}
+	if p.global {
+		if err := p.counts(q.Global); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.lookup(ctx, x, q.Texts); err != nil {
 		return nil, err
@@ -138,12 +151,12 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 	return p, nil
 }
 
-// planFields checks the fields of a query and fills in what is left open.
-func planFields(v *view, q Query) ([]FieldWeight, error) {
+// planFields checks the fields of a query and fills in what is left open. all are the text fields that there are.
+func planFields(all []string, q Query) ([]FieldWeight, error) {
 	fields := q.Fields
 	var out []FieldWeight
 	if len(fields) == 0 {
-		for _, name := range v.fields {
+		for _, name := range all {
 			w := 1.0
 			if q.Weight != nil {
 				w = q.Weight(name)
@@ -194,6 +207,7 @@ func (x *Index) queryTerms(q Query, expansions []expansion) []planTerm {
 			}
 			i = len(terms)
 			at[key] = i
+			term.key = cmp.Or(term.key, key)
 			terms = append(terms, term)
 		} else if term.synonym == nil {
 			terms[i].text = term.text // the query has it itself
@@ -207,7 +221,7 @@ func (x *Index) queryTerms(q Query, expansions []expansion) []planTerm {
 		case len(expansions) > 0 && expansions[0].start <= t.start && t.end <= expansions[0].end:
 			e := expansions[0]
 			expansions, inside = expansions[1:], e.end
-			add(e.key, planTerm{text: []byte(e.name), synonym: e.synonym})
+			add(e.key, planTerm{text: []byte(e.name), key: e.widest, synonym: e.synonym})
 		default:
 			add(t.term, planTerm{text: []byte(t.term), name: t.name})
 		}
@@ -216,7 +230,8 @@ func (x *Index) queryTerms(q Query, expansions []expansion) []planTerm {
 	return terms
 }
 
-// lookup finds the postings of every term and counts the documents that have it in at least one field.
+// lookup finds the postings of every term and counts the documents that have it in at least one field. With statistics of other indexes these are counted, and
+// what no document had then, none has.
 func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 	union := roaring.New()
 	key := sync.OnceValue(func() string { return weightsKey(p.fields) })
@@ -234,6 +249,9 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 		}
 		var lists []termPostings
 		for t := range p.terms {
+			if p.global && p.terms[t].df == 0 {
+				continue
+			}
 			before := len(lists)
 			if p.terms[t].synonym != nil {
 				var err error
@@ -251,6 +269,9 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 					}
 				}
 			}
+			if p.global {
+				continue
+			}
 			n, err := s.documents(lists[before:], union)
 			if err != nil {
 				return err
@@ -262,7 +283,7 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 	}
 	for t := range p.terms {
 		term := &p.terms[t]
-		term.idf = idf(p.view.docs, term.df)
+		term.idf = idf(p.docs, term.df)
 		if term.synonym != nil && slices.ContainsFunc(term.synonym.alternatives, func(a alternative) bool { return a.apart }) {
 			term.idf *= apartShare
 		}

@@ -38,6 +38,7 @@ type step struct {
 type synonym struct {
 	name string // the words
 	*meaning
+	widest string // the key of what they may be read as, whatever documents have; empty: its own
 }
 
 // meaning is shared by the synonyms that have it.
@@ -83,7 +84,7 @@ func NewSynonyms(language string, rules []string) (*Synonyms, error) {
 			}
 			node := s.node(words)
 			if s.read[node] == nil {
-				s.read[node] = &synonym{name, &meaning{}}
+				s.read[node] = &synonym{name: name, meaning: &meaning{}}
 			}
 			s.read[node].meaning = s.read[node].with(to, known)
 		}
@@ -182,9 +183,9 @@ type expansion struct {
 }
 
 // expansions returns the parts of the text of q that are read as others, from the left, without overlap.
-func (x *Index) expansions(ctx context.Context, v *view, q Query) ([]expansion, error) {
+func (x *Index) expansions(ctx context.Context, l lexicon, q Query) ([]expansion, error) {
 	out := x.ruled(q)
-	more, err := x.breaks(ctx, v, q, out)
+	more, err := x.breaks(ctx, l, q, out)
 	if len(more) > 0 {
 		out = append(out, more...)
 		slices.SortFunc(out, func(a, b expansion) int { return cmp.Compare(a.start, b.start) })
@@ -267,8 +268,11 @@ type Alternative struct {
 // Expand returns the parts of the text of q that are read as others, in order: for their synonyms, or as documents write them.
 func (x *Index) Expand(ctx context.Context, q Query) (out []Expansion, err error) {
 	var expansions []expansion
-	err = x.read(func(v *view) (err error) {
-		expansions, err = x.expansions(ctx, v, q)
+	err = x.read(func(v *view) error {
+		l, err := x.lexicon(v, q)
+		if err == nil {
+			expansions, err = x.expansions(ctx, l, q)
+		}
 		return err
 	})
 	first := map[string]string{} // name by key: equal ones are one term of the query

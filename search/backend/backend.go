@@ -279,12 +279,13 @@ const MaxEdits = 2
 type NearTerm struct {
 	Term  string
 	Edits int   // 1 where the word begins with it
-	Refs  []Ref // some of the documents that have it, always the same
+	Refs  []Ref // some of the documents that have it, always the same, rising
 
-	Documents int // that have it, of those that may be found
+	Doubled   bool // it differs in doubled characters alone
+	Documents int  // that have it, of those that may be found
 }
 
-// NearTerms answers Near and Beginning.
+// NearTerms answers Near and Beginning: at most [MaxNear] terms, see [MergeNear].
 type NearTerms struct {
 	Terms  []NearTerm
 	Stands bool // none, because the word is not to be read as another, and not because there is none like it
@@ -368,7 +369,8 @@ type WordFinder interface {
 	// Expand returns the parts of the text of q that are read as their synonyms, or as documents write them, in order.
 	Expand(ctx context.Context, collection string, q Words) ([]Expansion, error)
 	// Near returns the terms that documents of sel (nil: all) have and that are within edits of the term of word, or begin it, fewest edits first, of equals those that differ in
-	// doubled characters alone, then those in more documents; none where any document has that term itself, where it has synonyms, where word is not one term, or where that is not known yet.
+	// doubled characters alone, then those in more documents. The word stands where any document has that term itself, where it has synonyms, where word is not one term, or where that is not
+	// known yet.
 	Near(ctx context.Context, collection, word string, edits int, sel Selection) (NearTerms, error)
 	// Beginning is Near for terms that begin with word, or that word begins with.
 	Beginning(ctx context.Context, collection, word string, sel Selection) (NearTerms, error)

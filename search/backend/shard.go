@@ -17,6 +17,9 @@ var (
 	ErrShard       = errors.New("data folder is a shard") // and is served as one alone
 )
 
+// ErrStatistics is matched by errors about Words.Global that is not complete, or not of the words: the settings of a collection may have changed meanwhile.
+var ErrStatistics = keyword.ErrStatistics
+
 // MaxShards is the most shards of a cluster.
 const MaxShards = 256
 

@@ -37,7 +37,7 @@ func (c *collection) slotsOf(s backend.Selection) *roaring.Bitmap {
 // query is a keyword query as the index takes it.
 func (c *collection) query(q backend.Words) keyword.Query {
 	weight := c.weights()
-	k := keyword.Query{Text: q.Text, Weight: weight, Synonyms: c.synonyms.Load(), Exact: q.Exact, Texts: c.texts}
+	k := keyword.Query{Text: q.Text, Weight: weight, Synonyms: c.synonyms.Load(), Exact: q.Exact, Texts: c.texts, Global: q.Global}
 	if q.And {
 		k.Operator = keyword.And
 	}
@@ -169,20 +169,22 @@ func (c *collection) parts(tx *store.Tx, no uint32) (parts mapping.Parts, ok boo
 
 // Near returns the terms that are spelled much like a word that no document has.
 func (b *Backend) Near(ctx context.Context, name, word string, edits int, sel backend.Selection) (backend.NearTerms, error) {
-	return b.terms(ctx, name, word, func(x *keyword.Index) ([]keyword.NearTerm, error) {
+	return b.terms(ctx, name, word, func(x *keyword.Index) ([]keyword.NearTerm, bool, error) {
 		return x.Near(ctx, word, edits, documentsOf(sel))
 	})
 }
 
 // Beginning returns the terms that begin with an unfinished word that no document has.
 func (b *Backend) Beginning(ctx context.Context, name, word string, sel backend.Selection) (backend.NearTerms, error) {
-	return b.terms(ctx, name, word, func(x *keyword.Index) ([]keyword.NearTerm, error) {
+	return b.terms(ctx, name, word, func(x *keyword.Index) ([]keyword.NearTerm, bool, error) {
 		return x.Beginning(ctx, word, documentsOf(sel))
 	})
 }
 
-// terms returns what find says of the keyword index; nothing where that lacks documents, or where the word has synonyms.
-func (b *Backend) terms(ctx context.Context, name, word string, find func(x *keyword.Index) ([]keyword.NearTerm, error)) (near backend.NearTerms, err error) {
+// terms returns what find says of the keyword index; the word stands where that lacks documents, or where the word has synonyms.
+func (b *Backend) terms(
+	ctx context.Context, name, word string, find func(x *keyword.Index) (near []keyword.NearTerm, stands bool, err error),
+) (near backend.NearTerms, err error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return near, err
@@ -191,13 +193,14 @@ func (b *Backend) terms(ctx context.Context, name, word string, find func(x *key
 	if c.lacking() || c.words.Seq() < c.seq.Load() || c.words.Reads(c.synonyms.Load(), word) {
 		return backend.NearTerms{Stands: true}, nil
 	}
-	terms, err := find(c.words)
+	terms, stands, err := find(c.words)
 	if err != nil {
 		return near, err
 	}
+	near.Stands = stands
 	near.Terms = make([]backend.NearTerm, len(terms))
 	for i, t := range terms {
-		near.Terms[i] = backend.NearTerm{Term: t.Term, Edits: t.Edits, Documents: t.DF}
+		near.Terms[i] = backend.NearTerm{Term: t.Term, Edits: t.Edits, Doubled: t.Doubled, Documents: t.DF}
 		for _, no := range t.First {
 			near.Terms[i].Refs = append(near.Terms[i].Refs, refOf(no))
 		}

@@ -3,12 +3,10 @@ package embedded
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/keyword"
 	"searchd/search/backend"
 )
 
@@ -19,7 +17,12 @@ const shardKey = "shard"
 
 // Statistics returns what the collection knows of the words of q.
 func (b *Backend) Statistics(ctx context.Context, name string, q backend.Words) (backend.Statistics, error) {
-	return keyword.Statistics{}, errors.ErrUnsupported
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return backend.Statistics{}, err
+	}
+	defer release()
+	return c.words.Statistics(ctx, c.query(q))
 }
 
 // Identity returns of which cluster the folder is a part.
