@@ -160,18 +160,21 @@ func mostFrequent(counts map[string]int, limit int) []ValueCount {
 // MergeFacets returns what one index of all documents would count, where each part is what an index of some of them has counted for asked,
 // but with [MaxFacetValues] as its Limit: with that, an index leaves no value out, or refuses to count. An index of all would refuse where the
 // parts have more different values together; these are counted all the same. Where a part was asked with less, and has left values out, the
-// counts of these are too small and Distinct is at least as large as that of any part.
+// counts of these are too small and Distinct is at least as large as that of any part. What a part does not answer counts as nothing.
 func MergeFacets(asked []Facet, parts [][]FacetCounts) []FacetCounts {
 	out := make([]FacetCounts, len(asked))
 	for i, f := range asked {
 		counts, n := map[string]int{}, FacetCounts{Ranges: make([]int, len(f.Ranges))}
 		for _, part := range parts {
+			if i >= len(part) {
+				continue
+			}
 			own := part[i]
 			for _, v := range own.Values {
 				counts[valueTerm(v.Value)] += v.Count
 			}
-			for r, count := range own.Ranges {
-				n.Ranges[r] += count
+			for r := range min(len(own.Ranges), len(n.Ranges)) {
+				n.Ranges[r] += own.Ranges[r]
 			}
 			n.Missing += own.Missing
 			n.Distinct = max(n.Distinct, own.Distinct)

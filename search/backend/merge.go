@@ -19,18 +19,26 @@ func MergeFacets(asked []Facet, parts [][]FacetCounts) []FacetCounts {
 }
 
 // MergeOrdered returns what one backend with the documents of all parts would answer to Order, where each part has answered with the first k of
-// its own and with their Values. Refs must be those of the whole, and stand in each part in its order.
+// its own and with their Values; one that it leaves out is none. Refs must be those of the whole, and stand in each part in its order.
 func MergeOrdered(keys []SortKey, parts [][]Ordered, k int) []Ordered {
 	all := slices.Concat(parts...)
 	slices.SortFunc(all, func(a, b Ordered) int {
 		for i, key := range keys {
-			if c := compareBy(key, a.Values[i], b.Values[i]); c != 0 {
+			if c := compareBy(key, a.value(i), b.value(i)); c != 0 {
 				return c
 			}
 		}
 		return cmp.Compare(a.Ref, b.Ref)
 	})
 	return all[:min(k, len(all))]
+}
+
+// value returns what the document has for a key, by its place.
+func (o Ordered) value(key int) *filter.Value {
+	if key < len(o.Values) {
+		return o.Values[key]
+	}
+	return nil
 }
 
 // kinds are in the order in which values of different kinds are sorted.

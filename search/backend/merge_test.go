@@ -206,6 +206,19 @@ func TestMergeFacets(t *testing.T) {
 	}
 }
 
+// TestMergeUnanswered merges what parts answer that leave out what they were asked: it is nothing, and no panic.
+func TestMergeUnanswered(t *testing.T) {
+	two := backend.Facet{Field: "f", Ranges: make([]backend.FacetRange, 2)}
+	facets := backend.MergeFacets([]backend.Facet{two, two}, [][]backend.FacetCounts{{{Ranges: []int{1}}}, {{Ranges: []int{1, 2, 3}}, {Missing: 4}}, nil})
+	if want := []backend.FacetCounts{{Ranges: []int{2, 2}, Values: []backend.ValueCount{}}, {Ranges: []int{0, 0}, Missing: 4, Values: []backend.ValueCount{}}}; !reflect.DeepEqual(facets, want) {
+		t.Errorf("MergeFacets = %+v, want %+v", facets, want)
+	}
+	ordered := backend.MergeOrdered([]backend.SortKey{{Field: "f"}}, [][]backend.Ordered{{{Ref: 1}}, nil, {{Ref: 2, Values: []*filter.Value{{Kind: filter.Bool}}}}}, 5)
+	if len(ordered) != 2 || ordered[0].Ref != 2 || ordered[1].Ref != 1 {
+		t.Errorf("MergeOrdered = %+v, want the one with a value first", ordered)
+	}
+}
+
 // TestMergeFacetsLeftOut merges counts of parts that left values out.
 func TestMergeFacetsLeftOut(t *testing.T) {
 	value := func(s string) filter.Value { return filter.Value{Kind: filter.String, Str: s} }

@@ -292,8 +292,8 @@ func testConcurrent(t *testing.T, b backend.Backend) {
 	const writers, each = 4, 10
 	var group sync.WaitGroup
 	for n := range writers {
-		r := rand.New(rand.NewPCG(uint64(n), 12))
 		group.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(n), 12))
 			for i := range each {
 				id, fields := fmt.Sprint(n, " ", i), fmt.Sprintf(`{"text":"common words of writer%d","n":%d}`, n, i)
 				if _, err := b.Apply(ctx, docs, []backend.Write{document(id, fields, 1, r), {ID: fmt.Sprint(n, " ", i-1), Delete: i%2 == 1, Fields: json.RawMessage(`{}`)}}); err != nil {
@@ -302,6 +302,7 @@ func testConcurrent(t *testing.T, b backend.Backend) {
 			}
 		})
 		group.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(n), 13))
 			for range each {
 				words, err := b.Words(ctx, docs, backend.Words{Text: "common"}, 100, nil)
 				if err != nil || len(words.Matches) != words.Total {
