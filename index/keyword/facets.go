@@ -16,7 +16,7 @@ import (
 
 // Bounds of one facet, and of sorting by one field.
 const (
-	maxFacetValues = 100_000   // different values that the documents counted have
+	MaxFacetValues = 100_000   // different values that the documents counted have
 	maxFacetTerms  = 1_000_000 // different values that the field has in a segment, whichever the documents
 )
 
@@ -157,6 +157,35 @@ func mostFrequent(counts map[string]int, limit int) []ValueCount {
 	return values
 }
 
+// MergeFacets returns what one index of all documents would count, where each part is what an index of some of them has counted for asked,
+// but with [MaxFacetValues] as its Limit: with that, an index leaves no value out, or refuses to count. An index of all would refuse where the
+// parts have more different values together; these are counted all the same. Where a part was asked with less, and has left values out, the
+// counts of these are too small and Distinct is at least as large as that of any part. What a part does not answer counts as nothing.
+func MergeFacets(asked []Facet, parts [][]FacetCounts) []FacetCounts {
+	out := make([]FacetCounts, len(asked))
+	for i, f := range asked {
+		counts, n := map[string]int{}, FacetCounts{Ranges: make([]int, len(f.Ranges))}
+		for _, part := range parts {
+			if i >= len(part) {
+				continue
+			}
+			own := part[i]
+			for _, v := range own.Values {
+				counts[valueTerm(v.Value)] += v.Count
+			}
+			for r := range min(len(own.Ranges), len(n.Ranges)) {
+				n.Ranges[r] += own.Ranges[r]
+			}
+			n.Missing += own.Missing
+			n.Distinct = max(n.Distinct, own.Distinct)
+		}
+		n.Distinct = max(n.Distinct, len(counts))
+		n.Values = mostFrequent(counts, f.Limit)
+		out[i] = n
+	}
+	return out
+}
+
 // allowed returns, by segment, the local numbers of the documents that allow holds and that are not deleted.
 func (v *view) allowed(allow *roaring.Bitmap) []*roaring.Bitmap {
 	out := make([]*roaring.Bitmap, len(v.segments))
@@ -206,8 +235,8 @@ func (s *segmentView) countValues(ctx context.Context, field string, local *roar
 		if n := docs.count(local, bits); n > 0 {
 			counts[term] += n
 		}
-		if len(counts) > maxFacetValues {
-			return tooManyValues(field, maxFacetValues)
+		if len(counts) > MaxFacetValues {
+			return tooManyValues(field, MaxFacetValues)
 		}
 		return nil
 	})
@@ -330,9 +359,19 @@ func termValue(term string) filter.Value {
 			v.Off = int16(int(binary.BigEndian.Uint16([]byte(term[10:]))) - offBias)
 		}
 		return v
+	case termDate:
+		return filter.Value{Kind: filter.Date, Time: int64(binary.BigEndian.Uint64([]byte(term[2:10])) ^ 1<<63)}
 	default:
 		return filter.Value{Kind: filter.String, Str: strings.Clone(term[1:])}
 	}
+}
+
+// valueTerm is the term whose termValue is v.
+func valueTerm(v filter.Value) string {
+	if v.Kind == filter.String {
+		return string(termString) + v.Str // the Key already
+	}
+	return string(equalTerm(v))
 }
 
 // Firsts returns the first value of a field that each document of docs has, of numbers, booleans and strings in this order; those

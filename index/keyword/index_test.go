@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -361,6 +362,26 @@ func TestLanguages(t *testing.T) {
 	apply(t, x, 1, Entry{No: 1, Text: []Field{{"body", "Die Häuser der Städte"}}})
 	if _, total, err := x.Search(context.Background(), Query{Text: "haus"}, 1, nil); total != 1 || err != nil {
 		t.Errorf("German search = %d, %v, want 1", total, err)
+	}
+}
+
+// TestAnalysis holds that a text has the terms that an index of the language has of it.
+func TestAnalysis(t *testing.T) {
+	const text = "Walking to the dogs' e-mail in fooBar, Häuser der Städte, 東京都"
+	short := func(term string) bool { return len(term) < 5 }
+	for _, language := range []string{"", "en", "de", "cjk", "standard"} {
+		x := openTemp(t, Options{Language: language})
+		a, err := NewAnalysis(language)
+		if err != nil {
+			t.Fatalf("NewAnalysis(%q): %v", language, err)
+		}
+		all, some := a.Occurrences(text, nil), a.Occurrences(text, short)
+		if !slices.Equal(all, x.Analyze(text)) || !slices.Equal(some, x.Occurrences(text, short)) || len(some) == 0 || len(some) >= len(all) {
+			t.Errorf("%q: the analysis alone gives %v and %v, the index %v and %v", language, all, some, x.Analyze(text), x.Occurrences(text, short))
+		}
+	}
+	if _, err := NewAnalysis("klingon"); !errors.Is(err, ErrOptions) {
+		t.Errorf("NewAnalysis of no language: %v, want ErrOptions", err)
 	}
 }
 

@@ -27,6 +27,11 @@ type SortKey struct {
 // that docs have are looked at, once for all documents that earlier keys leave equal; ErrQuery says that these are too many, that k is negative, or that by has no score for a key that wants one.
 // Documents that the index does not hold have no values.
 func (x *Index) Order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap, k int, by Scorer) ([]uint32, error) {
+	return x.order(ctx, keys, docs, k, by, func(*order) error { return nil })
+}
+
+// order is Order. It calls then once the documents are found, before the index may change.
+func (x *Index) order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap, k int, by Scorer, then func(o *order) error) ([]uint32, error) {
 	if k < 0 {
 		return nil, fmt.Errorf("%w: k is %d, must not be negative", ErrQuery, k)
 	}
@@ -48,16 +53,16 @@ func (x *Index) Order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap,
 			s.addNumbers(known, group.locals[i])
 		}
 		group.strangers.AndNot(known)
-		err := o.sort(ctx, group, keys)
-		if errors.Is(err, errEnough) {
-			return nil
+		if err := o.sort(ctx, group, keys); err != nil && !errors.Is(err, errEnough) {
+			return err
 		}
-		return err
+		o.out = o.out[:min(k, len(o.out))]
+		return then(o)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return o.out[:min(k, len(o.out))], nil
+	return o.out, nil
 }
 
 // Scorer says what the scores of documents are: their BM25 for Query, or else what Known returns, in the order of nos. Known must not use
@@ -246,7 +251,11 @@ func (o *order) byScore(ctx context.Context, g docGroup, keys []SortKey) error {
 		for n < len(hits) && hits[n].Score == hits[0].Score {
 			n++
 		}
-		if err := t.add(ctx, o.group(hits[:n])); err != nil {
+		nos := make([]uint32, n)
+		for i, h := range hits[:n] {
+			nos[i] = h.No
+		}
+		if err := t.add(ctx, o.group(nos)); err != nil {
 			return err
 		}
 		hits = hits[n:]
@@ -255,20 +264,20 @@ func (o *order) byScore(ctx context.Context, g docGroup, keys []SortKey) error {
 }
 
 // group makes a group of documents by their numbers.
-func (o *order) group(hits []Hit) docGroup {
+func (o *order) group(nos []uint32) docGroup {
 	g := docGroup{locals: make([]*roaring.Bitmap, len(o.view.segments)), strangers: roaring.New()}
-hits:
-	for _, h := range hits {
+nos:
+	for _, no := range nos {
 		for i, s := range o.view.segments {
-			if local, ok := s.local(h.No); ok {
+			if local, ok := s.local(no); ok {
 				if g.locals[i] == nil {
 					g.locals[i] = roaring.New()
 				}
 				g.locals[i].Add(local)
-				continue hits
+				continue nos
 			}
 		}
-		g.strangers.Add(h.No)
+		g.strangers.Add(no)
 	}
 	return g
 }
@@ -406,8 +415,8 @@ func (w *walk) terms(ctx context.Context, r termRange, docs []*roaring.Bitmap) e
 				found[term] = docs
 			}
 			docs[i] = meant
-			if len(found) > maxFacetValues {
-				return tooManyValues(w.field, maxFacetValues)
+			if len(found) > MaxFacetValues {
+				return tooManyValues(w.field, MaxFacetValues)
 			}
 			return nil
 		})

@@ -205,36 +205,6 @@ type WordMatches struct {
 	All     Selection // nil where it was not asked for
 }
 
-// Facet asks how the values of a field are spread over documents.
-type Facet struct {
-	Field  string
-	Limit  int          // values, the most frequent
-	Ranges []FacetRange // not empty: instead of values, how many documents have one in each
-}
-
-// FacetRange is an interval [From, To) of numbers or of dates; a nil end is open.
-type FacetRange struct{ From, To *filter.Value }
-
-// FacetCounts answers a [Facet].
-type FacetCounts struct {
-	Values   []ValueCount // by falling count, equal counts in the order of their values
-	Distinct int          // different values, those beyond the limit too
-	Ranges   []int
-	Missing  int // documents without a value
-}
-
-// ValueCount is a value and the number of documents that have it.
-type ValueCount struct {
-	Value filter.Value
-	Count int
-}
-
-// SortKey is a field to sort by, or with an empty Field the score.
-type SortKey struct {
-	Field string
-	Desc  bool
-}
-
 // Number is a number of a document.
 type Number struct {
 	Ref   Ref
@@ -264,12 +234,17 @@ type PassageVector struct {
 	Vector  []float32
 }
 
-// What Analyze, Expand and WordTerms answer is the keyword index's.
+// What Analyze, Expand, WordTerms and Facets answer is the keyword index's, and what Facets and Order are asked.
 type (
 	Token       = keyword.Token
 	Expansion   = keyword.Expansion
 	Alternative = keyword.Alternative
 	TermScore   = keyword.TermScore
+	Facet       = keyword.Facet
+	FacetRange  = keyword.Range
+	FacetCounts = keyword.FacetCounts
+	ValueCount  = keyword.ValueCount
+	SortKey     = keyword.SortKey
 )
 
 // MaxEdits is the most edits that Near looks for.
@@ -398,7 +373,7 @@ type SetReader interface {
 	// Numbers returns the numbers that documents have in a field, or with dates the dates in microseconds since 1970, in no particular order; a
 	// document may have several.
 	Numbers(ctx context.Context, collection, field string, dates bool, refs []Ref) ([]Number, error)
-	// Order returns the first k documents of a set in the order of keys, those without a value last, equal ones by ref.
+	// Order returns the first k documents of a set in the order of keys, as keyword.Index.Order has it, those without a value last, equal ones by ref.
 	Order(ctx context.Context, collection string, keys []SortKey, set Selection, k int, by Scorer) ([]Ordered, error)
 }
 
@@ -406,9 +381,12 @@ type SetReader interface {
 type Scorer struct {
 	Words *Words
 	Known map[Ref]float64
+
+	Values bool // what is put in order is told with its Values, which costs some time
 }
 
-// Ordered is a document in an order, with what it is ordered by: for each key its value, or the score as a number; nil where it has none.
+// Ordered is a document in an order and, with Scorer.Values, what it is ordered by: for each key the value that counts, of a long string its
+// Key, or the score as a number; nil where it has none.
 type Ordered struct {
 	Ref    Ref
 	Values []*filter.Value

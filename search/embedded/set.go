@@ -42,25 +42,8 @@ func (b *Backend) Facets(ctx context.Context, name string, facets []backend.Face
 		return nil, err
 	}
 	defer release()
-	asked := make([]keyword.Facet, len(facets))
-	for i, f := range facets {
-		asked[i] = keyword.Facet{Field: f.Field, Limit: f.Limit}
-		for _, r := range f.Ranges {
-			asked[i].Ranges = append(asked[i].Ranges, keyword.Range(r))
-		}
-	}
-	counts, err := c.words.Facets(ctx, asked, set.(*selection).documents)
-	if err != nil {
-		return nil, queryError(err)
-	}
-	out := make([]backend.FacetCounts, len(counts))
-	for i, n := range counts {
-		out[i] = backend.FacetCounts{Distinct: n.Distinct, Ranges: n.Ranges, Missing: n.Missing}
-		for _, v := range n.Values {
-			out[i].Values = append(out[i].Values, backend.ValueCount(v))
-		}
-	}
-	return out, nil
+	counts, err := c.words.Facets(ctx, facets, set.(*selection).documents)
+	return counts, queryError(err)
 }
 
 // Firsts returns for each document the first value of a field.
@@ -135,10 +118,6 @@ func (b *Backend) Order(ctx context.Context, name string, keys []backend.SortKey
 		return nil, err
 	}
 	defer release()
-	by := make([]keyword.SortKey, len(keys))
-	for i, key := range keys {
-		by[i] = keyword.SortKey(key)
-	}
 	var scorer keyword.Scorer
 	if score.Words != nil {
 		q := c.query(*score.Words)
@@ -151,7 +130,16 @@ func (b *Backend) Order(ctx context.Context, name string, keys []backend.SortKey
 		}
 		return out, nil
 	}
-	nos, err := c.words.Order(ctx, by, set.(*selection).documents, k, scorer)
+	docs := set.(*selection).documents
+	if score.Values {
+		ordered, err := c.words.OrderWithValues(ctx, keys, docs, k, scorer)
+		out := make([]backend.Ordered, len(ordered))
+		for i, o := range ordered {
+			out[i] = backend.Ordered{Ref: refOf(o.No), Values: o.Values}
+		}
+		return out, queryError(err)
+	}
+	nos, err := c.words.Order(ctx, keys, docs, k, scorer)
 	out := make([]backend.Ordered, len(nos))
 	for i, no := range nos {
 		out[i].Ref = refOf(no)

@@ -1,0 +1,238 @@
+package backendtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"searchd/index/filter"
+	"searchd/search/backend"
+	"searchd/search/mapping"
+)
+
+// testCatalog makes, changes and drops collections.
+func testCatalog(t *testing.T, b backend.Backend) {
+	ctx := t.Context()
+	if list, err := b.Collections(ctx); err != nil || len(list) != 0 {
+		t.Errorf("Collections of an empty backend = %+v, %v", list, err)
+	}
+	for _, name := range []string{"b", "a", "c"} {
+		must(t, b.Create(ctx, name, config()))
+	}
+	if err := b.Create(ctx, "a", config()); !errors.Is(err, backend.ErrCollectionExists) {
+		t.Errorf("Create of one that exists: %v, want ErrCollectionExists", err)
+	}
+	wrong := config()
+	wrong.Quantize = "int3"
+	if err := b.Create(ctx, "d", wrong); !errors.Is(err, backend.ErrInvalid) {
+		t.Errorf("Create with a wrong setting: %v, want ErrInvalid", err)
+	}
+	if err := b.Update(ctx, "a", wrong); !errors.Is(err, backend.ErrInvalid) {
+		t.Errorf("Update with a wrong setting: %v, want ErrInvalid", err)
+	}
+	if err := b.Create(ctx, "", config()); !errors.Is(err, backend.ErrInvalid) {
+		t.Errorf("Create without a name: %v, want ErrInvalid", err)
+	}
+	holds := func(when string, want ...string) {
+		t.Helper()
+		list, err := b.Collections(ctx)
+		var names []string
+		for _, c := range list {
+			names = append(names, c.Name)
+			if one, err := b.Collection(ctx, c.Name); err != nil || !reflect.DeepEqual(one, c) {
+				t.Errorf("%s: Collection(%q) = %+v, %v\nCollections has %+v", when, c.Name, one, err, c)
+			}
+		}
+		if err != nil || !slices.Equal(names, want) {
+			t.Errorf("%s: Collections = %q, %v, want %q", when, names, err, want)
+		}
+	}
+	holds("made", "a", "b", "c")
+	c, err := b.Collection(ctx, "a")
+	if err != nil || c.Documents+c.Passages+c.DamagedDocuments != 0 || c.Sequence < config().FirstSequence || c.Damaged != "" || c.Origin == "" || !reflect.DeepEqual(c.Config, config()) {
+		t.Errorf("a new collection is %+v, %v", c, err)
+	}
+	next := config()
+	next.Synonyms, next.Mapping = []string{"ship, boat"}, mapping.Mapping{"kind": {Type: mapping.Text}}
+	must(t, b.Update(ctx, "a", next))
+	if was := c; true {
+		c, err = b.Collection(ctx, "a")
+		if was.Config = next; err != nil || !reflect.DeepEqual(c, was) {
+			t.Errorf("the collection after Update is %+v, %v\nwant %+v", c, err, was)
+		}
+	}
+	if c, err = b.Collection(ctx, "b"); err != nil || !reflect.DeepEqual(c.Config, config()) {
+		t.Errorf("another collection after Update has the config %+v, %v", c.Config, err)
+	}
+	must(t, b.Drop(ctx, "b"))
+	holds("after Drop", "a", "c")
+	for name, err := range map[string]error{
+		"Drop": b.Drop(ctx, "b"), "Update": b.Update(ctx, "b", config()), "Collection": second(b.Collection(ctx, "b")),
+	} {
+		if !errors.Is(err, backend.ErrCollectionNotFound) {
+			t.Errorf("%s of one that was dropped: %v, want ErrCollectionNotFound", name, err)
+		}
+	}
+	must(t, b.Create(ctx, "b", next))
+	holds("made again", "a", "b", "c")
+}
+
+// second returns the error of a call with a result.
+func second[T any](_ T, err error) error { return err }
+
+// calls are the methods that are given the name of a collection and need it.
+func calls(ctx context.Context, l *library, sel backend.Selection) map[string]func(name string) error {
+	refs, q, words := l.of("whale storm"), make([]float32, dimension), backend.Words{Text: "whale"}
+	q[0] = 1
+	passages := []backend.PassageRef{{Ref: refs[0]}}
+	out := map[string]func(name string) error{
+		"Update":     func(name string) error { return l.Update(ctx, name, config()) },
+		"Collection": func(name string) error { return second(l.Collection(ctx, name)) },
+		"Apply": func(name string) error {
+			return second(l.Apply(ctx, name, []backend.Write{{ID: "whale", Delete: true}}))
+		},
+		"Lookup":     func(name string) error { return second(l.Lookup(ctx, name, []string{"whale"})) },
+		"Fetch":      func(name string) error { return second(l.Fetch(ctx, name, refs)) },
+		"List":       func(name string) error { _, _, err := l.List(ctx, name, "", 1); return err },
+		"Nearest":    func(name string) error { return second(l.Nearest(ctx, name, q, 1, sel)) },
+		"Cosines":    func(name string) error { return second(l.Cosines(ctx, name, q, refs)) },
+		"Vectors":    func(name string) error { return second(l.Vectors(ctx, name, passages)) },
+		"Names":      func(name string) error { return second(l.Names(ctx, name, passages)) },
+		"Sample":     func(name string) error { return second(l.Sample(ctx, name, 1)) },
+		"Select":     func(name string) error { return second(l.Select(ctx, name, backend.Subset{})) },
+		"Words":      func(name string) error { return second(l.Words(ctx, name, words, 1, sel)) },
+		"WordScores": func(name string) error { return second(l.WordScores(ctx, name, words, refs)) },
+		"WordTerms":  func(name string) error { return second(l.WordTerms(ctx, name, words, refs)) },
+		"Analyze":    func(name string) error { return second(l.Analyze(ctx, name, "whale", nil)) },
+		"Expand":     func(name string) error { return second(l.Expand(ctx, name, words)) },
+		"Near":       func(name string) error { return second(l.Near(ctx, name, "whole", 1, sel)) },
+		"Beginning":  func(name string) error { return second(l.Beginning(ctx, name, "wha", sel)) },
+		"Lacking": func(name string) error {
+			_, _, err := l.Lacking(ctx, name, backend.FieldNames{Values: []string{"year"}})
+			return err
+		},
+		"Facets": func(name string) error {
+			return second(l.Facets(ctx, name, []backend.Facet{{Field: "year", Limit: 1}}, sel))
+		},
+		"Firsts": func(name string) error { return second(l.Firsts(ctx, name, "year", refs)) },
+		"Passing": func(name string) error {
+			return second(l.Passing(ctx, name, filter.Exists{Field: "year"}, refs))
+		},
+		"Numbers": func(name string) error { return second(l.Numbers(ctx, name, "year", false, refs)) },
+		"Order": func(name string) error {
+			return second(l.Order(ctx, name, []backend.SortKey{{Field: "year"}}, sel, 1, backend.Scorer{}))
+		},
+	}
+	if f, ok := l.Backend.(backend.ChangeFeed); ok {
+		from, err := f.Position(ctx, docs)
+		out["Position"] = func(name string) error { return second(f.Position(ctx, name)) }
+		out["Changed"] = func(name string) error { _, _, e := f.Changed(ctx, name, from, 1); return errors.Join(err, e) }
+		out["Hold"] = func(name string) error { return second(f.Hold(ctx, name, from)) }
+	}
+	if k, ok := l.Backend.(backend.VectorKeeper); ok {
+		out["Encoded"] = func(name string) error { _, _, err := k.Encoded(ctx, name, "whale"); return err }
+	}
+	if g, ok := l.Backend.(backend.Gauges); ok {
+		out["IndexStats"] = func(name string) error { return second(g.IndexStats(ctx, name)) }
+	}
+	out["Drop"] = func(name string) error { return l.Drop(ctx, name) }
+	return out
+}
+
+// testUnknown asks every method about a collection that does not exist.
+func testUnknown(t *testing.T, l *library) {
+	for name, call := range calls(t.Context(), l, l.all(t)) {
+		if err := call("nothing"); !errors.Is(err, backend.ErrCollectionNotFound) {
+			t.Errorf("%s of a collection that does not exist: %v, want ErrCollectionNotFound", name, err)
+		}
+	}
+}
+
+// testClosed asks every method of a closed backend.
+func testClosed(t *testing.T, l *library) {
+	ctx := t.Context()
+	sel, err := l.Select(ctx, docs, backend.Subset{})
+	must(t, err)
+	all := calls(ctx, l, sel)
+	must(t, l.Close())
+	all["Create"] = func(string) error { return l.Create(ctx, "more", config()) }
+	all["Collections"] = func(string) error { return second(l.Collections(ctx)) }
+	all["Check"] = func(string) error { return second(l.Check(ctx, false)) }
+	if v, ok := l.Backend.(backend.Values); ok {
+		all["Values"] = func(string) error { return second(v.Values("")) }
+		all["SetValues"] = func(string) error { return v.SetValues(ctx, map[string][]byte{"a": {1}}) }
+	}
+	for name, call := range all {
+		if err := call(docs); !errors.Is(err, backend.ErrClosed) {
+			t.Errorf("%s after Close: %v, want ErrClosed", name, err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("Close a second time: %v", err)
+	}
+}
+
+// testValues sets, changes and removes values.
+func testValues(t *testing.T, b backend.Backend) {
+	v, ok := b.(backend.Values)
+	if !ok {
+		return
+	}
+	set := func(values map[string][]byte) { t.Helper(); must(t, v.SetValues(t.Context(), values)) }
+	set(map[string][]byte{"alias/a": []byte("1"), "alias/b": {0, 255}, "task/a": []byte("2")})
+	set(map[string][]byte{"alias/a": nil, "alias/c": {}, "task/a": []byte("3"), "task/none": nil})
+	for prefix, want := range map[string]map[string][]byte{
+		"alias/": {"alias/b": {0, 255}, "alias/c": {}}, "task/": {"task/a": []byte("3")}, "none": {},
+	} {
+		got, err := v.Values(prefix)
+		if err != nil || !maps.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("Values(%q) = %v, %v, want %v", prefix, got, err, want)
+		}
+	}
+}
+
+// testIdentity claims a shard.
+func testIdentity(t *testing.T, b backend.Backend) {
+	s, ok := b.(backend.Shard)
+	if !ok {
+		return
+	}
+	ctx := t.Context()
+	if id, err := s.Identity(ctx); err != nil || id != (backend.Identity{}) {
+		t.Errorf("Identity of a new shard = %+v, %v", id, err)
+	}
+	id := backend.Identity{Cluster: "ours", Index: 1, Of: 3, Epoch: 4}
+	must(t, s.Claim(ctx, id))
+	later := id
+	later.Epoch = 7
+	for _, step := range []struct {
+		claim backend.Identity
+		ok    bool
+	}{
+		{id, false}, {backend.Identity{Cluster: "theirs", Index: 1, Of: 3, Epoch: 9}, false}, {backend.Identity{Cluster: "ours", Index: 2, Of: 3, Epoch: 9}, false},
+		{backend.Identity{Cluster: "ours", Index: 1, Of: 4, Epoch: 9}, false}, {later, true}, {id, false},
+	} {
+		if err := s.Claim(ctx, step.claim); step.ok != (err == nil) || err != nil && !errors.Is(err, backend.ErrClaimed) {
+			t.Errorf("Claim(%+v): %v, want that it succeeds to be %t, else ErrClaimed", step.claim, err, step.ok)
+		}
+		if step.ok {
+			id = step.claim
+		}
+		if got, err := s.Identity(ctx); err != nil || got != id {
+			t.Errorf("Identity after Claim(%+v) = %+v, %v, want %+v", step.claim, got, err, id)
+		}
+	}
+	must(t, s.Create(ctx, docs, config()))
+}
+
+// told writes anything that a test compares, with what pointers point to.
+func told(v *filter.Value) string {
+	if v == nil {
+		return "none"
+	}
+	return fmt.Sprint(v)
+}
