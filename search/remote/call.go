@@ -29,7 +29,7 @@ const (
 
 const (
 	prefix     = "/shard/v1/"
-	maxAnswer  = 1 << 30         // bytes that are read of an answer
+	maxAnswer  = 2 << 30         // bytes that are read of an answer
 	firstRead  = 1 << 20         // bytes that are made room for because an answer says that it has them
 	maxKept    = 1 << 20         // of a buffer that is used again
 	connectFor = 2 * time.Second // to connect
@@ -101,7 +101,10 @@ func (m method[Q, A]) call(ctx context.Context, s *Shard, q Q) (a A, err error) 
 	if err := enc.Encode(q); err != nil {
 		return a, fmt.Errorf("%w: %s cannot be sent: %w", backend.ErrInvalid, m.name, err)
 	}
-	got, err := s.send(ctx, request{http.MethodPost, m.name, body.Bytes(), !m.writes})
+	if n := int64(body.Len()); n > m.guard.limit() {
+		return a, fmt.Errorf("%w: %s takes %d bytes: %w", backend.ErrInvalid, m.name, n, tooLarge(m.guard.limit()))
+	}
+	got, err := s.send(ctx, request{http.MethodPost, m.name, body.Bytes(), m.guard <= reads})
 	if err != nil {
 		return a, err
 	}

@@ -13,12 +13,22 @@ import (
 // guard says what a request must be allowed.
 type guard uint8
 
+// The guards, those first whose requests are harmless twice.
 const (
 	open   guard = iota // nothing: it asks what the shard is
 	reads               // it must mean this shard
 	writes              // and be of the claim that has the right to write
-	claims              // it takes that right
+	loads               // it writes documents, which take room
+	claims              // it takes the right to write
 )
+
+// limit returns how many bytes a request may have.
+func (g guard) limit() int64 {
+	if g == loads {
+		return maxApply
+	}
+	return maxBody
+}
 
 // fence keeps out who means another shard, and writes of an older claim than the last. A claim waits for the writes that have begun, so that none of
 // them is carried out after it.
@@ -119,7 +129,7 @@ func allowed(id backend.Identity, g guard, place string) error {
 			return fmt.Errorf("%w: this is shard %d of %d of cluster %q, and shard %d of %d of %q was meant", backend.ErrPlacement, id.Index, id.Of, id.Cluster, meant.Index, meant.Of, meant.Cluster)
 		}
 	}
-	if g == writes && meant.Epoch != id.Epoch {
+	if g >= writes && meant.Epoch != id.Epoch {
 		why := "somebody else writes to it by now"
 		if meant.Epoch > id.Epoch {
 			why = "its folder was replaced by an older one"

@@ -50,7 +50,6 @@ type handler struct {
 // route is a method as it is served.
 type route struct {
 	guard guard
-	limit int64
 	serve func(ctx context.Context, body io.Reader) (any, error)
 }
 
@@ -126,7 +125,7 @@ func (h *handler) method(w http.ResponseWriter, r *http.Request, rt route) {
 	defer cancel()
 	if err == nil {
 		var leave func()
-		if leave, err = h.enter(ctx, rt.limit > maxBody); err == nil {
+		if leave, err = h.enter(ctx, rt.guard == loads); err == nil {
 			defer leave()
 			var out any
 			if out, err = h.work(ctx, w, r, rt); err == nil {
@@ -145,8 +144,8 @@ func (h *handler) work(ctx context.Context, w http.ResponseWriter, r *http.Reque
 			out, err = nil, fmt.Errorf("the shard could not answer: panic: %v", v)
 		}
 	}()
-	if r.ContentLength > rt.limit {
-		return nil, tooLarge(rt.limit)
+	if r.ContentLength > rt.guard.limit() {
+		return nil, tooLarge(rt.guard.limit())
 	}
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(bodyTime)) // a test's recorder has none
@@ -155,13 +154,13 @@ func (h *handler) work(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	if r.ContentLength > 0 {
 		body.Grow(int(min(r.ContentLength, firstRead)) + bytes.MinRead)
 	}
-	n, err := body.ReadFrom(io.LimitReader(r.Body, rt.limit+1))
+	n, err := body.ReadFrom(io.LimitReader(r.Body, rt.guard.limit()+1))
 	_ = conn.SetReadDeadline(time.Time{})
 	if err != nil {
 		return nil, fmt.Errorf("%w: the request was cut off: %w", backend.ErrInvalid, err)
 	}
-	if n > rt.limit {
-		return nil, tooLarge(rt.limit)
+	if n > rt.guard.limit() {
+		return nil, tooLarge(rt.guard.limit())
 	}
 	leave, err := h.fence.enter(ctx, rt.guard, r.Header.Get(placeHeader))
 	if err != nil {

@@ -11,24 +11,21 @@ import (
 
 // Bounds of numbers that the shard itself does not check, beyond what anybody asks for.
 const (
-	maxValues = 1 << 20 // of a facet
-	maxPage   = 1 << 16 // documents of a page, changes, passages of a sample
+	maxValues = 1 << 20  // of a facet
+	maxPage   = 1 << 16  // documents of a page, changes, passages of a sample
+	listStep  = 64       // documents of a page that are read before it is looked how large it is
+	listBytes = 64 << 20 // from which on a page ends
 )
 
 // served makes a route of a method.
 func served[Q, A any](routes map[string]route, m method[Q, A], serve func(ctx context.Context, q Q) (A, error)) {
-	r := route{guard: reads, limit: maxBody}
-	if m.writes {
-		r.guard = writes
-	}
-	r.serve = func(ctx context.Context, body io.Reader) (any, error) {
+	routes[m.name] = route{m.guard, func(ctx context.Context, body io.Reader) (any, error) {
 		var q Q
 		if err := decode(body, &q); err != nil {
 			return nil, fmt.Errorf("%w: %s cannot be read: %w", backend.ErrInvalid, m.name, err)
 		}
 		return serve(ctx, q)
-	}
-	routes[m.name] = r
+	}}
 }
 
 // table returns the routes by their names. Each unpacks a question, asks the shard, and packs its answer.
@@ -39,15 +36,6 @@ func (h *handler) table() map[string]route {
 	h.serveWords(t)
 	h.serveSets(t)
 	h.serveState(t)
-	for name, change := range map[string]func(r *route){
-		methodApply.name:    func(r *route) { r.limit = maxApply },
-		methodClaim.name:    func(r *route) { r.guard = claims },
-		methodIdentity.name: func(r *route) { r.guard = open },
-	} {
-		r := t[name]
-		change(&r)
-		t[name] = r
-	}
 	return t
 }
 
@@ -85,8 +73,7 @@ func (h *handler) serveDocuments(t map[string]route) {
 		if err := within("limit", q.Limit, 1, maxPage); err != nil {
 			return pageAnswer{}, err
 		}
-		docs, next, err := n.List(ctx, q.Collection, string(q.Cursor), q.Limit)
-		return pageAnswer{convert(docs, documentOf), text(next)}, err
+		return h.list(ctx, q)
 	})
 	served(t, methodValues, func(_ context.Context, prefix text) (valuesAnswer, error) {
 		values, err := n.Values(string(prefix))
@@ -118,6 +105,24 @@ func (h *handler) serveDocuments(t map[string]route) {
 		}
 		return out, nil
 	})
+}
+
+// list answers with a page of documents, one of fewer than were asked for where these take much room.
+func (h *handler) list(ctx context.Context, q page) (a pageAnswer, err error) {
+	a.Next = q.Cursor
+	for size := 0; ; {
+		docs, next, err := h.node.List(ctx, q.Collection, string(a.Next), min(q.Limit-len(a.Documents), listStep))
+		if err != nil {
+			return a, err
+		}
+		for _, d := range docs {
+			a.Documents = append(a.Documents, documentOf(d))
+			size += len(d.Fields)
+		}
+		if a.Next = text(next); next == "" || len(a.Documents) >= q.Limit || size >= listBytes {
+			return a, nil
+		}
+	}
 }
 
 // documentRefs reads refs. A shard has no more documents than there are numbers of 32 bits, and would take others for some of these.
