@@ -161,18 +161,39 @@ func reading() []call {
 		}},
 		{"Lookup", func(t *testing.T, s backend.Shard) []any { d, err := s.Lookup(ctx, "docs", nil); return all(d, err) }},
 		{"Fetch", func(t *testing.T, s backend.Shard) []any { d, err := s.Fetch(ctx, "docs", some); return all(d, err) }},
-		{"List", func(t *testing.T, s backend.Shard) []any { d, next, err := s.List(ctx, "docs", "", 7); return all(d, next, err) }},
-		{"List", func(t *testing.T, s backend.Shard) []any { d, next, err := s.List(ctx, "docs", "", 1000); return all(d, next, err) }},
-		{"List", func(t *testing.T, s backend.Shard) []any { d, next, err := s.List(ctx, "docs", "?", 7); return all(d, next, err) }},
+		{"List", func(t *testing.T, s backend.Shard) []any {
+			d, next, err := s.List(ctx, "docs", "", 7)
+			return all(d, next, err)
+		}},
+		{"List", func(t *testing.T, s backend.Shard) []any {
+			d, next, err := s.List(ctx, "docs", "", 1000)
+			return all(d, next, err)
+		}},
+		{"List", func(t *testing.T, s backend.Shard) []any {
+			d, next, err := s.List(ctx, "docs", "?", 7)
+			return all(d, next, err)
+		}},
 		{"Values", func(t *testing.T, s backend.Shard) []any { v, err := s.Values("none/"); return all(v, err) }},
-		{"Nearest", func(t *testing.T, s backend.Shard) []any { m, err := s.Nearest(ctx, "docs", query, 10, nil); return all(m, err) }},
+		{"Nearest", func(t *testing.T, s backend.Shard) []any {
+			m, err := s.Nearest(ctx, "docs", query, 10, nil)
+			return all(m, err)
+		}},
 		{"Nearest", func(t *testing.T, s backend.Shard) []any {
 			m, err := s.Nearest(ctx, "docs", query, 10, selectKind(t, s, false))
 			return all(m, err)
 		}},
-		{"Nearest", func(t *testing.T, s backend.Shard) []any { m, err := s.Nearest(ctx, "docs", query, -1, nil); return all(m, err) }},
-		{"Cosines", func(t *testing.T, s backend.Shard) []any { c, err := s.Cosines(ctx, "docs", query, some); return all(c, err) }},
-		{"Vectors", func(t *testing.T, s backend.Shard) []any { v, err := s.Vectors(ctx, "docs", places); return all(v, err) }},
+		{"Nearest", func(t *testing.T, s backend.Shard) []any {
+			m, err := s.Nearest(ctx, "docs", query, -1, nil)
+			return all(m, err)
+		}},
+		{"Cosines", func(t *testing.T, s backend.Shard) []any {
+			c, err := s.Cosines(ctx, "docs", query, some)
+			return all(c, err)
+		}},
+		{"Vectors", func(t *testing.T, s backend.Shard) []any {
+			v, err := s.Vectors(ctx, "docs", places)
+			return all(v, err)
+		}},
 		{"Names", func(t *testing.T, s backend.Shard) []any {
 			names, err := s.Names(ctx, "docs", places)
 			there := make([]bool, len(names)) // names of two shards are not the same ones
@@ -188,7 +209,10 @@ func reading() []call {
 			sel, err := s.Select(ctx, "docs", backend.Subset{With: []string{"alpha beta"}, Fields: []string{"text"}, Without: []string{"river"}, Rank: q})
 			return all(setOf(t, s, sel), err)
 		}},
-		{"Words", func(t *testing.T, s backend.Shard) []any { m, err := s.Words(ctx, "docs", q, 5, nil); return all(m, err) }},
+		{"Words", func(t *testing.T, s backend.Shard) []any {
+			m, err := s.Words(ctx, "docs", q, 5, nil)
+			return all(m, err)
+		}},
 		{"Words", func(t *testing.T, s backend.Shard) []any {
 			every := q
 			every.All, every.And = true, true
@@ -197,9 +221,18 @@ func reading() []call {
 			m.All = nil
 			return all(m, found, err)
 		}},
-		{"Words", func(t *testing.T, s backend.Shard) []any { m, err := s.Words(ctx, "docs", q, -5, nil); return all(m, err) }},
-		{"WordScores", func(t *testing.T, s backend.Shard) []any { f, err := s.WordScores(ctx, "docs", q, some); return all(f, err) }},
-		{"WordTerms", func(t *testing.T, s backend.Shard) []any { f, err := s.WordTerms(ctx, "docs", q, some); return all(f, err) }},
+		{"Words", func(t *testing.T, s backend.Shard) []any {
+			m, err := s.Words(ctx, "docs", q, -5, nil)
+			return all(m, err)
+		}},
+		{"WordScores", func(t *testing.T, s backend.Shard) []any {
+			f, err := s.WordScores(ctx, "docs", q, some)
+			return all(f, err)
+		}},
+		{"WordTerms", func(t *testing.T, s backend.Shard) []any {
+			f, err := s.WordTerms(ctx, "docs", q, some)
+			return all(f, err)
+		}},
 		{"Analyze", func(t *testing.T, s backend.Shard) []any {
 			a, err := s.Analyze(ctx, "docs", "The cars \xff of winter", nil)
 			return all(a, err)
@@ -208,14 +241,23 @@ func reading() []call {
 			a, err := s.Analyze(ctx, "docs", "the cars of winter", func(term string) bool { return term == "winter" })
 			return all(a, err)
 		}},
-		{"Analyze", func(t *testing.T, s backend.Shard) []any { a, err := s.Analyze(ctx, "docs", "", nil); return all(a, err) }},
+		{"Analyze", func(t *testing.T, s backend.Shard) []any {
+			a, err := s.Analyze(ctx, "docs", "", nil)
+			return all(a, err)
+		}},
 		{"Expand", func(t *testing.T, s backend.Shard) []any { e, err := s.Expand(ctx, "docs", q); return all(e, err) }},
-		{"Near", func(t *testing.T, s backend.Shard) []any { n, err := s.Near(ctx, "docs", "harbuor", 2, nil); return all(n, err) }},
+		{"Near", func(t *testing.T, s backend.Shard) []any {
+			n, err := s.Near(ctx, "docs", "harbuor", 2, nil)
+			return all(n, err)
+		}},
 		{"Near", func(t *testing.T, s backend.Shard) []any {
 			n, err := s.Near(ctx, "docs", "harbour", 1, selectKind(t, s, true))
 			return all(n, err)
 		}},
-		{"Beginning", func(t *testing.T, s backend.Shard) []any { n, err := s.Beginning(ctx, "docs", "harb", nil); return all(n, err) }},
+		{"Beginning", func(t *testing.T, s backend.Shard) []any {
+			n, err := s.Beginning(ctx, "docs", "harb", nil)
+			return all(n, err)
+		}},
 		{"Lacking", func(t *testing.T, s backend.Shard) []any {
 			f, partial, err := s.Lacking(ctx, "docs", backend.FieldNames{Values: []string{"kind", "none"}, Texts: []string{"other"}})
 			return all(f, partial, err)
@@ -224,7 +266,10 @@ func reading() []call {
 			sel, err := s.Set(ctx, "docs", selectKind(t, s, true), []backend.Ref{99, 3})
 			return all(setOf(t, s, sel), err)
 		}},
-		{"Set", func(t *testing.T, s backend.Shard) []any { sel, err := s.Set(ctx, "docs", nil, nil); return all(setOf(t, s, sel), err) }},
+		{"Set", func(t *testing.T, s backend.Shard) []any {
+			sel, err := s.Set(ctx, "docs", nil, nil)
+			return all(setOf(t, s, sel), err)
+		}},
 		{"Refs", func(t *testing.T, s backend.Shard) []any {
 			r, err := s.Refs(ctx, "docs", selectKind(t, s, true), 5, 3)
 			return all(r, err)
@@ -237,8 +282,14 @@ func reading() []call {
 			f, err := s.Facets(ctx, "docs", []backend.Facet{{Field: "kind", Limit: 2}, {Field: "long", Limit: 2}, {Field: "size", Ranges: []backend.FacetRange{{To: &five}, {From: &five}}}}, selectKind(t, s, true))
 			return all(f, err)
 		}},
-		{"Firsts", func(t *testing.T, s backend.Shard) []any { v, err := s.Firsts(ctx, "docs", "when", some); return all(v, err) }},
-		{"Firsts", func(t *testing.T, s backend.Shard) []any { v, err := s.Firsts(ctx, "docs", "long", some); return all(v, err) }},
+		{"Firsts", func(t *testing.T, s backend.Shard) []any {
+			v, err := s.Firsts(ctx, "docs", "when", some)
+			return all(v, err)
+		}},
+		{"Firsts", func(t *testing.T, s backend.Shard) []any {
+			v, err := s.Firsts(ctx, "docs", "long", some)
+			return all(v, err)
+		}},
 		{"Passing", func(t *testing.T, s backend.Shard) []any {
 			e, err := filter.Parse("id = 'd3' OR size != 3 AND size IN [1, 2, 3]")
 			if err != nil {
@@ -247,7 +298,10 @@ func reading() []call {
 			p, err := s.Passing(ctx, "docs", filter.WithID(e), some)
 			return all(p, err)
 		}},
-		{"Passing", func(t *testing.T, s backend.Shard) []any { p, err := s.Passing(ctx, "docs", nil, some); return all(p, err) }},
+		{"Passing", func(t *testing.T, s backend.Shard) []any {
+			p, err := s.Passing(ctx, "docs", nil, some)
+			return all(p, err)
+		}},
 		{"Numbers", func(t *testing.T, s backend.Shard) []any {
 			n, err := s.Numbers(ctx, "docs", "when", true, some)
 			return all(n, err)
@@ -260,7 +314,10 @@ func reading() []call {
 			o, err := s.Order(ctx, "docs", []backend.SortKey{{}}, selectKind(t, s, true), 9, backend.Scorer{Known: map[backend.Ref]float64{3: 0.1, 7: 1e300}})
 			return all(o, err)
 		}},
-		{"Statistics", func(t *testing.T, s backend.Shard) []any { st, err := s.Statistics(ctx, "docs", q); return all(st, err) }},
+		{"Statistics", func(t *testing.T, s backend.Shard) []any {
+			st, err := s.Statistics(ctx, "docs", q)
+			return all(st, err)
+		}},
 		{"Position", func(t *testing.T, s backend.Shard) []any { p, err := s.Position(ctx, "docs"); return all(p, err) }},
 		{"Changed", func(t *testing.T, s backend.Shard) []any {
 			ids, next, err := s.Changed(ctx, "docs", backend.Position{50}, 5)
@@ -311,7 +368,9 @@ func writing() []call {
 	return []call{
 		{"Create", func(t *testing.T, s backend.Shard) []any { return all(s.Create(ctx, "docs", config)) }},
 		{"Create", func(t *testing.T, s backend.Shard) []any { return all(s.Create(ctx, "docs", config)) }},
-		{"Create", func(t *testing.T, s backend.Shard) []any { return all(s.Create(ctx, "bare", backend.Config{Dimension: 2})) }},
+		{"Create", func(t *testing.T, s backend.Shard) []any {
+			return all(s.Create(ctx, "bare", backend.Config{Dimension: 2}))
+		}},
 		{"Collection", func(t *testing.T, s backend.Shard) []any {
 			c, err := s.Collection(ctx, "bare")
 			c.Origin = ""
@@ -351,8 +410,12 @@ func writing() []call {
 			id, identityErr := s.Identity(ctx)
 			return all(err, id, identityErr)
 		}},
-		{"Claim", func(t *testing.T, s backend.Shard) []any { return all(s.Claim(ctx, backend.Identity{Cluster: "c \"é\"", Index: 1, Of: 3, Epoch: 2})) }},
-		{"Claim", func(t *testing.T, s backend.Shard) []any { return all(s.Claim(ctx, backend.Identity{Cluster: "d", Index: 1, Of: 3, Epoch: 9})) }},
+		{"Claim", func(t *testing.T, s backend.Shard) []any {
+			return all(s.Claim(ctx, backend.Identity{Cluster: "c \"é\"", Index: 1, Of: 3, Epoch: 2}))
+		}},
+		{"Claim", func(t *testing.T, s backend.Shard) []any {
+			return all(s.Claim(ctx, backend.Identity{Cluster: "d", Index: 1, Of: 3, Epoch: 9}))
+		}},
 		apply(small),
 		{"Drop", func(t *testing.T, s backend.Shard) []any { return all(s.Drop(ctx, "docs")) }},
 		{"Drop", func(t *testing.T, s backend.Shard) []any { return all(s.Drop(ctx, "docs")) }},
@@ -474,13 +537,19 @@ func TestForeignSelection(t *testing.T) {
 	s := dial(t, node)
 	foreign := selectKind(t, node, false)
 	for name, ask := range map[string]func() error{
-		"Nearest": func() error { _, err := s.Nearest(t.Context(), "docs", make([]float32, dimension), 3, foreign); return err },
-		"Words":   func() error { _, err := s.Words(t.Context(), "docs", backend.Words{Text: "car"}, 3, foreign); return err },
-		"Set":     func() error { _, err := s.Set(t.Context(), "docs", foreign, nil); return err },
-		"Refs":    func() error { _, err := s.Refs(t.Context(), "docs", foreign, 0, 3); return err },
-		"Facets":  func() error { _, err := s.Facets(t.Context(), "docs", nil, foreign); return err },
-		"no set":  func() error { _, err := s.Facets(t.Context(), "docs", nil, nil); return err },
-		"Order":   func() error { _, err := s.Order(t.Context(), "docs", nil, foreign, 3, backend.Scorer{}); return err },
+		"Nearest": func() error {
+			_, err := s.Nearest(t.Context(), "docs", make([]float32, dimension), 3, foreign)
+			return err
+		},
+		"Words": func() error {
+			_, err := s.Words(t.Context(), "docs", backend.Words{Text: "car"}, 3, foreign)
+			return err
+		},
+		"Set":    func() error { _, err := s.Set(t.Context(), "docs", foreign, nil); return err },
+		"Refs":   func() error { _, err := s.Refs(t.Context(), "docs", foreign, 0, 3); return err },
+		"Facets": func() error { _, err := s.Facets(t.Context(), "docs", nil, foreign); return err },
+		"no set": func() error { _, err := s.Facets(t.Context(), "docs", nil, nil); return err },
+		"Order":  func() error { _, err := s.Order(t.Context(), "docs", nil, foreign, 3, backend.Scorer{}); return err },
 		"filter": func() error {
 			_, err := s.Passing(t.Context(), "docs", strangeExpr{}, nil)
 			return err
