@@ -1,0 +1,140 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"searchd/search/backend"
+)
+
+// guard says what a request must be allowed.
+type guard uint8
+
+// The guards, those first whose requests are harmless twice.
+const (
+	open   guard = iota // nothing: it asks what the shard is
+	reads               // it must mean this shard
+	writes              // and be of the claim that has the right to write
+	loads               // it writes documents, which take room
+	claims              // it takes the right to write
+)
+
+// limit returns how many bytes a request may have.
+func (g guard) limit() int64 {
+	if g == loads {
+		return maxApply
+	}
+	return maxBody
+}
+
+// fence keeps out who means another shard, and writes of an older claim than the last. A claim waits for the writes that have begun, so that none of
+// them is carried out after it.
+type fence struct {
+	node Node
+	mu   struct {
+		sync.RWMutex      // held for reading by writes, wholly by claims
+		known        bool // identity has been read, and no claim has come since
+		identity     backend.Identity
+	}
+}
+
+// placeOf writes an identity as a header.
+func placeOf(id backend.Identity) string {
+	return fmt.Sprintf("%d %d %d %s", id.Index, id.Of, id.Epoch, strconv.QuoteToASCII(id.Cluster))
+}
+
+// parsePlace reads the identity that a header has.
+func parsePlace(header string) (id backend.Identity, err error) {
+	f := strings.SplitN(header, " ", 4)
+	if len(f) == 4 {
+		if id.Index, err = strconv.Atoi(f[0]); err == nil {
+			id.Of, err = strconv.Atoi(f[1])
+		}
+		if err == nil {
+			id.Epoch, err = strconv.ParseUint(f[2], 10, 64)
+		}
+		if err == nil {
+			id.Cluster, err = strconv.Unquote(f[3])
+		}
+	}
+	if len(f) != 4 || err != nil {
+		return id, fmt.Errorf("%w: header %s is %.100q, allowed: index, of, epoch and cluster", backend.ErrInvalid, placeHeader, header)
+	}
+	return id, nil
+}
+
+// enter lets a request in until leave is called. place is empty where the client does not know the shard to be of a cluster.
+func (f *fence) enter(ctx context.Context, g guard, place string) (leave func(), err error) {
+	switch g {
+	case open:
+		return func() {}, nil
+	case claims:
+		f.mu.Lock()
+		f.mu.known = false // until it is known what has become of it
+		return f.mu.Unlock, nil
+	}
+	id, err := f.identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := allowed(id, g, place); err != nil {
+		f.mu.RUnlock()
+		return nil, err
+	}
+	if g == reads { // nothing that a claim must wait for
+		f.mu.RUnlock()
+		return func() {}, nil
+	}
+	return f.mu.RUnlock, nil
+}
+
+// identity returns what the shard is and, without an error, holds the lock for reading.
+func (f *fence) identity(ctx context.Context) (backend.Identity, error) {
+	for {
+		f.mu.RLock()
+		if f.mu.known {
+			return f.mu.identity, nil
+		}
+		f.mu.RUnlock() // and a claim may come before it is held again
+		if err := f.read(ctx); err != nil {
+			return backend.Identity{}, err
+		}
+	}
+}
+
+// read reads what the shard is.
+func (f *fence) read(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mu.known {
+		return nil
+	}
+	id, err := f.node.Identity(ctx)
+	f.mu.known, f.mu.identity = err == nil, id
+	return err
+}
+
+// allowed compares what a client means with what the shard is.
+func allowed(id backend.Identity, g guard, place string) error {
+	var meant backend.Identity
+	if place != "" {
+		var err error
+		if meant, err = parsePlace(place); err != nil {
+			return err
+		}
+		if meant.Cluster != id.Cluster || meant.Index != id.Index || meant.Of != id.Of {
+			return fmt.Errorf("%w: this is shard %d of %d of cluster %q, and shard %d of %d of %q was meant", backend.ErrPlacement, id.Index, id.Of, id.Cluster, meant.Index, meant.Of, meant.Cluster)
+		}
+	}
+	if g >= writes && meant.Epoch != id.Epoch {
+		why := "somebody else writes to it by now"
+		if meant.Epoch > id.Epoch {
+			why = "its folder was replaced by an older one"
+		}
+		return fmt.Errorf("%w: this write is of claim %d, the last is %d: %s", backend.ErrClaimed, meant.Epoch, id.Epoch, why)
+	}
+	return nil
+}
