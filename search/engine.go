@@ -50,7 +50,7 @@ type Engine struct {
 	tasks     *taskList
 	notice    func(text string)
 	alarm     func(text string)
-	snapshots string // folder; empty: there is none
+	snapshots string // folder
 	courtesy  courtesy
 	leaving   sync.Map      // of a replica: numbers of the collections that are dropped soon
 	stale     atomic.Bool   // of a replica: names and checkpoints are not those of what it has taken yet
@@ -87,9 +87,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	if e.alarm = o.Alarm; e.alarm == nil {
 		e.alarm = e.notice
 	}
-	if dir != "" { // a backend that was given needs none
-		e.snapshots = filepath.Join(dir, snapshotFolder)
-	}
+	e.snapshots = filepath.Join(dir, snapshotFolder)
 	load, source := o.Load, sourceOf(o.Model)
 	if e.embedder != nil {
 		source = e.embedder.Model().Name

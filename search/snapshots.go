@@ -142,7 +142,7 @@ func (c *counter) Write(p []byte) (int, error) {
 
 func (e *Engine) snapshot(id string) (Snapshot, error) {
 	none := fmt.Errorf("%w: %s", ErrSnapshotNotFound, quoteShort(id))
-	if e.snapshots == "" || !snapshotID.MatchString(id) {
+	if !snapshotID.MatchString(id) {
 		return Snapshot{}, none
 	}
 	for _, damaged := range []bool{false, true} {
@@ -193,9 +193,6 @@ func (e *Engine) DeleteSnapshot(ctx context.Context, id string) error {
 
 // removeParts removes what a snapshot that was not finished has left.
 func (e *Engine) removeParts() {
-	if e.snapshots == "" {
-		return
-	}
 	parts, _ := filepath.Glob(filepath.Join(e.snapshots, "*"+snapshotSuffix+partSuffix))
 	for _, p := range parts {
 		os.Remove(p)
