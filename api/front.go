@@ -25,6 +25,8 @@ type Front struct {
 	turn   atomic.Pointer[turn]
 	failed chan error
 
+	what atomic.Pointer[string] // the server does before there is an engine
+
 	listener net.Listener // what srv is to answer: l with its bounds
 	begun    sync.Once
 
@@ -50,7 +52,8 @@ func NewFront(l net.Listener, o Options) *Front {
 func newFront(l net.Listener, o Options) *Front {
 	o = o.withDefaults()
 	f := &Front{l: l, conns: newConns(l, o.MaxConns), failed: make(chan error, 1)}
-	f.use(newTurn(opening(o.Primary != nil)))
+	f.Opening("opening the data folder")
+	f.use(newTurn(f.opening(o.Primary != nil)))
 	f.srv = &http.Server{
 		Handler:           http.HandlerFunc(f.answer),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -130,20 +133,23 @@ func (f *Front) hold(h http.HandlerFunc) {
 // Close closes the listener and every connection.
 func (f *Front) Close() error { return f.srv.Close() }
 
+// Opening says what the server does while there is no engine yet; what is asked meanwhile is answered with it. Safe for concurrent use.
+func (f *Front) Opening(what string) { f.what.Store(&what) }
+
 // opening answers while there is no engine yet. A replica says that it is one to who would follow it: two that follow each other would wait
 // for ever.
-func opening(replica bool) http.HandlerFunc {
+func (f *Front) opening(replica bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/livez" {
 			writeJSON(w, http.StatusOK, health{Status: "ok"})
 			return
 		}
-		err := fmt.Errorf("%w: opening the data folder", errNotReady)
+		err := fmt.Errorf("%w: %s", errNotReady, *f.what.Load())
 		if replica && strings.HasPrefix(r.URL.Path, "/v1/replication/") {
 			err = search.ErrReplica
 		}
-		p, f := describe(err, r)
-		setRetryAfter(w.Header(), f, nil)
+		p, kind := describe(err, r)
+		setRetryAfter(w.Header(), kind, nil)
 		writeProblem(w, r, p)
 	}
 }
@@ -173,7 +179,7 @@ func (s *Server) ServeUntil(ctx context.Context, f *Front, replace <-chan struct
 		return false, fmt.Errorf("api: serve %s: %w", f.l.Addr(), err)
 	case <-replace:
 		close(s.stopping)
-		f.hold(opening(s.o.Primary != nil))
+		f.hold(f.opening(s.o.Primary != nil))
 		s.leave()
 		return true, nil
 	case <-ctx.Done():

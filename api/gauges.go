@@ -134,6 +134,13 @@ func (o sender) engine(s *search.Stats) {
 	o.counter(descHits, float64(s.Queries.Hits))
 	o.counter(descMisses, float64(s.Queries.Misses))
 	o.gauge(descEntries, float64(s.Queries.Entries))
+	o.stored(s)
+}
+
+// CollectStored sends the metrics of what is stored: those of s but the encoder's and the queries'. A shard has them, too.
+func CollectStored(to chan<- prometheus.Metric, s *search.Stats) { sender{to}.stored(s) }
+
+func (o sender) stored(s *search.Stats) {
 	if s.StoreBytes > 0 {
 		o.gauge(descStore, float64(s.StoreBytes))
 	}

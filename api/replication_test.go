@@ -244,9 +244,15 @@ func TestReplicaHealth(t *testing.T) {
 func TestReplicaFront(t *testing.T) {
 	for _, replica := range []bool{false, true} {
 		rec := httptest.NewRecorder()
-		opening(replica)(rec, httptest.NewRequest("GET", "/v1/replication/copy", nil))
+		f := &Front{}
+		f.Opening("waiting")
+		f.opening(replica)(rec, httptest.NewRequest("GET", "/v1/replication/copy", nil))
 		if want := map[bool]int{false: 503, true: 409}[replica]; rec.Code != want {
 			t.Errorf("replica %t: status %d, want %d", replica, rec.Code, want)
+		}
+		rec = httptest.NewRecorder()
+		if f.opening(replica)(rec, httptest.NewRequest("GET", "/readyz", nil)); rec.Code != 503 || !strings.Contains(rec.Body.String(), "waiting") {
+			t.Errorf("replica %t: /readyz: status %d: %s, want what it waits for", replica, rec.Code, rec.Body)
 		}
 	}
 }

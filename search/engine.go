@@ -27,6 +27,7 @@ type Options struct {
 	Sparse         SparseEncoder                                             // default: the checkpoint, where it gives sparse vectors
 	Load           func(source, precision, pooling string) (Embedder, error) // opens further checkpoints, as they say where pooling is empty; default: as Model is opened; with Embedder: none
 	Promote        bool                                                      // a replica's folder becomes a primary's. Ignored with Backend
+	Part           bool                                                      // a folder that is a shard is opened, too; else it is refused with backend.ErrShard. Ignored with Backend
 	MaxCollections int                                                       // beyond which none is made; default: DefaultMaxCollections
 	NoTasks        bool                                                      // what an earlier run did not finish stays as it is, for who only reads
 	Notice         func(text string)                                         // told of repairs and rebuilds, from any goroutine; default: nobody
@@ -72,7 +73,7 @@ type cachedRecord struct {
 // queryCacheSize is how many query vectors are kept: at 384 dimensions about 6 MB.
 const queryCacheSize = 4096
 
-// Open opens the data folder dir, made if it is missing, and loads the checkpoint.
+// Open opens the data folder dir, made if it is missing, and loads the checkpoint. With Options.Backend dir may be empty.
 // The folder is locked for this process until [Engine.Close]; where it is locked already, the error matches store.ErrLocked.
 func Open(dir string, o Options) (*Engine, error) { return OpenContext(context.Background(), dir, o) }
 
@@ -109,7 +110,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	}
 	e.collector = e.encodings.own.collector
 	if e.backend == nil {
-		b, err := embedded.OpenContext(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote})
+		b, err := embedded.OpenContext(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote, Whole: !o.Part})
 		if err != nil {
 			return nil, err
 		}
@@ -123,6 +124,9 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 
 // openNames reads names and tasks, loads the checkpoints of the collections and goes on with what was not finished, unless noTasks.
 func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
+	if err := complete(e.backend); err != nil {
+		return err
+	}
 	stored, err := e.backend.Collections(ctx)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func newConfigCommand() *cobra.Command {
 			at := slices.IndexFunc(values, func(v settings.Value) bool { return v.Name == "drain-grace" })
 			values[at].Value = drainGraceAt(addr).String()
 		}
-		for _, env := range []string{adminKeyEnv, followKeyEnv} {
+		for _, env := range []string{adminKeyEnv, followKeyEnv, shardKeyEnv} {
 			secret := settings.Value{Name: env, Origin: settings.FromDefault}
 			if os.Getenv(env) != "" {
 				secret.Value, secret.Origin = "(secret)", settings.FromEnv

@@ -3,14 +3,12 @@ package main
 import (
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -45,7 +43,7 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	if dir == "" {
 		return nil, errNoData
 	}
-	key, err := f.key()
+	key, err := secret("follow-key-file", f.keyFile, followKeyEnv)
 	if err != nil {
 		return nil, err
 	}
@@ -53,15 +51,11 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	t.DisableCompression = true // vectors do not get smaller
 	t.ResponseHeaderTimeout = silence
 	t.DialContext = (&net.Dialer{Timeout: dialWait, KeepAliveConfig: keepAlive}).DialContext
-	if f.ca != "" {
-		pem, err := os.ReadFile(f.ca)
-		if err != nil {
-			return nil, fmt.Errorf("--follow-ca: %w", err)
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--follow-ca: %s holds no certificate in PEM", f.ca)
-		}
+	pool, err := authorities("follow-ca", f.ca)
+	if err != nil {
+		return nil, err
+	}
+	if pool != nil {
 		t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
 	c, err := client.New(f.url, client.Options{HTTP: &http.Client{Transport: t}, Key: key, Retries: -1})
@@ -78,22 +72,6 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	fo := &follower{log: log, dir: dir, url: u, client: c, transport: passing, first: firstPause, most: mostPause, copyPause: copyPause, reminds: remindEvery, wanted: make(chan struct{}, 1)}
 	fo.mu.moved, fo.mu.Contact = make(chan struct{}), time.Now()
 	return fo, nil
-}
-
-// key reads the key of the file or of the environment.
-func (f *followFlags) key() (string, error) {
-	if f.keyFile == "" {
-		return os.Getenv(followKeyEnv), nil
-	}
-	b, err := os.ReadFile(f.keyFile)
-	if err != nil {
-		return "", fmt.Errorf("--follow-key-file: %w", err)
-	}
-	key := strings.TrimSpace(string(b))
-	if key == "" || strings.ContainsAny(key, "\r\n") {
-		return "", fmt.Errorf("--follow-key-file: %s holds no key alone", f.keyFile)
-	}
-	return key, nil
 }
 
 // keepAlive finds out within ten seconds that the primary's machine is gone, so that no write is sent on an open connection to it.

@@ -59,10 +59,10 @@ func TestFollowFlags(t *testing.T) {
 	if fo, err := (&followFlags{}).follower("data", log); fo != nil || err != nil {
 		t.Errorf("without --follow: %v, %v", fo, err)
 	}
-	if key, err := (&followFlags{keyFile: file("good", "  sd_x_y\n")}).key(); key != "sd_x_y" || err != nil {
+	if key, err := secret("follow-key-file", file("good", "  sd_x_y\n"), followKeyEnv); key != "sd_x_y" || err != nil {
 		t.Errorf("key of a file: %q, %v", key, err)
 	}
-	if key, err := (&followFlags{}).key(); key != "of the environment" || err != nil {
+	if key, err := secret("follow-key-file", "", followKeyEnv); key != "of the environment" || err != nil {
 		t.Errorf("key of the environment: %q, %v", key, err)
 	}
 }

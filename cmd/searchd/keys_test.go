@@ -186,7 +186,7 @@ func TestWhenServeStarts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(adminKeyEnv, tt.admin)
-			ring, err := tt.flags.keys(tt.vault, tt.addr, false)
+			ring, err := tt.flags.keys(tt.vault, tt.addr, keyOfFolder)
 			if (err == nil) != (tt.refused == "") || err != nil && !strings.Contains(err.Error(), tt.refused) {
 				t.Fatalf("error %v, want one with %q", err, tt.refused)
 			}
@@ -196,7 +196,7 @@ func TestWhenServeStarts(t *testing.T) {
 		})
 	}
 	f := guardFlags{requireKey: true}
-	if _, err := f.keys(&apitest.Vault{}, loopback, true); err == nil || !strings.Contains(err.Error(), "on the primary") || strings.Contains(err.Error(), "--data DIR") {
+	if _, err := f.keys(&apitest.Vault{}, loopback, keyOfPrimary); err == nil || !strings.Contains(err.Error(), "on the primary") || strings.Contains(err.Error(), "--data DIR") {
 		t.Errorf("a replica: %v, want an error that sends to the primary", err)
 	}
 }

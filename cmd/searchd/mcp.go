@@ -64,11 +64,11 @@ type remoteEngine struct{ c *client.Client }
 func (e remoteEngine) Collections(ctx context.Context) (infos []search.CollectionInfo, err error) {
 	list, err := e.c.Collections(ctx)
 	if err != nil {
-		return nil, remote(err)
+		return nil, remoteServer(err)
 	}
 	aliases, err := e.c.Aliases(ctx)
 	if err != nil {
-		return nil, remote(err)
+		return nil, remoteServer(err)
 	}
 	for _, a := range aliases {
 		if slices.ContainsFunc(list, func(c client.Collection) bool { return c.Name == a.Collection }) {
@@ -96,7 +96,7 @@ func (e remoteEngine) Similar(ctx context.Context, collection string, q search.S
 func (e remoteEngine) Document(ctx context.Context, collection, id string) (*search.StoredDocument, error) {
 	d, err := e.c.Document(ctx, collection, id)
 	if err != nil {
-		return nil, remote(err)
+		return nil, remoteServer(err)
 	}
 	var out search.StoredDocument
 	return &out, convert(d, &out)
@@ -109,14 +109,14 @@ func askRemote[Q any](q any, ask func(Q) (*client.Response, error)) (*search.Res
 	}
 	answer, err := ask(asked)
 	if err != nil {
-		return nil, remote(err)
+		return nil, remoteServer(err)
 	}
 	var r search.Response
 	return &r, convert(answer, &r)
 }
 
-// remote makes an error of the server one of the engine's, in the words that are for those who asked.
-func remote(err error) error {
+// remoteServer makes an error of the server one of the engine's, in the words that are for those who asked.
+func remoteServer(err error) error {
 	var e *client.Error
 	switch {
 	case !errors.As(err, &e) || e.Detail == "":

@@ -36,6 +36,7 @@ type serveFlags struct {
 	engineFlags
 	guard                    guardFlags
 	follow                   followFlags
+	shards                   shardsFlags
 	addr, debugAddr          string
 	logFormat                string
 	reranker, sparse         string
@@ -56,7 +57,10 @@ Without any API key a server on loopback answers everybody on the machine, and o
 probes, the page and /openapi.yaml do without.
 
 With --follow URL it is a replica of that server: it makes a copy of its data, follows what changes, answers reads by itself and passes on what
-writes. Started again without --follow it is a primary with what it has.`,
+writes. Started again without --follow it is a primary with what it has.
+
+With --shards URL,URL it keeps no documents itself: each "searchd shard" that is named has a part of them. It needs no data folder. All shards of the
+cluster are named, always in the same order. It takes the right to write to them from the server that had it.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
@@ -72,6 +76,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.hosts, "allowed-hosts", nil, "names under which the server may be asked, besides those of loopback; with names given, others are refused")
 	f.guard.add(cmd)
 	f.follow.add(cmd)
+	f.shards.add(cmd)
 	cmd.Flags().StringVar(&f.debugAddr, "debug-addr", "", "second address, for /debug/pprof/ alone; without keys, so loopback's unless --insecure (default none)")
 	cmd.Flags().IntVar(&f.maxConns, "max-conns", 512, "connections that may be open at once; beyond them silent and idle ones give way")
 	cmd.Flags().IntVar(&f.maxCollections, "max-collections", search.DefaultMaxCollections, "collections that there may be, fewer where a process may have few open files; no more are made")
@@ -86,16 +91,16 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := f.shards.check(f.follow.url); err != nil {
+		return err
+	}
 	fo, err := f.follow.follower(f.data, log)
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", f.addr)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("--addr: %w; end the program that listens there, or name another address", err)
-	}
+	l, err := listen(f.addr)
 	if err != nil {
-		return fmt.Errorf("--addr: %w", err)
+		return err
 	}
 	defer l.Close()
 	if f.debugAddr != "" {
@@ -139,6 +144,18 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 		log.Info("stopped")
 	}
 	return err
+}
+
+// listen opens the address of --addr.
+func listen(addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("--addr: %w; end the program that listens there, or name another address", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--addr: %w", err)
+	}
+	return l, nil
 }
 
 // apiOptions are those of the server at addr. They are checked before the data folder is opened, which may take a while.
@@ -202,7 +219,7 @@ func (f *serveFlags) searchOptions(cmd *cobra.Command, log *slog.Logger) (search
 // serveOnce opens the data folder and serves it to the end, or, for a replica, until there is a copy that must take the place of what the folder
 // holds.
 func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower, so search.Options, o api.Options) (again bool, err error) {
-	e, err := f.openWith(ctx, false, so)
+	e, err := f.open(ctx, so, o)
 	if err != nil {
 		return false, err
 	}
@@ -216,7 +233,14 @@ func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower,
 	if err != nil {
 		return false, err
 	}
-	if o.Keys, err = f.guard.keys(vault, addr, fo != nil); err != nil {
+	next := keyOfFolder
+	switch {
+	case fo != nil:
+		next = keyOfPrimary
+	case len(f.shards.urls) > 0:
+		next = keyOfShards
+	}
+	if o.Keys, err = f.guard.keys(vault, addr, next); err != nil {
 		return false, err
 	}
 	scheme := "https"
@@ -246,8 +270,40 @@ func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower,
 			<-done
 		}()
 	}
-	o.Logger.Info("serving", "url", scheme+"://"+addr.String()+"/", "model", e.Model().Name, "data", f.data)
+	where := slog.String("data", f.data)
+	if len(f.shards.urls) > 0 {
+		where = slog.String("shards", strings.Join(f.shards.urls, ","))
+	}
+	o.Logger.Info("serving", "url", scheme+"://"+addr.String()+"/", "model", e.Model().Name, where)
 	return s.ServeUntil(ctx, o.Front, replace)
+}
+
+// open opens the engine over the data folder, or over the shards.
+func (f *serveFlags) open(ctx context.Context, so search.Options, o api.Options) (*search.Engine, error) {
+	if len(f.shards.urls) == 0 {
+		return f.openWith(ctx, false, so)
+	}
+	if f.data != "" {
+		o.Logger.Info("the data folder is not used: documents are on the shards", "data", f.data)
+	}
+	eo, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	ro, err := f.shards.options()
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.shards.open(ctx, ro, o.Logger, o.Front.Opening)
+	if err != nil {
+		return nil, err
+	}
+	so.Model, so.Encoder, so.Backend = f.model, eo, b
+	e, err := search.OpenContext(ctx, "", so)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return e, nil
 }
 
 // flagNamesOf gives the options of package api the names of the flags that they come from.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 // node is a server of a test that is stopped and started again.
 type node struct {
 	t    *testing.T
+	as   string // command that it runs; serve
 	addr string
 	data string
 	args []string
@@ -72,7 +74,7 @@ func (n *node) start() {
 // begin starts the server.
 func (n *node) begin() {
 	n.t.Helper()
-	n.cmd = command(n.t, "searchd", append([]string{"serve", "--data", n.data, "--addr", n.addr}, n.args...)...)
+	n.cmd = command(n.t, "searchd", append([]string{cmp.Or(n.as, "serve"), "--data", n.data, "--addr", n.addr}, n.args...)...)
 	n.cmd.Stderr, n.cmd.Env = n.log, append(os.Environ(), n.env...)
 	if err := n.cmd.Start(); err != nil {
 		n.t.Fatal(err)

@@ -38,6 +38,7 @@ type Options struct {
 	RebuildFrom int
 
 	Promote bool // a replica's folder becomes a primary's
+	Whole   bool // a folder that is a shard is refused, with backend.ErrShard: what is in it is a part
 }
 
 // Backend keeps everything in one data folder. It is safe for concurrent use.
@@ -107,7 +108,12 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 	if b.alarm = o.Alarm; b.alarm == nil {
 		b.alarm = b.notice
 	}
-	err = b.openMarker(ctx, o.Promote)
+	if o.Whole {
+		err = whole(st)
+	}
+	if err == nil {
+		err = b.openMarker(ctx, o.Promote)
+	}
 	if err == nil {
 		err = b.openAll(ctx)
 	}

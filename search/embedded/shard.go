@@ -8,6 +8,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"searchd/search/backend"
+	"searchd/store"
 )
 
 var _ backend.Shard = (*Backend)(nil)
@@ -27,11 +28,27 @@ func (b *Backend) Statistics(ctx context.Context, name string, q backend.Words) 
 
 // Identity returns of which cluster the folder is a part.
 func (b *Backend) Identity(context.Context) (id backend.Identity, err error) {
-	values, err := b.Values(shardKey)
+	return readIdentity(b.store)
+}
+
+// readIdentity returns of which cluster a folder is a part; the zero Identity where it is of none.
+func readIdentity(s *store.Store) (id backend.Identity, err error) {
+	values, err := readValues(s, shardKey)
 	if v, ok := values[shardKey]; ok && err == nil {
-		err = json.Unmarshal(v, &id)
+		if err = json.Unmarshal(v, &id); err != nil {
+			err = fmt.Errorf("value %q: %w", shardKey, err)
+		}
 	}
 	return id, err
+}
+
+// whole returns nil where a folder is no shard.
+func whole(s *store.Store) error {
+	id, err := readIdentity(s)
+	if err != nil || id.Cluster == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %d of %d of the cluster %s; `searchd shard` serves it, and `searchd serve --shards` answers for all of them", backend.ErrShard, id.Index+1, id.Of, id.Cluster)
 }
 
 // Claim makes the folder a part of a cluster.

@@ -18,7 +18,7 @@ type Options struct {
 
 // Backend spreads documents over shards by their ids. It is safe for concurrent use.
 type Backend struct {
-	backend.Backend
+	backend.Shard
 }
 
 // Open makes a backend of shards, which it closes with itself. New ones become those of a new cluster in the order given; those of a cluster must come in
