@@ -19,7 +19,7 @@ type Alias struct {
 
 // Aliases lists the aliases, by name.
 func (e *Engine) Aliases(ctx context.Context) ([]Alias, error) {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return nil, err
 	}
 	c := e.catalog
@@ -34,7 +34,7 @@ func (e *Engine) Aliases(ctx context.Context) ([]Alias, error) {
 
 // Alias returns one alias, or [ErrAliasNotFound].
 func (e *Engine) Alias(ctx context.Context, alias string) (Alias, error) {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return Alias{}, err
 	}
 	to, ok := e.catalog.target(alias)

@@ -66,7 +66,7 @@ func (e *Engine) StoreID() string {
 // asked for stays in the log, as long as it asks once in an hour. It returns [ErrPlaceLost] where the follower needs a copy, and [ErrReplica]
 // where this engine follows another itself.
 func (e *Engine) News(ctx context.Context, follower string, after map[uint32]uint64, version uint64) (*store.News, error) {
-	if err := e.Ready(); err != nil {
+	if err := e.running(); err != nil {
 		return nil, err
 	}
 	l, err := e.leader()

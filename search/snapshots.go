@@ -42,7 +42,7 @@ type backer interface {
 
 // Snapshots lists the snapshots, newest first.
 func (e *Engine) Snapshots(ctx context.Context) ([]Snapshot, error) {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return nil, err
 	}
 	entries, err := os.ReadDir(e.snapshots)
@@ -168,7 +168,7 @@ func (e *Engine) snapshotPath(id string, damaged bool) string {
 
 // OpenSnapshot opens a snapshot for reading; [Restore] takes what it reads. The caller closes it. It returns [ErrSnapshotNotFound].
 func (e *Engine) OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser, Snapshot, error) {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return nil, Snapshot{}, err
 	}
 	s, err := e.snapshot(id)
@@ -181,7 +181,7 @@ func (e *Engine) OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser
 
 // DeleteSnapshot deletes a snapshot. It returns [ErrSnapshotNotFound].
 func (e *Engine) DeleteSnapshot(ctx context.Context, id string) error {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return err
 	}
 	s, err := e.snapshot(id)

@@ -316,7 +316,7 @@ func (l *taskList) unfinished(collection string) (list []*job) {
 
 // Tasks lists the tasks that are not finished and the last hundred that are, newest first, and the derived indexes that are being rebuilt.
 func (e *Engine) Tasks(ctx context.Context) ([]Task, error) {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return nil, err
 	}
 	list := e.rebuilds()
@@ -376,7 +376,7 @@ func (j *job) end(ctx context.Context) error {
 
 // rebuilds shows the derived indexes that are being filled as tasks.
 func (e *Engine) rebuilds() (list []Task) {
-	b, ok := e.backend.(interface{ Rebuilds() []backend.Rebuild })
+	b, ok := e.backend.(backend.Gauges)
 	if !ok {
 		return nil
 	}
