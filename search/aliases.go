@@ -75,7 +75,7 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 	if !replaced && len(c.mu.aliases) >= maxAliases {
 		return false, &FieldError{"alias", alias, fmt.Sprintf("at most %d aliases; delete one first", maxAliases)}
 	}
-	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: []byte(collection)}); err != nil {
+	if err := c.set(ctx, map[string][]byte{aliasKey + alias: []byte(collection)}); err != nil {
 		return false, err
 	}
 	c.mu.Lock()
@@ -96,7 +96,7 @@ func (e *Engine) DeleteAlias(ctx context.Context, alias string) error {
 	if _, err := e.Alias(ctx, alias); err != nil && !c.lostAlias(alias) {
 		return err
 	}
-	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
+	if err := c.set(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
 		return err
 	}
 	c.mu.Lock()

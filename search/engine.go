@@ -120,7 +120,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 		e.cluster = newCluster(c, e.notice, e.alarm)
 		e.backend = e.cluster
 	}
-	if err := e.openNames(context.Background(), o.NoTasks); err != nil {
+	if err := e.openNames(ctx, o.NoTasks); err != nil {
 		return nil, errors.Join(err, e.backend.Close())
 	}
 	return e, nil
@@ -224,6 +224,10 @@ func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collec
 			return c, r, nil, err
 		}
 		release := sync.OnceFunc(func() { l.Release(1) })
+		if err := e.catalog.settle(ctx); err != nil {
+			release()
+			return c, r, nil, err
+		}
 		if now, ok := e.catalog.stored(name); ok && now == c.Name {
 			if c, r, err = e.open(ctx, name); err != nil { // its settings may have changed meanwhile
 				release()
@@ -246,6 +250,10 @@ func (e *Engine) openAlone(ctx context.Context, name string) (c backend.Collecti
 		}
 		stored := c.Name
 		if start, err = e.stopWriters(ctx, stored); err != nil {
+			return c, r, nil, err
+		}
+		if err = e.catalog.settle(ctx); err != nil {
+			start()
 			return c, r, nil, err
 		}
 		if c, r, err = e.open(ctx, name); err == nil && c.Name == stored {
