@@ -131,7 +131,7 @@ func (c *cluster) ready() error {
 	}
 	for _, s := range c.last() {
 		if away(s) {
-			return fmt.Errorf("shard %s: %w", s.Name, s.Err)
+			return &ShardError{s.Name, s.Err}
 		}
 	}
 	return nil
@@ -144,7 +144,7 @@ func (c *cluster) ReadOnly() error {
 	}
 	for _, s := range c.last() {
 		if s.ReadOnly != nil {
-			return fmt.Errorf("shard %s: %w", s.Name, s.ReadOnly)
+			return &ShardError{s.Name, s.ReadOnly}
 		}
 	}
 	return nil
@@ -252,6 +252,17 @@ func (c *cluster) Collections(ctx context.Context) ([]backend.Collection, error)
 	}
 	return all, nil
 }
+
+// ShardError says of which shard an error is.
+type ShardError struct {
+	Shard string
+	Err   error
+}
+
+func (e *ShardError) Error() string { return fmt.Sprintf("shard %s: %v", e.Shard, e.Err) }
+
+// Unwrap returns the error of the shard.
+func (e *ShardError) Unwrap() error { return e.Err }
 
 // ShardInfo describes a shard.
 type ShardInfo struct {
