@@ -61,7 +61,6 @@ var failures = []failure{
 	{search.ErrAliasNotFound, 404, "alias_not_found", "Alias not found", ""},
 	{search.ErrSnapshotNotFound, 404, "snapshot_not_found", "Snapshot not found", ""},
 	{search.ErrTooManySnapshots, 409, "too_many_snapshots", "Too many snapshots", ""},
-	{search.ErrNoBackup, 422, "not_supported", "Not supported by the backend", ""},
 	{search.ErrTaskNotFound, 404, "task_not_found", "Task not found", ""},
 	{search.ErrTaskFinished, 409, "task_finished", "Task has ended or cannot be ended", ""},
 	{search.ErrTaskRunning, 409, "task_running", "Another task works on this", ""},
@@ -71,7 +70,9 @@ var failures = []failure{
 	{search.ErrInvalid, 400, "invalid_request", "Invalid request", ""},
 	{search.ErrPlaceLost, 410, "replication_lost", "Place in the change log lost", ""},
 	{search.ErrReplica, 409, "replica", "Server is a replica", ""},
-	{search.ErrUnsupported, 422, "not_supported", "Not supported by the server's checkpoints", ""},
+	{search.ErrUnsupported, 422, "not_supported", "Not supported by this server", ""},
+	{search.ErrUnavailable, 503, "shard_unavailable", "Shard does not answer", "1"},
+	{search.ErrClaimed, 503, "front_replaced", "Another server writes to the shards", ""},
 	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
 	{search.ErrDamaged, 503, "collection_damaged", "Collection is damaged", ""},
 	{search.ErrOutcomeUnknown, 503, "outcome_unknown", "Write may have been carried out or not", ""},
@@ -163,6 +164,10 @@ func (f failure) detail(err error) string {
 		return damaged.Error()
 	case f.status < 500, errors.As(err, &re), errors.Is(err, errNotReady):
 		return err.Error()
+	case f.is == search.ErrUnavailable: // names the shard
+		return err.Error()
+	case f.is == search.ErrClaimed:
+		return "another server has taken over the shards, and this one writes no more: send writes there"
 	case f.is == context.DeadlineExceeded:
 		return "took longer than the server allows"
 	case f.is != nil:

@@ -42,11 +42,13 @@ var (
 	descMisses     = desc("searchd_query_cache_misses_total", "Query vectors that had to be encoded.")
 	descEntries    = desc("searchd_query_cache_entries", "Query vectors that are kept.")
 	descStore      = desc("searchd_store_bytes", "Bytes of the store's file.")
+	descShardUp    = desc("searchd_shard_up", "1 while a shard answers.", "shard")
+	descShardStore = desc("searchd_shard_store_bytes", "Bytes of the store's file of a shard that answers.", "shard")
 	descFollowers  = desc("searchd_followers", "Replicas that have asked for changes within an hour.")
 	descBehind     = desc("searchd_replica_behind_changes", "Changes of the primary that this replica knows of and has not applied.")
 	descContact    = desc("searchd_replica_contact_seconds", "Seconds since the primary answered this replica, or since its start; it does so every 20 seconds at least.")
 	descCopies     = desc("searchd_replica_copies_total", "Whole copies of the primary that this replica has made.")
-	descReadOnly   = desc("searchd_store_read_only", "1 after a failed commit: searches go on, writes are refused until the next start.")
+	descReadOnly   = desc("searchd_store_read_only", "1 after a failed commit, or once another server writes to the shards: searches go on, writes are refused until the next start.")
 	descDamaged    = desc("searchd_collections_damaged", "Collections that cannot be opened because a stored value is damaged.")
 	descDocuments  = desc("searchd_collection_documents", "Documents of a collection. Of the 100 largest collections, like all that follow.", "collection")
 	descPassages   = desc("searchd_collection_passages", "Passages of a collection.", "collection")
@@ -143,6 +145,12 @@ func CollectStored(to chan<- prometheus.Metric, s *search.Stats) { sender{to}.st
 func (o sender) stored(s *search.Stats) {
 	if s.StoreBytes > 0 {
 		o.gauge(descStore, float64(s.StoreBytes))
+	}
+	for _, x := range s.Shards {
+		o.gauge(descShardUp, bit(x.Up), x.Name)
+		if x.Up {
+			o.gauge(descShardStore, float64(x.StoreBytes), x.Name)
+		}
 	}
 	o.gauge(descDamaged, float64(s.Damaged))
 	for _, c := range s.Collections {

@@ -2,6 +2,7 @@ package api
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -19,13 +20,16 @@ func (s *Server) livez(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, health{Status: "ok"})
 }
 
-// readyz says whether requests should be sent here. A server that takes no writes answers searches, and no other server has its data.
+// readyz says whether requests should be sent here. A server that takes no writes after a failed commit answers searches, and no other server has its data;
+// one that keeps it on shards needs all of them, and another that has taken them over answers better.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if s.draining.Load() {
 		return fmt.Errorf("%w: shutting down", errNotReady)
 	}
-	if err := s.o.Engine.Ready(); err != nil {
+	if err := s.o.Engine.Ready(); errors.Is(err, search.ErrClosed) {
 		return fmt.Errorf("%w: %w", errNotReady, err)
+	} else if err != nil { // a shard that does not answer: a probe is no failed request
+		return fmt.Errorf("%w: %v", errNotReady, err)
 	}
 	h := health{Status: "ok"}
 	if p := s.o.Primary; p != nil {
@@ -37,7 +41,10 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 			h.Warning = "the primary is not followed now: reads are served as of the last contact, and writes are refused where it does not answer"
 		}
 	}
-	if err := s.o.Engine.ReadOnly(); err != nil {
+	var shard *search.ShardError
+	if err := s.o.Engine.ReadOnly(); errors.As(err, &shard) {
+		h.Warning = "writes that shard " + shard.Shard + " takes part in are refused until its next start: " + search.ErrReadOnly.Error() + " after a failed commit"
+	} else if err != nil {
 		h.Warning = "writes are refused until the next start: " + search.ErrReadOnly.Error() + " after a failed commit"
 	}
 	return writeJSON(w, http.StatusOK, h)

@@ -47,7 +47,7 @@ func (s *Server) replicationChanges(w http.ResponseWriter, r *http.Request) erro
 	if err := checkFollower(q.Follower); err != nil {
 		return err
 	}
-	if id := s.o.Engine.StoreID(); q.Store != id {
+	if id := s.o.Engine.StoreID(); id != "" && q.Store != id {
 		return fmt.Errorf("%w: store %.64q, this is %s", search.ErrPlaceLost, q.Store, id)
 	}
 	if s.o.Keys != nil {

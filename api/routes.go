@@ -71,6 +71,8 @@ func (s *Server) routes() []route {
 
 		{"POST", "/v1/collections/{collection}/reembed", toManage, s.reembed, small, s.writes, write},
 
+		{"GET", "/v1/shards", toManage | access.MetricsRead, s.listShards, 0, nil, quick},
+
 		{"GET", "/v1/tasks", toManage, s.listTasks, 0, nil, quick},
 		{"GET", "/v1/tasks/{task}", toManage, s.task, 0, nil, quick},
 		{"DELETE", "/v1/tasks/{task}", toManage, s.cancelTask, 0, s.writes, write},

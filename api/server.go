@@ -129,8 +129,9 @@ type Engine interface {
 	Mapper
 	Leader
 	Stats(ctx context.Context) (*search.Stats, error)
-	Ready() error    // nil when searches can be answered, else the reason
-	ReadOnly() error // nil when writes are taken, else the reason
+	Shards(ctx context.Context) ([]search.ShardInfo, error) // none where documents are kept here
+	Ready() error                                           // nil when searches can be answered, else the reason
+	ReadOnly() error                                        // nil when writes are taken, else the reason
 }
 
 // Options configure a [Server]. The zero value of each field but Engine means its default.

@@ -19,7 +19,7 @@ type Alias struct {
 
 // Aliases lists the aliases, by name.
 func (e *Engine) Aliases(ctx context.Context) ([]Alias, error) {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return nil, err
 	}
 	c := e.catalog
@@ -34,7 +34,7 @@ func (e *Engine) Aliases(ctx context.Context) ([]Alias, error) {
 
 // Alias returns one alias, or [ErrAliasNotFound].
 func (e *Engine) Alias(ctx context.Context, alias string) (Alias, error) {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return Alias{}, err
 	}
 	to, ok := e.catalog.target(alias)
@@ -75,7 +75,7 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 	if !replaced && len(c.mu.aliases) >= maxAliases {
 		return false, &FieldError{"alias", alias, fmt.Sprintf("at most %d aliases; delete one first", maxAliases)}
 	}
-	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: []byte(collection)}); err != nil {
+	if err := c.set(ctx, map[string][]byte{aliasKey + alias: []byte(collection)}); err != nil {
 		return false, err
 	}
 	c.mu.Lock()
@@ -96,7 +96,7 @@ func (e *Engine) DeleteAlias(ctx context.Context, alias string) error {
 	if _, err := e.Alias(ctx, alias); err != nil && !c.lostAlias(alias) {
 		return err
 	}
-	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
+	if err := c.set(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
 		return err
 	}
 	c.mu.Lock()

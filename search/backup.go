@@ -2,14 +2,14 @@ package search
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
 
 	"searchd/search/embedded"
 )
 
-// ErrNoBackup is returned by [Engine.Backup] over a backend that keeps backups of its own.
-var ErrNoBackup = errors.New("this backend makes its own backups")
+// ErrNoBackup is returned by [Engine.Backup], and for snapshots, over a backend that cannot be backed up as a whole: shards, whose documents are elsewhere.
+var ErrNoBackup = fmt.Errorf("%w: this server keeps no documents itself; back up each of its shards: `searchd backup --server URL` with the shard's URL and key", ErrUnsupported)
 
 // Backup writes everything that [Restore] needs to w and returns the bytes written. Reads and writes go on meanwhile; the backup is the
 // state of one moment.

@@ -222,38 +222,36 @@ func (s *search) weigh(ctx context.Context, cs []candidate) error {
 		weighed[i].values = values[i*len(boosts) : (i+1)*len(boosts)]
 		cs[i].boosted = &weighed[i]
 	}
+	notes, calls := make([]string, len(boosts)), make([]func() error, len(boosts))
 	for k, b := range boosts {
-		if b.filter != nil {
-			passing, err := s.engine.backend.Passing(ctx, s.collection, b.filter, refs)
+		calls[k] = func() error {
+			if b.filter != nil {
+				passing, err := s.engine.backend.Passing(ctx, s.collection, b.filter, refs)
+				for i, pass := range passing {
+					if pass {
+						weighed[i].values[k] = 1
+					}
+				}
+				return err
+			}
+			numbers, err := s.engine.backend.Numbers(ctx, s.collection, b.field, b.dates, refs)
 			if err != nil {
 				return err
 			}
-			for i, pass := range passing {
-				if pass {
-					weighed[i].values[k] = 1
-				}
+			if len(numbers) == 0 {
+				notes[k], err = s.otherKind(ctx, b, refs)
 			}
-			continue
-		}
-		numbers, err := s.engine.backend.Numbers(ctx, s.collection, b.field, b.dates, refs)
-		if err != nil {
+			for _, n := range numbers {
+				v := &weighed[at[n.Ref]].values[k]
+				*v = max(*v, b.value(n.Value))
+			}
 			return err
 		}
-		if len(numbers) == 0 {
-			others, err := s.engine.backend.Passing(ctx, s.collection, filter.Exists{Field: b.field}, refs)
-			if err != nil {
-				return err
-			}
-			if slices.Contains(others, true) {
-				kind := map[bool]string{true: "date", false: "number"}[b.dates]
-				s.notes = append(s.notes, fmt.Sprintf("boosts: no document found has a %s in %s, but other values", kind, quoteShort(b.field)))
-			}
-		}
-		for _, n := range numbers {
-			v := &weighed[at[n.Ref]].values[k]
-			*v = max(*v, b.value(n.Value))
-		}
 	}
+	if err := together(calls...); err != nil {
+		return err
+	}
+	s.notes = append(s.notes, slices.DeleteFunc(notes, func(note string) bool { return note == "" })...)
 	for i := range weighed {
 		sum := 0.0
 		for k, v := range weighed[i].values {
@@ -262,6 +260,17 @@ func (s *search) weigh(ctx context.Context, cs []candidate) error {
 		weighed[i].factor = max(0, 1+sum)
 	}
 	return nil
+}
+
+// otherKind returns the warning for a boost by numbers, or by dates, where documents have none of these in its field, but other values; "" where they
+// have no values.
+func (s *search) otherKind(ctx context.Context, b boost, refs []backend.Ref) (string, error) {
+	others, err := s.engine.backend.Passing(ctx, s.collection, filter.Exists{Field: b.field}, refs)
+	if err != nil || !slices.Contains(others, true) {
+		return "", err
+	}
+	kind := map[bool]string{true: "date", false: "number"}[b.dates]
+	return fmt.Sprintf("boosts: no document found has a %s in %s, but other values", kind, quoteShort(b.field)), nil
 }
 
 // explain says what the boosts of a plan made of a candidate; nil where there are none.

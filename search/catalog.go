@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -25,8 +26,12 @@ import (
 //  4. An alias leads to the name of a collection, not to another alias, and no name is both.
 //  5. A name whose value is damaged leads nowhere and is not given to another. Where that may be the value of a generation, every name that
 //     it may be of leads nowhere, and nothing hidden is dropped.
+//  6. After a change of names of which nobody knows whether it was carried out, as a shard did not answer, nothing is written until the names have been read
+//     again: it would go to a generation that no name leads to.
 type catalog struct {
 	values backend.Values // nil: the backend keeps none; there are no aliases and no generations
+	reread func(ctx context.Context) (*catalog, error)
+	unsure atomic.Bool // the names may be others than those that are stored
 
 	change *semaphore.Weighted // held by whoever changes names
 
@@ -47,6 +52,13 @@ const (
 
 func openCatalog(b backend.Backend, stored []backend.Collection, alarm func(text string)) (*catalog, error) {
 	c := &catalog{change: semaphore.NewWeighted(1)}
+	c.reread = func(ctx context.Context) (*catalog, error) {
+		stored, err := b.Collections(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return openCatalog(b, stored, alarm)
+	}
 	c.mu.lost = map[string]string{}
 	c.mu.current, c.mu.owner, c.mu.aliases = map[string]string{}, map[string]string{}, map[string]string{}
 	var ok bool
@@ -105,7 +117,37 @@ func (c *catalog) begin(ctx context.Context) (done func(), err error) {
 	if err := c.change.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
+	if c.unsure.Load() {
+		now, err := c.reread(ctx)
+		if err != nil {
+			c.change.Release(1)
+			return nil, fmt.Errorf("names of collections, which a change may have changed: %w", err)
+		}
+		c.take(now)
+		c.unsure.Store(false)
+	}
 	return func() { c.change.Release(1) }, nil
+}
+
+// settle reads the names again where they may be others than those that are stored.
+func (c *catalog) settle(ctx context.Context) error {
+	if !c.unsure.Load() {
+		return nil
+	}
+	done, err := c.begin(ctx)
+	if err == nil {
+		done()
+	}
+	return err
+}
+
+// set changes values. The caller holds change.
+func (c *catalog) set(ctx context.Context, values map[string][]byte) error {
+	err := c.values.SetValues(ctx, values)
+	if errors.Is(err, backend.ErrUnavailable) || err != nil && ctx.Err() != nil {
+		c.unsure.Store(true)
+	}
+	return err
 }
 
 // doubt returns the key of a damaged value that says what a name leads to; empty where there is none.
@@ -220,7 +262,7 @@ func (c *catalog) point(ctx context.Context, current map[string]string) error {
 			values[currentKey+name] = []byte(stored)
 		}
 	}
-	if err := c.values.SetValues(ctx, values); err != nil {
+	if err := c.set(ctx, values); err != nil {
 		return err
 	}
 	c.mu.Lock()

@@ -44,6 +44,7 @@ type Engine struct {
 	reranker  Reranker      // nil: none
 	sparse    SparseEncoder // nil: none
 	backend   backend.Backend
+	cluster   *cluster // nil: the backend is not made of shards
 	catalog   *catalog
 	maps      mapCache
 	encodings *encodings
@@ -116,7 +117,11 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 		}
 		e.backend = b
 	}
-	if err := e.openNames(context.Background(), o.NoTasks); err != nil {
+	if c, ok := e.backend.(backend.Cluster); ok {
+		e.cluster = newCluster(c, e.notice, e.alarm)
+		e.backend = e.cluster
+	}
+	if err := e.openNames(ctx, o.NoTasks); err != nil {
 		return nil, errors.Join(err, e.backend.Close())
 	}
 	return e, nil
@@ -176,8 +181,17 @@ func (e *Engine) Close() error {
 	return e.backend.Close()
 }
 
-// Ready returns nil when the engine answers, and otherwise why it does not.
+// Ready returns nil when the engine answers, and otherwise why it does not: over shards [ErrUnavailable] while one of them does not answer, and
+// [ErrClaimed] once another engine writes to them. Over shards it is as of two seconds ago.
 func (e *Engine) Ready() error {
+	if err := e.running(); err != nil || e.cluster == nil {
+		return err
+	}
+	return e.cluster.ready()
+}
+
+// running returns [ErrClosed] once the engine is closed.
+func (e *Engine) running() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.mu.closed {
@@ -186,9 +200,10 @@ func (e *Engine) Ready() error {
 	return nil
 }
 
-// ReadOnly returns nil while writes are taken. After a failed commit it returns [ErrReadOnly] with its cause; searches go on.
+// ReadOnly returns nil while writes are taken. After a failed commit, over shards of one of them, it returns [ErrReadOnly] with its cause, and over
+// shards that another engine has claimed [ErrClaimed]; searches go on.
 func (e *Engine) ReadOnly() error {
-	if b, ok := e.backend.(interface{ ReadOnly() error }); ok {
+	if b, ok := e.backend.(backend.Gauges); ok {
 		return b.ReadOnly()
 	}
 	return nil
@@ -213,6 +228,10 @@ func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collec
 			return c, r, nil, err
 		}
 		release := sync.OnceFunc(func() { l.Release(1) })
+		if err := e.catalog.settle(ctx); err != nil {
+			release()
+			return c, r, nil, err
+		}
 		if now, ok := e.catalog.stored(name); ok && now == c.Name {
 			if c, r, err = e.open(ctx, name); err != nil { // its settings may have changed meanwhile
 				release()
@@ -235,6 +254,10 @@ func (e *Engine) openAlone(ctx context.Context, name string) (c backend.Collecti
 		}
 		stored := c.Name
 		if start, err = e.stopWriters(ctx, stored); err != nil {
+			return c, r, nil, err
+		}
+		if err = e.catalog.settle(ctx); err != nil {
+			start()
 			return c, r, nil, err
 		}
 		if c, r, err = e.open(ctx, name); err == nil && c.Name == stored {

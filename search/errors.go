@@ -33,7 +33,9 @@ var (
 	ErrReplica            = backend.ErrReplica               // it takes the writes of its primary alone
 	ErrNoReplica          = backend.ErrNoReplica             // and cannot become one
 	ErrPlaceLost          = backend.ErrPlaceLost             // of a follower in the change log: it needs a copy
-	ErrUnsupported        = errors.New("not supported here") // the checkpoints that the engine was given cannot do it
+	ErrUnavailable        = backend.ErrUnavailable           // a shard that is needed does not answer; of a write a part may have been carried out
+	ErrClaimed            = backend.ErrClaimed               // another engine writes to the shards by now, and this one cannot any more
+	ErrUnsupported        = errors.New("not supported here") // the checkpoints or the backend that the engine was given cannot do it
 )
 
 // DamagedError says that a collection cannot be opened, or a document of it not be read, and which stored value is damaged. It matches

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"searchd/search/backend"
 )
 
 // ForgetTokens empties the cache of tokens.
@@ -36,7 +38,7 @@ func (e *Engine) Vectors(t *testing.T, collection string) map[string][][]float32
 			t.Fatal(err)
 		}
 		for _, d := range docs {
-			if _, out[d.ID], err = e.backend.(vectorKeeper).Encoded(t.Context(), stored, d.ID); err != nil {
+			if _, out[d.ID], err = e.backend.(backend.VectorKeeper).Encoded(t.Context(), stored, d.ID); err != nil {
 				t.Fatal(err)
 			}
 		}

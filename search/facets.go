@@ -153,9 +153,17 @@ func (s *search) refs() []backend.Ref {
 	return refs
 }
 
+// found returns the documents that the total counts.
+func (s *search) found(ctx context.Context) (backend.Selection, error) {
+	if s.plan.Mode == Keyword && s.wordSet != nil { // the candidates are among them
+		return s.wordSet, nil
+	}
+	return s.engine.backend.Set(ctx, s.collection, s.wordSet, s.refs())
+}
+
 // count answers the facets, over the documents that the total counts.
 func (s *search) count(ctx context.Context) error {
-	set, err := s.engine.backend.Set(ctx, s.collection, s.wordSet, s.refs())
+	set, err := s.found(ctx)
 	if err != nil {
 		return err
 	}

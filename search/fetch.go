@@ -18,17 +18,24 @@ func (s *search) fetch(ctx context.Context) error {
 	for i, c := range s.page {
 		refs[i] = c.ref
 	}
-	docs, err := s.engine.backend.Fetch(ctx, s.collection, refs)
-	if err != nil {
-		return err
+	if len(refs) == 0 {
+		return nil
 	}
+	var docs []*backend.Document
+	var ch *chooser
 	cosines := make([][]float64, len(refs))
-	if s.vector != nil {
-		if cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, refs); err != nil {
-			return err
+	err := together(func() (err error) {
+		docs, err = s.engine.backend.Fetch(ctx, s.collection, refs)
+		return err
+	}, func() (err error) {
+		if s.vector != nil {
+			cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, refs)
 		}
-	}
-	ch, err := s.chooser(ctx)
+		return err
+	}, func() (err error) {
+		ch, err = s.chooser(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ type follower interface {
 func (e *Engine) leader() (leader, error) {
 	l, ok := e.backend.(leader)
 	if !ok {
-		return nil, ErrUnsupported
+		return nil, fmt.Errorf("%w: a server that keeps its documents on shards cannot be followed; back up each shard instead", ErrUnsupported)
 	}
 	if m := e.Marker(); m != nil {
 		return nil, ErrReplica
@@ -52,7 +52,7 @@ func (e *Engine) leader() (leader, error) {
 	return l, nil
 }
 
-// StoreID names what the sequence numbers are of: another after a restore.
+// StoreID names what the sequence numbers are of: another after a restore; empty where nobody can follow.
 func (e *Engine) StoreID() string {
 	l, ok := e.backend.(leader)
 	if !ok {
@@ -66,7 +66,7 @@ func (e *Engine) StoreID() string {
 // asked for stays in the log, as long as it asks once in an hour. It returns [ErrPlaceLost] where the follower needs a copy, and [ErrReplica]
 // where this engine follows another itself.
 func (e *Engine) News(ctx context.Context, follower string, after map[uint32]uint64, version uint64) (*store.News, error) {
-	if err := e.Ready(); err != nil {
+	if err := e.running(); err != nil {
 		return nil, err
 	}
 	l, err := e.leader()

@@ -41,9 +41,7 @@ func (e *Engine) Gauges(ctx context.Context, name string) (*Gauges, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, ok := e.backend.(interface {
-		IndexStats(ctx context.Context, name string) (backend.IndexStats, error)
-	})
+	b, ok := e.backend.(backend.Gauges)
 	if !ok {
 		return nil, fmt.Errorf("%w: the backend has no gauges", ErrUnsupported)
 	}

@@ -43,7 +43,7 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 	if err != nil {
 		return nil, err
 	}
-	expansions, err := s.engine.backend.Expand(ctx, s.collection, s.plan.words)
+	expansions, err := s.expansions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +74,24 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 		return tokens
 	}
 	return m, nil
+}
+
+// expanded is what the words of a text are read as.
+type expanded struct {
+	text string
+	as   []backend.Expansion
+}
+
+// expansions returns what the query's words, as they are by now, are read as.
+func (s *search) expansions(ctx context.Context) ([]backend.Expansion, error) {
+	if e := s.expanded; e != nil && e.text == s.plan.words.Text {
+		return e.as, nil
+	}
+	as, err := s.engine.backend.Expand(ctx, s.collection, s.plan.words)
+	if err == nil {
+		s.expanded = &expanded{s.plan.words.Text, as}
+	}
+	return as, err
 }
 
 // expand adds synonyms.

@@ -10,15 +10,10 @@ import (
 	"searchd/search/backend"
 )
 
-// vectorChecker is a backend that knows damaged vectors.
-type vectorChecker interface {
-	DamagedVectors(ctx context.Context) (ids map[string][]string, err error) // by stored collection
-}
-
 // EncodeDamaged reads every stored byte, encodes each document with a damaged vector again, and calls told for it, or for a collection of
 // which the checkpoint is missing. A document of which the fields are damaged, too, is left as it is.
 func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) error {
-	b, ok := e.backend.(vectorChecker)
+	b, ok := e.backend.(backend.VectorKeeper)
 	if !ok {
 		return nil
 	}

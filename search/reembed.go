@@ -3,9 +3,9 @@ package search
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,6 +49,14 @@ var reembedGrace = 10 * time.Second
 const (
 	finishChanges = 256
 	catchUps      = 8
+)
+
+// A re-embedding that needs a shard which does not answer tries again after awayLeast, doubled each time up to awayMost. What is left to tidy up
+// at the end of a task has tidyWithin; what is not done by then the next opening does.
+const (
+	awayLeast  = 500 * time.Millisecond
+	awayMost   = 30 * time.Second
+	tidyWithin = time.Minute
 )
 
 // reembedBatch is how many documents are read and encoded at a time.
@@ -127,10 +135,20 @@ func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work 
 	return func(ctx context.Context, report func(done, total int64)) (any, error) {
 		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report, feed: e.backend.(backend.ChangeFeed)}
 		result, err := r.run(ctx)
-		if err != nil && !errors.Is(context.Cause(ctx), errShutdown) && r.next.Name != "" {
-			err = errors.Join(err, e.backend.Drop(context.WithoutCancel(ctx), r.next.Name))
+		for wait := awayLeast; errors.Is(err, backend.ErrUnavailable) && ctx.Err() == nil; wait = min(2*wait, awayMost) {
+			select { // what there is of the next generation stays, and nothing of it is encoded again
+			case <-time.After(wait):
+				result, err = r.run(ctx)
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
 		}
-		e.trimEncodings(context.WithoutCancel(ctx))
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyWithin)
+		defer cancel()
+		if err != nil && !errors.Is(context.Cause(ctx), errShutdown) && r.next.Name != "" {
+			err = errors.Join(err, e.dropReplaced(last, r.next.Name))
+		}
+		e.trimEncodings(last)
 		return result, err
 	}
 }
@@ -155,8 +173,11 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old.Name == r.q.Next { // the program ended between the change and its note
+	if old.Name == r.q.Next { // the program ended, or a shard did not answer, between the change and its note
 		start()
+		if r.old.Name != "" && rec.Kept == "" {
+			r.engine.dropLater(r.old.Name)
+		}
 		return r.result(ctx, rec.Kept)
 	}
 	r.old = old
@@ -171,7 +192,7 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	defer release()
-	resumed, err := r.prepare(ctx, rec)
+	resumed, err := r.prepare(ctx, rec, begin)
 	if err != nil {
 		return nil, err
 	}
@@ -193,8 +214,8 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 	return r.result(ctx, r.record.Kept)
 }
 
-// prepare makes the next generation, or opens the one that an earlier run has left.
-func (r *reembedding) prepare(ctx context.Context, rec record) (resumed bool, err error) {
+// prepare makes the next generation, or opens the one that an earlier run has left. begin is where the change log of the old one ends.
+func (r *reembedding) prepare(ctx context.Context, rec record, begin backend.Position) (resumed bool, err error) {
 	r.reuse = newReuse(r.engine, r.old, rec, r.q, r.enc)
 	rec.Model, rec.Source, rec.Precision, rec.Kept = r.q.Info, r.q.Source, r.q.Precision, r.q.Kept
 	if r.q.Settings != nil {
@@ -212,7 +233,8 @@ func (r *reembedding) prepare(ctx context.Context, rec record) (resumed bool, er
 		return false, err
 	}
 	// Revisions of the next generation are larger than any that clients may remember, so that If-Match never takes one for another.
-	config.FirstSequence = r.old.Sequence + revisionGap
+	// Each part of a backend counts its own changes: those of the part that has counted most come first.
+	config.FirstSequence = slices.Max(begin) + revisionGap
 	err = r.engine.backend.Create(ctx, r.q.Next, config)
 	resumed = errors.Is(err, backend.ErrCollectionExists)
 	if err != nil && !resumed {
@@ -419,79 +441,4 @@ func (e *Engine) taken(ctx context.Context, name string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// dropLater drops a generation that has been replaced, when the requests that began with it have had time to end. Closing the engine does
-// not wait: the next opening drops what no name leads to.
-func (e *Engine) dropLater(stored string) {
-	e.tasks.wait.Go(func() {
-		select {
-		case <-time.After(reembedGrace):
-			if err := e.dropReplaced(stored); err != nil {
-				e.notice(fmt.Sprintf("dropping a generation that has been replaced, the next opening tries again: %v", err))
-			}
-			e.trimEncodings(context.Background())
-		case <-e.tasks.ctx.Done():
-		}
-	})
-}
-
-// dropReplaced drops a generation unless a name leads to it, or it is gone.
-func (e *Engine) dropReplaced(stored string) error {
-	done, err := e.catalog.begin(context.Background())
-	if err != nil {
-		return err
-	}
-	defer done()
-	if _, visible := e.catalog.nameOf(stored); visible {
-		return nil
-	}
-	if err := e.backend.Drop(context.Background(), stored); !errors.Is(err, backend.ErrCollectionNotFound) {
-		return err
-	}
-	return nil
-}
-
-// resume goes on with the tasks that an earlier run of the program did not finish, gives up those that cannot, and drops the generations
-// that neither a name nor a task leads to.
-func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
-	building := map[string]bool{}
-	for _, t := range open {
-		if t.Kind != TaskReembed {
-			e.tasks.giveUp(t.ID, interrupted)
-			continue
-		}
-		var q reembedRequest
-		err := json.Unmarshal(t.Resume, &q)
-		var enc *encoding
-		if err == nil {
-			enc, err = e.encodings.open(q.Source, q.Precision, q.Info.Pooling)
-		}
-		if err == nil {
-			_, err = e.tasks.start(ctx, t, e.reembedding(t.Collection, q, enc))
-		}
-		if err != nil {
-			e.tasks.giveUp(t.ID, "cannot go on after the program ended: "+err.Error())
-			continue
-		}
-		building[q.Next] = true
-		e.notice(fmt.Sprintf("collection %s: re-embedding goes on where it was", t.Collection))
-	}
-	if e.catalog.doubt() != "" {
-		return nil // it may be of what is not in use
-	}
-	list, err := e.backend.Collections(ctx)
-	if err != nil {
-		return err
-	}
-	for _, c := range list {
-		if _, visible := e.catalog.nameOf(c.Name); visible || building[c.Name] {
-			continue
-		}
-		e.notice(fmt.Sprintf("dropping %s, a generation that is not in use", c.Name))
-		if err := e.backend.Drop(ctx, c.Name); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -173,18 +173,21 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 	for i, c := range s.candidates {
 		refs[i] = c.ref
 	}
-	docs, err := s.engine.backend.Fetch(ctx, s.collection, refs)
-	if err != nil {
-		return nil, nil, err
-	}
+	var docs []*backend.Document
 	cosines := make([][]float64, len(refs))
 	var m *marker
 	var phrases []phrase
-	if s.vector != nil {
-		cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, refs)
-	} else if m, err = s.newMarker(ctx); err == nil {
-		phrases, err = s.phrases(ctx)
-	}
+	err = together(func() (err error) {
+		docs, err = s.engine.backend.Fetch(ctx, s.collection, refs)
+		return err
+	}, func() (err error) {
+		if s.vector != nil {
+			cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, refs)
+		} else if m, err = s.newMarker(ctx); err == nil {
+			phrases, err = s.phrases(ctx)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -46,7 +46,8 @@ const (
 	maxRespelled      = 8        // words of a query that are looked for
 	nearTerms         = 16       // terms that are looked at for each
 	respellBytes      = 64 << 10 // of a field that are looked through
-	respellRead       = 2 << 20  // bytes of documents that are read for one word; one document may be longer
+	respellRead       = 2 << 20  // bytes of documents that are looked through for one word; one document may be longer
+	respellAhead      = 8        // documents that are read at once
 )
 
 // Speller is an [Embedder] that knows which words are spelled right.
@@ -72,29 +73,32 @@ func (s *search) respell(ctx context.Context) error {
 	if len(typed) == 0 {
 		return nil
 	}
-	others, err := s.engine.backend.Expand(ctx, s.collection, s.plan.words)
+	others, err := s.expansions(ctx)
 	if err != nil {
 		return err
 	}
-	var out strings.Builder
-	written := 0              // bytes of text
-	as := map[string]string{} // words that were looked for, and how they are read
+	var spans []span // of the words that are looked for, or were
+	var words []*reading
+	as := map[string]*reading{}
 	for _, w := range typed { // in the order of the text
 		right := slices.ContainsFunc(others, func(e backend.Expansion) bool { return e.Start < w.end && w.start < e.End }) // it is read as its synonyms, or as documents write it
 		word, last := text[w.start:w.end], s.plan.Unfinished && w.end == len(text)
 		if right && !last {
 			continue
 		}
-		other, known := as[word]
-		if !known && len(as) < maxRespelled {
-			var err error
-			if other, err = s.readAs(ctx, word, last, right); err != nil {
-				return err
-			}
-			as[word] = other
+		if spans = append(spans, w); as[word] == nil && len(words) < maxRespelled {
+			as[word] = &reading{word: word, unfinished: last, right: right}
+			words = append(words, as[word])
 		}
-		if other != "" {
-			out.WriteString(text[written:w.start] + other)
+	}
+	if err := s.readAll(ctx, words); err != nil {
+		return err
+	}
+	var out strings.Builder
+	written := 0 // bytes of text
+	for _, w := range spans {
+		if r := as[text[w.start:w.end]]; r != nil && r.as != "" {
+			out.WriteString(text[written:w.start] + r.as)
 			written = w.end
 		}
 	}
@@ -102,31 +106,63 @@ func (s *search) respell(ctx context.Context) error {
 		s.plan.text.Text = out.String() + text[written:]
 		s.plan.words.Text = s.plan.text.Text
 	}
-	if c := s.plan.text.Completed; c != nil && as[c.Word] == "" {
+	if c := s.plan.text.Completed; c != nil && as[c.Word].as == "" {
 		s.plan.words.Text = strings.TrimSuffix(s.plan.text.Text, c.Word) + c.As
 	}
 	return nil
 }
 
-// readAs returns as what a word of the query is read, and notes it; "" as it stands, or as it stands by meaning where it is completed. unfinished: it may be
-// the beginning of one. right: it is not misspelled.
-func (s *search) readAs(ctx context.Context, word string, unfinished, right bool) (as string, err error) {
-	if unfinished {
-		if as, err = s.completed(ctx, word); as != "" || err != nil {
-			s.plan.text.Completed = &Respelling{word, as}
-			if s.plan.Mode == Hybrid && s.knows(word) {
-				as = ""
-			}
-			return as, err
+// reading is as what a word of the query is read.
+type reading struct {
+	word       string
+	unfinished bool   // it may be the beginning of one
+	right      bool   // it is not misspelled
+	as         string // "" as it stands, or as it stands by meaning where it is completed
+
+	respelled, completed *Respelling
+}
+
+// readAll finds out as what words are read, side by side, and notes it.
+func (s *search) readAll(ctx context.Context, words []*reading) error {
+	if len(words) == 0 {
+		return nil
+	}
+	calls := make([]func() error, len(words))
+	for i, r := range words {
+		calls[i] = func() error { return s.readAs(ctx, r) }
+	}
+	if err := together(calls...); err != nil {
+		return err
+	}
+	for _, r := range words {
+		if r.respelled != nil {
+			s.plan.text.Respelled = append(s.plan.text.Respelled, *r.respelled)
+		}
+		if r.completed != nil {
+			s.plan.text.Completed = r.completed
 		}
 	}
-	if right {
-		return "", nil
+	return nil
+}
+
+// readAs finds out as what a word is read.
+func (s *search) readAs(ctx context.Context, r *reading) (err error) {
+	if r.unfinished {
+		if r.as, err = s.completed(ctx, r.word); r.as != "" || err != nil {
+			r.completed = &Respelling{r.word, r.as}
+			if s.plan.Mode == Hybrid && s.knows(r.word) {
+				r.as = ""
+			}
+			return err
+		}
 	}
-	if as, err = s.spelled(ctx, word); as != "" {
-		s.plan.text.Respelled = append(s.plan.text.Respelled, Respelling{word, as})
+	if r.right {
+		return nil
 	}
-	return as, err
+	if r.as, err = s.spelled(ctx, r.word); r.as != "" {
+		r.respelled = &Respelling{r.word, r.as}
+	}
+	return err
 }
 
 // typed returns the words of the query that may be misspelled, by what they look like.
@@ -231,20 +267,13 @@ func (s *search) wordOf(ctx context.Context, bare string, near []backend.NearTer
 		place[t.Term] = i
 	}
 	fewest, first := math.MaxInt, len(near) // edits of as, and the place of its term
-	seen, read := map[backend.Ref]bool{}, 0
+	texts := &texts{search: s, near: near, seen: map[backend.Ref]bool{}, batch: 1}
 	for i, t := range near {
 		for _, ref := range t.Refs {
-			if seen[ref] {
-				continue
+			fields, more, err := texts.of(ctx, ref)
+			if err != nil || !more {
+				return as, err
 			}
-			if seen[ref] = true; read >= respellRead {
-				return as, nil
-			}
-			fields, size, err := s.fieldsOf(ctx, ref)
-			if err != nil {
-				return "", err
-			}
-			read += size
 			for _, f := range fields {
 				for w := range wordsLike(f.Text, bare) {
 					n, ok := like(w)
@@ -271,14 +300,52 @@ func (s *search) wordOf(ctx context.Context, bare string, near []backend.NearTer
 	return as, nil
 }
 
-// fieldsOf returns the fields of a document that have words, none where it is gone, and how many bytes were read.
-func (s *search) fieldsOf(ctx context.Context, ref backend.Ref) (fields []mapping.TextField, size int, err error) {
-	docs, err := s.engine.backend.Fetch(ctx, s.collection, []backend.Ref{ref})
-	if err != nil || docs[0] == nil {
-		return nil, 0, err
+// texts reads the documents that have terms, in the order of the terms: one at first, as that has the word most often, and each time twice as many ahead.
+type texts struct {
+	*search
+	near  []backend.NearTerm
+	seen  map[backend.Ref]bool
+	ahead []*backend.Document // read, in the order of near
+	refs  []backend.Ref       // of them
+	batch int                 // documents that are read the next time
+	bytes int                 // of documents that were given
+}
+
+// of returns the fields of a document that have words, none where it is gone or was given before. more is false when enough was read.
+func (t *texts) of(ctx context.Context, ref backend.Ref) (fields []mapping.TextField, more bool, err error) {
+	if t.seen[ref] {
+		return nil, true, nil
 	}
-	parts, err := s.record.Settings.Fields.SplitStored(docs[0].Fields)
-	return slices.Concat(parts.Text, parts.Words), len(docs[0].Fields), err
+	if t.bytes >= respellRead {
+		return nil, false, nil
+	}
+	if len(t.refs) == 0 {
+		t.refs = t.unseen(t.batch)
+		if t.ahead, err = t.engine.backend.Fetch(ctx, t.collection, t.refs); err != nil {
+			return nil, false, err
+		}
+		t.batch = min(2*t.batch, respellAhead)
+	}
+	d := t.ahead[0]
+	t.seen[ref], t.ahead, t.refs = true, t.ahead[1:], t.refs[1:]
+	if d == nil {
+		return nil, true, nil
+	}
+	t.bytes += len(d.Fields)
+	parts, err := t.record.Settings.Fields.SplitStored(d.Fields)
+	return slices.Concat(parts.Text, parts.Words), err == nil, err
+}
+
+// unseen returns the next n documents, in the order in which they are asked for.
+func (t *texts) unseen(n int) (refs []backend.Ref) {
+	for _, term := range t.near {
+		for _, ref := range term.Refs {
+			if len(refs) < n && !t.seen[ref] && !slices.Contains(refs, ref) {
+				refs = append(refs, ref)
+			}
+		}
+	}
+	return refs
 }
 
 // wordsLike yields the different words of text, in small letters, that have the first letter of bare, be it with an accent.

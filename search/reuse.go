@@ -18,15 +18,8 @@ import (
 //     the like. So one passage of each batch is encoded again; where that gives another vector, all of the batch are.
 type reuse struct {
 	was      ingest // how the collection makes passages
-	backend  vectorKeeper
+	backend  backend.VectorKeeper
 	passages int // that were given their vectors
-}
-
-// vectorKeeper is a backend that can tell what the vectors of a document belong to.
-type vectorKeeper interface {
-	// Encoded returns a document without its fields and the vectors of its passages, as one moment has them; nil where there is none, or one
-	// of them cannot be read.
-	Encoded(ctx context.Context, collection, id string) (*backend.Document, [][]float32, error)
 }
 
 // reuseTolerance is how far a component may be from what it was: processors add in different orders. int8 is 100 times as far from float32.
@@ -34,7 +27,7 @@ const reuseTolerance = 1e-5
 
 // newReuse returns what a re-embedding of a collection with a record need not encode; nil where that is nothing.
 func newReuse(e *Engine, c backend.Collection, rec record, q reembedRequest, enc *encoding) *reuse {
-	b, ok := e.backend.(vectorKeeper)
+	b, ok := e.backend.(backend.VectorKeeper)
 	if !ok || q.Settings == nil || !same(rec.Model, q.Info) || rec.Model.MaxTokens != q.Info.MaxTokens || rec.Precision != q.Precision {
 		return nil
 	}

@@ -107,13 +107,14 @@ func (s *search) answer(ctx context.Context, start time.Time) (*Response, error)
 	if err := s.run(ctx, s.ranking()); err != nil {
 		return nil, err
 	}
-	warnings, err := s.warnings(ctx)
-	if err != nil {
-		return nil, err
-	}
 	from := min(s.plan.Offset, len(s.candidates))
 	s.page = s.candidates[from:min(from+s.plan.limit, len(s.candidates))]
-	if err := s.run(ctx, s.showing()); err != nil {
+	var warnings []string
+	err := together(func() error { return s.run(ctx, s.showing()) }, func() (err error) {
+		warnings, err = s.warnings(ctx)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	if len(s.hits) < len(s.page) { // deleted meanwhile, or damaged
@@ -154,6 +155,7 @@ type search struct {
 	collapsed    map[backend.Ref]bool // candidates that another of their group stands for
 	page         []candidate
 	terms        map[backend.Ref][]backend.TermScore // of the page, once one of them is asked for
+	expanded     *expanded                           // what the words are read as, once it is asked for
 	hits         []Hit
 	total        Total
 	facets       map[string]FacetCounts
@@ -338,16 +340,24 @@ func (s *search) fill(ctx context.Context) error {
 			noVector = append(noVector, c.ref)
 		}
 	}
-	scores, err := s.engine.backend.WordScores(ctx, s.collection, s.plan.words, noWords)
+	var scores []float64
+	var cosines [][]float64
+	err := together(func() (err error) {
+		if len(noWords) > 0 {
+			scores, err = s.engine.backend.WordScores(ctx, s.collection, s.plan.words, noWords)
+		}
+		return err
+	}, func() (err error) {
+		if len(noVector) > 0 {
+			cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, noVector)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	for i, ref := range noWords {
 		s.candidate(ref).words = leg{score: scores[i], known: true}
-	}
-	cosines, err := s.engine.backend.Cosines(ctx, s.collection, s.vector, noVector)
-	if err != nil {
-		return err
 	}
 	for i, ref := range noVector {
 		if len(cosines[i]) > 0 {

@@ -13,6 +13,9 @@ import (
 // maxSimilarIDs is the most documents, positive and negative ones each, of a [Similar].
 const maxSimilarIDs = 100
 
+// similarVectors is how many vectors are read at a time, but for those of one document, which can be more.
+const similarVectors = 1024
+
 // Similar asks for documents that are like others. The zero value of each field but IDs, NegativeIDs and Text means its default, as in
 // [Query].
 //
@@ -145,6 +148,20 @@ func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]floa
 		return nil, err
 	}
 	var mean []float32
+	var passages []backend.PassageRef
+	counts := make([]int, 0, len(docs)) // of passages, of each document that has not been added yet
+	take := func() error {
+		vectors, err := s.engine.backend.Vectors(ctx, s.collection, passages)
+		if err != nil {
+			return err
+		}
+		for _, n := range counts {
+			add(&mean, meanVector(vectors[:n], s.record.Model.Dimension), 1/float32(len(ids)), 1)
+			vectors = vectors[n:]
+		}
+		passages, counts = passages[:0], counts[:0]
+		return nil
+	}
 	for i, d := range docs {
 		if d == nil {
 			return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, ids[i], s.engine.named(s.collection))
@@ -153,15 +170,14 @@ func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]floa
 			return nil, &FieldError{fmt.Sprintf("%s[%d]", field, i), ids[i], "documents with text: this one has none that could be compared"}
 		}
 		s.except[d.Ref] = true
-		passages := make([]backend.PassageRef, len(d.Passages))
 		for j := range d.Passages {
-			passages[j] = backend.PassageRef{Ref: d.Ref, Ordinal: j}
+			passages = append(passages, backend.PassageRef{Ref: d.Ref, Ordinal: j})
 		}
-		vectors, err := s.engine.backend.Vectors(ctx, s.collection, passages)
-		if err != nil {
-			return nil, err
+		if counts = append(counts, len(d.Passages)); len(passages) >= similarVectors || i == len(docs)-1 {
+			if err := take(); err != nil {
+				return nil, err
+			}
 		}
-		add(&mean, meanVector(vectors, s.record.Model.Dimension), 1/float32(len(ids)), 1)
 	}
 	return mean, nil
 }

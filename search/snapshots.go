@@ -40,9 +40,17 @@ type backer interface {
 	Backup(ctx context.Context, w io.Writer) (int64, error)
 }
 
-// Snapshots lists the snapshots, newest first.
+// maySnapshot returns why there are no snapshots, or nil.
+func (e *Engine) maySnapshot(ctx context.Context) error {
+	if _, ok := e.backend.(backer); !ok {
+		return ErrNoBackup
+	}
+	return errors.Join(ctx.Err(), e.running())
+}
+
+// Snapshots lists the snapshots, newest first. Like all that has to do with snapshots it returns [ErrNoBackup] over a backend that has none.
 func (e *Engine) Snapshots(ctx context.Context) ([]Snapshot, error) {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := e.maySnapshot(ctx); err != nil {
 		return nil, err
 	}
 	entries, err := os.ReadDir(e.snapshots)
@@ -61,15 +69,11 @@ func (e *Engine) Snapshots(ctx context.Context) ([]Snapshot, error) {
 }
 
 // CreateSnapshot begins to write a snapshot, as a task: the state of one moment, while reads and writes go on. It returns
-// [ErrTooManySnapshots] where MaxSnapshots are kept already, and [ErrNoBackup] over a backend that keeps backups of its own.
+// [ErrTooManySnapshots] where MaxSnapshots are kept already.
 func (e *Engine) CreateSnapshot(ctx context.Context) (Task, error) {
 	list, err := e.Snapshots(ctx)
 	if err != nil {
 		return Task{}, err
-	}
-	b, ok := e.backend.(backer)
-	if !ok {
-		return Task{}, ErrNoBackup
 	}
 	list = slices.DeleteFunc(list, func(s Snapshot) bool { return s.Damaged })
 	if len(list) >= MaxSnapshots {
@@ -80,7 +84,7 @@ func (e *Engine) CreateSnapshot(ctx context.Context) (Task, error) {
 		return Task{}, err
 	}
 	return e.tasks.start(ctx, t, func(ctx context.Context, report func(done, total int64)) (any, error) {
-		return e.writeSnapshot(ctx, t.ID, b, report)
+		return e.writeSnapshot(ctx, t.ID, e.backend.(backer), report)
 	})
 }
 
@@ -168,7 +172,7 @@ func (e *Engine) snapshotPath(id string, damaged bool) string {
 
 // OpenSnapshot opens a snapshot for reading; [Restore] takes what it reads. The caller closes it. It returns [ErrSnapshotNotFound].
 func (e *Engine) OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser, Snapshot, error) {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := e.maySnapshot(ctx); err != nil {
 		return nil, Snapshot{}, err
 	}
 	s, err := e.snapshot(id)
@@ -181,7 +185,7 @@ func (e *Engine) OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser
 
 // DeleteSnapshot deletes a snapshot. It returns [ErrSnapshotNotFound].
 func (e *Engine) DeleteSnapshot(ctx context.Context, id string) error {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := e.maySnapshot(ctx); err != nil {
 		return err
 	}
 	s, err := e.snapshot(id)
@@ -193,6 +197,9 @@ func (e *Engine) DeleteSnapshot(ctx context.Context, id string) error {
 
 // removeParts removes what a snapshot that was not finished has left.
 func (e *Engine) removeParts() {
+	if _, ok := e.backend.(backer); !ok {
+		return
+	}
 	parts, _ := filepath.Glob(filepath.Join(e.snapshots, "*"+snapshotSuffix+partSuffix))
 	for _, p := range parts {
 		os.Remove(p)

@@ -93,11 +93,13 @@ func (p *plan) checkSort(wrong *fieldErrors) {
 // sort puts what was found into the order of the query's keys: in keyword mode all that matches, otherwise the documents of the window.
 // What stays of the candidates is what can be on the page.
 func (s *search) sort(ctx context.Context) error {
-	var all backend.Selection
+	var set backend.Selection
+	var err error
 	if s.plan.Mode == Keyword {
-		all = s.wordSet
+		set, err = s.found(ctx)
+	} else {
+		set, err = s.engine.backend.Set(ctx, s.collection, nil, s.refs())
 	}
-	set, err := s.engine.backend.Set(ctx, s.collection, all, s.refs())
 	if err != nil {
 		return err
 	}

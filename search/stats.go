@@ -17,7 +17,8 @@ type Stats struct {
 	Queries     CacheStats
 	StoreBytes  int64 // of the file; 0: the backend does not say
 	Collections []CollectionStats
-	Damaged     int // collections that cannot be opened
+	Damaged     int         // collections that cannot be opened
+	Shards      []ShardInfo // as of two seconds ago, without their documents; none where the backend is not made of any
 }
 
 // EncoderStats say what the encoder of requests does. Passages of documents do not count: they take another way.
@@ -70,27 +71,34 @@ func (h *Histogram) Cumulative() (count, sum uint64, atMost map[float64]uint64) 
 // maxCollectionStats bounds the collections that Stats describes: each becomes several time series.
 const maxCollectionStats = 100
 
-// Stats returns the engine's gauges; of the collections those with the most passages, at most 100. It may take as long as some searches.
+// Stats returns the engine's gauges; of the collections those with the most passages, at most 100, and none while a shard does not answer. It may
+// take as long as some searches.
 func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	s := &Stats{}
 	e.collector.stats(&s.Encoder)
 	s.Queries = e.encodings.own.queries.stats()
-	if b, ok := e.backend.(interface{ StoreSize() (int64, error) }); ok {
-		n, err := b.StoreSize()
-		if err != nil {
-			return nil, err
-		}
-		s.StoreBytes = n
+	if e.cluster != nil {
+		s.Shards = shardInfos(e.cluster.last())
 	}
-	indexed, ok := e.backend.(interface {
-		IndexStats(ctx context.Context, name string) (backend.IndexStats, error)
-	})
+	indexed, ok := e.backend.(backend.Gauges)
 	if !ok {
 		return s, nil
 	}
+	var err error
+	if s.StoreBytes, err = indexed.StoreSize(); err != nil {
+		return nil, err
+	}
+	if err := e.collectionStats(ctx, indexed, s); err != nil && !errors.Is(err, backend.ErrUnavailable) {
+		return nil, err
+	}
+	return s, nil
+}
+
+// collectionStats sets the gauges of collections.
+func (e *Engine) collectionStats(ctx context.Context, indexed backend.Gauges, s *Stats) error {
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	n := len(list)
 	list = slices.DeleteFunc(list, func(c backend.Collection) bool { return c.Damaged != "" })
@@ -108,11 +116,11 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 			continue // dropped since
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s.Collections = append(s.Collections, CollectionStats{name, &x})
 	}
-	return s, nil
+	return nil
 }
 
 // stats describes what the collector does.

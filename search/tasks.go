@@ -83,6 +83,7 @@ type taskList struct {
 	stop   context.CancelCauseFunc
 	wait   sync.WaitGroup
 	turns  map[TaskKind]chan struct{} // one token each
+	saving sync.Mutex                 // held by whoever stores tasks, so that the last state is stored last; not by those who look at them
 
 	mu struct {
 		sync.Mutex
@@ -167,32 +168,59 @@ func (l *taskList) start(ctx context.Context, r taskRecord, w work) (Task, error
 	if l.values == nil {
 		return t, fmt.Errorf("%w: the backend keeps no tasks", ErrUnsupported)
 	}
+	run, cancel := context.WithCancelCause(l.ctx)
+	j := &job{task: t, resume: r.Resume, cancel: cancel, ended: make(chan struct{})}
+	before, err := l.add(j)
+	if err != nil {
+		cancel(nil)
+		return t, err
+	}
+	if err := l.save(ctx, r); err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if delete(l.mu.jobs, t.ID); before != nil {
+			l.mu.jobs[t.ID] = before
+		}
+		l.wait.Done()
+		close(j.ended)
+		cancel(nil)
+		return t, err
+	}
+	go func() {
+		defer l.wait.Done()
+		l.run(run, j, w)
+	}()
+	return t, nil
+}
+
+// add puts a job among the others, in the place of the one of its id, which is returned. From then on close waits for it.
+func (l *taskList) add(j *job) (before *job, err error) {
+	t := j.task
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.closed {
-		return t, ErrClosed
+		return nil, ErrClosed
 	}
 	open := 0
-	for _, j := range l.mu.jobs {
-		if j.task.Ended() || j.task.ID == t.ID {
+	for _, other := range l.mu.jobs {
+		if other.task.Ended() || other.task.ID == t.ID {
 			continue
 		}
 		if open++; open >= maxUnfinished {
-			return t, fmt.Errorf("%w: %d tasks are not finished", ErrBusy, open)
+			return nil, fmt.Errorf("%w: %d tasks are not finished", ErrBusy, open)
 		}
-		if j.task.Collection == t.Collection && j.task.Kind == t.Kind {
-			return t, fmt.Errorf("%w: %s %s is %s", ErrTaskRunning, t.Kind, j.task.ID, j.task.State)
+		if other.task.Collection == t.Collection && other.task.Kind == t.Kind {
+			return nil, fmt.Errorf("%w: %s %s is %s", ErrTaskRunning, t.Kind, other.task.ID, other.task.State)
 		}
 	}
-	if err := l.save(ctx, r); err != nil {
-		return t, err
-	}
-	run, cancel := context.WithCancelCause(l.ctx)
-	j := &job{task: t, resume: r.Resume, cancel: cancel, ended: make(chan struct{})}
+	before = l.mu.jobs[t.ID]
 	l.mu.jobs[t.ID] = j
-	l.wait.Go(func() { l.run(run, j, w) })
-	return t, nil
+	l.wait.Add(1)
+	return before, nil
 }
+
+// saveWithin is how long a task may take to be stored where no request waits for it: a shard may hang.
+const saveWithin = 10 * time.Second
 
 func (l *taskList) save(ctx context.Context, t taskRecord) error {
 	b, err := json.Marshal(t)
@@ -253,13 +281,22 @@ func guarded(ctx context.Context, w work, report func(done, total int64)) (resul
 // change changes a task and stores it; what is only progress, not more often than every taskSaveEvery. A store that takes no writes
 // does not end the work: what matters is written by the work itself.
 func (l *taskList) change(j *job, always bool, fn func(*Task)) {
+	l.saving.Lock()
+	defer l.saving.Unlock()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	fn(&j.task)
-	if now := time.Now(); always || now.Sub(j.saved) >= taskSaveEvery {
+	r, now := taskRecord{j.task, j.resume}, time.Now()
+	due := always || now.Sub(j.saved) >= taskSaveEvery
+	if due {
 		j.saved = now
-		_ = l.save(context.Background(), taskRecord{j.task, j.resume})
 	}
+	l.mu.Unlock()
+	if !due {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), saveWithin)
+	defer cancel()
+	_ = l.save(ctx, r)
 }
 
 // giveUp notes that a task of the last run does not go on.
@@ -274,8 +311,9 @@ func (l *taskList) giveUp(id, why string) {
 
 // forget removes the oldest finished tasks beyond maxFinished.
 func (l *taskList) forget() {
+	l.saving.Lock()
+	defer l.saving.Unlock()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	var finished []string
 	for id, j := range l.mu.jobs {
 		if j.task.Ended() {
@@ -288,9 +326,13 @@ func (l *taskList) forget() {
 		gone[taskKey+id] = nil
 		delete(l.mu.jobs, id)
 	}
-	if len(gone) > 0 {
-		_ = l.values.SetValues(context.Background(), gone)
+	l.mu.Unlock()
+	if len(gone) == 0 {
+		return
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), saveWithin)
+	defer cancel()
+	_ = l.values.SetValues(ctx, gone)
 }
 
 // close ends the running tasks, which stay unfinished in the store, and waits for them.
@@ -316,7 +358,7 @@ func (l *taskList) unfinished(collection string) (list []*job) {
 
 // Tasks lists the tasks that are not finished and the last hundred that are, newest first, and the derived indexes that are being rebuilt.
 func (e *Engine) Tasks(ctx context.Context) ([]Task, error) {
-	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return nil, err
 	}
 	list := e.rebuilds()
@@ -376,7 +418,7 @@ func (j *job) end(ctx context.Context) error {
 
 // rebuilds shows the derived indexes that are being filled as tasks.
 func (e *Engine) rebuilds() (list []Task) {
-	b, ok := e.backend.(interface{ Rebuilds() []backend.Rebuild })
+	b, ok := e.backend.(backend.Gauges)
 	if !ok {
 		return nil
 	}

@@ -189,6 +189,10 @@ func (e *Engine) Map(ctx context.Context, collection string, o search.MapOptions
 	return hooked(ctx, e, "Map", func() (*search.Map, error) { return e.Engine.Map(ctx, collection, o) })
 }
 
+func (e *Engine) Shards(ctx context.Context) ([]search.ShardInfo, error) {
+	return hooked(ctx, e, "Shards", func() ([]search.ShardInfo, error) { return e.Engine.Shards(ctx) })
+}
+
 func (e *Engine) Stats(ctx context.Context) (*search.Stats, error) {
 	return hooked(ctx, e, "Stats", func() (*search.Stats, error) { return e.Engine.Stats(ctx) })
 }

@@ -1,0 +1,299 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"searchd/search/backend"
+)
+
+// cluster is a backend of shards as the engine uses it. It is safe for concurrent use.
+//
+// The rules:
+//  1. How the shards are is asked every watchEvery. Readiness, read-only and metrics are told from the last answer, without a call.
+//  2. A collection as it stands is kept for keptFor, or until this engine writes to it, so that a request does not begin with a call.
+//  3. When a shard has said that somebody else claimed it, no write is tried any more. Reads go on with what the shards hold, so that what is read of
+//     documents is what others have written; names, aliases, API keys and checkpoints are as they were, and a collection is at most keptFor older than
+//     the answer. The engine is not ready, so that requests go elsewhere.
+type cluster struct {
+	backend.Cluster
+	notice, alarm func(text string)
+
+	states  atomic.Pointer[[]backend.ShardState] // nil: not known yet
+	claimed atomic.Pointer[error]                // nil: writes are tried
+	stop    context.CancelFunc
+	watched sync.WaitGroup
+
+	mu struct {
+		sync.Mutex
+		writes uint64 // that have ended
+		byName map[string]keptCollection
+		all    []backend.Collection // nil: not known
+		allAt  time.Time
+	}
+}
+
+// keptCollection is a collection as it stood.
+type keptCollection struct {
+	c  backend.Collection
+	at time.Time
+}
+
+// Bounds of what is known of shards without asking them.
+const (
+	watchEvery = 2 * time.Second
+	watchWait  = 2 * time.Second // for an answer, until a shard counts as one that gives none
+	keptFor    = time.Second
+	mostKept   = 1024 // collections
+)
+
+// newCluster watches b until it is closed.
+func newCluster(b backend.Cluster, notice, alarm func(text string)) *cluster {
+	c := &cluster{Cluster: b, notice: notice, alarm: alarm}
+	c.mu.byName = map[string]keptCollection{}
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	c.watched.Go(func() {
+		for ctx.Err() == nil {
+			c.look(ctx)
+			select {
+			case <-time.After(watchEvery):
+			case <-ctx.Done():
+			}
+		}
+	})
+	return c
+}
+
+// Close implements backend.Backend.
+func (c *cluster) Close() error {
+	c.stop()
+	c.watched.Wait()
+	return c.Cluster.Close()
+}
+
+// look asks how the shards are, and tells what has changed.
+func (c *cluster) look(ctx context.Context) {
+	within, cancel := context.WithTimeout(ctx, watchWait)
+	defer cancel()
+	now := c.Cluster.Shards(within, false)
+	if ctx.Err() != nil {
+		return
+	}
+	was := c.states.Swap(&now)
+	for i, s := range now {
+		c.note(s.Err)
+		before := was != nil && away((*was)[i])
+		switch {
+		case away(s) && !before:
+			c.alarm(fmt.Sprintf("shard %s does not answer, and what needs it fails until it does: %v", s.Name, s.Err))
+		case before && !away(s):
+			c.notice(fmt.Sprintf("shard %s answers again", s.Name))
+		}
+	}
+}
+
+// away says whether a shard does not answer.
+func away(s backend.ShardState) bool { return s.Err != nil && !errors.Is(s.Err, backend.ErrClaimed) }
+
+// last returns how the shards were when they were last asked; none before that.
+func (c *cluster) last() []backend.ShardState {
+	if s := c.states.Load(); s != nil {
+		return *s
+	}
+	return nil
+}
+
+// note takes note where an error says that somebody else has claimed a shard.
+func (c *cluster) note(err error) {
+	if errors.Is(err, backend.ErrClaimed) && c.claimed.CompareAndSwap(nil, &err) {
+		c.alarm(fmt.Sprintf("another server has taken over the shards, and this one writes no more: stop it, or start it again to take them back: %v", err))
+	}
+}
+
+// replaced returns why nothing is written any more; nil: writes are tried.
+func (c *cluster) replaced() error {
+	if err := c.claimed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// ready returns why requests should go elsewhere, or nil.
+func (c *cluster) ready() error {
+	if err := c.replaced(); err != nil {
+		return err
+	}
+	for _, s := range c.last() {
+		if away(s) {
+			return &ShardError{s.Name, s.Err}
+		}
+	}
+	return nil
+}
+
+// ReadOnly implements backend.Gauges, as of the last answers.
+func (c *cluster) ReadOnly() error {
+	if err := c.replaced(); err != nil {
+		return err
+	}
+	for _, s := range c.last() {
+		if s.ReadOnly != nil {
+			return &ShardError{s.Name, s.ReadOnly}
+		}
+	}
+	return nil
+}
+
+// StoreSize implements backend.Gauges, as of the last answers.
+func (c *cluster) StoreSize() (n int64, err error) {
+	for _, s := range c.last() {
+		n += s.StoreBytes
+	}
+	return n, nil
+}
+
+// write carries out a write to a collection, "" for what is of none.
+func (c *cluster) write(collection string, do func() error) error {
+	if err := c.replaced(); err != nil {
+		return err
+	}
+	err := do()
+	c.forget(collection) // also after an error: some of it may be there
+	c.note(err)
+	return err
+}
+
+// Create implements backend.Catalog.
+func (c *cluster) Create(ctx context.Context, name string, config backend.Config) error {
+	return c.write(name, func() error { return c.Cluster.Create(ctx, name, config) })
+}
+
+// Update implements backend.Catalog.
+func (c *cluster) Update(ctx context.Context, name string, config backend.Config) error {
+	return c.write(name, func() error { return c.Cluster.Update(ctx, name, config) })
+}
+
+// Drop implements backend.Catalog.
+func (c *cluster) Drop(ctx context.Context, name string) error {
+	return c.write(name, func() error { return c.Cluster.Drop(ctx, name) })
+}
+
+// Apply implements backend.Documents.
+func (c *cluster) Apply(ctx context.Context, name string, writes []backend.Write) (out []backend.Outcome, err error) {
+	err = c.write(name, func() error {
+		out, err = c.Cluster.Apply(ctx, name, writes)
+		return err
+	})
+	return out, err
+}
+
+// SetValues implements backend.Values.
+func (c *cluster) SetValues(ctx context.Context, values map[string][]byte) error {
+	return c.write("", func() error { return c.Cluster.SetValues(ctx, values) })
+}
+
+// forget drops what is kept of a collection.
+func (c *cluster) forget(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.writes++
+	delete(c.mu.byName, name)
+	c.mu.all = nil
+}
+
+// Collection implements backend.Catalog.
+func (c *cluster) Collection(ctx context.Context, name string) (backend.Collection, error) {
+	c.mu.Lock()
+	kept, ok := c.mu.byName[name]
+	writes := c.mu.writes
+	c.mu.Unlock()
+	if ok && time.Since(kept.at) < keptFor {
+		return kept.c, ctx.Err()
+	}
+	kept.at = time.Now() // before the answer, which may be as old
+	var err error
+	if kept.c, err = c.Cluster.Collection(ctx, name); err != nil {
+		return kept.c, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.writes == writes { // else the answer may be from before a write
+		if len(c.mu.byName) >= mostKept {
+			clear(c.mu.byName)
+		}
+		c.mu.byName[name] = kept
+	}
+	return kept.c, nil
+}
+
+// Collections implements backend.Catalog.
+func (c *cluster) Collections(ctx context.Context) ([]backend.Collection, error) {
+	c.mu.Lock()
+	all, at, writes := c.mu.all, c.mu.allAt, c.mu.writes
+	c.mu.Unlock()
+	if all != nil && time.Since(at) < keptFor {
+		return slices.Clone(all), ctx.Err()
+	}
+	at = time.Now()
+	all, err := c.Cluster.Collections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.writes == writes {
+		c.mu.all, c.mu.allAt = slices.Clone(all), at
+	}
+	return all, nil
+}
+
+// ShardError says of which shard an error is.
+type ShardError struct {
+	Shard string
+	Err   error
+}
+
+func (e *ShardError) Error() string { return fmt.Sprintf("shard %s: %v", e.Shard, e.Err) }
+
+// Unwrap returns the error of the shard.
+func (e *ShardError) Unwrap() error { return e.Err }
+
+// ShardInfo describes a shard.
+type ShardInfo struct {
+	Name       string `json:"name"`
+	Up         bool   `json:"up"`              // it answers; else the rest is not known
+	Error      string `json:"error,omitempty"` // why it does not, or that another server has claimed it
+	ReadOnly   bool   `json:"read_only"`       // it takes no writes after a failed commit, until its next start
+	Documents  int    `json:"documents"`       // of all collections, generations that are being built included
+	StoreBytes int64  `json:"store_bytes"`
+}
+
+// Shards describes the shards of the backend as they are now; none where it is not made of any.
+func (e *Engine) Shards(ctx context.Context) ([]ShardInfo, error) {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
+		return nil, err
+	}
+	if e.cluster == nil {
+		return []ShardInfo{}, nil
+	}
+	within, cancel := context.WithTimeout(ctx, watchWait)
+	defer cancel()
+	return shardInfos(e.cluster.Shards(within, true)), nil
+}
+
+func shardInfos(states []backend.ShardState) []ShardInfo {
+	out := make([]ShardInfo, len(states))
+	for i, s := range states {
+		out[i] = ShardInfo{Name: s.Name, Up: !away(s), ReadOnly: s.ReadOnly != nil, Documents: s.Documents, StoreBytes: s.StoreBytes}
+		if s.Err != nil {
+			out[i].Error = s.Err.Error()
+		}
+	}
+	return out
+}

@@ -1,0 +1,91 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"searchd/search/backend"
+)
+
+// dropLater drops a generation that has been replaced, when the requests that began with it have had time to end. Closing the engine does
+// not wait: the next opening drops what no name leads to.
+func (e *Engine) dropLater(stored string) {
+	e.tasks.wait.Go(func() {
+		select {
+		case <-time.After(reembedGrace):
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(e.tasks.ctx), tidyWithin)
+			defer cancel()
+			if err := e.dropReplaced(ctx, stored); err != nil {
+				e.notice(fmt.Sprintf("dropping a generation that has been replaced, the next opening tries again: %v", err))
+			}
+			e.trimEncodings(ctx)
+		case <-e.tasks.ctx.Done():
+		}
+	})
+}
+
+// dropReplaced drops a generation unless a name leads to it, or it is gone.
+func (e *Engine) dropReplaced(ctx context.Context, stored string) error {
+	done, err := e.catalog.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, visible := e.catalog.nameOf(stored); visible {
+		return nil
+	}
+	if err := e.backend.Drop(ctx, stored); !errors.Is(err, backend.ErrCollectionNotFound) {
+		return err
+	}
+	return nil
+}
+
+// resume goes on with the tasks that an earlier run of the program did not finish, gives up those that cannot, and drops the generations
+// that neither a name nor a task leads to.
+func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
+	building := map[string]bool{}
+	for _, t := range open {
+		if t.Kind != TaskReembed {
+			e.tasks.giveUp(t.ID, interrupted)
+			continue
+		}
+		var q reembedRequest
+		err := json.Unmarshal(t.Resume, &q)
+		var enc *encoding
+		if err == nil {
+			enc, err = e.encodings.open(q.Source, q.Precision, q.Info.Pooling)
+		}
+		if err == nil {
+			_, err = e.tasks.start(ctx, t, e.reembedding(t.Collection, q, enc))
+		}
+		if errors.Is(err, backend.ErrUnavailable) || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err()) // the next opening goes on
+		}
+		if err != nil {
+			e.tasks.giveUp(t.ID, "cannot go on after the program ended: "+err.Error())
+			continue
+		}
+		building[q.Next] = true
+		e.notice(fmt.Sprintf("collection %s: re-embedding goes on where it was", t.Collection))
+	}
+	if e.catalog.doubt() != "" {
+		return nil // it may be of what is not in use
+	}
+	list, err := e.backend.Collections(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if _, visible := e.catalog.nameOf(c.Name); visible || building[c.Name] {
+			continue
+		}
+		e.notice(fmt.Sprintf("dropping %s, a generation that is not in use", c.Name))
+		if err := e.backend.Drop(ctx, c.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
