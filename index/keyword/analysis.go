@@ -288,12 +288,38 @@ func cutRune(b []byte, n int) int {
 func (x *Index) Analyze(text string) []Token { return x.Occurrences(text, nil) }
 
 // Occurrences returns those tokens of [Index.Analyze] whose terms wanted accepts; nil: all.
-func (x *Index) Occurrences(text string, wanted func(term string) bool) (tokens []Token) {
-	x.analyzer.eachWithNames(text, func(t token) bool {
+func (x *Index) Occurrences(text string, wanted func(term string) bool) []Token {
+	return x.analyzer.occurrences(text, wanted)
+}
+
+func (a analyzer) occurrences(text string, wanted func(term string) bool) (tokens []Token) {
+	a.eachWithNames(text, func(t token) bool {
 		if wanted == nil || wanted(t.term) {
 			tokens = append(tokens, Token{t.term, t.start, t.end, t.position, t.covered, t.name})
 		}
 		return true
 	})
 	return tokens
+}
+
+// Analysis analyses texts as the indexes of a language do. It is safe for concurrent use.
+type Analysis struct{ analyzer analyzer }
+
+// NewAnalysis returns the analysis of a language, one of [Languages]; "" is "en". Making one takes a tenth of a millisecond. ErrOptions says that there
+// is no such language.
+func NewAnalysis(language string) (*Analysis, error) {
+	o, err := Options{Language: language}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	a, err := newAnalyzer(o.Language)
+	if err != nil {
+		return nil, err
+	}
+	return &Analysis{a}, nil
+}
+
+// Occurrences is [Index.Occurrences].
+func (a *Analysis) Occurrences(text string, wanted func(term string) bool) []Token {
+	return a.analyzer.occurrences(text, wanted)
 }

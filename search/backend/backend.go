@@ -404,9 +404,12 @@ type SetReader interface {
 type Scorer struct {
 	Words *Words
 	Known map[Ref]float64
+
+	Values bool // what is put in order is told with its Values, which costs some time
 }
 
-// Ordered is a document in an order, with what it is ordered by: for each key its value, or the score as a number; nil where it has none.
+// Ordered is a document in an order and, with Scorer.Values, what it is ordered by: for each key the value that counts, of a long string its
+// Key, or the score as a number; nil where it has none.
 type Ordered struct {
 	Ref    Ref
 	Values []*filter.Value
