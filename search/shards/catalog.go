@@ -46,8 +46,7 @@ func (b *Backend) Create(ctx context.Context, name string, config backend.Config
 	if seen.there() {
 		return fmt.Errorf("%w: %q", backend.ErrCollectionExists, name)
 	}
-	first, others := b.parts[:1], b.parts[1:]
-	if _, err := some(ctx, b, "", others, func(ctx context.Context, p *part) (none, error) {
+	if _, err := some(ctx, b, "", b.parts[1:], func(ctx context.Context, p *part) (none, error) {
 		if seen.parts[p.index] != nil {
 			if err := ignore(p.Drop(ctx, name), backend.ErrCollectionNotFound); err != nil {
 				return none{}, err
@@ -57,7 +56,8 @@ func (b *Backend) Create(ctx context.Context, name string, config backend.Config
 	}); err != nil {
 		return err
 	}
-	if _, err := some(ctx, b, "", first, func(ctx context.Context, p *part) (none, error) { return none{}, p.Create(ctx, name, config) }); err != nil {
+	first := b.parts[0]
+	if err := first.failed(first.Create(ctx, name, config)); err != nil {
 		return err
 	}
 	if b.dropping.has(name) {

@@ -86,7 +86,7 @@ func (b *Backend) List(ctx context.Context, collection, cursor string, limit int
 	for ; at < len(b.parts); at, own = at+1, "" {
 		full := len(docs) == limit && limit > 0
 		want := max(limit-len(docs), 1) // a full page is followed by another where there is one document more
-		found, err := some(ctx, b, collection, b.parts[at:at+1], func(ctx context.Context, p *part) (page, error) {
+		found, err := one(ctx, b, collection, b.parts[at], func(ctx context.Context, p *part) (page, error) {
 			docs, next, err := p.List(ctx, collection, own, want)
 			return page{p.documents(docs), next}, err
 		})
@@ -94,14 +94,14 @@ func (b *Backend) List(ctx context.Context, collection, cursor string, limit int
 			return nil, "", err
 		}
 		switch {
-		case full && len(found[0].docs) > 0:
+		case full && len(found.docs) > 0:
 			return docs, strconv.Itoa(at) + "/", nil
 		case full:
 			continue
 		}
-		docs = append(docs, found[0].docs...)
-		if found[0].next != "" {
-			return docs, strconv.Itoa(at) + "/" + found[0].next, nil
+		docs = append(docs, found.docs...)
+		if found.next != "" {
+			return docs, strconv.Itoa(at) + "/" + found.next, nil
 		}
 	}
 	return docs, "", nil
@@ -133,14 +133,14 @@ func (b *Backend) Encoded(ctx context.Context, collection, id string) (*backend.
 		vectors [][]float32
 	}
 	p := b.parts[Place(id, len(b.parts))]
-	found, err := some(ctx, b, collection, []*part{p}, func(ctx context.Context, p *part) (encoded, error) {
+	found, err := one(ctx, b, collection, p, func(ctx context.Context, p *part) (encoded, error) {
 		d, vectors, err := p.Encoded(ctx, collection, id)
 		return encoded{d, vectors}, err
 	})
-	if err != nil || found[0].doc == nil {
+	if err != nil || found.doc == nil {
 		return nil, nil, err
 	}
-	return p.documents([]*backend.Document{found[0].doc})[0], found[0].vectors, nil
+	return p.documents([]*backend.Document{found.doc})[0], found.vectors, nil
 }
 
 // DamagedVectors returns the ids of the documents with a damaged vector, by collection.
@@ -183,7 +183,7 @@ func (b *Backend) Changed(ctx context.Context, collection string, after backend.
 		if len(ids) >= limit {
 			break
 		}
-		_, err := some(ctx, b, collection, b.parts[i:i+1], func(ctx context.Context, _ *part) (none, error) {
+		_, err := one(ctx, b, collection, p, func(ctx context.Context, p *part) (none, error) {
 			changed, to, err := p.Changed(ctx, collection, next[i:i+1], limit-len(ids))
 			if err == nil && len(to) == 1 {
 				ids, next[i] = append(ids, changed...), to[0]

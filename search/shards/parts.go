@@ -86,6 +86,15 @@ func all[T any](ctx context.Context, b *Backend, collection string, ask func(ctx
 	return some(ctx, b, collection, b.parts, ask)
 }
 
+// one is some of one part.
+func one[T any](ctx context.Context, b *Backend, collection string, p *part, ask func(ctx context.Context, p *part) (T, error)) (answer T, err error) {
+	answers, err := some(ctx, b, collection, []*part{p}, ask)
+	if err != nil {
+		return answer, err
+	}
+	return answers[0], nil
+}
+
 // gather asks the parts that keys belong to for their own, and returns the answers in the order of keys; nothing for a key of no part. Without keys
 // the first part is asked: it knows whether there is such a collection.
 func gather[K, V any](ctx context.Context, b *Backend, collection string, keys []K, place func(K) (int, K), ask func(ctx context.Context, p *part, own []K) ([]V, error)) ([]V, error) {

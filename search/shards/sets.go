@@ -142,33 +142,30 @@ func (b *Backend) touched(own [][]backend.Ref) (parts []*part) {
 
 // Order returns the first k documents of a set in the order of keys: the first of the k of each shard.
 func (b *Backend) Order(ctx context.Context, collection string, keys []backend.SortKey, set backend.Selection, k int, by backend.Scorer) ([]backend.Ordered, error) {
-	scorers := make([]backend.Scorer, len(b.parts))
-	if by.Words != nil {
-		q, err := b.global(ctx, collection, *by.Words)
-		if err != nil {
-			return nil, err
-		}
-		for i := range scorers {
-			scorers[i].Words = &q
-		}
-	}
-	for i := range scorers {
-		scorers[i].Known, scorers[i].Values = map[backend.Ref]float64{}, true
+	known := make([]map[backend.Ref]float64, len(b.parts))
+	for i := range known {
+		known[i] = map[backend.Ref]float64{}
 	}
 	for ref, score := range by.Known {
-		if p, own := placeRef(ref); p < len(scorers) {
-			scorers[p].Known[own] = score
+		if p, own := placeRef(ref); p < len(known) {
+			known[p][own] = score
 		}
 	}
-	orders, err := all(ctx, b, collection, func(ctx context.Context, p *part) ([]backend.Ordered, error) {
-		list, err := p.Order(ctx, collection, keys, p.of(set), k, scorers[p.index])
-		for i := range list {
-			list[i].Ref = p.ref(list[i].Ref)
+	ordered := func(words *backend.Words) ([]backend.Ordered, error) {
+		orders, err := all(ctx, b, collection, func(ctx context.Context, p *part) ([]backend.Ordered, error) {
+			list, err := p.Order(ctx, collection, keys, p.of(set), k, backend.Scorer{Words: words, Known: known[p.index], Values: by.Values || len(b.parts) > 1})
+			for i := range list {
+				list[i].Ref = p.ref(list[i].Ref)
+			}
+			return list, err
+		})
+		if err != nil || len(orders) == 1 {
+			return slices.Concat(orders...), err
 		}
-		return list, err
-	})
-	if err != nil {
-		return nil, err
+		return backend.MergeOrdered(keys, orders, k), nil
 	}
-	return backend.MergeOrdered(keys, orders, k), nil
+	if by.Words == nil {
+		return ordered(nil)
+	}
+	return withGlobal(ctx, b, collection, *by.Words, func(q backend.Words) ([]backend.Ordered, error) { return ordered(&q) })
 }

@@ -3,28 +3,48 @@ package shards
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"searchd/search/backend"
 )
 
 // maxRounds bounds how often the parts are asked for their statistics: more than ever are needed.
-const maxRounds = 8
+const maxRounds = 4
 
-// global returns a query with what all parts know of its words, so that each scores and reads it as one with all documents would. A search asks for it
-// several times, and it is kept for that, see [fresh].
-func (b *Backend) global(ctx context.Context, collection string, q backend.Words) (backend.Words, error) {
+// withGlobal asks with what all parts know of the words of a query, so that each scores and reads it as one with all documents would. A search asks for
+// that several times, and it is kept, see [fresh]. Where it does not fit, as the settings of the collection were changed in the moment between, it is asked
+// for anew, once.
+func withGlobal[T any](ctx context.Context, b *Backend, collection string, q backend.Words, ask func(q backend.Words) (T, error)) (T, error) {
 	if len(b.parts) == 1 {
-		return q, nil
+		return ask(q)
 	}
-	asked := q
-	asked.All, asked.Global = false, nil // they change nothing
-	key, err := json.Marshal([]any{collection, asked})
-	if err != nil { // a weight that is no number
-		return q, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
+	for again := false; ; again = true {
+		var err error
+		if q.Global, err = b.global(ctx, collection, q); err != nil {
+			var nothing T
+			return nothing, err
+		}
+		out, err := ask(q)
+		if again || !errors.Is(err, backend.ErrStatistics) {
+			return out, err
+		}
+		b.writes.Add(1)
 	}
-	q.Global, err = b.statistics.get(ctx, string(key), b.writes.Load(), func() (*backend.Statistics, error) { return b.ask(ctx, collection, asked) })
-	return q, err
+}
+
+// global returns what all parts know of the words of q. It is the same with any weights, for either operator and for a set of all that is found.
+func (b *Backend) global(ctx context.Context, collection string, q backend.Words) (*backend.Statistics, error) {
+	q.And, q.All, q.Global = false, false, nil
+	words := [][]string{{collection, q.Text}, q.Exact, nil}
+	for _, f := range q.Fields {
+		words[2] = append(words[2], f.Name)
+	}
+	key, err := json.Marshal(words)
+	if err != nil {
+		return nil, err
+	}
+	return b.statistics.get(ctx, string(key), b.writes.Load(), func() (*backend.Statistics, error) { return b.ask(ctx, collection, q) })
 }
 
 // ask asks all parts for their statistics, and again with the sum, until that is complete.
@@ -36,8 +56,8 @@ func (b *Backend) ask(ctx context.Context, collection string, q backend.Words) (
 		if err != nil {
 			return nil, err
 		}
-		sum := known[0]
-		for _, one := range known[1:] {
+		var sum backend.Statistics
+		for _, one := range known {
 			sum.Add(one)
 		}
 		if q.Global = &sum; sum.Complete {

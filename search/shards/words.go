@@ -12,80 +12,74 @@ import (
 
 // Select returns the documents of a subset. The bounds of reading texts for phrases are those of each shard.
 func (b *Backend) Select(ctx context.Context, collection string, s backend.Subset) (backend.Selection, error) {
-	if len(s.With)+len(s.Without) > 0 { // else nothing is ranked
-		q, err := b.global(ctx, collection, s.Rank)
-		if err != nil {
-			return nil, err
-		}
-		s.Rank = q
+	selected := func(rank backend.Words) (backend.Selection, error) {
+		s.Rank = rank
+		return b.selected(ctx, collection, func(ctx context.Context, p *part) (backend.Selection, error) { return p.Select(ctx, collection, s) })
 	}
-	return b.selected(ctx, collection, func(ctx context.Context, p *part) (backend.Selection, error) { return p.Select(ctx, collection, s) })
+	if len(s.With)+len(s.Without) == 0 { // then nothing is ranked
+		return selected(s.Rank)
+	}
+	return withGlobal(ctx, b, collection, s.Rank, selected)
 }
 
 // Words returns the k documents with the largest BM25: the best of the k of each shard.
-func (b *Backend) Words(ctx context.Context, collection string, q backend.Words, k int, sel backend.Selection) (out backend.WordMatches, err error) {
-	if q, err = b.global(ctx, collection, q); err != nil {
-		return out, err
-	}
-	found, err := all(ctx, b, collection, func(ctx context.Context, p *part) (backend.WordMatches, error) {
-		matches, err := p.Words(ctx, collection, q, k, p.of(sel))
-		for i := range matches.Matches {
-			matches.Matches[i].Ref = p.ref(matches.Matches[i].Ref)
+func (b *Backend) Words(ctx context.Context, collection string, q backend.Words, k int, sel backend.Selection) (backend.WordMatches, error) {
+	return withGlobal(ctx, b, collection, q, func(q backend.Words) (out backend.WordMatches, err error) {
+		found, err := all(ctx, b, collection, func(ctx context.Context, p *part) (backend.WordMatches, error) {
+			matches, err := p.Words(ctx, collection, q, k, p.of(sel))
+			for i := range matches.Matches {
+				matches.Matches[i].Ref = p.ref(matches.Matches[i].Ref)
+			}
+			return matches, err
+		})
+		if err != nil {
+			return out, err
 		}
-		return matches, err
+		return mergeWords(found, q.All, k), nil
 	})
-	if err != nil {
-		return out, err
-	}
-	every := make([]backend.Selection, len(found))
+}
+
+// mergeWords puts together what all parts found: the k best, equal scores by ref.
+func mergeWords(found []backend.WordMatches, all bool, k int) (out backend.WordMatches) {
+	every := &selection{make([]backend.Selection, len(found))}
 	for i, f := range found {
 		out.Matches = append(out.Matches, f.Matches...)
 		out.Total += f.Total
 		out.Ceiling = max(out.Ceiling, f.Ceiling) // all say the same
 		out.Partial = out.Partial || f.Partial
-		every[i] = f.All
+		every.parts[i] = f.All
 	}
-	if q.All {
-		out.All = &selection{every}
+	if all {
+		out.All = every
 	}
 	slices.SortFunc(out.Matches, func(a, b backend.Match) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ref, b.Ref)) })
 	out.Matches = out.Matches[:min(k, len(out.Matches))]
-	return out, nil
+	return out
 }
 
 // WordScores returns the BM25 of given documents.
 func (b *Backend) WordScores(ctx context.Context, collection string, q backend.Words, refs []backend.Ref) ([]float64, error) {
-	q, err := b.global(ctx, collection, q)
-	if err != nil {
-		return nil, err
-	}
-	return gather(ctx, b, collection, refs, placeRef, func(ctx context.Context, p *part, own []backend.Ref) ([]float64, error) {
-		return p.WordScores(ctx, collection, q, own)
+	return withGlobal(ctx, b, collection, q, func(q backend.Words) ([]float64, error) {
+		return gather(ctx, b, collection, refs, placeRef, func(ctx context.Context, p *part, own []backend.Ref) ([]float64, error) {
+			return p.WordScores(ctx, collection, q, own)
+		})
 	})
 }
 
 // WordTerms returns each term's share of the BM25 of given documents.
 func (b *Backend) WordTerms(ctx context.Context, collection string, q backend.Words, refs []backend.Ref) ([][]backend.TermScore, error) {
-	q, err := b.global(ctx, collection, q)
-	if err != nil {
-		return nil, err
-	}
-	return gather(ctx, b, collection, refs, placeRef, func(ctx context.Context, p *part, own []backend.Ref) ([][]backend.TermScore, error) {
-		return p.WordTerms(ctx, collection, q, own)
+	return withGlobal(ctx, b, collection, q, func(q backend.Words) ([][]backend.TermScore, error) {
+		return gather(ctx, b, collection, refs, placeRef, func(ctx context.Context, p *part, own []backend.Ref) ([][]backend.TermScore, error) {
+			return p.WordTerms(ctx, collection, q, own)
+		})
 	})
 }
 
 // Expand returns the parts of a query that are read as their synonyms, or as documents write them: each shard knows it, with what all know.
 func (b *Backend) Expand(ctx context.Context, collection string, q backend.Words) ([]backend.Expansion, error) {
-	q, err := b.global(ctx, collection, q)
-	if err != nil {
-		return nil, err
-	}
-	found, err := some(ctx, b, collection, []*part{b.next()}, func(ctx context.Context, p *part) ([]backend.Expansion, error) { return p.Expand(ctx, collection, q) })
-	if err != nil {
-		return nil, err
-	}
-	return found[0], nil
+	return withGlobal(ctx, b, collection, q, func(q backend.Words) ([]backend.Expansion, error) {
+		return one(ctx, b, collection, b.next(), func(ctx context.Context, p *part) ([]backend.Expansion, error) { return p.Expand(ctx, collection, q) })
+	})
 }
 
 // Near returns the terms that are spelled much like a word that no document of any shard has.
@@ -115,30 +109,7 @@ func (b *Backend) near(ctx context.Context, collection string, ask func(ctx cont
 	if err != nil {
 		return out, err
 	}
-	return mergeNear(found), nil
-}
-
-// mergeNear puts together the terms of all parts: what is in documents of several is in as many as they have together.
-func mergeNear(parts []backend.NearTerms) (out backend.NearTerms) {
-	at := map[string]int{}
-	for _, p := range parts {
-		if p.Stands {
-			return backend.NearTerms{Stands: true}
-		}
-		for _, t := range p.Terms {
-			i, ok := at[t.Term]
-			if !ok {
-				at[t.Term], out.Terms = len(out.Terms), append(out.Terms, t)
-				continue
-			}
-			out.Terms[i].Documents += t.Documents
-			out.Terms[i].Refs = append(out.Terms[i].Refs, t.Refs...)
-		}
-	}
-	slices.SortFunc(out.Terms, func(a, b backend.NearTerm) int {
-		return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(b.Documents, a.Documents), cmp.Compare(a.Term, b.Term))
-	})
-	return out
+	return backend.MergeNear(found), nil
 }
 
 // Lacking returns the names of f that no document of any shard has a value of, or a word.
