@@ -60,10 +60,7 @@ func (b *Backend) Create(ctx context.Context, name string, config backend.Config
 	if err := first.failed(first.Create(ctx, name, config)); err != nil {
 		return err
 	}
-	if b.dropping.has(name) {
-		b.dropping.remove(name)
-		b.unmark(ctx, name)
-	}
+	b.unmark(ctx, name)
 	return nil
 }
 
@@ -153,8 +150,7 @@ func (b *Backend) Drop(ctx context.Context, name string) error {
 
 // drop removes a collection from the shards that have it.
 func (b *Backend) drop(ctx context.Context, seen *sighting) error {
-	marked := len(b.parts) > 1 && seen.somewhere()
-	if marked {
+	if len(b.parts) > 1 && seen.somewhere() {
 		if err := b.parts[0].SetValues(ctx, map[string][]byte{droppedKey + seen.name: {}}); err != nil {
 			return b.parts[0].failed(err)
 		}
@@ -171,18 +167,21 @@ func (b *Backend) drop(ctx context.Context, seen *sighting) error {
 			return firstOf(errs)
 		}
 	}
-	if marked {
-		b.dropping.remove(seen.name)
-		b.unmark(ctx, seen.name)
-	}
+	b.unmark(ctx, seen.name)
 	return nil
 }
 
-// unmark removes the value that says that a collection is being dropped. Where that fails, the next opening does it.
+// unmark removes the value that says that a collection is being dropped, if there is one. Where that fails, the next change of the name or the next opening
+// does it.
 func (b *Backend) unmark(ctx context.Context, name string) {
-	if err := b.parts[0].SetValues(ctx, map[string][]byte{droppedKey + name: nil}); err != nil {
-		b.notice(fmt.Sprintf("value %s%s is removed by the next opening: %v", droppedKey, name, err))
+	if !b.dropping.has(name) {
+		return
 	}
+	if err := b.parts[0].SetValues(ctx, map[string][]byte{droppedKey + name: nil}); err != nil {
+		b.notice(fmt.Sprintf("value %s%s is removed later: %v", droppedKey, name, err))
+		return
+	}
+	b.dropping.remove(name)
 }
 
 // Collections describes all collections, by name; those that cannot be opened come last.

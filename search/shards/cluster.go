@@ -21,12 +21,7 @@ func (b *Backend) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var whole backend.Identity // of the last claim
-	for _, id := range ids {
-		if id.Cluster != "" && id.Epoch >= whole.Epoch {
-			whole = id
-		}
-	}
+	whole := clusterOf(ids)
 	if whole.Cluster == "" {
 		whole = backend.Identity{Cluster: strings.ToLower(rand.Text()), Of: len(b.parts), Epoch: 0}
 	}
@@ -47,6 +42,22 @@ func (b *Backend) claim(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// clusterOf returns the cluster that most are of, with the highest epoch of these.
+func clusterOf(ids []backend.Identity) (whole backend.Identity) {
+	counts := map[string]int{}
+	for _, id := range ids {
+		if id.Cluster != "" {
+			counts[id.Cluster]++
+		}
+	}
+	for _, id := range ids {
+		if n, most := counts[id.Cluster], counts[whole.Cluster]; n > most || n == most && id.Cluster == whole.Cluster && id.Epoch > whole.Epoch {
+			whole = id
+		}
+	}
+	return whole
 }
 
 // adopt gives the new ones among the parts the places that they were given in.

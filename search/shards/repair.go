@@ -58,9 +58,7 @@ func (b *Backend) repair(ctx context.Context) error {
 		}
 	}
 	for key := range marks {
-		name := strings.TrimPrefix(key, droppedKey)
-		b.dropping.remove(name)
-		b.unmark(ctx, name)
+		b.unmark(ctx, strings.TrimPrefix(key, droppedKey))
 	}
 	return nil
 }
