@@ -142,18 +142,18 @@ func (w *twins) text(most int) string {
 	return strings.Join(words, " ")
 }
 
-// fields draws a document, with the number of its making in a field, so that no two are equal.
+// fields draws a document, with its number in all texts, so that no two vectors are equal: which of two that are is first depends on which was written last.
 func (w *twins) fields(number int) json.RawMessage {
 	r := w.r
-	f := map[string]any{"number": number}
+	f, own := map[string]any{"number": number}, fmt.Sprintf(" x%d", number)
 	if r.IntN(8) > 0 {
-		f["text"] = w.text(40)
+		f["text"] = w.text(40) + own
 	}
 	if r.IntN(3) > 0 {
-		f["title"] = w.text(4)
+		f["title"] = w.text(4) + own
 	}
 	if r.IntN(12) == 0 {
-		f["note"] = w.text(6) // a text field that some shards do not have
+		f["note"] = w.text(6) + own // a text field that some shards do not have
 	}
 	if r.IntN(4) > 0 {
 		f["kind"] = []string{"a", "b", "c", "long kind " + strings.Repeat("x", 300)}[r.IntN(4)]
@@ -395,7 +395,7 @@ func TestTwin(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			w := openTwins(t, rand.New(rand.NewPCG(uint64(seed), twinSeed)), n)
 			settings := search.Settings{Synonyms: []string{"car, automobile", "ship => boat, sailing boat", "wifi, wi-fi, wireless network", "ice cream => sorbet, snow"},
-				Fields: map[string]search.FieldSettings{"title": {Type: "text", Weight: 2}}}
+				Fields: map[string]search.FieldSettings{"title": {Type: "text", Weight: 2}, "kind": {Type: "filter"}, "day": {Type: "filter"}, "tags": {Type: "filter"}}}
 			both(t, w, settings, func(e *search.Engine) (bool, error) {
 				_, err := e.CreateCollection(t.Context(), "docs", settings)
 				return true, err
