@@ -111,11 +111,14 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	}
 	e.collector = e.encodings.own.collector
 	if e.backend == nil {
+<<<<<<< HEAD
 		b, err := embedded.OpenContext(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote, Whole: !o.Part})
 		if err != nil {
+=======
+		if e.backend, err = openBackend(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote}); err != nil {
+>>>>>>> C
 			return nil, err
 		}
-		e.backend = b
 	}
 	if c, ok := e.backend.(backend.Cluster); ok {
 		e.cluster = newCluster(c, e.notice, e.alarm)
@@ -125,6 +128,11 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 		return nil, errors.Join(err, e.backend.Close())
 	}
 	return e, nil
+}
+
+// openBackend opens the backend of an engine that is given none. Tests put another in its place.
+var openBackend = func(ctx context.Context, dir string, o embedded.Options) (backend.Backend, error) {
+	return embedded.OpenContext(ctx, dir, o)
 }
 
 // openNames reads names and tasks, loads the checkpoints of the collections and goes on with what was not finished, unless noTasks.

@@ -2,11 +2,50 @@ package search
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
 	"searchd/search/backend"
+<<<<<<< HEAD
+=======
+	"searchd/search/embedded"
+	"searchd/search/shards"
+>>>>>>> C
 )
+
+// With SEARCH_SHARDS=3 in the environment the tests open engines over three shards.
+func init() {
+	if n, err := strconv.Atoi(os.Getenv("SEARCH_SHARDS")); err == nil {
+		openBackend = func(ctx context.Context, dir string, o embedded.Options) (backend.Backend, error) {
+			return OpenShards(ctx, dir, n, o)
+		}
+	}
+}
+
+// OpenShards opens n shards in folders of dir as one backend.
+func OpenShards(ctx context.Context, dir string, n int, o embedded.Options) (b backend.Backend, err error) {
+	var parts []backend.Shard
+	defer func() {
+		for _, p := range parts {
+			if err != nil {
+				err = errors.Join(err, p.Close())
+			}
+		}
+	}()
+	for i := range n {
+		p, err := embedded.OpenContext(ctx, filepath.Join(dir, fmt.Sprintf("shard-%d", i)), o)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	return shards.Open(ctx, parts, shards.Options{Notice: o.Notice, Alarm: o.Alarm})
+}
 
 // ForgetTokens empties the cache of tokens.
 func (e *Engine) ForgetTokens() { e.encodings.own.passages = newTokenCache(matchBudget) }

@@ -1,0 +1,94 @@
+package shards
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// keptFor is how long an answer is kept: longer than a search takes, which asks for some things several times, and short enough for what changes on a
+// shard by itself, such as an index that is being filled.
+const keptFor = time.Second
+
+// keptMost bounds how many answers are kept.
+const keptMost = 256
+
+// fresh keeps answers by what was asked, until something is written or a second has passed. Who asks while somebody else does waits for the same answer.
+// The zero value is empty.
+type fresh[V any] struct {
+	mu struct {
+		sync.Mutex
+		answers map[string]*answer[V]
+	}
+}
+
+type answer[V any] struct {
+	writes uint64 // before it was asked for
+	began  time.Time
+	done   chan struct{} // closed when value and err are there
+	value  V
+	err    error
+}
+
+// get returns the answer to what key says, from ask where none is kept. writes counts the writes so far.
+func (f *fresh[V]) get(ctx context.Context, key string, writes uint64, ask func() (V, error)) (V, error) {
+	for {
+		a, mine := f.find(key, writes)
+		if mine {
+			a.value, a.err = ask()
+			if a.err != nil {
+				f.forget(key, a)
+			}
+			close(a.done)
+			return a.value, a.err
+		}
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			return a.value, ctx.Err()
+		}
+		if ended := errors.Is(a.err, context.Canceled) || errors.Is(a.err, context.DeadlineExceeded); !ended { // else the other's time was up, not ours
+			return a.value, a.err
+		}
+	}
+}
+
+// find returns what is kept for key; mine: nothing was, and the caller has to fill it.
+func (f *fresh[V]) find(key string, writes uint64) (a *answer[V], mine bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if a := f.mu.answers[key]; a != nil && a.good(writes, now) {
+		return a, false
+	}
+	if f.mu.answers == nil {
+		f.mu.answers = map[string]*answer[V]{}
+	}
+	if len(f.mu.answers) >= keptMost {
+		for k, a := range f.mu.answers {
+			if !a.good(writes, now) {
+				delete(f.mu.answers, k)
+			}
+		}
+	}
+	if len(f.mu.answers) >= keptMost {
+		clear(f.mu.answers)
+	}
+	a = &answer[V]{writes: writes, began: now, done: make(chan struct{})}
+	f.mu.answers[key] = a
+	return a, true
+}
+
+func (a *answer[V]) good(writes uint64, now time.Time) bool {
+	return a.writes == writes && now.Sub(a.began) < keptFor
+}
+
+// forget removes an answer that is no good to anybody.
+func (f *fresh[V]) forget(key string, a *answer[V]) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mu.answers[key] == a {
+		delete(f.mu.answers, key)
+	}
+}
