@@ -111,12 +111,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	}
 	e.collector = e.encodings.own.collector
 	if e.backend == nil {
-<<<<<<< HEAD
-		b, err := embedded.OpenContext(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote, Whole: !o.Part})
-		if err != nil {
-=======
-		if e.backend, err = openBackend(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote}); err != nil {
->>>>>>> C
+		if e.backend, err = openBackend(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote, Whole: !o.Part}); err != nil {
 			return nil, err
 		}
 	}

@@ -11,11 +11,8 @@ import (
 	"time"
 
 	"searchd/search/backend"
-<<<<<<< HEAD
-=======
 	"searchd/search/embedded"
 	"searchd/search/shards"
->>>>>>> C
 )
 
 // With SEARCH_SHARDS=3 in the environment the tests open engines over three shards.

@@ -32,9 +32,6 @@ type Options struct {
 
 // Backend spreads documents over shards by their ids. It is safe for concurrent use.
 type Backend struct {
-<<<<<<< HEAD
-	backend.Shard
-=======
 	parts  []*part
 	notice func(text string)
 	alarm  func(text string)
@@ -49,7 +46,6 @@ type Backend struct {
 	turn         atomic.Uint64 // whose turn it is to answer what each can answer alone
 
 	closed atomic.Bool
->>>>>>> C
 }
 
 var (
