@@ -152,6 +152,55 @@ func testUnknown(t *testing.T, l *library) {
 	}
 }
 
+// testUpdated gives a collection other settings: what was written before is found by them.
+func testUpdated(t *testing.T, l *library) {
+	finds := func(when string, want map[string]string) {
+		t.Helper()
+		for word, ids := range want {
+			if got, err := l.Words(t.Context(), docs, backend.Words{Text: word, All: true}, 10, nil); err != nil || got.Partial || l.members(t, got.All) != ids {
+				t.Errorf("%s: Words(%q) = %+v, %v, want %q", when, word, got, err, ids)
+			}
+		}
+		for filter, ids := range map[string]string{"kind = 'novel'": "train whale", "year = 1951": "garden wall"} {
+			if sel, err := l.Select(t.Context(), docs, backend.Subset{Filter: parse(t, filter)}); err != nil || l.members(t, sel) != ids {
+				t.Errorf("%s: Select(%q) = %v, %v, want %q", when, filter, sel, err, ids)
+			}
+		}
+		if c, err := l.Cosines(t.Context(), docs, l.vectors["wall"][0], l.of("wall")); err != nil || !near(c[0][0], 1) {
+			t.Errorf("%s: the cosine of a vector with itself is %v, %v", when, c, err)
+		}
+	}
+	finds("before", map[string]string{"novel": "", "car": "bridge engine", "whale": "whale"})
+	next := config()
+	next.Synonyms = []string{"whale, storm"}
+	must(t, l.Update(t.Context(), docs, next))
+	finds("with other synonyms", map[string]string{"novel": "", "car": "engine", "whale": "storm whale"})
+	next.Quantize = backend.QuantizeInt8
+	must(t, l.Update(t.Context(), docs, next))
+	finds("with another graph", map[string]string{"novel": "", "car": "engine", "whale": "storm whale"})
+	testNearest(t, l)
+	next.Language = "standard"
+	must(t, l.Update(t.Context(), docs, next))
+	finds("in another language", map[string]string{"whales": "", "whale": "storm whale", "hunts": "whale", "hunt": "whale", "rises": "kitchen", "rise": ""})
+}
+
+// testCanceled asks every method while nobody waits any more: it may answer, or say that.
+func testCanceled(t *testing.T, l *library) {
+	ctx, cancel := context.WithCancel(t.Context())
+	all := calls(ctx, l, l.all(t))
+	cancel()
+	drop := all["Drop"]
+	delete(all, "Drop")
+	for name, call := range all {
+		if err := call(docs); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s with a canceled context: %v, want context.Canceled or no error", name, err)
+		}
+	}
+	if err := drop(docs); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("Drop with a canceled context: %v, want context.Canceled or no error", err)
+	}
+}
+
 // testClosed asks every method of a closed backend.
 func testClosed(t *testing.T, l *library) {
 	ctx := t.Context()
