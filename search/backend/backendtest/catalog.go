@@ -3,7 +3,6 @@ package backendtest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -59,11 +58,10 @@ func testCatalog(t *testing.T, b backend.Backend) {
 	next := config()
 	next.Synonyms, next.Mapping = []string{"ship, boat"}, mapping.Mapping{"kind": {Type: mapping.Text}}
 	must(t, b.Update(ctx, "a", next))
-	if was := c; true {
-		c, err = b.Collection(ctx, "a")
-		if was.Config = next; err != nil || !reflect.DeepEqual(c, was) {
-			t.Errorf("the collection after Update is %+v, %v\nwant %+v", c, err, was)
-		}
+	want := c
+	want.Config = next
+	if c, err = b.Collection(ctx, "a"); err != nil || !reflect.DeepEqual(c, want) {
+		t.Errorf("the collection after Update is %+v, %v\nwant %+v", c, err, want)
 	}
 	if c, err = b.Collection(ctx, "b"); err != nil || !reflect.DeepEqual(c.Config, config()) {
 		t.Errorf("another collection after Update has the config %+v, %v", c.Config, err)
@@ -276,12 +274,4 @@ func testIdentity(t *testing.T, b backend.Backend) {
 		}
 	}
 	must(t, s.Create(ctx, docs, config()))
-}
-
-// told writes anything that a test compares, with what pointers point to.
-func told(v *filter.Value) string {
-	if v == nil {
-		return "none"
-	}
-	return fmt.Sprint(v)
 }
