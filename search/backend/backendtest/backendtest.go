@@ -22,6 +22,8 @@ func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
 	o := opener(open)
 	t.Run("catalog", func(t *testing.T) { testCatalog(t, o.open(t)) })
 	t.Run("unknown collection", func(t *testing.T) { testUnknown(t, o.library(t)) })
+	t.Run("updated", func(t *testing.T) { testUpdated(t, o.library(t)) })
+	t.Run("canceled", func(t *testing.T) { testCanceled(t, o.library(t)) })
 	t.Run("closed", func(t *testing.T) { testClosed(t, o.library(t)) })
 	t.Run("values", func(t *testing.T) { testValues(t, o.open(t)) })
 	t.Run("identity", func(t *testing.T) { testIdentity(t, o.open(t)) })

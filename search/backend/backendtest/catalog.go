@@ -3,7 +3,6 @@ package backendtest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -59,11 +58,10 @@ func testCatalog(t *testing.T, b backend.Backend) {
 	next := config()
 	next.Synonyms, next.Mapping = []string{"ship, boat"}, mapping.Mapping{"kind": {Type: mapping.Text}}
 	must(t, b.Update(ctx, "a", next))
-	if was := c; true {
-		c, err = b.Collection(ctx, "a")
-		if was.Config = next; err != nil || !reflect.DeepEqual(c, was) {
-			t.Errorf("the collection after Update is %+v, %v\nwant %+v", c, err, was)
-		}
+	want := c
+	want.Config = next
+	if c, err = b.Collection(ctx, "a"); err != nil || !reflect.DeepEqual(c, want) {
+		t.Errorf("the collection after Update is %+v, %v\nwant %+v", c, err, want)
 	}
 	if c, err = b.Collection(ctx, "b"); err != nil || !reflect.DeepEqual(c.Config, config()) {
 		t.Errorf("another collection after Update has the config %+v, %v", c.Config, err)
@@ -152,6 +150,55 @@ func testUnknown(t *testing.T, l *library) {
 	}
 }
 
+// testUpdated gives a collection other settings: what was written before is found by them.
+func testUpdated(t *testing.T, l *library) {
+	finds := func(when string, want map[string]string) {
+		t.Helper()
+		for word, ids := range want {
+			if got, err := l.Words(t.Context(), docs, backend.Words{Text: word, All: true}, 10, nil); err != nil || got.Partial || l.members(t, got.All) != ids {
+				t.Errorf("%s: Words(%q) = %+v, %v, want %q", when, word, got, err, ids)
+			}
+		}
+		for filter, ids := range map[string]string{"kind = 'novel'": "train whale", "year = 1951": "garden wall"} {
+			if sel, err := l.Select(t.Context(), docs, backend.Subset{Filter: parse(t, filter)}); err != nil || l.members(t, sel) != ids {
+				t.Errorf("%s: Select(%q) = %v, %v, want %q", when, filter, sel, err, ids)
+			}
+		}
+		if c, err := l.Cosines(t.Context(), docs, l.vectors["wall"][0], l.of("wall")); err != nil || !near(c[0][0], 1) {
+			t.Errorf("%s: the cosine of a vector with itself is %v, %v", when, c, err)
+		}
+	}
+	finds("before", map[string]string{"novel": "", "car": "bridge engine", "whale": "whale"})
+	next := config()
+	next.Synonyms = []string{"whale, storm"}
+	must(t, l.Update(t.Context(), docs, next))
+	finds("with other synonyms", map[string]string{"novel": "", "car": "engine", "whale": "storm whale"})
+	next.Quantize = backend.QuantizeInt8
+	must(t, l.Update(t.Context(), docs, next))
+	finds("with another graph", map[string]string{"novel": "", "car": "engine", "whale": "storm whale"})
+	testNearest(t, l)
+	next.Language = "standard"
+	must(t, l.Update(t.Context(), docs, next))
+	finds("in another language", map[string]string{"whales": "", "whale": "storm whale", "hunts": "whale", "hunt": "whale", "rises": "kitchen", "rise": ""})
+}
+
+// testCanceled asks every method while nobody waits any more: it may answer, or say that.
+func testCanceled(t *testing.T, l *library) {
+	ctx, cancel := context.WithCancel(t.Context())
+	all := calls(ctx, l, l.all(t))
+	cancel()
+	drop := all["Drop"]
+	delete(all, "Drop")
+	for name, call := range all {
+		if err := call(docs); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s with a canceled context: %v, want context.Canceled or no error", name, err)
+		}
+	}
+	if err := drop(docs); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("Drop with a canceled context: %v, want context.Canceled or no error", err)
+	}
+}
+
 // testClosed asks every method of a closed backend.
 func testClosed(t *testing.T, l *library) {
 	ctx := t.Context()
@@ -227,12 +274,4 @@ func testIdentity(t *testing.T, b backend.Backend) {
 		}
 	}
 	must(t, s.Create(ctx, docs, config()))
-}
-
-// told writes anything that a test compares, with what pointers point to.
-func told(v *filter.Value) string {
-	if v == nil {
-		return "none"
-	}
-	return fmt.Sprint(v)
 }

@@ -23,51 +23,53 @@ func testWrites(t *testing.T, b backend.Backend) {
 	one, two := document("a", `{"text":"one"}`, 1, r), document("a", `{"text":"two"}`, 2, r)
 	remove, other := backend.Write{ID: "a", Delete: true}, document("b", `{"text":"one"}`, 1, r)
 	var revision uint64
-	if is := func(w backend.Write, revision uint64) backend.Write { w.IfRevision = &revision; return w }; true {
-		for i, step := range []struct {
-			what   string
-			write  backend.Write
-			status backend.Status
-		}{
-			{"delete what is not there", remove, backend.Missing},
-			{"change what is not there", is(one, 5), backend.Conflict},
-			{"put if absent", is(one, 0), backend.Created},
-			{"put if absent what is there", is(two, 0), backend.Conflict},
-			{"put the same", one, backend.Unchanged},
-			{"put another", two, backend.Updated},
-			{"put another over a wrong revision", is(one, 1<<40), backend.Conflict},
-			{"put the first again", one, backend.Updated},
-			{"delete a wrong revision", is(remove, 1<<40), backend.Conflict},
-			{"delete", remove, backend.Deleted},
-			{"delete again", remove, backend.Missing},
-			{"put after it was deleted", two, backend.Created},
-		} {
-			before, err := b.Collection(ctx, docs)
-			must(t, err)
-			out, err := b.Apply(ctx, docs, []backend.Write{step.write})
-			if err != nil || len(out) != 1 || out[0].Status != step.status {
-				t.Fatalf("step %d, %s: %+v, %v, want status %d", i, step.what, out, err, step.status)
-			}
-			after, err := b.Collection(ctx, docs)
-			must(t, err)
-			changed := step.status == backend.Created || step.status == backend.Updated || step.status == backend.Deleted
-			if now := out[0].Revision; changed != (after.Sequence > before.Sequence) ||
-				(step.status == backend.Created || step.status == backend.Updated) && now <= revision || step.status == backend.Unchanged && now != revision {
-				t.Errorf("step %d, %s: revision %d after %d, sequence %d after %d", i, step.what, now, revision, after.Sequence, before.Sequence)
-			}
-			if changed {
-				revision = out[0].Revision
-			}
+	is := func(w backend.Write, revision uint64) backend.Write {
+		w.IfRevision = &revision
+		return w
+	}
+	for i, step := range []struct {
+		what   string
+		write  backend.Write
+		status backend.Status
+	}{
+		{"delete what is not there", remove, backend.Missing},
+		{"change what is not there", is(one, 5), backend.Conflict},
+		{"put if absent", is(one, 0), backend.Created},
+		{"put if absent what is there", is(two, 0), backend.Conflict},
+		{"put the same", one, backend.Unchanged},
+		{"put another", two, backend.Updated},
+		{"put another over a wrong revision", is(one, 1<<40), backend.Conflict},
+		{"put the first again", one, backend.Updated},
+		{"delete a wrong revision", is(remove, 1<<40), backend.Conflict},
+		{"delete", remove, backend.Deleted},
+		{"delete again", remove, backend.Missing},
+		{"put after it was deleted", two, backend.Created},
+	} {
+		before, err := b.Collection(ctx, docs)
+		must(t, err)
+		out, err := b.Apply(ctx, docs, []backend.Write{step.write})
+		if err != nil || len(out) != 1 || out[0].Status != step.status {
+			t.Fatalf("step %d, %s: %+v, %v, want status %d", i, step.what, out, err, step.status)
 		}
-		out, err := b.Apply(ctx, docs, []backend.Write{is(one, revision), other, remove, one, other, two, is(two, 0)})
-		var got []backend.Status
-		for _, o := range out {
-			got = append(got, o.Status)
+		after, err := b.Collection(ctx, docs)
+		must(t, err)
+		changed := step.status == backend.Created || step.status == backend.Updated || step.status == backend.Deleted
+		if now := out[0].Revision; changed != (after.Sequence > before.Sequence) ||
+			(step.status == backend.Created || step.status == backend.Updated) && now <= revision || step.status == backend.Unchanged && now != revision {
+			t.Errorf("step %d, %s: revision %d after %d, sequence %d after %d", i, step.what, now, revision, after.Sequence, before.Sequence)
 		}
-		want := []backend.Status{backend.Updated, backend.Created, backend.Deleted, backend.Created, backend.Unchanged, backend.Updated, backend.Conflict}
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("several writes of a call: %v, %v, want %v", got, err, want)
+		if changed {
+			revision = out[0].Revision
 		}
+	}
+	out, err := b.Apply(ctx, docs, []backend.Write{is(one, revision), other, remove, one, other, two, is(two, 0)})
+	var got []backend.Status
+	for _, o := range out {
+		got = append(got, o.Status)
+	}
+	want := []backend.Status{backend.Updated, backend.Created, backend.Deleted, backend.Created, backend.Unchanged, backend.Updated, backend.Conflict}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("several writes of a call: %v, %v, want %v", got, err, want)
 	}
 	found, err := b.Lookup(ctx, docs, []string{"a", "b", "c", "a"})
 	must(t, err)

@@ -11,6 +11,14 @@ import (
 	"searchd/search/backend"
 )
 
+// told writes a value as filters do.
+func told(v *filter.Value) string {
+	if v == nil {
+		return "none"
+	}
+	return v.String()
+}
+
 // testSets puts sets together and reads their refs in pages.
 func testSets(t *testing.T, l *library) {
 	sel, err := l.Select(t.Context(), docs, backend.Subset{Filter: parse(t, "year = 1951")})

@@ -153,7 +153,7 @@ func testNames(t *testing.T, l *library) {
 		seen := map[uint64]bool{0: true}
 		for _, name := range slices.Concat(again, more) {
 			if seen[name] {
-				t.Errorf("two passages have the name %d, or one has none", name)
+				t.Fatalf("round %d: two passages have the name %d, or one has none, of %v and %v", round, name, again, more)
 			}
 			seen[name] = true
 		}
