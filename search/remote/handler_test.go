@@ -299,7 +299,8 @@ func FuzzHandler(f *testing.F) {
 	s := &Shard{url: "http://shard", transport: newTransport(nil)}
 	s.transport.RegisterProtocol("http", recorded)
 	query := unit(rand.New(rand.NewPCG(3, 4)))
-	sel := newSelection(node.Documents(must(node.Select(f.Context(), "docs", backend.Subset{}))))
+	docs := node.Documents(must(node.Select(f.Context(), "docs", backend.Subset{})))
+	sel := newSelection(docs, func() ([]byte, error) { return encodeBitmap(docs) })
 	sel.vectors = true
 	s.Nearest(f.Context(), "docs", query, 3, sel)
 	s.Words(f.Context(), "docs", backend.Words{Text: "car", All: true}, 3, sel)
