@@ -41,15 +41,17 @@ var codes = []struct {
 	{"busy", errBusy},
 	{"too_large", errTooLarge},
 	{"key", errKey},
+	{"forgotten", errForgotten},
 	{"canceled", context.Canceled},
 	{"deadline_exceeded", context.DeadlineExceeded},
 }
 
 // What a handler refuses by itself.
 var (
-	errBusy     = errors.New("too many requests at once")
-	errTooLarge = errors.New("request too large")
-	errKey      = errors.New("the key is missing or wrong")
+	errBusy      = errors.New("too many requests at once")
+	errTooLarge  = errors.New("request too large")
+	errKey       = errors.New("the key is missing or wrong")
+	errForgotten = errors.New("the set of documents is not remembered")
 )
 
 // fault is an error on the wire.
@@ -156,7 +158,7 @@ func statusOf(err error) int {
 		return http.StatusGatewayTimeout
 	case errors.Is(err, backend.ErrInvalid):
 		return http.StatusBadRequest
-	case errors.Is(err, backend.ErrCollectionNotFound), errors.Is(err, backend.ErrDocumentNotFound):
+	case errors.Is(err, backend.ErrCollectionNotFound), errors.Is(err, backend.ErrDocumentNotFound), errors.Is(err, errForgotten):
 		return http.StatusNotFound
 	case errors.Is(err, backend.ErrClaimed), errors.Is(err, backend.ErrPlacement), errors.Is(err, backend.ErrCollectionExists):
 		return http.StatusConflict

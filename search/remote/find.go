@@ -9,11 +9,9 @@ import (
 
 // Nearest implements backend.VectorFinder.
 func (s *Shard) Nearest(ctx context.Context, collection string, q []float32, k int, sel backend.Selection) ([]backend.PassageMatch, error) {
-	own, err := chosenOf(sel)
-	if err != nil {
-		return nil, err
-	}
-	got, err := methodNearest.call(ctx, s, nearest{collection, vector.pack(q), k, own})
+	got, err := withSet(sel, func(c *chosen) ([]byte, error) {
+		return methodNearest.call(ctx, s, nearest{collection, vector.pack(q), k, c})
+	})
 	return unpacked(s, passageMatches, anyLength, got, err)
 }
 
@@ -80,11 +78,9 @@ func (s *Shard) selected(c *chosen) (backend.Selection, error) {
 
 // Words implements backend.WordFinder.
 func (s *Shard) Words(ctx context.Context, collection string, q backend.Words, k int, sel backend.Selection) (out backend.WordMatches, err error) {
-	own, err := chosenOf(sel)
-	if err != nil {
-		return out, err
-	}
-	got, err := methodWords.call(ctx, s, found{collection, wordsOf(q), k, own})
+	got, err := withSet(sel, func(c *chosen) (foundAnswer, error) {
+		return methodWords.call(ctx, s, found{collection, wordsOf(q), k, c})
+	})
 	list, err := unpacked(s, matches, anyLength, got.Matches, err)
 	if err != nil {
 		return out, err
@@ -138,10 +134,10 @@ func (s *Shard) Beginning(ctx context.Context, collection, word string, sel back
 }
 
 func (s *Shard) near(ctx context.Context, m method[near, nearAnswer], q near, sel backend.Selection) (out backend.NearTerms, err error) {
-	if q.Selection, err = chosenOf(sel); err != nil {
-		return out, err
-	}
-	got, err := m.call(ctx, s, q)
+	got, err := withSet(sel, func(c *chosen) (nearAnswer, error) {
+		q.Selection = c
+		return m.call(ctx, s, q)
+	})
 	if err != nil {
 		return out, err
 	}

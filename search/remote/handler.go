@@ -45,6 +45,7 @@ type handler struct {
 	bulk   chan struct{} // and for each large one
 	fence  fence
 	leases leases
+	sets   setCache
 }
 
 // route is a method as it is served.

@@ -1,12 +1,14 @@
 package remote
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -15,7 +17,8 @@ import (
 
 // chosen is a selection on the wire; nil is none.
 type chosen struct {
-	Documents []byte `json:"documents"` // a roaring bitmap in the format that is the same in all languages
+	Documents []byte `json:"documents,omitempty"` // a roaring bitmap in the format that is the same in all languages; none where the shard remembers it
+	Digest    []byte `json:"digest,omitempty"`    // of a large one: the SHA-256 of Documents
 	Partial   bool   `json:"partial,omitempty"`
 	Vectors   bool   `json:"vectors,omitempty"` // it is for Nearest
 }
@@ -26,11 +29,27 @@ type selection struct {
 	partial, vectors bool
 
 	encoded func() ([]byte, error)
+	digest  func() []byte // once encoded has been called; nil of a small one
+	sent    atomic.Bool   // the shard has it, or had
 }
 
-// newSelection returns a selection of documents that nobody changes.
-func newSelection(docs *roaring.Bitmap) *selection {
-	return &selection{documents: docs, encoded: sync.OnceValues(func() ([]byte, error) { return encodeBitmap(docs) })}
+// newSelection returns a selection of documents that nobody changes, which encode encodes.
+func newSelection(docs *roaring.Bitmap, encode func() ([]byte, error)) *selection {
+	s := &selection{documents: docs, encoded: sync.OnceValues(encode)}
+	s.digest = sync.OnceValue(func() []byte {
+		b, _ := s.encoded()
+		return digestOf(b)
+	})
+	return s
+}
+
+// digestOf returns the digest of a large set; nil of another.
+func digestOf(b []byte) []byte {
+	if len(b) < largeSet {
+		return nil
+	}
+	sum := sha256.Sum256(b)
+	return sum[:]
 }
 
 // Len implements backend.Selection.
@@ -44,17 +63,30 @@ func (s *selection) Contains(ref backend.Ref) bool {
 // Partial implements backend.Selection.
 func (s *selection) Partial() bool { return s.partial }
 
-// chosenOf returns a selection of this package as it is sent.
-func chosenOf(sel backend.Selection) (*chosen, error) {
+// withSet asks with a selection of this package. One that the shard has is named by its digest, and sent where the shard has forgotten it.
+func withSet[A any](sel backend.Selection, ask func(c *chosen) (A, error)) (a A, err error) {
 	if sel == nil {
-		return nil, nil
+		return ask(nil)
 	}
 	own, err := ownSelection(sel)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	b, err := own.encoded()
-	return &chosen{Documents: b, Partial: own.partial, Vectors: own.vectors}, err
+	if err != nil {
+		return a, err
+	}
+	c := chosen{Digest: own.digest(), Partial: own.partial, Vectors: own.vectors}
+	if c.Digest != nil && own.sent.Load() {
+		if a, err = ask(&c); !errors.Is(err, errForgotten) {
+			return a, err
+		}
+	}
+	c.Documents = b
+	if a, err = ask(&c); err == nil {
+		own.sent.Store(true)
+	}
+	return a, err
 }
 
 func ownSelection(sel backend.Selection) (*selection, error) {
@@ -71,15 +103,18 @@ func (c *chosen) selection() (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &selection{documents: docs, partial: c.Partial, vectors: c.Vectors, encoded: func() ([]byte, error) { return c.Documents, nil }}, nil
+	s := newSelection(docs, func() ([]byte, error) { return c.Documents, nil })
+	s.partial, s.vectors = c.Partial, c.Vectors
+	if c.Digest != nil { // the shard's word for it saves the work
+		s.digest = func() []byte { return c.Digest }
+		s.sent.Store(true)
+	}
+	return s, nil
 }
-
-// smallBitmap is the size in bytes up to which a bitmap is sent as it is.
-const smallBitmap = 4 << 10
 
 // encodeBitmap writes a bitmap, a large one in the shortest form.
 func encodeBitmap(docs *roaring.Bitmap) ([]byte, error) {
-	if docs.GetSerializedSizeInBytes() > smallBitmap {
+	if docs.GetSerializedSizeInBytes() > largeSet {
 		docs = docs.Clone()
 		docs.RunOptimize()
 	}

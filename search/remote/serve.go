@@ -1,7 +1,9 @@
 package remote
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"math"
@@ -45,9 +47,13 @@ func (h *handler) serveDocuments(t map[string]route) {
 		return none{}, n.Create(ctx, q.Collection, q.Config)
 	})
 	served(t, methodUpdate, func(ctx context.Context, q configured) (none, error) {
+		defer h.sets.forget(q.Collection)
 		return none{}, n.Update(ctx, q.Collection, q.Config)
 	})
-	served(t, methodDrop, func(ctx context.Context, q named) (none, error) { return none{}, n.Drop(ctx, q.Collection) })
+	served(t, methodDrop, func(ctx context.Context, q named) (none, error) {
+		defer h.sets.forget(q.Collection)
+		return none{}, n.Drop(ctx, q.Collection)
+	})
 	served(t, methodCollections, func(ctx context.Context, _ none) ([]backend.Collection, error) { return n.Collections(ctx) })
 	served(t, methodCollection, func(ctx context.Context, q named) (backend.Collection, error) { return n.Collection(ctx, q.Collection) })
 	served(t, methodApply, func(ctx context.Context, q applied) ([]backend.Outcome, error) {
@@ -234,11 +240,29 @@ func (h *handler) selection(ctx context.Context, collection string, c *chosen) (
 	if c == nil {
 		return nil, nil
 	}
+	key := setKey{collection: collection, partial: c.Partial, vectors: c.Vectors}
+	if c.Digest != nil && copy(key.digest[:], c.Digest) != len(c.Digest) {
+		return nil, fmt.Errorf("%w: digest of %d bytes, allowed: %d", backend.ErrInvalid, len(c.Digest), len(key.digest))
+	}
+	if c.Digest != nil && c.Documents == nil {
+		sel, ok := h.sets.get(key)
+		if !ok {
+			return nil, errForgotten
+		}
+		return sel, nil
+	}
+	if c.Digest != nil && !bytes.Equal(c.Digest, digestOf(c.Documents)) {
+		return nil, fmt.Errorf("%w: a digest of another set of documents", backend.ErrInvalid)
+	}
 	docs, err := decodeBitmap(c.Documents)
 	if err != nil {
 		return nil, err
 	}
-	return h.node.Selected(ctx, collection, docs, c.Partial, c.Vectors)
+	sel, err := h.node.Selected(ctx, collection, docs, c.Partial, c.Vectors)
+	if err == nil && c.Digest != nil {
+		h.sets.put(key, sel, len(c.Documents))
+	}
+	return sel, err
 }
 
 // set is selection where there must be one.
@@ -249,11 +273,18 @@ func (h *handler) set(ctx context.Context, collection string, c *chosen) (backen
 	return h.selection(ctx, collection, c)
 }
 
-// chosen returns a selection of the shard as it is sent.
-func (h *handler) chosen(sel backend.Selection, vectors bool) (*chosen, error) {
+// chosen returns a selection of the shard as it is sent, and remembers it.
+func (h *handler) chosen(collection string, sel backend.Selection, vectors bool) (*chosen, error) {
 	if sel == nil {
 		return nil, nil
 	}
 	b, err := encodeBitmap(h.node.Documents(sel))
-	return &chosen{Documents: b, Partial: sel.Partial(), Vectors: vectors}, err
+	if err != nil {
+		return nil, err
+	}
+	c := &chosen{Documents: b, Digest: digestOf(b), Partial: sel.Partial(), Vectors: vectors}
+	if c.Digest != nil {
+		h.sets.put(setKey{collection, [sha256.Size]byte(c.Digest), c.Partial, vectors}, sel, len(b))
+	}
+	return c, nil
 }

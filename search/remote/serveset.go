@@ -18,7 +18,7 @@ func (h *handler) serveWords(t map[string]route) {
 		if err != nil {
 			return nil, err
 		}
-		return h.chosen(sel, !q.NoVectors)
+		return h.chosen(q.Collection, sel, !q.NoVectors)
 	})
 	served(t, methodWords, func(ctx context.Context, q found) (a foundAnswer, err error) {
 		sel, err := h.selection(ctx, q.Collection, q.Selection)
@@ -29,7 +29,7 @@ func (h *handler) serveWords(t map[string]route) {
 		if err != nil {
 			return a, err
 		}
-		all, err := h.chosen(got.All, false)
+		all, err := h.chosen(q.Collection, got.All, false)
 		return foundAnswer{matches.pack(got.Matches), got.Total, got.Ceiling, got.Partial, all}, err
 	})
 	served(t, methodWordScores, func(ctx context.Context, q scored) ([]byte, error) {

@@ -23,7 +23,7 @@ func (s *Shard) Set(_ context.Context, _ string, sel backend.Selection, list []b
 	for _, ref := range list {
 		docs.Add(uint32(ref))
 	}
-	return newSelection(docs), nil
+	return newSelection(docs, func() ([]byte, error) { return encodeBitmap(docs) }), nil
 }
 
 // Refs implements backend.SetReader. It is answered without the shard.
@@ -42,11 +42,9 @@ func (s *Shard) Refs(_ context.Context, _ string, set backend.Selection, from ba
 
 // Facets implements backend.SetReader.
 func (s *Shard) Facets(ctx context.Context, collection string, asked []backend.Facet, set backend.Selection) ([]backend.FacetCounts, error) {
-	own, err := chosenOf(set)
-	if err != nil {
-		return nil, err
-	}
-	got, err := methodFacets.call(ctx, s, facets{collection, convert(asked, facetOf), own})
+	got, err := withSet(set, func(c *chosen) ([]facetCounts, error) {
+		return methodFacets.call(ctx, s, facets{collection, convert(asked, facetOf), c})
+	})
 	return answers(s, len(asked), got, err, facetCounts.facetCounts)
 }
 
@@ -77,14 +75,13 @@ func (s *Shard) Numbers(ctx context.Context, collection, field string, dates boo
 
 // Order implements backend.SetReader.
 func (s *Shard) Order(ctx context.Context, collection string, keys []backend.SortKey, set backend.Selection, k int, by backend.Scorer) ([]backend.Ordered, error) {
-	own, err := chosenOf(set)
-	if err != nil {
-		return nil, err
-	}
-	q := order{Collection: collection, Keys: convert(keys, sortKeyOf), Set: own, K: k, Known: knownOf(by.Known), Values: by.Values}
+	q := order{Collection: collection, Keys: convert(keys, sortKeyOf), K: k, Known: knownOf(by.Known), Values: by.Values}
 	if by.Words != nil {
 		q.Words = new(wordsOf(*by.Words))
 	}
-	got, err := methodOrder.call(ctx, s, q)
+	got, err := withSet(set, func(c *chosen) ([]ordered, error) {
+		q.Set = c
+		return methodOrder.call(ctx, s, q)
+	})
 	return answers(s, anyLength, got, err, ordered.ordered)
 }
