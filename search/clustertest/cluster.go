@@ -53,10 +53,10 @@ func (c *Cluster) Analyze(ctx context.Context, collection, text string, wanted f
 	return c.shard.Analyze(ctx, collection, text, wanted)
 }
 
-// Shards implements backend.Cluster. What the hook says of it is said of the shard.
-func (c *Cluster) Shards(ctx context.Context, counted bool) []backend.ShardState {
+// States implements backend.Cluster. What the hook says of it is said of the shard.
+func (c *Cluster) States(ctx context.Context, counted bool) []backend.ShardState {
 	s := backend.ShardState{Name: Name}
-	if s.Err = c.enter(ctx, "Shards"); s.Err != nil {
+	if s.Err = c.enter(ctx, "States"); s.Err != nil {
 		return []backend.ShardState{s}
 	}
 	if s.StoreBytes, s.Err = c.shard.StoreSize(); counted && s.Err == nil {
