@@ -42,7 +42,12 @@ func (l *lockedBuffer) String() string { l.mu.Lock(); defer l.mu.Unlock(); retur
 
 func newFixture(t *testing.T, o Options) *fixture {
 	t.Helper()
-	f := &fixture{t: t, engine: apitest.New(t), log: &lockedBuffer{}}
+	return newFixtureOver(t, apitest.New(t), o)
+}
+
+func newFixtureOver(t *testing.T, e *apitest.Engine, o Options) *fixture {
+	t.Helper()
+	f := &fixture{t: t, engine: e, log: &lockedBuffer{}}
 	ctx := t.Context()
 	if _, err := f.engine.CreateCollection(ctx, "docs", search.Settings{}); err != nil {
 		t.Fatal(err)

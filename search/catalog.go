@@ -26,8 +26,8 @@ import (
 //  4. An alias leads to the name of a collection, not to another alias, and no name is both.
 //  5. A name whose value is damaged leads nowhere and is not given to another. Where that may be the value of a generation, every name that
 //     it may be of leads nowhere, and nothing hidden is dropped.
-//  6. After a change of names of which nobody knows whether it was carried out, as a shard did not answer, nothing is written until the names have been read
-//     again: it would go to a generation that no name leads to.
+//  6. After a change of names of which nobody knows whether it was carried out, as a shard did not answer, nothing is read or written until the names have
+//     been read again: a write would go to a generation that no name leads to.
 type catalog struct {
 	values backend.Values // nil: the backend keeps none; there are no aliases and no generations
 	reread func(ctx context.Context) (*catalog, error)

@@ -16,10 +16,10 @@ import (
 //
 // The rules:
 //  1. How the shards are is asked every watchEvery. Readiness, read-only and metrics are told from the last answer, without a call.
-//  2. A collection as it stands is kept for keptFor, or until this engine writes to it, so that a request does not begin with a call.
+//  2. The list of collections is kept for keptFor, or until this engine writes. What each request asks for, one collection as it stands, the backend keeps.
 //  3. When a shard has said that somebody else claimed it, no write is tried any more. Reads go on with what the shards hold, so that what is read of
-//     documents is what others have written; names, aliases, API keys and checkpoints are as they were, and a collection is at most keptFor older than
-//     the answer. The engine is not ready, so that requests go elsewhere.
+//     documents is what others have written; names, aliases, API keys and checkpoints are as they were. The engine is not ready, so that requests go
+//     elsewhere.
 type cluster struct {
 	backend.Cluster
 	notice, alarm func(text string)
@@ -31,17 +31,10 @@ type cluster struct {
 
 	mu struct {
 		sync.Mutex
-		writes uint64 // that have ended
-		byName map[string]keptCollection
+		writes uint64               // that have ended
 		all    []backend.Collection // nil: not known
 		allAt  time.Time
 	}
-}
-
-// keptCollection is a collection as it stood.
-type keptCollection struct {
-	c  backend.Collection
-	at time.Time
 }
 
 // Bounds of what is known of shards without asking them.
@@ -49,13 +42,11 @@ const (
 	watchEvery = 2 * time.Second
 	watchWait  = 2 * time.Second // for an answer, until a shard counts as one that gives none
 	keptFor    = time.Second
-	mostKept   = 1024 // collections
 )
 
 // newCluster watches b until it is closed.
 func newCluster(b backend.Cluster, notice, alarm func(text string)) *cluster {
 	c := &cluster{Cluster: b, notice: notice, alarm: alarm}
-	c.mu.byName = map[string]keptCollection{}
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
 	c.watched.Go(func() {
@@ -81,7 +72,7 @@ func (c *cluster) Close() error {
 func (c *cluster) look(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, watchWait)
 	defer cancel()
-	now := c.Cluster.Shards(within, false)
+	now := c.Cluster.States(within, false)
 	if ctx.Err() != nil {
 		return
 	}
@@ -158,35 +149,38 @@ func (c *cluster) StoreSize() (n int64, err error) {
 	return n, nil
 }
 
-// write carries out a write to a collection, "" for what is of none.
-func (c *cluster) write(collection string, do func() error) error {
+// write carries out a write.
+func (c *cluster) write(do func() error) error {
 	if err := c.replaced(); err != nil {
 		return err
 	}
 	err := do()
-	c.forget(collection) // also after an error: some of it may be there
 	c.note(err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.writes++ // also after an error: some of it may be there
+	c.mu.all = nil
 	return err
 }
 
 // Create implements backend.Catalog.
 func (c *cluster) Create(ctx context.Context, name string, config backend.Config) error {
-	return c.write(name, func() error { return c.Cluster.Create(ctx, name, config) })
+	return c.write(func() error { return c.Cluster.Create(ctx, name, config) })
 }
 
 // Update implements backend.Catalog.
 func (c *cluster) Update(ctx context.Context, name string, config backend.Config) error {
-	return c.write(name, func() error { return c.Cluster.Update(ctx, name, config) })
+	return c.write(func() error { return c.Cluster.Update(ctx, name, config) })
 }
 
 // Drop implements backend.Catalog.
 func (c *cluster) Drop(ctx context.Context, name string) error {
-	return c.write(name, func() error { return c.Cluster.Drop(ctx, name) })
+	return c.write(func() error { return c.Cluster.Drop(ctx, name) })
 }
 
 // Apply implements backend.Documents.
 func (c *cluster) Apply(ctx context.Context, name string, writes []backend.Write) (out []backend.Outcome, err error) {
-	err = c.write(name, func() error {
+	err = c.write(func() error {
 		out, err = c.Cluster.Apply(ctx, name, writes)
 		return err
 	})
@@ -195,41 +189,7 @@ func (c *cluster) Apply(ctx context.Context, name string, writes []backend.Write
 
 // SetValues implements backend.Values.
 func (c *cluster) SetValues(ctx context.Context, values map[string][]byte) error {
-	return c.write("", func() error { return c.Cluster.SetValues(ctx, values) })
-}
-
-// forget drops what is kept of a collection.
-func (c *cluster) forget(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mu.writes++
-	delete(c.mu.byName, name)
-	c.mu.all = nil
-}
-
-// Collection implements backend.Catalog.
-func (c *cluster) Collection(ctx context.Context, name string) (backend.Collection, error) {
-	c.mu.Lock()
-	kept, ok := c.mu.byName[name]
-	writes := c.mu.writes
-	c.mu.Unlock()
-	if ok && time.Since(kept.at) < keptFor {
-		return kept.c, ctx.Err()
-	}
-	kept.at = time.Now() // before the answer, which may be as old
-	var err error
-	if kept.c, err = c.Cluster.Collection(ctx, name); err != nil {
-		return kept.c, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mu.writes == writes { // else the answer may be from before a write
-		if len(c.mu.byName) >= mostKept {
-			clear(c.mu.byName)
-		}
-		c.mu.byName[name] = kept
-	}
-	return kept.c, nil
+	return c.write(func() error { return c.Cluster.SetValues(ctx, values) })
 }
 
 // Collections implements backend.Catalog.
@@ -284,7 +244,7 @@ func (e *Engine) Shards(ctx context.Context) ([]ShardInfo, error) {
 	}
 	within, cancel := context.WithTimeout(ctx, watchWait)
 	defer cancel()
-	return shardInfos(e.cluster.Shards(within, true)), nil
+	return shardInfos(e.cluster.States(within, true)), nil
 }
 
 func shardInfos(states []backend.ShardState) []ShardInfo {

@@ -87,6 +87,9 @@ func (s *search) expansions(ctx context.Context) ([]backend.Expansion, error) {
 	if e := s.expanded; e != nil && e.text == s.plan.words.Text {
 		return e.as, nil
 	}
+	if s.plan.words.Text == "" {
+		return nil, nil
+	}
 	as, err := s.engine.backend.Expand(ctx, s.collection, s.plan.words)
 	if err == nil {
 		s.expanded = &expanded{s.plan.words.Text, as}

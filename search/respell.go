@@ -229,7 +229,7 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 	}
 	for most := 1; most <= backend.MaxEdits && as == ""; most++ { // of terms, whose stems can be further apart than the words
 		near, err := s.engine.backend.Near(ctx, s.collection, word, most, s.selection)
-		if err != nil {
+		if err != nil || near.Stands {
 			return "", err
 		}
 		terms := slices.DeleteFunc(near.Terms[:min(len(near.Terms), nearTerms)], func(t backend.NearTerm) bool { return t.Edits < most }) // seen before

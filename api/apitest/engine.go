@@ -13,6 +13,7 @@ import (
 
 	"searchd/encoder"
 	"searchd/search"
+	"searchd/search/backend"
 )
 
 // Engine is a search.Engine whose calls can be watched, held up and failed.
@@ -29,9 +30,15 @@ type Engine struct {
 // so small that its vectors mean nothing, its re-ranker counts words in common.
 func New(t testing.TB) *Engine {
 	t.Helper()
+	return NewOver(t, nil)
+}
+
+// NewOver is New over a backend, nil for a folder.
+func NewOver(t testing.TB, b backend.Backend) *Engine {
+	t.Helper()
 	_, file, _, _ := runtime.Caller(0)
 	model := filepath.Join(filepath.Dir(file), "../../encoder/testdata/bert-mean")
-	e, err := search.Open(t.TempDir(), search.Options{Model: model, Reranker: overlap{}, Sparse: lengths{}})
+	e, err := search.Open(t.TempDir(), search.Options{Backend: b, Model: model, Reranker: overlap{}, Sparse: lengths{}})
 	if err != nil {
 		t.Fatal(err)
 	}

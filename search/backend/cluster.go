@@ -10,8 +10,8 @@ type Cluster interface {
 	ChangeFeed
 	VectorKeeper
 	Gauges
-	// Shards says how each shard is, in their order, as far as that is told before ctx ends. counted: with the number of its documents, which costs more.
-	Shards(ctx context.Context, counted bool) []ShardState
+	// States says how each shard is, in their order, as far as that is told before ctx ends. counted: with the number of its documents, which costs more.
+	States(ctx context.Context, counted bool) []ShardState
 }
 
 // ShardState says how a shard is.
