@@ -1,0 +1,24 @@
+package backend
+
+import "context"
+
+// Cluster is a backend that is made of shards. A call that needs a shard which does not answer returns [ErrUnavailable]; a write of somebody else than the
+// last to claim the shards [ErrClaimed].
+type Cluster interface {
+	Backend
+	Values
+	ChangeFeed
+	VectorKeeper
+	Gauges
+	// States says how each shard is, in their order, as far as that is told before ctx ends. counted: with the number of its documents, which costs more.
+	States(ctx context.Context, counted bool) []ShardState
+}
+
+// ShardState says how a shard is.
+type ShardState struct {
+	Name       string
+	Err        error // nil: it answers. Of one that somebody else has claimed since it matches [ErrClaimed], and the rest is there
+	ReadOnly   error // nil while it takes writes
+	StoreBytes int64
+	Documents  int // of all collections, where they were counted
+}
