@@ -33,7 +33,7 @@ func leaveOut() {
 		return
 	}
 	var patterns []string
-	for name := range maps.Keys(alone) {
+	for name := range alone {
 		test, sub, _ := strings.Cut(name, "/")
 		patterns = append(patterns, strings.TrimSuffix("^"+test+"$/^"+sub+"$", "/^$"))
 	}

@@ -202,21 +202,16 @@ func (b *Backend) Collections(ctx context.Context) ([]backend.Collection, error)
 	return out, nil
 }
 
-// Collection describes a collection, as it was at most a second ago, and after the last write.
-func (b *Backend) Collection(ctx context.Context, name string) (backend.Collection, error) {
-	if b.closed.Load() {
-		return backend.Collection{}, backend.ErrClosed
+// Collection describes a collection.
+func (b *Backend) Collection(ctx context.Context, name string) (c backend.Collection, err error) {
+	seen, err := b.look(ctx, name)
+	if err == nil {
+		err = seen.found()
 	}
-	return b.descriptions.get(ctx, name, b.writes.Load(), func() (c backend.Collection, err error) {
-		seen, err := b.look(ctx, name)
-		if err == nil {
-			err = seen.found()
-		}
-		if err != nil {
-			return c, err
-		}
-		return seen.describe(), nil
-	})
+	if err != nil {
+		return c, err
+	}
+	return seen.describe(), nil
 }
 
 // explained is an error about a collection: that a shard has none of the name is another thing where the first one has one.
@@ -224,8 +219,10 @@ func (b *Backend) explained(ctx context.Context, name string, err error) error {
 	if name == "" || len(b.parts) == 1 || !errors.Is(err, backend.ErrCollectionNotFound) {
 		return err
 	}
-	seen, lookErr := b.look(ctx, name)
-	return cmp.Or(lookErr, firstOf([]error{seen.found(), err}))
+	if _, found := b.Collection(ctx, name); found != nil {
+		return found
+	}
+	return err
 }
 
 // sighting is what the parts have of a collection.

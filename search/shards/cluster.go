@@ -41,6 +41,7 @@ func (b *Backend) claim(ctx context.Context) error {
 			return p.failed(err)
 		}
 	}
+	b.epoch = whole.Epoch
 	return nil
 }
 

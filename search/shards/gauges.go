@@ -8,6 +8,15 @@ import (
 	"searchd/search/backend"
 )
 
+// States says how each shard is, in their order. counted: with the number of its documents.
+func (b *Backend) States(ctx context.Context, counted bool) []backend.ShardState {
+	list, names := make([]backend.Shard, len(b.parts)), make([]string, len(b.parts))
+	for i, p := range b.parts {
+		list[i], names[i] = p.Shard, p.name
+	}
+	return states(ctx, list, names, b.epoch, counted)
+}
+
 // StoreSize returns the bytes of the stores of all shards.
 func (b *Backend) StoreSize() (n int64, err error) {
 	sizes, errs := settle(b.parts, func(p *part) (int64, error) { return p.StoreSize() })

@@ -10,7 +10,7 @@
 //  4. The first shard decides what the settings of a collection are. Others that have not taken them yet get them from the next opening.
 //  5. The values, which no document has, are the first shard's.
 //  6. What needs a shard that does not answer fails, and names it: an answer is never of a part of the documents without saying so.
-//  7. Nothing kept between two calls is older than the last write of this process, or than a second.
+//  7. What is kept between two calls, statistics and languages, is not older than the last write of this process, nor than a second.
 package shards
 
 import (
@@ -33,28 +33,23 @@ type Options struct {
 // Backend spreads documents over shards by their ids. It is safe for concurrent use.
 type Backend struct {
 	parts  []*part
+	epoch  uint64 // with which the parts have been claimed
 	notice func(text string)
 	alarm  func(text string)
 
 	changes  chan struct{} // one token: what makes, changes or drops a collection
 	dropping names         // collections that the first shard has dropped and others may not have
 
-	writes       atomic.Uint64 // calls that changed something, or may have
-	statistics   fresh[*backend.Statistics]
-	descriptions fresh[backend.Collection]
-	analyses     analyses
-	turn         atomic.Uint64 // whose turn it is to answer what each can answer alone
+	writes     atomic.Uint64 // calls that changed something, or may have
+	statistics fresh[*backend.Statistics]
+	languages  fresh[string] // of collections
+	analyses   analyses
+	turn       atomic.Uint64 // whose turn it is to answer what each can answer alone
 
 	closed atomic.Bool
 }
 
-var (
-	_ backend.Backend      = (*Backend)(nil)
-	_ backend.Values       = (*Backend)(nil)
-	_ backend.ChangeFeed   = (*Backend)(nil)
-	_ backend.VectorKeeper = (*Backend)(nil)
-	_ backend.Gauges       = (*Backend)(nil)
-)
+var _ backend.Cluster = (*Backend)(nil)
 
 // Open makes a backend of shards, which it closes with itself; where it fails they stay open. New ones become those of a new cluster in the order given;
 // those of a cluster must come in its order, all of them, or the error matches [backend.ErrPlacement]. It takes the right to write from whoever had it, and
@@ -88,9 +83,6 @@ func Open(ctx context.Context, list []backend.Shard, o Options) (*Backend, error
 	}
 	return b, nil
 }
-
-// Shards returns how many there are.
-func (b *Backend) Shards() int { return len(b.parts) }
 
 // Close closes the shards. Calls after the first do nothing.
 func (b *Backend) Close() error {

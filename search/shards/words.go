@@ -138,13 +138,19 @@ func both(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// Analyze returns the terms of a text as the keyword indexes of a collection see them. No shard is asked.
+// Analyze returns the terms of a text as the keyword indexes of a collection see them. Which language that is in is asked once in a while.
 func (b *Backend) Analyze(ctx context.Context, collection, text string, wanted func(term string) bool) ([]backend.Token, error) {
-	c, err := b.Collection(ctx, collection)
+	if b.closed.Load() {
+		return nil, backend.ErrClosed
+	}
+	language, err := b.languages.get(ctx, collection, b.writes.Load(), func() (string, error) {
+		c, err := b.Collection(ctx, collection)
+		return c.Config.Language, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	a, err := b.analyses.of(c.Config.Language)
+	a, err := b.analyses.of(language)
 	if err != nil {
 		return nil, err
 	}
