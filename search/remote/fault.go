@@ -35,6 +35,7 @@ var codes = []struct {
 	{"placement", backend.ErrPlacement},
 	{"shard", backend.ErrShard},
 	{"query", keyword.ErrQuery},
+	{"statistics", backend.ErrStatistics},
 	{"argument", hnsw.ErrArgument},
 	{"dimension", hnsw.ErrDimension},
 	{"unsupported", errors.ErrUnsupported},

@@ -323,11 +323,12 @@ type nearTerm struct {
 	Edits     int    `json:"edits"`
 	Refs      []byte `json:"refs"`
 	Documents int    `json:"documents"`
+	Doubled   bool   `json:"doubled,omitempty"`
 }
 
 func nearAnswerOf(n backend.NearTerms) nearAnswer {
 	return nearAnswer{Stands: n.Stands, Terms: convert(n.Terms, func(t backend.NearTerm) nearTerm {
-		return nearTerm{text(t.Term), t.Edits, refs.pack(t.Refs), t.Documents}
+		return nearTerm{text(t.Term), t.Edits, refs.pack(t.Refs), t.Documents, t.Doubled}
 	})}
 }
 
@@ -335,7 +336,7 @@ func (n nearAnswer) nearTerms() (out backend.NearTerms, err error) {
 	out.Stands = n.Stands
 	out.Terms, err = parse(n.Terms, func(t nearTerm) (backend.NearTerm, error) {
 		list, err := refs.unpack(t.Refs)
-		return backend.NearTerm{Term: string(t.Term), Edits: t.Edits, Refs: list, Documents: t.Documents}, err
+		return backend.NearTerm{Term: string(t.Term), Edits: t.Edits, Refs: list, Documents: t.Documents, Doubled: t.Doubled}, err
 	})
 	return out, err
 }

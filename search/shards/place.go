@@ -45,11 +45,18 @@ func (p *part) from(from backend.Ref) backend.Ref {
 	return own
 }
 
-// passageName returns the name of a passage that the part calls own. The parts' names take turns in the highest bits, which those of shards leave free:
-// they count collections and passages there, and 2^24 collections are not made. One that did not would have no name, which is what 0 says.
+// passageName returns the name of a passage that the part calls own: as evenly spread as random numbers, so that no two of a cluster meet. 0 stays 0, which says
+// that the passage is gone.
 func (p *part) passageName(own uint64) uint64 {
-	if own == 0 || own>>(64-shardBits) != 0 {
+	if own == 0 {
 		return 0
 	}
-	return uint64(p.index)<<(64-shardBits) | own
+	return max(1, mix(own^mix(uint64(p.index)+1)))
+}
+
+// mix is the finaliser of splitmix64: different numbers stay different.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }

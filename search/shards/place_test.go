@@ -62,15 +62,18 @@ func TestRefs(t *testing.T) {
 }
 
 func TestPassageNames(t *testing.T) {
-	p, q := &part{index: 0}, &part{index: 255}
-	for _, own := range []uint64{1<<32 | 1, 1<<56 - 1} {
-		if a, b := p.passageName(own), q.passageName(own); a == 0 || b == 0 || a == b {
-			t.Errorf("%d is called %d and %d", own, a, b)
+	seen := map[uint64]bool{}
+	for index := range 3 {
+		p := &part{index: index}
+		if p.passageName(0) != 0 {
+			t.Error("a passage that is gone has a name")
 		}
-	}
-	for _, own := range []uint64{0, 1 << 56, math.MaxUint64} {
-		if a, b := p.passageName(own), q.passageName(own); a != 0 || b != 0 {
-			t.Errorf("%d is called %d and %d, want no name", own, a, b)
+		for _, own := range []uint64{1, 2, 1<<32 | 1, 1<<56 - 1, 1 << 56, math.MaxUint64} {
+			name := p.passageName(own)
+			if name == 0 || seen[name] {
+				t.Errorf("shard %d, passage %d: the name %d is another's, or none", index, own, name)
+			}
+			seen[name] = true
 		}
 	}
 }
