@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"searchd/search"
 	"searchd/search/clustertest"
+	"searchd/search/embedded"
 )
 
 // openCluster returns an engine over a cluster with a collection named docs.
@@ -161,8 +163,12 @@ func TestOldAnswerIsNotKept(t *testing.T) {
 
 // TestClusterAnswersAsOne compares an engine over a cluster with one over a folder.
 func TestClusterAnswersAsOne(t *testing.T) {
-	one, c := open(t, t.TempDir(), &fakeEmbedder{}), clustertest.New(t, t.TempDir())
-	many := openCluster(t, c, search.Options{})
+	folder, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := openWith(t, t.TempDir(), search.Options{Embedder: &fakeEmbedder{}, Backend: folder})
+	many := openCluster(t, clustertest.New(t, t.TempDir()), search.Options{})
 	for _, e := range []*search.Engine{one, many} {
 		put(t, e, search.Created, fish(60)...)
 	}
@@ -174,7 +180,9 @@ func TestClusterAnswersAsOne(t *testing.T) {
 		}
 		a.TookMS, a.TimingsMS, b.TookMS, b.TimingsMS = 0, nil, 0, nil
 		if !reflect.DeepEqual(a, b) {
-			t.Errorf("%s: one folder %+v, shards %+v", tt.name, a, b)
+			one, _ := json.Marshal(a)
+			many, _ := json.Marshal(b)
+			t.Errorf("%s: one folder\n%s, shards\n%s", tt.name, one, many)
 		}
 	}
 }
