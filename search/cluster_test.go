@@ -400,6 +400,34 @@ func TestShardHangs(t *testing.T) {
 	}
 }
 
+// TestHangingShardIsNotWaitedFor: once it is known that a shard hangs, nobody waits for it.
+func TestHangingShardIsNotWaitedFor(t *testing.T) {
+	c := clustertest.New(t, t.TempDir())
+	var hangs atomic.Bool
+	c.Hook = func(ctx context.Context, method string) error {
+		if !hangs.Load() || ctx.Done() == nil {
+			return nil
+		}
+		<-ctx.Done()
+		if method == "States" {
+			return fmt.Errorf("%w: it has not answered in time", search.ErrUnavailable)
+		}
+		return ctx.Err()
+	}
+	e := openCluster(t, c, search.Options{})
+	put(t, e, search.Created, fish(3)...)
+	hangs.Store(true)
+	eventually(t, "it stays ready", func() bool { return e.Ready() != nil })
+	began := time.Now()
+	_, err := e.Search(t.Context(), "docs", search.Query{Q: "fish"})
+	if !errors.Is(err, search.ErrUnavailable) || !strings.Contains(err.Error(), clustertest.Name) || time.Since(began) > time.Second {
+		t.Errorf("search: %v after %v", err, time.Since(began))
+	}
+	hangs.Store(false)
+	eventually(t, "it does not recover", func() bool { return e.Ready() == nil })
+	find(t, e, search.Query{Q: "fish"})
+}
+
 // TestNotOverShards: what only a folder has is refused with what to do instead.
 func TestNotOverShards(t *testing.T) {
 	e := openCluster(t, clustertest.New(t, t.TempDir()), search.Options{})
