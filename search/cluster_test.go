@@ -28,8 +28,8 @@ func openCluster(t *testing.T, c *clustertest.Cluster, o search.Options) *search
 	return openWith(t, t.TempDir(), o)
 }
 
-// asked are queries of every kind, with the calls that one may make over shards, but for that for the collection, which the backend keeps, and the rounds of calls: those side
-// by side are one.
+// asked are queries of every kind, with the calls that one may make over shards, but for that for the collection, which the backend keeps, and the
+// rounds of calls: those side by side are one.
 var asked = []struct {
 	name   string
 	q      search.Query
