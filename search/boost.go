@@ -248,7 +248,7 @@ func (s *search) weigh(ctx context.Context, cs []candidate) error {
 			return err
 		}
 	}
-	if err := together(calls...); err != nil {
+	if err := s.engine.together(calls...); err != nil {
 		return err
 	}
 	s.notes = append(s.notes, slices.DeleteFunc(notes, func(note string) bool { return note == "" })...)

@@ -17,7 +17,8 @@ import (
 // The rules:
 //  1. How the shards are is asked every watchEvery. Readiness, read-only and metrics are told from the last answer, without a call.
 //  2. The list of collections is kept for keptFor, or until this engine writes. What each request asks for, one collection as it stands, the backend keeps.
-//  3. When a shard has said that somebody else claimed it, no write is tried any more. Reads go on with what the shards hold, so that what is read of
+//  3. While a shard hangs, one that takes a request and says nothing, requests fail at once instead of waiting for it until their time is up.
+//  4. When a shard has said that somebody else claimed it, no write is tried any more. Reads go on with what the shards hold, so that what is read of
 //     documents is what others have written; names, aliases, API keys and checkpoints are as they were. The engine is not ready, so that requests go
 //     elsewhere.
 type cluster struct {
@@ -25,6 +26,7 @@ type cluster struct {
 	notice, alarm func(text string)
 
 	states  atomic.Pointer[[]backend.ShardState] // nil: not known yet
+	hangs   atomic.Pointer[error]                // not nil: of a shard that did not answer in time when it was last asked
 	claimed atomic.Pointer[error]                // nil: writes are tried
 	stop    context.CancelFunc
 	watched sync.WaitGroup
@@ -76,6 +78,11 @@ func (c *cluster) look(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	var hangs error
+	if i := slices.IndexFunc(now, away); i >= 0 && within.Err() != nil {
+		hangs = &ShardError{now[i].Name, now[i].Err}
+	}
+	c.hangs.Store(&hangs)
 	was := c.states.Swap(&now)
 	for i, s := range now {
 		c.note(s.Err)
@@ -105,6 +112,14 @@ func (c *cluster) note(err error) {
 	if errors.Is(err, backend.ErrClaimed) && c.claimed.CompareAndSwap(nil, &err) {
 		c.alarm(fmt.Sprintf("another server has taken over the shards, and this one writes no more: stop it, or start it again to take them back: %v", err))
 	}
+}
+
+// answers returns an error where a shard hangs: who waits for it takes the place of others.
+func (c *cluster) answers() error {
+	if err := c.hangs.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // replaced returns why nothing is written any more; nil: writes are tried.

@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"searchd/search"
 	"searchd/search/clustertest"
+	"searchd/search/embedded"
 )
 
 // openCluster returns an engine over a cluster with a collection named docs.
@@ -26,8 +28,8 @@ func openCluster(t *testing.T, c *clustertest.Cluster, o search.Options) *search
 	return openWith(t, t.TempDir(), o)
 }
 
-// asked are queries of every kind, with the calls that one may make over shards, but for that for the collection, which the backend keeps, and the rounds of calls: those side
-// by side are one.
+// asked are queries of every kind, with the calls that one may make over shards, but for that for the collection, which the backend keeps, and the
+// rounds of calls: those side by side are one.
 var asked = []struct {
 	name   string
 	q      search.Query
@@ -161,8 +163,12 @@ func TestOldAnswerIsNotKept(t *testing.T) {
 
 // TestClusterAnswersAsOne compares an engine over a cluster with one over a folder.
 func TestClusterAnswersAsOne(t *testing.T) {
-	one, c := open(t, t.TempDir(), &fakeEmbedder{}), clustertest.New(t, t.TempDir())
-	many := openCluster(t, c, search.Options{})
+	folder, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := openWith(t, t.TempDir(), search.Options{Embedder: &fakeEmbedder{}, Backend: folder})
+	many := openCluster(t, clustertest.New(t, t.TempDir()), search.Options{})
 	for _, e := range []*search.Engine{one, many} {
 		put(t, e, search.Created, fish(60)...)
 	}
@@ -174,7 +180,9 @@ func TestClusterAnswersAsOne(t *testing.T) {
 		}
 		a.TookMS, a.TimingsMS, b.TookMS, b.TimingsMS = 0, nil, 0, nil
 		if !reflect.DeepEqual(a, b) {
-			t.Errorf("%s: one folder %+v, shards %+v", tt.name, a, b)
+			one, _ := json.Marshal(a)
+			many, _ := json.Marshal(b)
+			t.Errorf("%s: one folder\n%s, shards\n%s", tt.name, one, many)
 		}
 	}
 }
@@ -390,6 +398,34 @@ func TestShardHangs(t *testing.T) {
 	if err := e.Close(); err != nil || time.Since(began) > 5*time.Second {
 		t.Errorf("closing: %v after %v", err, time.Since(began))
 	}
+}
+
+// TestHangingShardIsNotWaitedFor: once it is known that a shard hangs, nobody waits for it.
+func TestHangingShardIsNotWaitedFor(t *testing.T) {
+	c := clustertest.New(t, t.TempDir())
+	var hangs atomic.Bool
+	c.Hook = func(ctx context.Context, method string) error {
+		if !hangs.Load() || ctx.Done() == nil {
+			return nil
+		}
+		<-ctx.Done()
+		if method == "States" {
+			return fmt.Errorf("%w: it has not answered in time", search.ErrUnavailable)
+		}
+		return ctx.Err()
+	}
+	e := openCluster(t, c, search.Options{})
+	put(t, e, search.Created, fish(3)...)
+	hangs.Store(true)
+	eventually(t, "it stays ready", func() bool { return e.Ready() != nil })
+	began := time.Now()
+	_, err := e.Search(t.Context(), "docs", search.Query{Q: "fish"})
+	if !errors.Is(err, search.ErrUnavailable) || !strings.Contains(err.Error(), clustertest.Name) || time.Since(began) > time.Second {
+		t.Errorf("search: %v after %v", err, time.Since(began))
+	}
+	hangs.Store(false)
+	eventually(t, "it does not recover", func() bool { return e.Ready() == nil })
+	find(t, e, search.Query{Q: "fish"})
 }
 
 // TestNotOverShards: what only a folder has is refused with what to do instead.

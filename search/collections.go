@@ -282,8 +282,10 @@ func (e *Engine) open(ctx context.Context, name string) (backend.Collection, rec
 	if err := e.running(); err != nil {
 		return backend.Collection{}, record{}, err
 	}
-	if err := e.catalog.settle(ctx); err != nil {
-		return backend.Collection{}, record{}, err
+	if e.cluster != nil {
+		if err := errors.Join(e.cluster.answers(), e.catalog.settle(ctx)); err != nil {
+			return backend.Collection{}, record{}, err
+		}
 	}
 	stored, ok := e.catalog.stored(name)
 	if !ok {

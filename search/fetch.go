@@ -24,7 +24,7 @@ func (s *search) fetch(ctx context.Context) error {
 	var docs []*backend.Document
 	var ch *chooser
 	cosines := make([][]float64, len(refs))
-	err := together(func() (err error) {
+	err := s.engine.together(func() (err error) {
 		docs, err = s.engine.backend.Fetch(ctx, s.collection, refs)
 		return err
 	}, func() (err error) {

@@ -177,7 +177,7 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 	cosines := make([][]float64, len(refs))
 	var m *marker
 	var phrases []phrase
-	err = together(func() (err error) {
+	err = s.engine.together(func() (err error) {
 		docs, err = s.engine.backend.Fetch(ctx, s.collection, refs)
 		return err
 	}, func() (err error) {

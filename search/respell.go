@@ -131,7 +131,7 @@ func (s *search) readAll(ctx context.Context, words []*reading) error {
 	for i, r := range words {
 		calls[i] = func() error { return s.readAs(ctx, r) }
 	}
-	if err := together(calls...); err != nil {
+	if err := s.engine.together(calls...); err != nil {
 		return err
 	}
 	for _, r := range words {

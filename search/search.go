@@ -110,7 +110,7 @@ func (s *search) answer(ctx context.Context, start time.Time) (*Response, error)
 	from := min(s.plan.Offset, len(s.candidates))
 	s.page = s.candidates[from:min(from+s.plan.limit, len(s.candidates))]
 	var warnings []string
-	err := together(func() error { return s.run(ctx, s.showing()) }, func() (err error) {
+	err := s.engine.together(func() error { return s.run(ctx, s.showing()) }, func() (err error) {
 		warnings, err = s.warnings(ctx)
 		return err
 	})
@@ -342,7 +342,7 @@ func (s *search) fill(ctx context.Context) error {
 	}
 	var scores []float64
 	var cosines [][]float64
-	err := together(func() (err error) {
+	err := s.engine.together(func() (err error) {
 		if len(noWords) > 0 {
 			scores, err = s.engine.backend.WordScores(ctx, s.collection, s.plan.words, noWords)
 		}

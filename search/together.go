@@ -5,9 +5,18 @@ import (
 	"sync"
 )
 
-// together runs calls side by side, the first in the caller's goroutine, and returns the first error in their order. Over shards each call is a round trip.
-// A panic in another goroutine is an error: there it would end the process.
-func together(calls ...func() error) error {
+// together makes calls of the backend and returns the first error in their order. Over shards, where each is a round trip, they run side by side, the first in
+// the caller's goroutine, and a panic in another is an error: there it would end the process. In one process they run one after another up to the first
+// error: side by side they would only take the cores from other requests.
+func (e *Engine) together(calls ...func() error) error {
+	if e.cluster == nil {
+		for _, call := range calls {
+			if err := call(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	errs := make([]error, len(calls))
 	var wg sync.WaitGroup
 	defer wg.Wait() // also where the first panics

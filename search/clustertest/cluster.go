@@ -15,7 +15,8 @@ import (
 // Name is that of the shard.
 const Name = "http://10.0.0.7:8090"
 
-// Cluster is a backend.Cluster, and nothing else. It is safe for concurrent use; the hooks are set before it is used; those that change take care of that themselves.
+// Cluster is a backend.Cluster, and nothing else. It is safe for concurrent use; the hooks are set before it is used; those that change take care of
+// that themselves.
 type Cluster struct {
 	// Hook, where not nil, is called at the beginning of each call to the shard. Tests count, wait and fail in it.
 	Hook func(ctx context.Context, method string) error
