@@ -175,7 +175,9 @@ func ids(n, shardCount int) (out []string) {
 func TestApply(t *testing.T) {
 	d := newData(t, 3)
 	b := d.mustOpen(t)
-	if err := b.Create(t.Context(), "docs", config); err != nil {
+	later := config
+	later.FirstSequence = 1000
+	if err := b.Create(t.Context(), "docs", later); err != nil {
 		t.Fatal(err)
 	}
 	var writes []backend.Write
@@ -209,8 +211,8 @@ func TestApply(t *testing.T) {
 		}
 	}
 	c, err := b.Collection(t.Context(), "docs")
-	if err != nil || c.Documents != 11 || c.Sequence != 14 {
-		t.Errorf("%d documents after change %d, %v, want 11 after 14", c.Documents, c.Sequence, err)
+	if err != nil || c.Documents != 11 || c.Sequence != 1014 {
+		t.Errorf("%d documents after change %d, %v, want 11 after 1014", c.Documents, c.Sequence, err)
 	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
