@@ -106,7 +106,11 @@ func newData(t *testing.T, n int) *data {
 // open makes a backend of the shards, which are not opened anew: what a process keeps of them is gone with it, as after an end in the middle.
 func (d *data) open(t *testing.T) (*shards.Backend, error) {
 	d.told = nil
-	tell := func(text string) { d.told = append(d.told, text) }
+	tell := func(text string) {
+		d.plan.mu.Lock()
+		defer d.plan.mu.Unlock()
+		d.told = append(d.told, text)
+	}
 	return shards.Open(t.Context(), d.parts, shards.Options{Notice: tell, Alarm: func(text string) { tell("ALARM " + text) }})
 }
 
