@@ -23,6 +23,7 @@ var alone = map[string]string{
 	"TestSettingsInPlace/some_of_several": arrival, "TestTwins": arrival,
 	"TestDamagedDocument": oneFolder, "TestEncodeDamaged": oneFolder, "TestEncodeDamagedOfAnother": oneFolder, "TestDeleteByFilterBehind": oneFolder, "TestDamagedCatalog": oneFolder,
 	"TestTypesOfWhatIsRefusedNow": oneFolder, "TestReopen": oneFolder, "TestTextlessFolder": oneFolder,
+	"TestSpread": oneFolder, "TestSpreadOfWhatChanged": oneFolder, "TestSpreadOfGenerations": oneFolder,
 	"TestClosed": oneStore, "TestFollow": oneStore, "TestReplicaRefusesWrites": oneStore, "TestFollowLost": oneStore, "TestCopyInterrupted": oneStore, "TestPromote": oneStore,
 	"TestBackupOfReplica": oneStore, "TestPromoteGoesOn": oneStore, "TestFollowTwin": oneStore, "TestSearchWhileFollowing": oneStore, "TestIncarnation": oneStore, "TestSynonymsTravel": oneStore,
 }

@@ -35,7 +35,7 @@ func OpenShards(ctx context.Context, dir string, n int, o embedded.Options) (b b
 		}
 	}()
 	for i := range n {
-		p, err := embedded.OpenContext(ctx, filepath.Join(dir, fmt.Sprintf("shard-%d", i)), o)
+		p, err := embedded.OpenContext(ctx, filepath.Join(dir, fmt.Sprintf("shard-%d", i)), embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote})
 		if err != nil {
 			return nil, err
 		}

@@ -182,6 +182,9 @@ func TestUpdateInterrupted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if strings.HasSuffix(t.Name(), "once=true") { // the shards could be given back what the first one has
+			clean(t, d, b, "docs")
+		}
 		b = d.mustOpen(t)
 		clean(t, d, b, "docs")
 		for i, p := range d.parts {

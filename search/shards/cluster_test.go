@@ -24,18 +24,21 @@ func (d *data) identities(t *testing.T) (out []backend.Identity) {
 	return out
 }
 
-// A first claim that ends at any step is gone on with, and so is any later one.
+// A first claim that ends at any step is gone on with, also when that ends at any step; and so is any later one.
 func TestClaimInterrupted(t *testing.T) {
 	for _, later := range []bool{false, true} {
-		for at := range 6 {
+		for at := range 36 {
 			d := newData(t, 3)
 			if later {
 				d.mustOpen(t)
 			}
-			before := len(d.plan.calls)
-			d.plan.fail = func(_ string, n int) bool { return n >= before+at }
-			if _, err := d.open(t); !errors.Is(err, errFault) && !(later && at >= 3) {
-				t.Fatalf("claim %d: %v", at, err)
+			for _, n := range []int{at / 6, at % 6} { // calls that succeed
+				from := len(d.plan.calls)
+				d.plan.fail = func(_ string, n2 int) bool { return n2 >= from+n }
+				_, err := d.open(t)
+				if made := len(d.plan.calls) - from; (err == nil) != (made <= n) || err != nil && !errors.Is(err, errFault) {
+					t.Fatalf("%d of %d claims: %v", n, made, err)
+				}
 			}
 			d.plan.fail = nil
 			d.mustOpen(t)

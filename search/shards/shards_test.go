@@ -106,7 +106,11 @@ func newData(t *testing.T, n int) *data {
 // open makes a backend of the shards, which are not opened anew: what a process keeps of them is gone with it, as after an end in the middle.
 func (d *data) open(t *testing.T) (*shards.Backend, error) {
 	d.told = nil
-	tell := func(text string) { d.told = append(d.told, text) }
+	tell := func(text string) {
+		d.plan.mu.Lock()
+		defer d.plan.mu.Unlock()
+		d.told = append(d.told, text)
+	}
 	return shards.Open(t.Context(), d.parts, shards.Options{Notice: tell, Alarm: func(text string) { tell("ALARM " + text) }})
 }
 
@@ -175,7 +179,9 @@ func ids(n, shardCount int) (out []string) {
 func TestApply(t *testing.T) {
 	d := newData(t, 3)
 	b := d.mustOpen(t)
-	if err := b.Create(t.Context(), "docs", config); err != nil {
+	later := config
+	later.FirstSequence = 1000
+	if err := b.Create(t.Context(), "docs", later); err != nil {
 		t.Fatal(err)
 	}
 	var writes []backend.Write
@@ -209,8 +215,8 @@ func TestApply(t *testing.T) {
 		}
 	}
 	c, err := b.Collection(t.Context(), "docs")
-	if err != nil || c.Documents != 11 || c.Sequence != 14 {
-		t.Errorf("%d documents after change %d, %v, want 11 after 14", c.Documents, c.Sequence, err)
+	if err != nil || c.Documents != 11 || c.Sequence != 1014 {
+		t.Errorf("%d documents after change %d, %v, want 11 after 1014", c.Documents, c.Sequence, err)
 	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
