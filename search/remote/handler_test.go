@@ -72,6 +72,11 @@ func TestBounds(t *testing.T) {
 			if status := <-statuses; status != http.StatusServiceUnavailable || time.Since(began) != waitMost {
 				t.Errorf("%s, one too many: status %d after %v, want 503 after %v", name, status, time.Since(began), waitMost)
 			}
+			began = time.Now()
+			hurried := post(h, name, `{"collection":"docs"}`, timeoutHeader, "1000")
+			if f := answerOf(t, hurried.Body.Bytes()); !slices.Contains(f.Codes, "deadline_exceeded") || time.Since(began) != time.Second {
+				t.Errorf("%s, one without so much time: %+v after %v, want deadline_exceeded after 1s", name, f, time.Since(began))
+			}
 			w := httptest.NewRecorder()
 			if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/livez", nil)); w.Code != http.StatusOK {
 				t.Errorf("%s, livez: status %d", name, w.Code)
