@@ -34,6 +34,14 @@ var rooms = map[string]struct {
 	"internal": {nil, "what everybody may import must not import anybody"},
 }
 
+// closets are packages inside a room that may import less than it: these packages of ours, and what is below them.
+var closets = map[string]struct {
+	may []string
+	why string
+}{
+	"search/remote": {[]string{"search/backend", "search/mapping", "index", "internal"}, "who speaks to a shard must not get with it what a shard is made of, nor the engine"},
+}
+
 // everything may be imported by packages that hold tests and tools of the whole.
 var wholePackages = []string{"internal/e2e"}
 
@@ -91,6 +99,12 @@ func checkDirection(f *file, target string) string {
 	if !known {
 		return fmt.Sprintf("package %s belongs to no room; say in internal/lint what it may import", f.pkg())
 	}
+	if closet, ok := closets[f.pkg()]; ok {
+		if slices.ContainsFunc(closet.may, func(dir string) bool { return within(target, dir) }) {
+			return ""
+		}
+		return fmt.Sprintf("%s must not import %s: %s", f.pkg(), target, closet.why)
+	}
 	to, _, _ := strings.Cut(target, "/")
 	if to == f.room() && !slices.Contains(wholePackages, target) || slices.Contains(rule.may, to) && !slices.Contains(wholePackages, target) {
 		return ""
@@ -117,6 +131,11 @@ func TestImportsCanFail(t *testing.T) {
 		{"search/a.go", "go.etcd.io/bbolt/errors", 1},
 		{"search/a.go", "searchd/index/hnsw", 0},
 		{"search/a.go", "searchd/api", 1},
+		{"search/remote/a.go", "searchd/search/backend", 0},
+		{"search/remote/a.go", "searchd/index/keyword", 0},
+		{"search/remote/a.go", "searchd/search/embedded", 1},
+		{"search/remote/a.go", "searchd/search", 1},
+		{"search/remote/a.go", "searchd/store", 1},
 		{"api/ui/a.go", "github.com/labstack/echo/v4", 0},
 		{"cmd/searchd/a.go", "github.com/labstack/echo/v4/middleware", 1},
 		{"index/keyword/a.go", "github.com/blevesearch/bleve/v2", 0},

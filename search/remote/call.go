@@ -27,23 +27,26 @@ const (
 	placeHeader    = "Searchd-Identity" // which shard is meant, and the claim that a write is of
 )
 
+// prefix is where the methods are.
+const prefix = "/shard/v1/"
+
+// Bounds of a client.
 const (
-	prefix     = "/shard/v1/"
-	maxAnswer  = 2 << 30         // bytes that are read of an answer
-	firstRead  = 1 << 20         // bytes that are made room for because an answer says that it has them
-	maxKept    = 1 << 20         // of a buffer that is used again
-	connectFor = 2 * time.Second // to connect
-	maxIdle    = 256             // connections that are kept
-	marginMost = 50 * time.Millisecond
+	maxAnswer  = 2 << 30               // bytes that are read of an answer
+	firstRead  = 1 << 20               // bytes that are made room for because an answer says that it has them
+	maxKept    = 1 << 20               // of a buffer that is used again
+	connectFor = 2 * time.Second       // to connect
+	maxIdle    = 256                   // connections that are kept
+	marginMost = 50 * time.Millisecond // by which a shard has less time than the caller
 )
 
-// A request without an end is given up when the shard is silent for about silence+probes·(probeWait).
+// A shard that neither answers nor lives is given up after silence and probes times probeWait. They are variables for the tests.
 var (
 	silence   = 10 * time.Second // without an answer until the shard is asked whether it lives
-	probeWait = 5 * time.Second
+	probeWait = 5 * time.Second  // for it to say so
 )
 
-// probes is how many questions in a row a shard that lives leaves without an answer.
+// probes is how many such questions in a row must be left without an answer.
 const probes = 2
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -69,7 +72,7 @@ func newTransport(cas *x509.CertPool) *http.Transport {
 	dialer := &net.Dialer{Timeout: connectFor, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 4}}
 	return &http.Transport{
 		DialContext:         dialer.DialContext,
-		TLSClientConfig:     &tls.Config{RootCAs: cas},
+		TLSClientConfig:     &tls.Config{RootCAs: cas, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: connectFor,
 		TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{}, // no HTTP/2
 		DisableCompression:  true,

@@ -370,10 +370,17 @@ func TestHostileBitmaps(t *testing.T) {
 		"runs cut":       {0x3b, 0x30, 0, 0, 1, 0, 0, 4, 0, 0xff, 0xff, 0, 0},
 		"no runs":        {0x3b, 0x30, 0, 0, 1, 0, 0, 4, 0, 0, 0},
 		"run past":       {0x3b, 0x30, 0, 0, 1, 0, 0, 4, 0, 1, 0, 0xff, 0xff, 1, 0},
+		"runs meet":      {0x3b, 0x30, 0, 0, 1, 0, 0, 4, 0, 2, 0, 0, 0, 5, 0, 3, 0, 2, 0},
+		"runs touch":     {0x3b, 0x30, 0, 0, 1, 0, 0, 4, 0, 2, 0, 0, 0, 5, 0, 6, 0, 2, 0},
+		"runs backwards": {0x3b, 0x30, 0, 0, 1, 0, 0, 4, 0, 2, 0, 9, 0, 1, 0, 0, 0, 1, 0},
+		"equal values":   {0x3a, 0x30, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 16, 0, 0, 0, 5, 0, 5, 0},
 		"something more": {0x3a, 0x30, 0, 0, 0, 0, 0, 0, 1},
 	} {
 		if _, err := decodeBitmap(b); !errors.Is(err, backend.ErrInvalid) {
 			t.Errorf("%s: %v, want ErrInvalid", name, err)
+		}
+		if checkedByLibrary(b) {
+			t.Errorf("%s: the library lets it through", name)
 		}
 	}
 }

@@ -45,24 +45,24 @@ func (s *Shard) Hold(ctx context.Context, collection string, after backend.Posit
 
 // keepHeld renews what is held until it ends, and releases it.
 func (s *Shard) keepHeld(q hold, ended <-chan struct{}) {
-	ctx := context.Background()
 	tick := time.NewTicker(holdTime / 5)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			bounded(ctx, func(ctx context.Context) { _, _ = methodHold.call(ctx, s, q) }) // the next may get through
+			bounded(func(ctx context.Context) { _, _ = methodHold.call(ctx, s, q) }) // the next may get through
 		case <-s.done:
 			return
 		case <-ended:
-			bounded(ctx, func(ctx context.Context) { _, _ = methodRelease.call(ctx, s, held{q.Collection, q.Holder}) }) // or it ends by itself
+			bounded(func(ctx context.Context) { _, _ = methodRelease.call(ctx, s, held{q.Collection, q.Holder}) }) // or it ends by itself
 			return
 		}
 	}
 }
 
-func bounded(ctx context.Context, f func(ctx context.Context)) {
-	ctx, cancel := context.WithTimeout(ctx, valuesTime)
+// bounded calls f with a context for what nobody waits for.
+func bounded(f func(ctx context.Context)) {
+	ctx, cancel := context.WithTimeout(context.Background(), valuesTime)
 	defer cancel()
 	f(ctx)
 }

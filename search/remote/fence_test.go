@@ -242,7 +242,10 @@ func TestLeases(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		want("not heard of any more", "")
 		take("a", 5)
+		before := l.mu.byName["docs"]
 		take("b", 6)
+		l.end("docs", before) // its time was up at the same moment
+		want("the end of who was there before", "[6]")
 		l.letGo(held{"docs", "a"})
 		want("let go by who was there before", "[6]")
 		time.Sleep(holdTime / 2)

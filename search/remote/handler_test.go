@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -70,6 +71,11 @@ func TestBounds(t *testing.T) {
 			go ask()
 			if status := <-statuses; status != http.StatusServiceUnavailable || time.Since(began) != waitMost {
 				t.Errorf("%s, one too many: status %d after %v, want 503 after %v", name, status, time.Since(began), waitMost)
+			}
+			began = time.Now()
+			hurried := post(h, name, `{"collection":"docs"}`, timeoutHeader, "1000")
+			if f := answerOf(t, hurried.Body.Bytes()); !slices.Contains(f.Codes, "deadline_exceeded") || time.Since(began) != time.Second {
+				t.Errorf("%s, one without so much time: %+v after %v, want deadline_exceeded after 1s", name, f, time.Since(began))
 			}
 			w := httptest.NewRecorder()
 			if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/livez", nil)); w.Code != http.StatusOK {
@@ -155,6 +161,12 @@ func TestTooLarge(t *testing.T) {
 			t.Errorf("%s: status %d, %+v, want 413 that names the bound", name, w.Code, f)
 		}
 	}
+	r := httptest.NewRequest(http.MethodPost, prefix+"collection", unread{t})
+	r.ContentLength = maxBody + 1
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("told before it comes: status %d, want 413", w.Code)
+	}
 	s := dial(t, node)
 	if _, err := s.Lookup(t.Context(), "docs", []string{large}); !errors.Is(err, backend.ErrInvalid) || !strings.Contains(err.Error(), fmt.Sprint(maxBody)) {
 		t.Errorf("from a client: %.200v, want ErrInvalid that names the bound", err)
@@ -165,6 +177,38 @@ func TestTooLarge(t *testing.T) {
 	fields, _ := json.Marshal(map[string]string{"x": large})
 	if out, err := s.Apply(t.Context(), "docs", []backend.Write{{ID: "a", Fields: fields}}); err != nil || out[0].Status != backend.Created {
 		t.Errorf("a large document: %v, %v", out, err)
+	}
+}
+
+// unread is a body that nobody may read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body is read")
+	return 0, io.EOF
+}
+
+// TestMargin leaves a shard less time than its caller has, so that it says itself that this was too short.
+func TestMargin(t *testing.T) {
+	left := make(chan string, 1)
+	inner := Handler(openNode(t), HandlerOptions{Key: "secret"})
+	s := dialHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case left <- r.Header.Get(timeoutHeader):
+		default:
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	<-left // of Dial
+	for wait, most := range map[time.Duration]int{testTime: 19_950, testTime / 40: 475} {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		if _, err := s.Collections(ctx); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if ms, err := strconv.Atoi(<-left); err != nil || ms < 1 || ms > most {
+			t.Errorf("of %v a shard has %d ms, %v, want up to %d", wait, ms, err, most)
+		}
 	}
 }
 

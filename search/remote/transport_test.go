@@ -3,12 +3,14 @@ package remote
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	gotoken "go/token"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -170,6 +172,27 @@ func TestProtocols(t *testing.T) {
 		if _, err := Dial(t.Context(), address, Options{}); !errors.Is(err, backend.ErrInvalid) {
 			t.Errorf("Dial(%q): %v, want ErrInvalid", address, err)
 		}
+	}
+}
+
+// TestTLS speaks to a shard behind https, and refuses one of another authority.
+func TestTLS(t *testing.T) {
+	server := httptest.NewUnstartedServer(Handler(openNode(t), HandlerOptions{}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of who refuses it
+	server.StartTLS()
+	defer server.Close()
+	cas := x509.NewCertPool()
+	cas.AddCert(server.Certificate())
+	s, err := Dial(t.Context(), server.URL, Options{CAs: cas})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Collections(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := Dial(t.Context(), server.URL, Options{}); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("an authority that is not known: %v, want ErrUnavailable that says so", err)
 	}
 }
 
