@@ -262,7 +262,7 @@ func TestShardKilled(t *testing.T) {
 		t.Errorf("a repeated ingest: %s", summary)
 	}
 	for _, i := range []int{0, 150, 299} {
-		if got := c.want(200, "POST", "/v1/collections/docs/search", fmt.Sprintf(`{"q":"unique%d","mode":"keyword","spelling":"off"}`, i)); !strings.Contains(got, fmt.Sprintf(`"d%05d"`, i)) {
+		if got := c.want(200, "POST", "/v1/collections/docs/search", fmt.Sprintf(`{"q":"unique%d","mode":"keyword","spelling":"exact"}`, i)); !strings.Contains(got, fmt.Sprintf(`"d%05d"`, i)) {
 			t.Errorf("document %d is not found: %s", i, got)
 		}
 	}
@@ -283,7 +283,7 @@ func TestShardAway(t *testing.T) {
 			t.Errorf("%s without a shard, after %v: %s", mode, took, answer)
 		}
 	}
-	c.until("not ready", func() bool {
+	c.until("out of service", func() bool {
 		status, answer := c.ask("GET", "/readyz", "")
 		return status == 503 && strings.Contains(answer, away.addr)
 	})
@@ -323,7 +323,7 @@ func TestSecondFront(t *testing.T) {
 	}
 	second.want(200, "GET", "/v1/collections/docs/documents/a", "")
 	c.want(200, "GET", "/v1/collections/docs/documents/b", "")
-	c.until("not ready", func() bool { return c.status("GET", "/readyz", "") == 503 })
+	c.until("out of service", func() bool { return c.status("GET", "/readyz", "") == 503 })
 	c.stop()
 	c.start()
 	c.want(201, "PUT", "/v1/collections/docs/documents/g", `{"text":"of the first again"}`)
@@ -342,7 +342,7 @@ func TestSecondFront(t *testing.T) {
 	c.stopAll()
 }
 
-// TestShardKeys: shards ask for their key, and a server in front that has another one says so and ends.
+// TestShardKeys: shards ask for their key, and a server in front that has another one waits and says so.
 func TestShardKeys(t *testing.T) {
 	dir := t.TempDir()
 	key := filepath.Join(dir, "key")
@@ -353,9 +353,12 @@ func TestShardKeys(t *testing.T) {
 	s.as = "shard"
 	s.start()
 	front := newNode(t, dir, "front", "--shards", s.url())
-	if code, _, stderr := run(t, "", "searchd", "serve", "--addr", front.addr, "--shards", s.url()); code != 2 || !strings.Contains(stderr, s.addr) {
-		t.Errorf("without the key: exit code %d: %s", code, stderr)
-	}
+	front.begin()
+	front.until("waiting", func() bool {
+		status, answer := front.ask("GET", "/readyz", "")
+		return status == 503 && strings.Contains(answer, s.addr) && strings.Contains(answer, "key")
+	})
+	front.stop()
 	front.env = []string{"SEARCHD_SHARD_KEY=a key that is long enough"}
 	front.start()
 	front.want(201, "POST", "/v1/collections", `{"name":"docs"}`)
