@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,12 +69,12 @@ func (c *cluster) stopAll() {
 	sound(c.shards...)
 }
 
-// answers are those to searches of all kinds, without what differs by time or by place.
+// answers are those to searches of all kinds, all hits, without what differs by time or by place.
 func (n *node) answers() (list []string) {
 	n.t.Helper()
 	for _, q := range []string{"cash reserves for unexpected bills", "soccer referee decisions about attackers", "bread", `"the water"`, "garden -winter", "recieve lettters", "how do I sleep better"} {
 		for _, mode := range []string{"keyword", "semantic", "hybrid"} {
-			body := fmt.Sprintf(`{"q":%q,"mode":%q,"limit":20,"facets":[{"field":"format"}]}`, q, mode)
+			body := fmt.Sprintf(`{"q":%q,"mode":%q,"limit":60,"facets":[{"field":"format"}]}`, q, mode)
 			var r struct {
 				Total  json.RawMessage
 				Facets json.RawMessage
@@ -86,9 +87,12 @@ func (n *node) answers() (list []string) {
 				n.t.Fatal(err)
 			}
 			list = append(list, fmt.Sprintf("%s: total %s, facets %s", body, r.Total, r.Facets))
-			for _, h := range r.Hits {
-				list = append(list, fmt.Sprintf("%s: %s %.6f", body, h.ID, h.Score))
+			hits := make([]string, len(r.Hits))
+			for i, h := range r.Hits {
+				hits[i] = fmt.Sprintf("%s: %12.6f %s", body, h.Score, h.ID)
 			}
+			slices.Sort(hits) // equal scores are in the order in which documents are stored
+			list = append(list, hits...)
 		}
 	}
 	return list
@@ -128,7 +132,7 @@ func TestShards(t *testing.T) {
 		t.Error("the server in front has made a data folder")
 	}
 	sameAnswers(one, c.node)
-	c.want(200, "PUT", "/v1/aliases/letters", `{"collection":"docs"}`)
+	c.want(201, "PUT", "/v1/aliases/letters", `{"collection":"docs"}`)
 	if _, summary := mustRun(t, "ingest", "--server", c.url(), notesDir); !strings.Contains(summary, "55 unchanged") {
 		t.Errorf("a second ingest: %s", summary)
 	}
