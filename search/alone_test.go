@@ -20,7 +20,7 @@ const (
 // alone are the tests that are left out with SEARCH_SHARDS, and why.
 var alone = map[string]string{
 	"TestNamesOfFiles": arrival, "TestBrowse": arrival, "TestBrowseAfterChanges": arrival, "TestFieldWeights": arrival, "TestListing": arrival, "TestLargeIntegersAreExact": arrival,
-	"TestSettingsInPlace/some_of_several": arrival, "TestTwins": arrival,
+	"TestSettingsInPlace/some_of_several": arrival, "TestTwins": arrival, "TestClusterAnswersAsOne": arrival,
 	"TestDamagedDocument": oneFolder, "TestEncodeDamaged": oneFolder, "TestEncodeDamagedOfAnother": oneFolder, "TestDeleteByFilterBehind": oneFolder, "TestDamagedCatalog": oneFolder,
 	"TestTypesOfWhatIsRefusedNow": oneFolder, "TestReopen": oneFolder, "TestTextlessFolder": oneFolder,
 	"TestSpread": oneFolder, "TestSpreadOfWhatChanged": oneFolder, "TestSpreadOfGenerations": oneFolder,
