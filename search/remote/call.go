@@ -40,8 +40,8 @@ const (
 	marginMost = 50 * time.Millisecond // by which a shard has less time than the caller
 )
 
-// A shard that neither answers nor lives is given up after silence and probes times probeWait. They are variables for the tests.
-var (
+// A shard that neither answers nor lives is given up after silence and probes times probeWait.
+const (
 	silence   = 10 * time.Second // without an answer until the shard is asked whether it lives
 	probeWait = 5 * time.Second  // for it to say so
 )
@@ -221,7 +221,7 @@ func (s *Shard) watched(ctx context.Context) (inner context.Context, stop func()
 	var mu sync.Mutex // held while timer is set
 	mu.Lock()
 	defer mu.Unlock()
-	timer = time.AfterFunc(silence, func() {
+	timer = time.AfterFunc(s.silence, func() {
 		for range probes {
 			if inner.Err() != nil {
 				return
@@ -229,7 +229,7 @@ func (s *Shard) watched(ctx context.Context) (inner context.Context, stop func()
 			if s.lives(inner) {
 				mu.Lock()
 				defer mu.Unlock()
-				timer.Reset(silence)
+				timer.Reset(s.silence)
 				return
 			}
 		}
@@ -243,7 +243,7 @@ func (s *Shard) watched(ctx context.Context) (inner context.Context, stop func()
 
 // lives asks whether the shard's process answers at all.
 func (s *Shard) lives(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, probeWait)
+	ctx, cancel := context.WithTimeout(ctx, s.probeWait)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/livez", nil)
 	if err != nil {

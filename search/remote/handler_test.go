@@ -340,7 +340,7 @@ func FuzzHandler(f *testing.F) {
 	}
 	f.Add("collection", `1 2 3 "c"`, "5", []byte(`{"collection":"docs"}`))
 	recorded := &recorder{}
-	s := &Shard{url: "http://shard", transport: newTransport(nil)}
+	s := &Shard{url: "http://shard", transport: newTransport(nil), silence: silence, probeWait: probeWait}
 	s.transport.RegisterProtocol("http", recorded)
 	query := unit(rand.New(rand.NewPCG(3, 4)))
 	docs := node.Documents(must(node.Select(f.Context(), "docs", backend.Subset{})))

@@ -266,8 +266,6 @@ func TestLostAnswers(t *testing.T) {
 
 // TestSilentShard asks without an end: a shard that neither answers nor lives is given up, one that only takes long is not.
 func TestSilentShard(t *testing.T) {
-	silence, probeWait = 50*time.Millisecond, 50*time.Millisecond
-	t.Cleanup(func() { silence, probeWait = 10*time.Second, 5*time.Second })
 	node := openNode(t)
 	fill(t, node)
 	inner := Handler(node, HandlerOptions{})
@@ -281,6 +279,7 @@ func TestSilentShard(t *testing.T) {
 		}
 		inner.ServeHTTP(w, r)
 	}))
+	s.silence, s.probeWait = 50*time.Millisecond, 50*time.Millisecond
 	t.Cleanup(func() { close(gone) }) // before the server's, which waits
 	slow.Store(true)
 	if _, err := s.Collection(context.Background(), "docs"); err != nil {
