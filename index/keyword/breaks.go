@@ -58,8 +58,8 @@ func (x *Index) breaks(ctx context.Context, l lexicon, q Query, taken []expansio
 // reading is a word of a query with what else it is read as.
 type reading struct {
 	word token
-	may  []alternative // what texts may write in its place
-	as   []alternative // of may, what documents have
+	may  []alternative // what texts may write in its place, where that is needed for the statistics of several indexes
+	as   []alternative // of it, what documents have
 }
 
 // readings returns the words of the text of q, beside those of taken, that may be read as others, see breaks.
@@ -108,6 +108,9 @@ func (x *Index) readings(ctx context.Context, l lexicon, q Query, taken []expans
 			have, err := l.has(term)
 			if err != nil {
 				return nil, err
+			}
+			if !have && l.alone() {
+				continue
 			}
 			for k := i; k <= j; k++ {
 				out[k].add(alternative{text: term, part: words[k].term}, have)

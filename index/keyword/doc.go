@@ -15,6 +15,7 @@
 // Words of q that have synonyms are one term: its term frequency is the sum of those of the alternatives, and df counts the documents with any
 // of them. So are words that documents write together or apart, see breaks. Postings have no positions: whether a document has an alternative of several words is read from its text, see Texts.
 // All counts are exact and leave deleted documents out. k1 = 1.2, b = 0.75. (Robertson and Zaragoza 2009.)
+// Where the documents of a collection are spread over several indexes, each counts with what all of them know, see Statistics.
 //
 // # Derived
 //

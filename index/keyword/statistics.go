@@ -116,6 +116,9 @@ func (x *Index) lexicon(v *view, q Query) (lexicon, error) {
 	return lexicon{x, v, q.Texts, q.Global, nil}, nil
 }
 
+// alone says whether there is one index.
+func (l lexicon) alone() bool { return l.global == nil && l.notes == nil }
+
 // first says whether nothing is known yet of the other indexes.
 func (l lexicon) first() bool { return l.notes != nil && l.global == nil }
 

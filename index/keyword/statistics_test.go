@@ -401,7 +401,7 @@ func TestStatisticsDoNotFit(t *testing.T) {
 // TestStatisticsOfBefore: what is written while statistics are asked for, and after, makes no error and no score above the ceiling.
 func TestStatisticsOfBefore(t *testing.T) {
 	for _, text := range []string{"ice cream database", "max_seq_length"} { // a name that no document had is left out of the ceiling
-		placed(t, [][]string{{"cream", "base"}, {"ice", "an icecream", "max seq length"}}, func(s *spread) {
+		placed(t, [][]string{{"cream", "base"}, {"ice", "an icecream", "max seq length" + strings.Repeat(" filling", 2000)}}, func(s *spread) {
 			q := Query{Text: text, Texts: textsOf(s.docs)}
 			write := func(no uint32, text string) {
 				s.apply(func(no uint32) int { return int(no % 2) }, Entry{No: no, Text: []Field{{"text", text}}}, Entry{No: no + 1, Text: []Field{{"title", text}}})

@@ -1,0 +1,106 @@
+package embedded
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+
+	"searchd/search/backend"
+)
+
+// TestStatisticsOfParts: two backends that share out documents score them as one of all documents does, once each is told the statistics of both.
+func TestStatisticsOfParts(t *testing.T) {
+	texts := []string{"ice cream", "an icecream", "a data base", "ice and cream, and a long text about what stands in no other one", "base data", "cream"}
+	parts := []*Backend{openDocs(t, Options{}), openDocs(t, Options{})}
+	whole := openDocs(t, Options{})
+	write := func(b *Backend, text string) {
+		t.Helper()
+		w := backend.Write{ID: text, Fields: json.RawMessage(fmt.Sprintf(`{"text":%q}`, text)), Passages: []backend.Passage{{Field: "text", End: len(text)}}, Vectors: [][]float32{{1, 0}}}
+		if _, err := b.Apply(t.Context(), "docs", []backend.Write{w}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, text := range texts {
+		write(whole, text)
+		write(parts[i%2], text)
+	}
+	for _, text := range []string{"ice cream", "icecream", "database", "the cream of texts", "nowhere"} {
+		q := backend.Words{Text: text}
+		want, ceiling := wordScores(t, whole, q)
+		rounds := 0
+		for ; q.Global == nil || !q.Global.Complete; rounds++ {
+			sum := &backend.Statistics{}
+			for _, b := range parts {
+				one, err := b.Statistics(t.Context(), "docs", q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum.Add(one)
+			}
+			q.Global = sum
+		}
+		got := map[string]float64{}
+		for i, b := range parts {
+			scores, partCeiling := wordScores(t, b, q)
+			if maps.Copy(got, scores); partCeiling != ceiling {
+				t.Errorf("%q: part %d has the ceiling %v, want %v", text, i, partCeiling, ceiling)
+			}
+		}
+		if !maps.Equal(got, want) || rounds > 2 {
+			t.Errorf("%q: after %d rounds scores %v, want %v", text, rounds, got, want)
+		}
+	}
+	q := backend.Words{Text: "cream", Global: &backend.Statistics{}}
+	if _, err := whole.Words(t.Context(), "docs", q, 10, nil); !errors.Is(err, backend.ErrStatistics) {
+		t.Errorf("with statistics of nothing: %v, want %v", err, backend.ErrStatistics)
+	}
+	if _, err := whole.Statistics(t.Context(), "none", q); !errors.Is(err, backend.ErrCollectionNotFound) {
+		t.Errorf("of no collection: %v", err)
+	}
+}
+
+// wordScores returns the scores of documents by id, which WordScores must say, too, and the ceiling.
+func wordScores(t *testing.T, b *Backend, q backend.Words) (scores map[string]float64, ceiling float64) {
+	t.Helper()
+	found, err := b.Words(t.Context(), "docs", q, 100, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores = map[string]float64{}
+	for _, m := range found.Matches {
+		one, err1 := b.WordScores(t.Context(), "docs", q, []backend.Ref{m.Ref})
+		docs, err2 := b.Fetch(t.Context(), "docs", []backend.Ref{m.Ref})
+		terms, err3 := b.WordTerms(t.Context(), "docs", q, []backend.Ref{m.Ref})
+		if err := errors.Join(err1, err2, err3); err != nil || one[0] != m.Score || len(terms[0]) == 0 {
+			t.Fatalf("%q: score %v and terms %v of %v, %v", q.Text, one, terms, m, err)
+		}
+		scores[docs[0].ID] = m.Score
+	}
+	return scores, found.Ceiling
+}
+
+// TestNearStands: whether a word is not to be read as another, or there is none like it.
+func TestNearStands(t *testing.T) {
+	b, c := openThree(t)
+	config := *c.config.Load()
+	config.Synonyms = []string{"telly, television"}
+	if err := b.Update(t.Context(), "docs", config); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		word   string
+		stands bool
+		terms  int
+	}{{"words", true, 0}, {"telly", true, 0}, {"two words", true, 0}, {"the", true, 0}, {"wordz", false, 1}, {"zzzzz", false, 0}} {
+		near, err := b.Near(t.Context(), "docs", tc.word, 1, nil)
+		if err != nil || near.Stands != tc.stands || len(near.Terms) != tc.terms {
+			t.Errorf("Near(%q) = %+v, %v, want it to stand: %v, %d terms", tc.word, near, err, tc.stands, tc.terms)
+		}
+		begin, err := b.Beginning(t.Context(), "docs", tc.word, nil)
+		if err != nil || begin.Stands != tc.stands {
+			t.Errorf("Beginning(%q) = %+v, %v, want it to stand: %v", tc.word, begin, err, tc.stands)
+		}
+	}
+}
