@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNoBackup is returned by [Engine.Backup], and for snapshots, over a backend that cannot be backed up as a whole: shards, whose documents are elsewhere.
-var ErrNoBackup = fmt.Errorf("%w: this server keeps no documents itself; back up each of its shards: `searchd backup --server URL` with the shard's URL and key", ErrUnsupported)
+var ErrNoBackup = fmt.Errorf("%w: this server keeps no documents itself; back up each of its shards: `searchd backup --shard URL` with the shard's URL and key", ErrUnsupported)
 
 // Backup writes everything that [Restore] needs to w and returns the bytes written. Reads and writes go on meanwhile; the backup is the
 // state of one moment.
