@@ -70,6 +70,7 @@ var failures = []failure{
 	{search.ErrInvalid, 400, "invalid_request", "Invalid request", ""},
 	{search.ErrPlaceLost, 410, "replication_lost", "Place in the change log lost", ""},
 	{search.ErrReplica, 409, "replica", "Server is a replica", ""},
+	{search.ErrReader, 409, "replica", "Server is a replica", ""},
 	{search.ErrUnsupported, 422, "not_supported", "Not supported by this server", ""},
 	{search.ErrUnavailable, 503, "shard_unavailable", "Shard does not answer", "1"},
 	{search.ErrClaimed, 503, "front_replaced", "Another server writes to the shards", ""},
