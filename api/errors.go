@@ -38,7 +38,7 @@ var (
 	errScope         = errors.New("scope missing")
 	errCollection    = errors.New("collection not allowed")
 	errRate          = errors.New("too many requests")
-	errNoPrimary     = errors.New("this server is a replica, and its primary, which takes writes, does not answer; nothing was written")
+	errNoPrimary     = errors.New("this server passes writes on to its primary, which does not answer; nothing was written")
 	errAnswerLost    = errors.New("the primary was sent the request and its answer was lost; it may have been carried out")
 	errLoop          = errors.New("servers follow one another")
 )

@@ -20,8 +20,9 @@ import (
 
 // Primary is the server that a replica follows, and passes on to what changes data.
 type Primary struct {
-	URL       *url.URL
-	Transport http.RoundTripper // default: http.DefaultTransport
+	URL        *url.URL
+	Transport  http.RoundTripper // default: http.DefaultTransport
+	SameShards bool              // both have their documents on the same shards, which the primary alone writes to
 
 	State   func() Following                          // how far the replica is
 	Reached func(ctx context.Context, commits uint64) // waits until the replica has what the primary has committed, or for the end of ctx
