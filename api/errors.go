@@ -40,6 +40,7 @@ var (
 	errRate          = errors.New("too many requests")
 	errNoPrimary     = errors.New("this server passes writes on to its primary, which does not answer; nothing was written")
 	errAnswerLost    = errors.New("the primary was sent the request and its answer was lost; it may have been carried out")
+	errOtherShards   = errors.New("servers have different shards")
 	errLoop          = errors.New("servers follow one another")
 )
 
@@ -102,6 +103,7 @@ var failures = []failure{
 	{errKeyReused, 422, "idempotency_key_reused", "Key was used for another request", ""},
 	{errNoPrimary, 503, "primary_unavailable", "Primary does not answer", "1"},
 	{errAnswerLost, 502, "primary_answer_lost", "Answer of the primary lost", ""},
+	{errOtherShards, 409, "other_shards", "Servers have different shards", ""},
 	{errLoop, 508, "replication_loop", "Servers follow one another", ""},
 	{errNotReady, 503, "not_ready", "Not ready", "1"},
 	{errBodyTimeout, 408, "body_too_slow", "Request body arrived too slowly", ""},

@@ -240,6 +240,14 @@ type ShardInfo struct {
 	StoreBytes int64  `json:"store_bytes"`
 }
 
+// Cluster names the shards that the backend is made of; empty where it is not.
+func (e *Engine) Cluster() string {
+	if e.cluster == nil {
+		return ""
+	}
+	return e.cluster.Name()
+}
+
 // Shards describes the shards of the backend as they are now; none where it is not made of any.
 func (e *Engine) Shards(ctx context.Context) ([]ShardInfo, error) {
 	if err := errors.Join(ctx.Err(), e.running()); err != nil {

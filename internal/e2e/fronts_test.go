@@ -206,6 +206,18 @@ func TestFrontTakesOver(t *testing.T) {
 	}
 	early.want(200, "GET", "/v1/collections/docs/documents/e", "")
 
+	// A server of other shards takes no writes for these.
+	own := newNode(t, dir, "own")
+	own.start()
+	wrong := newNode(t, dir, "wrong", "--shards", c.urls(), "--writes-to", own.url())
+	wrong.start()
+	if answer := wrong.want(409, "POST", "/v1/collections", `{"name":"astray"}`); !strings.Contains(answer, "other_shards") {
+		t.Errorf("a write to a server of other shards: %s", answer)
+	}
+	own.want(404, "GET", "/v1/collections/astray", "")
+	wrong.stop()
+	own.stop()
+
 	// Those that pass writes on to one another say so.
 	c.stop()
 	early.stop()

@@ -10,6 +10,8 @@ type Cluster interface {
 	ChangeFeed
 	VectorKeeper
 	Gauges
+	// Name is that of the cluster: servers that have another one have other shards.
+	Name() string
 	// Reader says whether somebody else writes to the shards: what would change them returns [ErrReader].
 	Reader() bool
 	// Version names what there is of collections and values: asked for before these, it is the same as long as they are.

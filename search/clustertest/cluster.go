@@ -50,6 +50,9 @@ func New(t testing.TB, dir string) *Cluster {
 // Close implements backend.Backend.
 func (c *Cluster) Close() error { return c.shard.Close() }
 
+// Name implements backend.Cluster.
+func (c *Cluster) Name() string { return "cluster" }
+
 // Reader implements backend.Cluster.
 func (c *Cluster) Reader() bool { return c.Reads }
 

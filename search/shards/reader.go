@@ -11,6 +11,9 @@ import (
 	"searchd/search/backend"
 )
 
+// Name implements backend.Cluster.
+func (b *Backend) Name() string { return b.name }
+
 // Reader implements backend.Cluster.
 func (b *Backend) Reader() bool { return b.reader }
 
@@ -37,7 +40,7 @@ func (b *Backend) join(ctx context.Context) error {
 	if whole.Epoch <= 1 {
 		return fmt.Errorf("%w: no server has claimed the shards yet; start the one that writes to them", backend.ErrUnavailable)
 	}
-	b.epoch = math.MaxUint64
+	b.name, b.epoch = whole.Cluster, math.MaxUint64
 	return nil
 }
 

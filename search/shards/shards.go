@@ -37,6 +37,7 @@ type Options struct {
 type Backend struct {
 	parts  []*part
 	reader bool
+	name   string // of the cluster
 	epoch  uint64 // with which the parts have been claimed; of a reader more than any
 	notice func(text string)
 	alarm  func(text string)
