@@ -181,6 +181,9 @@ func TestFrontTakesOver(t *testing.T) {
 		status, answer := reader.ask("GET", "/readyz", "")
 		return status == 200 && strings.Contains(answer, `"warning":"the server that writes`)
 	})
+	if metrics := reader.want(200, "GET", "/metrics", ""); !strings.Contains(metrics, "searchd_replica_contact_seconds ") || strings.Contains(metrics, "searchd_replica_behind_changes ") {
+		t.Errorf("metrics of a reader:\n%s", metrics)
+	}
 	early.start() // without it, too
 	early.want(200, "POST", "/v1/collections/docs/search", `{"q":"first"}`)
 	c.start()

@@ -3,6 +3,7 @@ package shards
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
@@ -71,18 +72,23 @@ type stands struct {
 	}
 }
 
-// stand is how far a collection is on each part.
+// stand is how far a collection is on each part, and with which settings.
 type stand struct {
 	origins   []string
+	settings  []uint64 // hashes
 	sequences []uint64
 }
 
+// settingsSeed makes the hashes of settings.
+var settingsSeed = maphash.MakeSeed()
+
 // note takes note of what was seen. An answer that took long takes nothing back.
 func (s *stands) note(seen *sighting) {
-	now := stand{make([]string, len(seen.parts)), make([]uint64, len(seen.parts))}
+	n := len(seen.parts)
+	now := stand{make([]string, n), make([]uint64, n), make([]uint64, n)}
 	for i, c := range seen.parts {
 		if c != nil {
-			now.origins[i], now.sequences[i] = c.Origin, c.Sequence
+			now.origins[i], now.settings[i], now.sequences[i] = c.Origin, maphash.Bytes(settingsSeed, c.Config.Payload), c.Sequence
 		}
 	}
 	s.mu.Lock()

@@ -196,4 +196,26 @@ func TestReaderCountsWrites(t *testing.T) {
 			t.Fatalf("after %d writes a reader finds %v, who writes %v", i+1, got.Matches, want.Matches)
 		}
 	}
+
+	// Nor is what it keeps of a moment when some shards had other settings than others.
+	for i, id := range ids(3, 3) {
+		apply(t, b, backend.Write{ID: id, Fields: []byte(`{"text":"scarce"}`), Hash: [32]byte{byte(i), 2}})
+	}
+	d.plan.fail = func(call string, _ int) bool {
+		if call == "Update 0" { // the others have them
+			must(r.Collection(t.Context(), "docs"))
+			must(r.Words(t.Context(), "docs", q, 100, nil))
+		}
+		return false
+	}
+	next := config
+	next.Synonyms, next.Payload = []string{"rare, scarce"}, []byte(`{"synonyms":true}`)
+	if err := b.Update(t.Context(), "docs", next); err != nil {
+		t.Fatal(err)
+	}
+	must(r.Collection(t.Context(), "docs"))
+	want, got := must(b.Words(t.Context(), "docs", q, 100, nil)), must(r.Words(t.Context(), "docs", q, 100, nil))
+	if !reflect.DeepEqual(got.Matches, want.Matches) {
+		t.Errorf("with synonyms a reader finds %v, who writes %v", got.Matches, want.Matches)
+	}
 }
