@@ -38,8 +38,9 @@ var (
 	errScope         = errors.New("scope missing")
 	errCollection    = errors.New("collection not allowed")
 	errRate          = errors.New("too many requests")
-	errNoPrimary     = errors.New("this server is a replica, and its primary, which takes writes, does not answer; nothing was written")
+	errNoPrimary     = errors.New("this server passes writes on to its primary, which does not answer; nothing was written")
 	errAnswerLost    = errors.New("the primary was sent the request and its answer was lost; it may have been carried out")
+	errOtherShards   = errors.New("servers have different shards")
 	errLoop          = errors.New("servers follow one another")
 )
 
@@ -70,6 +71,7 @@ var failures = []failure{
 	{search.ErrInvalid, 400, "invalid_request", "Invalid request", ""},
 	{search.ErrPlaceLost, 410, "replication_lost", "Place in the change log lost", ""},
 	{search.ErrReplica, 409, "replica", "Server is a replica", ""},
+	{search.ErrReader, 409, "replica", "Server is a replica", ""},
 	{search.ErrUnsupported, 422, "not_supported", "Not supported by this server", ""},
 	{search.ErrUnavailable, 503, "shard_unavailable", "Shard does not answer", "1"},
 	{search.ErrClaimed, 503, "front_replaced", "Another server writes to the shards", ""},
@@ -101,6 +103,7 @@ var failures = []failure{
 	{errKeyReused, 422, "idempotency_key_reused", "Key was used for another request", ""},
 	{errNoPrimary, 503, "primary_unavailable", "Primary does not answer", "1"},
 	{errAnswerLost, 502, "primary_answer_lost", "Answer of the primary lost", ""},
+	{errOtherShards, 409, "other_shards", "Servers have different shards", ""},
 	{errLoop, 508, "replication_loop", "Servers follow one another", ""},
 	{errNotReady, 503, "not_ready", "Not ready", "1"},
 	{errBodyTimeout, 408, "body_too_slow", "Request body arrived too slowly", ""},

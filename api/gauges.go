@@ -46,7 +46,7 @@ var (
 	descShardStore = desc("searchd_shard_store_bytes", "Bytes of the store's file of a shard that answers.", "shard")
 	descFollowers  = desc("searchd_followers", "Replicas that have asked for changes within an hour.")
 	descBehind     = desc("searchd_replica_behind_changes", "Changes of the primary that this replica knows of and has not applied.")
-	descContact    = desc("searchd_replica_contact_seconds", "Seconds since the primary answered this replica, or since its start; it does so every 20 seconds at least.")
+	descContact    = desc("searchd_replica_contact_seconds", "Seconds since the primary answered this replica, or since its start; it does so every 20 seconds at least. Of a server with --writes-to, since that was ready last; it is asked every second.")
 	descCopies     = desc("searchd_replica_copies_total", "Whole copies of the primary that this replica has made.")
 	descReadOnly   = desc("searchd_store_read_only", "1 after a failed commit, or once another server writes to the shards: searches go on, writes are refused until the next start.")
 	descDamaged    = desc("searchd_collections_damaged", "Collections that cannot be opened because a stored value is damaged.")
@@ -93,11 +93,13 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	out.gauge(descFollowers, float64(s.o.Engine.Followers()))
 	if p := s.o.Primary; p != nil {
 		state := p.State()
-		out.gauge(descBehind, float64(state.Behind))
+		if !p.SameShards {
+			out.gauge(descBehind, float64(state.Behind))
+			out.counter(descCopies, float64(state.Copies))
+		}
 		if !state.Contact.IsZero() {
 			out.gauge(descContact, time.Since(state.Contact).Seconds())
 		}
-		out.counter(descCopies, float64(state.Copies))
 	}
 	out.gauge(descReadOnly, bit(s.o.Engine.ReadOnly() != nil))
 	ctx, cancel := context.WithTimeout(context.Background(), gaugesTimeout)

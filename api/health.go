@@ -37,7 +37,11 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 		if !state.CaughtUp {
 			return fmt.Errorf("%w: the replica has not caught up with its primary yet", errNotReady)
 		}
-		if state.Away != "" {
+		switch {
+		case state.Away == "":
+		case p.SameShards:
+			h.Warning = "the server that writes does not answer, or is not ready: reads are served, and writes are refused where it does not answer"
+		default:
 			h.Warning = "the primary is not followed now: reads are served as of the last contact, and writes are refused where it does not answer"
 		}
 	}

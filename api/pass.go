@@ -20,8 +20,9 @@ import (
 
 // Primary is the server that a replica follows, and passes on to what changes data.
 type Primary struct {
-	URL       *url.URL
-	Transport http.RoundTripper // default: http.DefaultTransport
+	URL        *url.URL
+	Transport  http.RoundTripper // default: http.DefaultTransport
+	SameShards bool              // both have their documents on the same shards, which the primary alone writes to
 
 	State   func() Following                          // how far the replica is
 	Reached func(ctx context.Context, commits uint64) // waits until the replica has what the primary has committed, or for the end of ctx
@@ -37,7 +38,7 @@ type Following struct {
 }
 
 const (
-	passedHeader  = "Searchd-Passed"  // of a request that a replica has passed on
+	passedHeader  = "Searchd-Passed"  // of a request that was passed on: by a replica 1, else the name of the shards that both servers must have
 	commitsHeader = "Searchd-Commits" // of its answer: commits of the primary, those of the request included
 	reachedWait   = time.Second       // for the replica to have what was passed
 	passGrace     = 10 * time.Second  // beyond the time that the primary may take
@@ -65,6 +66,14 @@ func (s *Server) passesOn(rt route, r *http.Request) bool {
 		return err != nil
 	}
 	return true
+}
+
+// sameShards returns nil unless a request was passed on by a server whose documents are elsewhere: what it writes here would not be found there.
+func (s *Server) sameShards(r *http.Request) error {
+	if name := r.Header.Get(passedHeader); name == "" || name == "1" || name == s.o.Engine.Cluster() {
+		return nil
+	}
+	return &requestError{kind: errOtherShards, detail: "this server was sent the request by one that reads other shards; --writes-to of that must name the server that writes to its own"}
 }
 
 // pass sends a request on to the primary, as it is, and its answer back. The body goes through as it comes.
@@ -102,6 +111,9 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 			p.SetURL(s.o.Primary.URL)
 			h := p.Out.Header
 			h.Set(passedHeader, "1")
+			if s.o.Primary.SameShards {
+				h.Set(passedHeader, s.o.Engine.Cluster())
+			}
 			h.Set("X-Request-ID", requestID(ctx))
 			for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Cookie"} { // checked here
 				h.Del(name)

@@ -189,6 +189,9 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 		if err := rt.takesQuery(r); err != nil {
 			return err
 		}
+		if err := s.sameShards(r); err != nil {
+			return err
+		}
 		if s.passesOn(rt, r.WithContext(withCaller(r.Context(), who))) {
 			return s.pass(w, r, rt)
 		}

@@ -130,6 +130,7 @@ type Engine interface {
 	Leader
 	Stats(ctx context.Context) (*search.Stats, error)
 	Shards(ctx context.Context) ([]search.ShardInfo, error) // none where documents are kept here
+	Cluster() string                                        // name of the shards; empty where documents are kept here
 	Ready() error                                           // nil when searches can be answered, else the reason
 	ReadOnly() error                                        // nil when writes are taken, else the reason
 }

@@ -30,8 +30,9 @@ import (
 //     been read again: a write would go to a generation that no name leads to.
 type catalog struct {
 	values backend.Values // nil: the backend keeps none; there are no aliases and no generations
-	reread func(ctx context.Context) (*catalog, error)
-	unsure atomic.Bool // the names may be others than those that are stored
+	unsure atomic.Bool    // the names may be others than those that are stored
+
+	reread func(ctx context.Context) (*catalog, error) // reads the names again, for this one to take
 
 	change *semaphore.Weighted // held by whoever changes names
 
@@ -293,14 +294,7 @@ func generationOf(stored string) int {
 	return 1
 }
 
-// afresh reads the names again, for c to take all at once: what a replica has of its primary has changed.
-func (c *catalog) afresh(alarm func(text string)) (*catalog, error) {
-	next := &catalog{values: c.values}
-	next.mu.lost = map[string]string{}
-	next.mu.current, next.mu.owner, next.mu.aliases = map[string]string{}, map[string]string{}, map[string]string{}
-	return next, next.read(alarm)
-}
-
+// take takes the names that another has read, all at once.
 func (c *catalog) take(next *catalog) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

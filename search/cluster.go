@@ -21,6 +21,7 @@ import (
 //  4. When a shard has said that somebody else claimed it, no write is tried any more. Reads go on with what the shards hold, so that what is read of
 //     documents is what others have written; names, aliases, API keys and checkpoints are as they were. The engine is not ready, so that requests go
 //     elsewhere.
+//  4. Where another engine writes, all that is kept is forgotten by each Refresh.
 type cluster struct {
 	backend.Cluster
 	notice, alarm func(text string)
@@ -171,11 +172,16 @@ func (c *cluster) write(do func() error) error {
 	}
 	err := do()
 	c.note(err)
+	c.forget() // also after an error: some of it may be there
+	return err
+}
+
+// forget forgets what a write may have changed.
+func (c *cluster) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mu.writes++ // also after an error: some of it may be there
+	c.mu.writes++
 	c.mu.all = nil
-	return err
 }
 
 // Create implements backend.Catalog.
@@ -247,6 +253,14 @@ type ShardInfo struct {
 	ReadOnly   bool   `json:"read_only"`       // it takes no writes after a failed commit, until its next start
 	Documents  int    `json:"documents"`       // of all collections, generations that are being built included
 	StoreBytes int64  `json:"store_bytes"`
+}
+
+// Cluster names the shards that the backend is made of; empty where it is not.
+func (e *Engine) Cluster() string {
+	if e.cluster == nil {
+		return ""
+	}
+	return e.cluster.Name()
 }
 
 // Shards describes the shards of the backend as they are now; none where it is not made of any.

@@ -279,6 +279,15 @@ func (e *Engine) record(c backend.Collection) (record, error) {
 
 // open returns the collection that a name or an alias leads to, under the name that it is stored by, and its record.
 func (e *Engine) open(ctx context.Context, name string) (backend.Collection, record, error) {
+	c, r, err := e.openKnown(ctx, name)
+	if e.renewed(ctx, err) {
+		return e.openKnown(ctx, name)
+	}
+	return c, r, err
+}
+
+// openKnown is open by the names that are known.
+func (e *Engine) openKnown(ctx context.Context, name string) (backend.Collection, record, error) {
 	if err := e.running(); err != nil {
 		return backend.Collection{}, record{}, err
 	}

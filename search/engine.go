@@ -58,6 +58,9 @@ type Engine struct {
 	most      int           // collections
 	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
 
+	refreshing *semaphore.Weighted // held by Refresh
+	version    string              // of what the last Refresh has read
+
 	mu struct {
 		sync.Mutex
 		closed  bool
@@ -80,7 +83,7 @@ func Open(dir string, o Options) (*Engine, error) { return OpenContext(context.B
 
 // OpenContext is Open that ends early with ctx, while indexes are filled; the next opening goes on.
 func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
-	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, ingests: make(chan struct{}, 1), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
+	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, ingests: make(chan struct{}, 1), refreshing: semaphore.NewWeighted(1), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
 	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*semaphore.Weighted{}
 	if e.notice = o.Notice; e.notice == nil {
 		e.notice = func(string) {}
@@ -148,13 +151,16 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	var open []taskRecord
 	values, _ := e.backend.(backend.Values)
 	replica := e.Marker() != nil
-	if replica {
+	switch {
+	case replica:
 		values = localValues{values}
+	case e.reads(): // the tasks are those of the engine that writes
+		values = nil
 	}
 	if e.tasks, open, err = openTasks(values, e.alarm); err != nil {
 		return err
 	}
-	if noTasks {
+	if noTasks || e.reads() {
 		return nil
 	}
 	e.removeParts()

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -48,20 +49,30 @@ func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*
 	}
 	one := 1
 	q.Offset, q.Limit, q.Explain, q.Facets = 0, &one, false, nil
-	s, err := e.newSearch(ctx, collection, q)
-	if err != nil {
-		return nil, err
-	}
+	return answered(ctx, e, collection, q, func(s *search) (*Explanation, error) {
+		x, err := s.explainPlace(ctx, id)
+		if errors.Is(err, ErrDocumentNotFound) {
+			err = fmt.Errorf("%w in collection %s", err, collection)
+		}
+		if err == nil {
+			x.TookMS = milliseconds(start)
+		}
+		return x, err
+	})
+}
+
+// explainPlace says where a document ranks.
+func (s *search) explainPlace(ctx context.Context, id string) (*Explanation, error) {
 	if s.plan.browse {
-		return nil, &FieldError{"q", q.Q, "a word or phrase: without one documents are not ranked"}
+		return nil, &FieldError{"q", s.plan.Q, "a word or phrase: without one documents are not ranked"}
 	}
 	s.plan.Explain = true
-	docs, err := e.backend.Lookup(ctx, s.collection, []string{id})
+	docs, err := s.engine.backend.Lookup(ctx, s.collection, []string{id})
 	if err != nil {
 		return nil, err
 	}
 	if docs[0] == nil {
-		return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, id, collection)
+		return nil, fmt.Errorf("%w: %s", ErrDocumentNotFound, id)
 	}
 	if s.plan.limit = s.plan.Window; s.plan.Mode == Keyword && len(s.plan.sort) > 0 {
 		s.plan.limit = MaxWindow
@@ -82,13 +93,13 @@ func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*
 		return nil, err
 	}
 	if len(s.hits) == 0 {
-		return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, id, collection)
+		return nil, fmt.Errorf("%w: %s", ErrDocumentNotFound, id)
 	}
 	x.Hit = s.hits[0]
 	if s.plan.text.differs() {
 		x.Query = &s.plan.text
 	}
-	x.TookMS, x.TimingsMS, x.Degraded, x.Degrade = milliseconds(start), s.timings, s.degraded != "", s.degraded
+	x.TimingsMS, x.Degraded, x.Degrade = s.timings, s.degraded != "", s.degraded
 	return x, nil
 }
 

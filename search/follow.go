@@ -163,14 +163,9 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 		e.stale.Store(true)
 	}
 	if e.stale.Load() {
-		names, err := e.catalog.afresh(e.alarm)
-		if err != nil {
+		if err := e.renew(ctx); err != nil {
 			return keys, err
 		}
-		if err := e.openEncodings(ctx, names); err != nil {
-			e.alarm("checkpoints of the primary's collections: " + err.Error())
-		}
-		e.catalog.take(names)
 		e.stale.Store(false)
 		defer e.trimEncodings(ctx)
 	}

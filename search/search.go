@@ -16,11 +16,7 @@ import (
 func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	start := time.Now()
 	defer e.courtesy.begin()()
-	s, err := e.newSearch(ctx, collection, q)
-	if err != nil {
-		return nil, err
-	}
-	return s.answer(ctx, start)
+	return answered(ctx, e, collection, q, func(s *search) (*Response, error) { return s.answer(ctx, start) })
 }
 
 // newSearch checks a query.

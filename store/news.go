@@ -218,6 +218,9 @@ func (n *News) readValues(tx *bbolt.Tx, w *Wanted) error {
 	return nil
 }
 
+// Version counts the commits since the store was opened that changed collections or values: read before these, it is the same as long as they are.
+func (s *Store) Version() uint64 { return s.catalog.Load() }
+
 // Commits counts the commits since the store was opened. The channel is closed by the next one.
 func (s *Store) Commits() (n uint64, next <-chan struct{}) { return s.bell.now() }
 

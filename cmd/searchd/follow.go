@@ -47,17 +47,12 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	if err != nil {
 		return nil, err
 	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DisableCompression = true // vectors do not get smaller
-	t.ResponseHeaderTimeout = silence
-	t.DialContext = (&net.Dialer{Timeout: dialWait, KeepAliveConfig: keepAlive}).DialContext
-	pool, err := authorities("follow-ca", f.ca)
+	passing, err := transport("follow-ca", f.ca)
 	if err != nil {
 		return nil, err
 	}
-	if pool != nil {
-		t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	}
+	t := passing.Clone()
+	t.ResponseHeaderTimeout = silence
 	c, err := client.New(f.url, client.Options{HTTP: &http.Client{Transport: t}, Key: key, Retries: -1})
 	if err != nil {
 		return nil, fmt.Errorf("--follow: %w", err)
@@ -66,12 +61,25 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	if err != nil {
 		return nil, fmt.Errorf("--follow: %w", err)
 	}
-	passing := t.Clone()
-	passing.ResponseHeaderTimeout = 0 // the route's own
-	passing.MaxIdleConnsPerHost = passing.MaxIdleConns
 	fo := &follower{log: log, dir: dir, url: u, client: c, transport: passing, first: firstPause, most: mostPause, copyPause: copyPause, reminds: remindEvery, wanted: make(chan struct{}, 1)}
 	fo.mu.moved, fo.mu.Contact = make(chan struct{}), time.Now()
 	return fo, nil
+}
+
+// transport carries what is passed on to another server, whose certificate an authority of the file that a flag names may have signed.
+func transport(flag, ca string) (*http.Transport, error) {
+	pool, err := authorities(flag, ca)
+	if err != nil {
+		return nil, err
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DisableCompression = true // vectors do not get smaller
+	t.DialContext = (&net.Dialer{Timeout: dialWait, KeepAliveConfig: keepAlive}).DialContext
+	t.MaxIdleConnsPerHost = t.MaxIdleConns
+	if pool != nil {
+		t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
+	return t, nil
 }
 
 // keepAlive finds out within ten seconds that the primary's machine is gone, so that no write is sent on an open connection to it.

@@ -37,6 +37,7 @@ type serveFlags struct {
 	guard                    guardFlags
 	follow                   followFlags
 	shards                   shardsFlags
+	writer                   writerFlags
 	addr, debugAddr          string
 	logFormat                string
 	reranker, sparse         string
@@ -60,7 +61,10 @@ With --follow URL it is a replica of that server: it makes a copy of its data, f
 writes. Started again without --follow it is a primary with what it has.
 
 With --shards URL,URL it keeps no documents itself: each "searchd shard" that is named has a part of them. It needs no data folder. All shards of the
-cluster are named, always in the same order. It takes the right to write to them from the server that had it.`,
+cluster are named, always in the same order. It takes the right to write to them from the server that had it.
+
+With --writes-to URL as well it takes nothing: it reads the shards of the server at URL by itself, and passes on to that what writes. There may be any
+number of such servers. Started again without --writes-to it is the one that writes.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
@@ -77,6 +81,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	f.guard.add(cmd)
 	f.follow.add(cmd)
 	f.shards.add(cmd)
+	f.writer.add(cmd)
 	cmd.Flags().StringVar(&f.debugAddr, "debug-addr", "", "second address, for /debug/pprof/ alone; without keys, so loopback's unless --insecure (default none)")
 	cmd.Flags().IntVar(&f.maxConns, "max-conns", 512, "connections that may be open at once; beyond them silent and idle ones give way")
 	cmd.Flags().IntVar(&f.maxCollections, "max-collections", search.DefaultMaxCollections, "collections that there may be, fewer where a process may have few open files; no more are made")
@@ -98,6 +103,11 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	rd, err := f.writer.reader(f.shards.urls, log)
+	if err != nil {
+		return err
+	}
+	f.shards.reads = rd != nil
 	l, err := listen(f.addr)
 	if err != nil {
 		return err
@@ -117,8 +127,11 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if f.maxCollections < 1 {
 		return fmt.Errorf("--max-collections: got %d, allowed: at least 1", f.maxCollections)
 	}
-	if fo != nil {
+	switch {
+	case fo != nil:
 		ao.Primary = fo.primary()
+	case rd != nil:
+		ao.Primary = rd.primary()
 	}
 	ao.Front = api.NewFront(l, ao) // probes are answered from here on
 	defer ao.Front.Close()
@@ -131,7 +144,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 		err = fo.begin(cmd.Context())
 	}
 	for again := true; again && err == nil; {
-		again, err = f.serveOnce(cmd.Context(), l.Addr(), fo, so, ao)
+		again, err = f.serveOnce(cmd.Context(), l.Addr(), fo, rd, so, ao)
 		if again && err == nil {
 			err = search.InstallCopy(f.data)
 		}
@@ -218,7 +231,7 @@ func (f *serveFlags) searchOptions(cmd *cobra.Command, log *slog.Logger) (search
 
 // serveOnce opens the data folder and serves it to the end, or, for a replica, until there is a copy that must take the place of what the folder
 // holds.
-func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower, so search.Options, o api.Options) (again bool, err error) {
+func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower, rd *reader, so search.Options, o api.Options) (again bool, err error) {
 	e, err := f.open(ctx, so, o)
 	if err != nil {
 		return false, err
@@ -254,6 +267,10 @@ func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower,
 	s, err := api.New(o)
 	if err != nil {
 		return false, err
+	}
+	if rd != nil {
+		rd.engine, rd.keys = e, o.Keys
+		defer rd.follow(ctx)()
 	}
 	replace := make(chan struct{})
 	if fo != nil {

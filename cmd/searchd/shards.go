@@ -31,6 +31,7 @@ const (
 type shardsFlags struct {
 	urls        []string
 	keyFile, ca string
+	reads       bool // another server writes to them
 }
 
 func (f *shardsFlags) add(cmd *cobra.Command) {
@@ -81,7 +82,7 @@ func (f *shardsFlags) options() (remote.Options, error) {
 	return remote.Options{Key: key, CAs: cas}, nil
 }
 
-// open makes one backend of the shards, and takes the right to write to them. One that does not answer is waited for until ctx ends, as it may be
+// open makes one backend of the shards, and takes the right to write to them unless it only reads. One that does not answer is waited for until ctx ends, as it may be
 // started later; waiting is told for which.
 func (f *shardsFlags) open(ctx context.Context, o remote.Options, log *slog.Logger, waiting func(what string)) (*shards.Backend, error) {
 	var told time.Time
@@ -119,7 +120,7 @@ func (f *shardsFlags) openOnce(ctx context.Context, o remote.Options, log *slog.
 		}
 		list = append(list, s)
 	}
-	return shards.Open(ctx, list, shards.Options{Names: f.urls, Notice: func(text string) { log.Info(text) }, Alarm: func(text string) { log.Error(text) }})
+	return shards.Open(ctx, list, shards.Options{Names: f.urls, Reader: f.reads, Notice: func(text string) { log.Info(text) }, Alarm: func(text string) { log.Error(text) }})
 }
 
 // downloadShard writes the backup that a shard sends to w. Who reads it again finds out whether it is whole.

@@ -10,6 +10,12 @@ type Cluster interface {
 	ChangeFeed
 	VectorKeeper
 	Gauges
+	// Name is that of the cluster: servers that have another one have other shards.
+	Name() string
+	// Reader says whether somebody else writes to the shards: what would change them returns [ErrReader].
+	Reader() bool
+	// Version names what there is of collections and values: asked for before these, it is the same as long as they are.
+	Version(ctx context.Context) (string, error)
 	// States says how each shard is, in their order, as far as that is told before ctx ends. counted: with the number of its documents, which costs more.
 	States(ctx context.Context, counted bool) []ShardState
 }

@@ -11,10 +11,11 @@ import (
 
 // Errors of a backend that is made of shards.
 var (
-	ErrUnavailable = errors.New("shard unavailable")      // one that is needed does not answer; of a write a part may have been carried out
-	ErrClaimed     = errors.New("shard claimed")          // it belongs to another cluster, or somebody else writes to it by now
-	ErrPlacement   = errors.New("shards out of place")    // they are not those of the cluster, or in another order
-	ErrShard       = errors.New("data folder is a shard") // and is served as one alone
+	ErrUnavailable = errors.New("shard unavailable")         // one that is needed does not answer; of a write a part may have been carried out
+	ErrClaimed     = errors.New("shard claimed")             // it belongs to another cluster, or somebody else writes to it by now
+	ErrPlacement   = errors.New("shards out of place")       // they are not those of the cluster, or in another order
+	ErrShard       = errors.New("data folder is a shard")    // and is served as one alone
+	ErrReader      = errors.New("shards are only read here") // somebody else writes to them
 )
 
 // ErrStatistics is matched by errors about Words.Global that is not complete, or not of the words: the settings of a collection may have changed meanwhile.
@@ -38,6 +39,9 @@ type Shard interface {
 	// Statistics returns what this part knows of the words of q. Whoever asks adds up what all parts say, and asks all again with the sum as
 	// q.Global until that is Complete. With it as q.Global every method that takes Words scores and reads them as if this part were the whole.
 	Statistics(ctx context.Context, collection string, q Words) (Statistics, error)
+
+	// Version names what there is of collections and values: asked for before these, it is the same as long as they are.
+	Version(ctx context.Context) (string, error)
 
 	// Identity returns what the shard is of; the zero Identity before the first Claim.
 	Identity(ctx context.Context) (Identity, error)

@@ -22,6 +22,8 @@ type Cluster struct {
 	Hook func(ctx context.Context, method string) error
 	// Lose, where not nil, is called when a call has been carried out; its error is the caller's in the place of the answer.
 	Lose func(method string) error
+	// Reads says that somebody else writes.
+	Reads bool
 
 	shard *embedded.Backend
 	mu    struct {
@@ -48,6 +50,12 @@ func New(t testing.TB, dir string) *Cluster {
 
 // Close implements backend.Backend.
 func (c *Cluster) Close() error { return c.shard.Close() }
+
+// Name implements backend.Cluster.
+func (c *Cluster) Name() string { return "cluster" }
+
+// Reader implements backend.Cluster.
+func (c *Cluster) Reader() bool { return c.Reads }
 
 // Analyze implements backend.Backend. It asks no shard: a cluster knows the language itself.
 func (c *Cluster) Analyze(ctx context.Context, collection, text string, wanted func(term string) bool) ([]backend.Token, error) {

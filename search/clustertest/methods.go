@@ -121,6 +121,10 @@ func (c *Cluster) Order(ctx context.Context, collection string, keys []backend.S
 	return hooked(ctx, c, "Order", func() ([]backend.Ordered, error) { return c.shard.Order(ctx, collection, keys, set, k, by) })
 }
 
+func (c *Cluster) Version(ctx context.Context) (string, error) {
+	return hooked(ctx, c, "Version", func() (string, error) { return c.shard.Version(ctx) })
+}
+
 func (c *Cluster) Position(ctx context.Context, collection string) (backend.Position, error) {
 	return hooked(ctx, c, "Position", func() (backend.Position, error) { return c.shard.Position(ctx, collection) })
 }

@@ -15,6 +15,7 @@ package embedded
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -45,6 +46,7 @@ type Options struct {
 type Backend struct {
 	dir    string
 	store  *store.Store
+	opened string // a random name of this opening
 	notice func(text string)
 	alarm  func(text string)
 
@@ -92,7 +94,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{dir: dir, store: st, notice: o.Notice, rebuildFrom: o.RebuildFrom}
+	b := &Backend{dir: dir, store: st, opened: rand.Text(), notice: o.Notice, rebuildFrom: o.RebuildFrom}
 	b.closing = make(chan struct{})
 	b.stop = sync.OnceFunc(func() { close(b.closing) })
 	if b.rebuildFrom <= 0 {

@@ -26,6 +26,16 @@ func (b *Backend) Statistics(ctx context.Context, name string, q backend.Words) 
 	return c.words.Statistics(ctx, c.query(q))
 }
 
+// Version names what is stored of collections and values.
+func (b *Backend) Version(context.Context) (string, error) {
+	select {
+	case <-b.closing:
+		return "", backend.ErrClosed
+	default:
+		return fmt.Sprintf("%s %d", b.opened, b.store.Version()), nil
+	}
+}
+
 // Identity returns of which cluster the folder is a part.
 func (b *Backend) Identity(context.Context) (id backend.Identity, err error) {
 	return readIdentity(b.store)

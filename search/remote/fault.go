@@ -34,6 +34,7 @@ var codes = []struct {
 	{"claimed", backend.ErrClaimed},
 	{"placement", backend.ErrPlacement},
 	{"shard", backend.ErrShard},
+	{"reader", backend.ErrReader},
 	{"query", keyword.ErrQuery},
 	{"statistics", backend.ErrStatistics},
 	{"argument", hnsw.ErrArgument},

@@ -112,6 +112,11 @@ func (s *Shard) Check(ctx context.Context, deep bool) ([]backend.Problem, error)
 	return methodCheck.call(ctx, s, checked{deep})
 }
 
+// Version implements backend.Shard.
+func (s *Shard) Version(ctx context.Context) (string, error) {
+	return methodVersion.call(ctx, s, none{})
+}
+
 // Identity implements backend.Shard.
 func (s *Shard) Identity(ctx context.Context) (backend.Identity, error) {
 	return methodIdentity.call(ctx, s, none{})

@@ -61,6 +61,7 @@ var (
 	methodIndexStats = method[named, backend.IndexStats]{"index_stats", reads}
 
 	methodCheck    = method[checked, []backend.Problem]{"check", reads}
+	methodVersion  = method[none, string]{"version", reads}
 	methodIdentity = method[none, backend.Identity]{"identity", open}
 	methodClaim    = method[backend.Identity, none]{"claim", claims}
 )

@@ -349,6 +349,11 @@ func reading() []call {
 		}},
 		{"Check", func(t *testing.T, s backend.Shard) []any { p, err := s.Check(ctx, true); return all(p, err) }},
 		{"Identity", func(t *testing.T, s backend.Shard) []any { id, err := s.Identity(ctx); return all(id, err) }},
+		{"Version", func(t *testing.T, s backend.Shard) []any {
+			a, err := s.Version(ctx)
+			b, again := s.Version(ctx)
+			return []any{a == b, len(a) > 0, err, again}
+		}},
 	}
 }
 

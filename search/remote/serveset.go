@@ -175,6 +175,7 @@ func (h *handler) serveState(t map[string]route) {
 	})
 	served(t, methodIndexStats, func(ctx context.Context, q named) (backend.IndexStats, error) { return n.IndexStats(ctx, q.Collection) })
 	served(t, methodCheck, func(ctx context.Context, q checked) ([]backend.Problem, error) { return n.Check(ctx, q.Deep) })
+	served(t, methodVersion, func(ctx context.Context, _ none) (string, error) { return n.Version(ctx) })
 	served(t, methodIdentity, func(ctx context.Context, _ none) (backend.Identity, error) { return n.Identity(ctx) })
 	served(t, methodClaim, func(ctx context.Context, q backend.Identity) (none, error) { return none{}, n.Claim(ctx, q) })
 }

@@ -21,6 +21,9 @@ const droppedKey = "shards/dropped/"
 
 // begin takes the right to make, change or drop a collection, until done is called.
 func (b *Backend) begin(ctx context.Context) (done func(), err error) {
+	if err := b.mayWrite(); err != nil {
+		return nil, err
+	}
 	select {
 	case b.changes <- struct{}{}:
 		return func() {
@@ -232,8 +235,35 @@ type sighting struct {
 	parts []*backend.Collection // nil where it is not; Damaged where it cannot be opened
 }
 
+// looks is how often parts are asked that do not all have a collection: it may be made or dropped meanwhile, which is done part by part, the first one last or
+// first. What is like that when they are asked again is like that. What is dropped says so, and the next question comes after that.
+const looks = 3
+
 // look asks all parts for a collection.
-func (b *Backend) look(ctx context.Context, name string) (*sighting, error) {
+func (b *Backend) look(ctx context.Context, name string) (seen *sighting, err error) {
+	for try := 1; ; try++ {
+		if seen, err = b.lookOnce(ctx, name); err != nil {
+			return seen, err
+		}
+		b.stands.note(seen)
+		if try == looks || seen.sure() {
+			return seen, nil
+		}
+		if err := b.lookAgain(); err != nil {
+			return seen, err
+		}
+	}
+}
+
+// lookAgain reads what must be known before parts are asked again.
+func (b *Backend) lookAgain() error {
+	if !b.reader { // it knows what it drops
+		return nil
+	}
+	return b.readMarks()
+}
+
+func (b *Backend) lookOnce(ctx context.Context, name string) (*sighting, error) {
 	parts, err := all(ctx, b, "", func(ctx context.Context, p *part) (*backend.Collection, error) {
 		c, err := p.Collection(ctx, name)
 		var damaged *backend.DamagedError
@@ -249,7 +279,21 @@ func (b *Backend) look(ctx context.Context, name string) (*sighting, error) {
 }
 
 // lookAll asks all parts for all collections, and returns them by name.
-func (b *Backend) lookAll(ctx context.Context) ([]*sighting, error) {
+func (b *Backend) lookAll(ctx context.Context) (list []*sighting, err error) {
+	for try := 1; ; try++ {
+		if list, err = b.lookAllOnce(ctx); err != nil {
+			return nil, err
+		}
+		if try == looks || !slices.ContainsFunc(list, func(s *sighting) bool { return !s.sure() }) {
+			return list, nil
+		}
+		if err := b.lookAgain(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (b *Backend) lookAllOnce(ctx context.Context) ([]*sighting, error) {
 	lists, err := all(ctx, b, "", func(ctx context.Context, p *part) ([]backend.Collection, error) { return p.Collections(ctx) })
 	if err != nil {
 		return nil, err
@@ -289,6 +333,9 @@ func (s *sighting) there() bool {
 		return c != nil && (c.Documents > 0 || c.Damaged != "")
 	})
 }
+
+// sure reports whether all parts have it, or it is not to be seen.
+func (s *sighting) sure() bool { return s.whole() || !s.there() }
 
 // damage says why the collection cannot be used; empty: it can.
 func (s *sighting) damage() string {

@@ -41,7 +41,7 @@ func (b *Backend) claim(ctx context.Context) error {
 			return p.failed(err)
 		}
 	}
-	b.epoch = whole.Epoch
+	b.name, b.epoch = whole.Cluster, whole.Epoch
 	return nil
 }
 

@@ -17,6 +17,9 @@ func (b *Backend) Apply(ctx context.Context, collection string, writes []backend
 	if b.closed.Load() {
 		return nil, backend.ErrClosed
 	}
+	if err := b.mayWrite(); err != nil {
+		return nil, err
+	}
 	defer b.writes.Add(1)
 	own, at := make([][]backend.Write, len(b.parts)), make([][]int, len(b.parts))
 	for i, w := range writes {
@@ -207,7 +210,7 @@ func (b *Backend) whole(at backend.Position) error {
 
 // Hold keeps the logs after a position until release is called.
 func (b *Backend) Hold(ctx context.Context, collection string, after backend.Position) (release func(), err error) {
-	if err := b.whole(after); err != nil {
+	if err := errors.Join(b.mayWrite(), b.whole(after)); err != nil {
 		return nil, err
 	}
 	if b.closed.Load() {
@@ -237,5 +240,8 @@ func (b *Backend) Values(prefix string) (map[string][]byte, error) {
 
 // SetValues sets values of the first shard.
 func (b *Backend) SetValues(ctx context.Context, values map[string][]byte) error {
+	if err := b.mayWrite(); err != nil {
+		return err
+	}
 	return b.parts[0].failed(b.parts[0].SetValues(ctx, values))
 }

@@ -14,7 +14,7 @@ const keptFor = time.Second
 // keptMost bounds how many answers are kept.
 const keptMost = 256
 
-// fresh keeps answers by what was asked, until something is written or a second has passed. Who asks while somebody else does waits for the same answer.
+// fresh keeps answers by what was asked, until a second has passed or the moment is another: something was written. Who asks while somebody else does waits for the same answer.
 // The zero value is empty.
 type fresh[V any] struct {
 	mu struct {
@@ -24,17 +24,17 @@ type fresh[V any] struct {
 }
 
 type answer[V any] struct {
-	writes uint64 // before it was asked for
+	moment string // before it was asked for
 	began  time.Time
 	done   chan struct{} // closed when value and err are there
 	value  V
 	err    error
 }
 
-// get returns the answer to what key says, from ask where none is kept. writes counts the writes so far.
-func (f *fresh[V]) get(ctx context.Context, key string, writes uint64, ask func() (V, error)) (V, error) {
+// get returns the answer to what key says, from ask where none of this moment is kept.
+func (f *fresh[V]) get(ctx context.Context, key, moment string, ask func() (V, error)) (V, error) {
 	for {
-		a, mine := f.find(key, writes)
+		a, mine := f.find(key, moment)
 		if mine {
 			a.value, a.err = ask()
 			if a.err != nil {
@@ -55,11 +55,11 @@ func (f *fresh[V]) get(ctx context.Context, key string, writes uint64, ask func(
 }
 
 // find returns what is kept for key; mine: nothing was, and the caller has to fill it.
-func (f *fresh[V]) find(key string, writes uint64) (a *answer[V], mine bool) {
+func (f *fresh[V]) find(key, moment string) (a *answer[V], mine bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
-	if a := f.mu.answers[key]; a != nil && a.good(writes, now) {
+	if a := f.mu.answers[key]; a != nil && a.good(moment, now) {
 		return a, false
 	}
 	if f.mu.answers == nil {
@@ -67,7 +67,7 @@ func (f *fresh[V]) find(key string, writes uint64) (a *answer[V], mine bool) {
 	}
 	if len(f.mu.answers) >= keptMost {
 		for k, a := range f.mu.answers {
-			if !a.good(writes, now) {
+			if now.Sub(a.began) >= keptFor {
 				delete(f.mu.answers, k)
 			}
 		}
@@ -75,13 +75,13 @@ func (f *fresh[V]) find(key string, writes uint64) (a *answer[V], mine bool) {
 	if len(f.mu.answers) >= keptMost {
 		clear(f.mu.answers)
 	}
-	a = &answer[V]{writes: writes, began: now, done: make(chan struct{})}
+	a = &answer[V]{moment: moment, began: now, done: make(chan struct{})}
 	f.mu.answers[key] = a
 	return a, true
 }
 
-func (a *answer[V]) good(writes uint64, now time.Time) bool {
-	return a.writes == writes && now.Sub(a.began) < keptFor
+func (a *answer[V]) good(moment string, now time.Time) bool {
+	return a.moment == moment && now.Sub(a.began) < keptFor
 }
 
 // forget removes an answer that is no good to anybody.

@@ -10,7 +10,9 @@
 //  4. The first shard decides what the settings of a collection are. Others that have not taken them yet get them from the next opening.
 //  5. The values, which no document has, are the first shard's.
 //  6. What needs a shard that does not answer fails, and names it: an answer is never of a part of the documents without saying so.
-//  7. What is kept between two calls, statistics and languages, is not older than the last write of this process, nor than a second.
+//  7. What is kept between two calls, statistics and languages, is not older than the last write of this process, nor than what the parts were last seen to
+//     have of the collection, nor than a second.
+//  8. A reader changes nothing. What somebody else makes or drops part by part while it looks is looked at again, so that it is there whole or not at all.
 package shards
 
 import (
@@ -28,12 +30,15 @@ type Options struct {
 	Names  []string          // of the shards in messages, such as their addresses; default: shard 1, shard 2 and so on
 	Notice func(text string) // told of repairs, from any goroutine; default: nobody
 	Alarm  func(text string) // told of what an operator must look at; default: Notice
+	Reader bool              // somebody else writes to the shards: they are neither claimed nor changed
 }
 
 // Backend spreads documents over shards by their ids. It is safe for concurrent use.
 type Backend struct {
 	parts  []*part
-	epoch  uint64 // with which the parts have been claimed
+	reader bool
+	name   string // of the cluster
+	epoch  uint64 // with which the parts have been claimed; of a reader more than any
 	notice func(text string)
 	alarm  func(text string)
 
@@ -41,6 +46,7 @@ type Backend struct {
 	dropping names         // collections that the first shard has dropped and others may not have
 
 	writes     atomic.Uint64 // calls that changed something, or may have
+	stands     stands        // of collections
 	statistics fresh[*backend.Statistics]
 	languages  fresh[string] // of collections
 	analyses   analyses
@@ -53,7 +59,7 @@ var _ backend.Cluster = (*Backend)(nil)
 
 // Open makes a backend of shards, which it closes with itself; where it fails they stay open. New ones become those of a new cluster in the order given;
 // those of a cluster must come in its order, all of them, or the error matches [backend.ErrPlacement]. It takes the right to write from whoever had it, and
-// ends what changes of collections were interrupted.
+// ends what changes of collections were interrupted. A reader does neither, and returns [backend.ErrUnavailable] where nobody has claimed the shards yet.
 func Open(ctx context.Context, list []backend.Shard, o Options) (*Backend, error) {
 	if len(list) == 0 || len(list) > backend.MaxShards {
 		return nil, fmt.Errorf("%w: %d shards, allowed are 1 to %d", backend.ErrPlacement, len(list), backend.MaxShards)
@@ -61,7 +67,7 @@ func Open(ctx context.Context, list []backend.Shard, o Options) (*Backend, error
 	if len(o.Names) != 0 && len(o.Names) != len(list) {
 		return nil, fmt.Errorf("%w: %d names for %d shards", backend.ErrInvalid, len(o.Names), len(list))
 	}
-	b := &Backend{notice: o.Notice, alarm: o.Alarm, changes: make(chan struct{}, 1)}
+	b := &Backend{reader: o.Reader, notice: o.Notice, alarm: o.Alarm, changes: make(chan struct{}, 1)}
 	if b.notice == nil {
 		b.notice = func(string) {}
 	}
@@ -74,6 +80,12 @@ func Open(ctx context.Context, list []backend.Shard, o Options) (*Backend, error
 			p.name = o.Names[i]
 		}
 		b.parts = append(b.parts, p)
+	}
+	if b.reader {
+		if err := b.join(ctx); err != nil {
+			return nil, err
+		}
+		return b, nil
 	}
 	if err := b.claim(ctx); err != nil {
 		return nil, err
@@ -108,6 +120,16 @@ func (n *names) add(name string) {
 		n.mu.set = map[string]bool{}
 	}
 	n.mu.set[name] = true
+}
+
+// replace makes the set one of other names.
+func (n *names) replace(list []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.mu.set = make(map[string]bool, len(list))
+	for _, name := range list {
+		n.mu.set[name] = true
+	}
 }
 
 func (n *names) remove(name string) {

@@ -44,7 +44,7 @@ func (b *Backend) global(ctx context.Context, collection string, q backend.Words
 	if err != nil {
 		return nil, err
 	}
-	return b.statistics.get(ctx, string(key), b.writes.Load(), func() (*backend.Statistics, error) { return b.ask(ctx, collection, q) })
+	return b.statistics.get(ctx, string(key), b.moment(collection), func() (*backend.Statistics, error) { return b.ask(ctx, collection, q) })
 }
 
 // ask asks all parts for their statistics, and again with the sum, until that is complete.

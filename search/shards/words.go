@@ -143,7 +143,7 @@ func (b *Backend) Analyze(ctx context.Context, collection, text string, wanted f
 	if b.closed.Load() {
 		return nil, backend.ErrClosed
 	}
-	language, err := b.languages.get(ctx, collection, b.writes.Load(), func() (string, error) {
+	language, err := b.languages.get(ctx, collection, b.moment(collection), func() (string, error) {
 		c, err := b.Collection(ctx, collection)
 		return c.Config.Language, err
 	})

@@ -1,0 +1,117 @@
+package shards
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"searchd/search/backend"
+)
+
+// Name implements backend.Cluster.
+func (b *Backend) Name() string { return b.name }
+
+// Reader implements backend.Cluster.
+func (b *Backend) Reader() bool { return b.reader }
+
+// mayWrite returns nil where this backend may change what the shards hold.
+func (b *Backend) mayWrite() error {
+	if b.reader {
+		return fmt.Errorf("%w: what changes them is for the server that has claimed them", backend.ErrReader)
+	}
+	return nil
+}
+
+// join finds out whether the parts are those of a cluster that somebody has claimed, each in its place.
+func (b *Backend) join(ctx context.Context) error {
+	ids, err := all(ctx, b, "", func(ctx context.Context, p *part) (backend.Identity, error) { return p.Identity(ctx) })
+	if err != nil {
+		return err
+	}
+	whole := clusterOf(ids)
+	if whole.Cluster != "" {
+		if err := b.placed(ids, whole); err != nil {
+			return err
+		}
+	}
+	if whole.Epoch <= 1 {
+		return fmt.Errorf("%w: no server has claimed the shards yet; start the one that writes to them", backend.ErrUnavailable)
+	}
+	b.name, b.epoch = whole.Cluster, math.MaxUint64
+	return nil
+}
+
+// readMarks reads which collections somebody else is dropping.
+func (b *Backend) readMarks() error {
+	marks, err := b.parts[0].Values(droppedKey)
+	if err != nil {
+		return b.parts[0].failed(err)
+	}
+	list := make([]string, 0, len(marks))
+	for key := range marks {
+		list = append(list, strings.TrimPrefix(key, droppedKey))
+	}
+	b.dropping.replace(list)
+	return nil
+}
+
+// Version names what the first part has of collections and values: it is the last to take what changes both.
+func (b *Backend) Version(ctx context.Context) (string, error) {
+	return one(ctx, b, "", b.parts[0], func(ctx context.Context, p *part) (string, error) { return p.Version(ctx) })
+}
+
+// stands is how far collections were last seen to be on the parts. The zero value knows none.
+type stands struct {
+	mu struct {
+		sync.Mutex
+		byName map[string]stand
+	}
+}
+
+// stand is how far a collection is on each part, and with which settings.
+type stand struct {
+	origins   []string
+	settings  []uint64 // hashes
+	sequences []uint64
+}
+
+// settingsSeed makes the hashes of settings.
+var settingsSeed = maphash.MakeSeed()
+
+// note takes note of what was seen. An answer that took long takes nothing back.
+func (s *stands) note(seen *sighting) {
+	n := len(seen.parts)
+	now := stand{make([]string, n), make([]uint64, n), make([]uint64, n)}
+	for i, c := range seen.parts {
+		if c != nil {
+			now.origins[i], now.settings[i], now.sequences[i] = c.Origin, maphash.Bytes(settingsSeed, c.Config.Payload), c.Sequence
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.byName == nil || len(s.mu.byName) >= keptMost {
+		s.mu.byName = map[string]stand{}
+	}
+	if was, ok := s.mu.byName[seen.name]; ok && slices.Equal(was.origins, now.origins) {
+		for i, n := range was.sequences {
+			now.sequences[i] = max(now.sequences[i], n)
+		}
+	}
+	s.mu.byName[seen.name] = now
+}
+
+// of returns what was noted of a collection.
+func (s *stands) of(name string) stand {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.byName[name]
+}
+
+// moment says what must be the same for an answer about a collection to be kept.
+func (b *Backend) moment(collection string) string {
+	return fmt.Sprint(b.writes.Load(), b.stands.of(collection))
+}
