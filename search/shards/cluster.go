@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"searchd/search/backend"
@@ -12,37 +13,88 @@ import (
 
 // claim makes the parts those of a cluster, or takes the right to write to those of one.
 //
-//  1. New shards are claimed one after another with epoch 1, and then all of them again with a higher one. As long as none has more than epoch 1, nobody
-//     has written to any, and an opening that was interrupted is gone on with: the new ones among them take the places that are left.
-//  2. From then on each must be in its place. A new one among them is not the shard that was there: its documents would be missed.
-//  3. The parts are claimed in their order, so that of two who do it at once the one that is first at the first part is first at all.
+//  1. All parts are claimed twice: first with an odd epoch that is higher than all before, and then, when all have it, with the even one after it. Nobody
+//     writes in between.
+//  2. As long as none has more than epoch 1, nobody has written to any, and a first opening that was interrupted is gone on with: the new ones among them
+//     take the places that are left. From then on each must be in its place. A new one among them is not the shard that was there: its documents would be
+//     missed.
+//  3. Nor is one with an epoch that is two or more below an even epoch of any: all were claimed before that, and this one was not there. A standby has
+//     taken its place, or a backup. Where that was not claimed yet it says so itself, and may have any epoch.
+//  4. The parts are claimed in their order, so that of two who do it at once the one that is first at the first part is first at all.
 func (b *Backend) claim(ctx context.Context) error {
-	ids, err := all(ctx, b, "", func(ctx context.Context, p *part) (backend.Identity, error) { return p.Identity(ctx) })
+	ids, err := b.identities(ctx)
 	if err != nil {
 		return err
 	}
+	for i, id := range ids {
+		if id.Follows != "" {
+			return fmt.Errorf("%w: %s is a standby of %s; name that, or start the standby without --follow to make it the shard", backend.ErrReplica, b.parts[i].name, id.Follows)
+		}
+	}
 	whole := clusterOf(ids)
 	if whole.Cluster == "" {
-		whole = backend.Identity{Cluster: strings.ToLower(rand.Text()), Of: len(b.parts), Epoch: 0}
+		whole = backend.Identity{Cluster: strings.ToLower(rand.Text()), Of: len(b.parts)}
 	}
 	if err := b.placed(ids, whole); err != nil {
 		return err
 	}
+	if err := b.current(ctx, ids); err != nil {
+		return err
+	}
 	if whole.Epoch <= 1 {
-		if err := b.adopt(ctx, ids, whole); err != nil {
-			return err
-		}
 		whole.Epoch = 1
+		err = b.adopt(ctx, ids, whole)
+	} else {
+		whole.Epoch += 1 + whole.Epoch%2
+		err = b.claimAll(ctx, whole)
+	}
+	if err != nil {
+		return err
 	}
 	whole.Epoch++
+	b.epoch = whole.Epoch
+	return b.claimAll(ctx, whole)
+}
+
+// identities returns what each part is.
+func (b *Backend) identities(ctx context.Context) ([]backend.Identity, error) {
+	return all(ctx, b, "", func(ctx context.Context, p *part) (backend.Identity, error) { return p.Identity(ctx) })
+}
+
+// claimAll claims the parts one after another.
+func (b *Backend) claimAll(ctx context.Context, whole backend.Identity) error {
 	for i, p := range b.parts {
 		whole.Index = i
 		if err := p.Claim(ctx, whole); err != nil {
 			return p.failed(err)
 		}
 	}
-	b.epoch = whole.Epoch
 	return nil
+}
+
+// current refuses a part that has come back after another had taken its place. Where one seems to be, all are asked again: somebody may have claimed them
+// while they were asked.
+func (b *Backend) current(ctx context.Context, ids []backend.Identity) error {
+	var last uint64 // that all have been claimed for
+	for _, id := range ids {
+		if id.Epoch%2 == 0 {
+			last = max(last, id.Epoch)
+		}
+	}
+	for again := false; ; again = true {
+		old := slices.IndexFunc(ids, func(id backend.Identity) bool { return !id.Unclaimed && id.Epoch+1 < last })
+		if old < 0 {
+			return nil
+		}
+		if again {
+			return fmt.Errorf("%w: %s is an older shard %d: its last claim is %d, and all that are in use had claim %d; name the one that has taken its place, or, "+
+				"if there is none, back its folder up and restore that into a new one, which is taken as it is", backend.ErrPlacement, b.parts[old].name, old+1, ids[old].Epoch, last)
+		}
+		var err error
+		if ids, err = b.identities(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // clusterOf returns the cluster that most are of, with the highest epoch of these.
@@ -58,7 +110,7 @@ func clusterOf(ids []backend.Identity) (whole backend.Identity) {
 			whole = id
 		}
 	}
-	return whole
+	return backend.Identity{Cluster: whole.Cluster, Of: whole.Of, Epoch: whole.Epoch}
 }
 
 // adopt gives the new ones among the parts the places that they were given in.
