@@ -170,7 +170,7 @@ func TestShardWhileOpening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newShardServer(l, nil, log)
+	s := newShardServer(l, nil, nil, log)
 	defer s.srv.Close()
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/shard/v1/hello": 503, "/metrics": 503} {
 		res, err := http.Get("http://" + l.Addr().String() + path)

@@ -102,6 +102,18 @@ func (b *Backend) promote(ctx context.Context) error {
 	return os.RemoveAll(filepath.Join(b.dir, copyFolder))
 }
 
+// Promote is [Options.Promote] of a folder that is open already.
+func (b *Backend) Promote(ctx context.Context) error {
+	if b.Marker() == nil {
+		return nil
+	}
+	if err := b.promote(ctx); err != nil {
+		return translate(err)
+	}
+	b.marker.Store(nil)
+	return nil
+}
+
 // Stands are the sequence numbers of the collections, by their numbers.
 func (b *Backend) Stands() map[uint32]uint64 {
 	b.mu.RLock()
