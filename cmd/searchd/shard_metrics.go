@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,6 +32,7 @@ type shardMetrics struct {
 	key      [sha256.Size]byte    // its sum
 	open     bool                 // no key is needed
 	requests *prometheus.HistogramVec
+	known    sync.Map // methods that have succeeded: a name that the sender made up becomes no label
 	handler  http.Handler
 }
 
@@ -63,8 +65,11 @@ func (m *shardMetrics) over(next http.Handler) http.Handler {
 		began, c := time.Now(), &countedAnswer{ResponseWriter: w, status: http.StatusOK}
 		defer func() {
 			method, ok := strings.CutPrefix(r.URL.Path, "/shard/v1/")
-			if !ok || c.status == http.StatusNotFound || c.status == http.StatusUnauthorized || c.status == http.StatusMethodNotAllowed {
-				method = "other" // a name that the sender made up becomes no label
+			if ok && c.status == http.StatusOK {
+				m.known.Store(method, true)
+			}
+			if _, known := m.known.Load(method); !ok || !known {
+				method = "other"
 			}
 			m.requests.WithLabelValues(method, strconv.Itoa(c.status)).Observe(time.Since(began).Seconds())
 		}()

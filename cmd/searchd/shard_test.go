@@ -160,6 +160,34 @@ func TestShardServes(t *testing.T) {
 	}
 }
 
+// TestShardMetrics: a method becomes a label once it has succeeded, and a name that the sender made up never does.
+func TestShardMetrics(t *testing.T) {
+	b, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	log, err := logger("text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := 400
+	h := newShardMetrics(b, "", log).over(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	count := func(label string) bool {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+		return strings.Contains(rec.Body.String(), `duration_seconds_count{method="`+label+`",`)
+	}
+	post := func() { h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/shard/v1/words", nil)) }
+	if post(); count("words") || !count("other") {
+		t.Error("a method that has not succeeded is a label")
+	}
+	status = 200
+	if post(); !count("words") {
+		t.Error("a method that has succeeded is no label")
+	}
+}
+
 // TestShardWhileOpening answers probes before there is anything to serve.
 func TestShardWhileOpening(t *testing.T) {
 	log, err := logger("text")
