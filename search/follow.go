@@ -117,7 +117,7 @@ func (e *Engine) Stands() map[uint32]uint64 { return e.backend.(follower).Stands
 // are there, values; then it drops what is gone. News may come in parts, the last of which has All. keys says that API keys have changed. After an error the replica is as it was before the step that failed, and can ask again.
 func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error) {
 	f, ok := e.backend.(follower)
-	if !ok {
+	if !ok || f.Marker() == nil {
 		return false, ErrUnsupported
 	}
 	adopted, changed, err := f.Take(ctx, n)

@@ -172,7 +172,7 @@ func TestShardMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := 400
-	h := newShardMetrics(b, "", log).over(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	h := newShardMetrics(b, nil, "", log).over(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	count := func(label string) bool {
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
