@@ -53,6 +53,8 @@ type Identity struct {
 	Of      int    `json:"of"`      // shards of the cluster
 	Epoch   uint64 `json:"epoch"`   // of the last that claimed it, from 1; writes with a lower one are refused
 
+	// Complete is the last epoch, as far as was known at its claim, that all shards of the cluster had: one with a lower one is not of these any more.
+	Complete uint64 `json:"complete,omitempty"`
 	// Unclaimed: the folder was put in the place of the shard, by a restore or as its standby, and nobody has claimed it since. Its Epoch is of an earlier time.
 	Unclaimed bool `json:"unclaimed,omitempty"`
 	// Follows is where the shard is that this is a standby of; empty: this is the shard. It is not stored.

@@ -7,19 +7,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"searchd/search/backend"
 )
 
 // claim makes the parts those of a cluster, or takes the right to write to those of one.
 //
-//  1. All parts are claimed twice: first with an odd epoch that is higher than all before, and then, when all have it, with the even one after it. Nobody
-//     writes in between.
+//  1. All parts are claimed twice: with an epoch that is higher than all before, and when all have it, with the next one, which says that it is complete.
+//     Nobody writes in between. An epoch is the time, so that it is not one that was given before the shards were restored, unless that is too low.
 //  2. As long as none has more than epoch 1, nobody has written to any, and a first opening that was interrupted is gone on with: the new ones among them
 //     take the places that are left. From then on each must be in its place. A new one among them is not the shard that was there: its documents would be
 //     missed.
-//  3. Nor is one with an epoch that is two or more below an even epoch of any: all were claimed before that, and this one was not there. A standby has
-//     taken its place, or a backup. Where that was not claimed yet it says so itself, and may have any epoch.
+//  3. Nor is one whose epoch is below the last complete one that any knows of: a standby or a backup has taken its place. These have not been claimed yet
+//     when they are put there; they say so, and may have any epoch.
 //  4. The parts are claimed in their order, so that of two who do it at once the one that is first at the first part is first at all.
 func (b *Backend) claim(ctx context.Context) error {
 	ids, err := b.identities(ctx)
@@ -38,20 +39,23 @@ func (b *Backend) claim(ctx context.Context) error {
 	if err := b.placed(ids, whole); err != nil {
 		return err
 	}
-	if err := b.current(ctx, ids); err != nil {
+	for _, id := range ids {
+		whole.Complete = max(whole.Complete, id.Complete)
+	}
+	if err := b.current(ctx, ids, whole.Complete); err != nil {
 		return err
 	}
 	if whole.Epoch <= 1 {
 		whole.Epoch = 1
 		err = b.adopt(ctx, ids, whole)
 	} else {
-		whole.Epoch += 1 + whole.Epoch%2
+		whole.Epoch = max(whole.Epoch+1, uint64(max(0, time.Now().UnixMilli())))
 		err = b.claimAll(ctx, whole)
 	}
 	if err != nil {
 		return err
 	}
-	whole.Epoch++
+	whole.Epoch, whole.Complete = whole.Epoch+1, whole.Epoch
 	b.epoch = whole.Epoch
 	return b.claimAll(ctx, whole)
 }
@@ -74,21 +78,15 @@ func (b *Backend) claimAll(ctx context.Context, whole backend.Identity) error {
 
 // current refuses a part that has come back after another had taken its place. Where one seems to be, all are asked again: somebody may have claimed them
 // while they were asked.
-func (b *Backend) current(ctx context.Context, ids []backend.Identity) error {
-	var last uint64 // that all have been claimed for
-	for _, id := range ids {
-		if id.Epoch%2 == 0 {
-			last = max(last, id.Epoch)
-		}
-	}
+func (b *Backend) current(ctx context.Context, ids []backend.Identity, complete uint64) error {
 	for again := false; ; again = true {
-		old := slices.IndexFunc(ids, func(id backend.Identity) bool { return !id.Unclaimed && id.Epoch+1 < last })
+		old := slices.IndexFunc(ids, func(id backend.Identity) bool { return !id.Unclaimed && id.Epoch < complete })
 		if old < 0 {
 			return nil
 		}
 		if again {
-			return fmt.Errorf("%w: %s is an older shard %d: its last claim is %d, and all that are in use had claim %d; name the one that has taken its place, or, "+
-				"if there is none, back its folder up and restore that into a new one, which is taken as it is", backend.ErrPlacement, b.parts[old].name, old+1, ids[old].Epoch, last)
+			return fmt.Errorf("%w: %s is an older shard %d: its last claim is %d, and all of the cluster have had claim %d; name the one that has taken its place, or, "+
+				"if there is none, back its folder up and restore that into a new one, which is taken as it is", backend.ErrPlacement, b.parts[old].name, old+1, ids[old].Epoch, complete)
 		}
 		var err error
 		if ids, err = b.identities(ctx); err != nil {
