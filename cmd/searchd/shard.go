@@ -237,8 +237,7 @@ type shardServer struct {
 // shardTurn answers requests while a folder is open.
 type shardTurn struct {
 	http.Handler
-	ctx     context.Context // of all its requests
-	end     context.CancelFunc
+	end     context.CancelFunc // of all its requests
 	running atomic.Int64
 }
 
@@ -266,9 +265,14 @@ func (s *shardServer) begin(b *embedded.Backend, key string) {
 	if s.follower != nil {
 		state = s.follower.state
 	}
-	t := &shardTurn{Handler: newShardMetrics(b, state, key, s.log).over(remote.Handler(b, remote.HandlerOptions{Key: key, Stopping: s.stopping}))}
-	t.ctx, t.end = context.WithCancel(context.Background())
-	s.turn.Store(t)
+	h := newShardMetrics(b, state, key, s.log).over(remote.Handler(b, remote.HandlerOptions{Key: key, Stopping: s.stopping}))
+	all, end := context.WithCancel(context.Background())
+	s.turn.Store(&shardTurn{end: end, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(all, cancel)()
+		h.ServeHTTP(w, r.WithContext(ctx))
+	})})
 }
 
 // hold takes no requests any more, and ends those that are under way when they have had time to end.
@@ -298,10 +302,7 @@ func (s *shardServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answerProbe(w, http.StatusServiceUnavailable, "shutting down")
 	case s.follower != nil && r.URL.Path == "/readyz" && s.notReady(w):
 	default:
-		ctx, cancel := context.WithCancel(r.Context())
-		defer cancel()
-		defer context.AfterFunc(t.ctx, cancel)()
-		t.ServeHTTP(w, r.WithContext(ctx))
+		t.ServeHTTP(w, r)
 	}
 }
 
