@@ -36,11 +36,14 @@ func (b *Backend) claim(ctx context.Context) error {
 	if whole.Cluster == "" {
 		whole = backend.Identity{Cluster: strings.ToLower(rand.Text()), Of: len(b.parts)}
 	}
-	if err := b.placed(ids, whole); err != nil {
-		return err
-	}
 	for _, id := range ids {
 		whole.Complete = max(whole.Complete, id.Complete)
+		if id.Unclaimed { // what it is a copy of may have been written to
+			whole.Epoch = max(whole.Epoch, 2)
+		}
+	}
+	if err := b.placed(ids, whole); err != nil {
+		return err
 	}
 	if err := b.current(ctx, ids, whole.Complete); err != nil {
 		return err
