@@ -74,6 +74,7 @@ var failures = []failure{
 	{search.ErrReader, 409, "replica", "Server is a replica", ""},
 	{search.ErrUnsupported, 422, "not_supported", "Not supported by this server", ""},
 	{search.ErrUnavailable, 503, "shard_unavailable", "Shard does not answer", "1"},
+	{search.ErrPlacement, 503, "shard_unavailable", "Shard is another one", ""},
 	{search.ErrClaimed, 503, "front_replaced", "Another server writes to the shards", ""},
 	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
 	{search.ErrDamaged, 503, "collection_damaged", "Collection is damaged", ""},
@@ -167,7 +168,7 @@ func (f failure) detail(err error) string {
 		return damaged.Error()
 	case f.status < 500, errors.As(err, &re), errors.Is(err, errNotReady):
 		return err.Error()
-	case f.is == search.ErrUnavailable: // names the shard
+	case f.is == search.ErrUnavailable, f.is == search.ErrPlacement: // names the shard
 		return err.Error()
 	case f.is == search.ErrClaimed:
 		return "another server has taken over the shards, and this one writes no more: send writes there"

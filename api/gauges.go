@@ -90,16 +90,17 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		out.counter(descGaveWay, float64(evicted))
 	}
 	out.gauge(descAnswers, float64(s.unsent.Load()))
-	out.gauge(descFollowers, float64(s.o.Engine.Followers()))
 	if p := s.o.Primary; p != nil {
-		state := p.State()
-		if !p.SameShards {
-			out.gauge(descBehind, float64(state.Behind))
-			out.counter(descCopies, float64(state.Copies))
+		if p.SameShards {
+			out.gauge(descFollowers, float64(s.o.Engine.Followers()))
+			if state := p.State(); !state.Contact.IsZero() {
+				out.gauge(descContact, time.Since(state.Contact).Seconds())
+			}
+		} else {
+			CollectFollowing(to, s.o.Engine.Followers(), p.State)
 		}
-		if !state.Contact.IsZero() {
-			out.gauge(descContact, time.Since(state.Contact).Seconds())
-		}
+	} else {
+		CollectFollowing(to, s.o.Engine.Followers(), nil)
 	}
 	out.gauge(descReadOnly, bit(s.o.Engine.ReadOnly() != nil))
 	ctx, cancel := context.WithTimeout(context.Background(), gaugesTimeout)
@@ -143,6 +144,21 @@ func (o sender) engine(s *search.Stats) {
 
 // CollectStored sends the metrics of what is stored: those of s but the encoder's and the queries'. A shard has them, too.
 func CollectStored(to chan<- prometheus.Metric, s *search.Stats) { sender{to}.stored(s) }
+
+// CollectFollowing sends the metrics of how many follow, and of how far this one is where it follows another itself; else state is nil. A shard has them, too.
+func CollectFollowing(to chan<- prometheus.Metric, followers int, state func() Following) {
+	out := sender{to}
+	out.gauge(descFollowers, float64(followers))
+	if state == nil {
+		return
+	}
+	s := state()
+	out.gauge(descBehind, float64(s.Behind))
+	if !s.Contact.IsZero() {
+		out.gauge(descContact, time.Since(s.Contact).Seconds())
+	}
+	out.counter(descCopies, float64(s.Copies))
+}
 
 func (o sender) stored(s *search.Stats) {
 	if s.StoreBytes > 0 {

@@ -1,36 +1,17 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"regexp"
-	"time"
 
 	"searchd/search"
 	"searchd/search/wire"
-	"searchd/store"
 )
 
-// Leader gives followers what is stored, and what changes.
-type Leader interface {
-	StoreID() string
-	News(ctx context.Context, follower string, after map[uint32]uint64, version uint64) (*store.News, error)
-	Copy(ctx context.Context, follower string, w io.Writer) (int64, error)
-	Commits() (n uint64, next <-chan struct{}) // since the start; next is closed by the next one
-	Followers() int
-}
-
-// newsWait is how long an answer to a follower waits for something to tell.
-const newsWait = 20 * time.Second
-
-var followerName = regexp.MustCompile(`^[0-9A-Za-z-]{1,64}$`)
-
 func checkFollower(name string) error {
-	if !followerName.MatchString(name) {
-		return &search.FieldError{Field: "follower", Value: name, Allowed: "1 to 64 letters, digits and '-'"}
+	if !wire.ValidName(name) {
+		return &search.FieldError{Field: "follower", Value: name, Allowed: wire.AllowedName}
 	}
 	return nil
 }
@@ -53,7 +34,7 @@ func (s *Server) replicationChanges(w http.ResponseWriter, r *http.Request) erro
 	if s.o.Keys != nil {
 		s.o.Keys.Note(q.Used)
 	}
-	n, commits, err := s.awaitNews(r.Context(), q)
+	n, commits, err := wire.Await(r.Context(), s.o.Engine, q, s.stopping)
 	if err != nil {
 		return err
 	}
@@ -80,31 +61,6 @@ func decodeQuestion(r *http.Request, q *wire.Question) error {
 	return nil
 }
 
-// awaitNews reads what a follower lacks; where that is nothing, again after each commit, until it has waited long enough or the server stops.
-func (s *Server) awaitNews(ctx context.Context, q wire.Question) (*store.News, uint64, error) {
-	t := time.NewTimer(newsWait)
-	defer t.Stop()
-	for waited := false; ; {
-		commits, next := s.o.Engine.Commits()
-		n, err := s.o.Engine.News(ctx, q.Follower, q.After, q.Version)
-		if err != nil || waited || len(n.Entries) > 0 || n.All != nil {
-			return n, commits, err
-		}
-		select {
-		case <-next:
-		case <-t.C:
-			waited = true
-		case <-s.stopping:
-			return nil, 0, search.ErrClosed // a follower that is answered asks again at once
-		case <-ctx.Done():
-			return nil, 0, ctx.Err()
-		}
-	}
-}
-
-// storeHeader names what the sequence numbers of a copy are of.
-const storeHeader = "Searchd-Store"
-
 // replicationCopy sends a backup to a follower that begins; it may take as long as bytes move.
 func (s *Server) replicationCopy(w http.ResponseWriter, r *http.Request) error {
 	if err := mayUseAll(r); err != nil {
@@ -120,7 +76,7 @@ func (s *Server) replicationCopy(w http.ResponseWriter, r *http.Request) error {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
-	h.Set(storeHeader, s.o.Engine.StoreID())
+	h.Set(wire.StoreHeader, s.o.Engine.StoreID())
 	n, err := s.o.Engine.Copy(r.Context(), name, s.patient(w, r))
 	if err != nil {
 		return err

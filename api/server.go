@@ -20,6 +20,7 @@ import (
 	"searchd/extract"
 	"searchd/mcp"
 	"searchd/search"
+	"searchd/search/wire"
 )
 
 // Searcher answers queries.
@@ -127,7 +128,7 @@ type Engine interface {
 	Heads
 	Inspector
 	Mapper
-	Leader
+	wire.Leader
 	Stats(ctx context.Context) (*search.Stats, error)
 	Shards(ctx context.Context) ([]search.ShardInfo, error) // none where documents are kept here
 	Cluster() string                                        // name of the shards; empty where documents are kept here

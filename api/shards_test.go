@@ -17,6 +17,7 @@ import (
 type shards struct {
 	away    atomic.Value
 	claimed atomic.Bool
+	another atomic.Bool // what answers is not what was claimed
 }
 
 func newShardFixture(t *testing.T) (*fixture, *shards) {
@@ -26,6 +27,9 @@ func newShardFixture(t *testing.T) (*fixture, *shards) {
 	c.Hook = func(_ context.Context, method string) error {
 		if away := s.away.Load().(string); away == "*" || strings.Contains(" "+away+" ", " "+method+" ") {
 			return fmt.Errorf("%w: %s: connection refused", search.ErrUnavailable, clustertest.Name)
+		}
+		if s.another.Load() {
+			return fmt.Errorf("%w: %s: it was put here since", search.ErrPlacement, clustertest.Name)
 		}
 		if s.claimed.Load() && method == "Apply" {
 			return fmt.Errorf("%w: epoch 3", search.ErrClaimed)
@@ -44,6 +48,16 @@ func (f *fixture) waitFor(status int, target string) answer {
 		} else if time.Now().After(end) {
 			f.t.Fatalf("GET %s: %d %s, want %d", target, a.Code, a.Body, status)
 		}
+	}
+}
+
+// TestShardReplaced answers with the name of a shard in whose place something else is.
+func TestShardReplaced(t *testing.T) {
+	f, s := newShardFixture(t)
+	s.another.Store(true)
+	p := f.do("POST", "/v1/collections/docs/search", `{"q":"pancakes"}`).problem(503, "shard_unavailable", "")
+	if !strings.Contains(p.Detail, clustertest.Name) || !strings.Contains(p.Detail, "put here since") {
+		t.Errorf("detail %q", p.Detail)
 	}
 }
 

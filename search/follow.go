@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,7 @@ type Marker = backend.Marker
 type leader interface {
 	News(ctx context.Context, follower string, after map[uint32]uint64, version uint64) (*store.News, error)
 	Copy(ctx context.Context, follower string, w io.Writer) (int64, error)
-	StoreID() [16]byte
+	StoreID() string
 	Commits() (n uint64, next <-chan struct{})
 	Followers() int
 }
@@ -34,10 +33,8 @@ type follower interface {
 	Marker() *backend.Marker
 	SetMarker(ctx context.Context, m backend.Marker) error
 	Stands() map[uint32]uint64
-	Adopt(ctx context.Context, s store.Stand) (changed bool, err error)
-	Replay(ctx context.Context, entries []store.Entry) error
-	Settle(ctx context.Context, values map[string][]byte, partial bool) (changed []string, err error)
-	Gone(there []uint32) ([]store.Collection, error)
+	Take(ctx context.Context, n *store.News) (adopted bool, values []string, err error)
+	Gone(n *store.News) ([]store.Collection, error)
 	Leave(ctx context.Context, c store.Collection) error
 }
 
@@ -46,20 +43,15 @@ func (e *Engine) leader() (leader, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: a server that keeps its documents on shards cannot be followed; back up each shard instead", ErrUnsupported)
 	}
-	if m := e.Marker(); m != nil {
-		return nil, ErrReplica
-	}
 	return l, nil
 }
 
 // StoreID names what the sequence numbers are of: another after a restore; empty where nobody can follow.
 func (e *Engine) StoreID() string {
-	l, ok := e.backend.(leader)
-	if !ok {
-		return ""
+	if l, ok := e.backend.(leader); ok {
+		return l.StoreID()
 	}
-	id := l.StoreID()
-	return hex.EncodeToString(id[:])
+	return ""
 }
 
 // News returns what a follower lacks that has the changes up to after, by collection, and the names and values of a version; what it has not
@@ -122,37 +114,17 @@ func (e *Engine) SetMarker(ctx context.Context, m Marker) error {
 func (e *Engine) Stands() map[uint32]uint64 { return e.backend.(follower).Stands() }
 
 // Take writes what a primary has sent, in an order in which no name leads to what is not there: collections and their changes; when all of them
-// are there, values; then it drops what is gone. News may come in parts, the last of which has All. keys says that API keys
-// have changed. After an error the replica is as it was before the step that failed, and can ask again.
+// are there, values; then it drops what is gone. News may come in parts, the last of which has All. keys says that API keys have changed. After an error the replica is as it was before the step that failed, and can ask again.
 func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error) {
 	f, ok := e.backend.(follower)
 	if !ok || f.Marker() == nil {
 		return false, ErrUnsupported
 	}
-	for _, c := range n.Collections {
-		changed, err := f.Adopt(ctx, c)
-		if changed { // also where it could not be opened
-			e.stale.Store(true)
-		}
-		if err != nil {
-			return false, err
-		}
+	adopted, changed, err := f.Take(ctx, n)
+	if adopted {
+		e.stale.Store(true)
 	}
-	for rest := n.Entries; len(rest) > 0; {
-		k := 1
-		for k < len(rest) && rest[k].Collection == rest[0].Collection {
-			k++
-		}
-		if err := f.Replay(ctx, rest[:k]); err != nil {
-			return false, err
-		}
-		rest = rest[k:]
-	}
-	if n.All == nil || n.Behind > 0 {
-		return false, nil
-	}
-	changed, err := f.Settle(ctx, n.Values, n.Partial)
-	if err != nil {
+	if err != nil || n.All == nil || n.Behind > 0 {
 		return false, err
 	}
 	under := func(prefix string) bool {
@@ -169,10 +141,7 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 		e.stale.Store(false)
 		defer e.trimEncodings(ctx)
 	}
-	if n.Partial {
-		return keys, nil
-	}
-	gone, err := f.Gone(n.All)
+	gone, err := f.Gone(n)
 	for _, c := range gone {
 		err = errors.Join(err, e.leave(ctx, f, c))
 	}

@@ -29,6 +29,10 @@ type followFlags struct {
 func (f *followFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.url, "follow", "", "URL of a running server: be a replica of it, in an empty data folder or one that was a replica before")
 	cmd.Flags().StringVar(&f.keyFile, "follow-key-file", "", "file with the API key for --follow, with the scope replication (or "+followKeyEnv+" in the environment)")
+	f.addAuthorities(cmd)
+}
+
+func (f *followFlags) addAuthorities(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.ca, "follow-ca", "", "PEM file of the authorities that may have signed the certificate of --follow (default those of the system)")
 }
 
@@ -47,13 +51,22 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	if err != nil {
 		return nil, err
 	}
+	return f.dial(dir, key, log, false)
+}
+
+// dial returns what follows the server, or the shard, that is named and asks for key.
+func (f *followFlags) dial(dir, key string, log *slog.Logger, shard bool) (*follower, error) {
 	passing, err := transport("follow-ca", f.ca)
 	if err != nil {
 		return nil, err
 	}
 	t := passing.Clone()
 	t.ResponseHeaderTimeout = silence
-	c, err := client.New(f.url, client.Options{HTTP: &http.Client{Transport: t}, Key: key, Retries: -1})
+	asking, denied := http.RoundTripper(t), "the server wants a key with the scope replication for all collections (--follow-key-file, or "+followKeyEnv+")"
+	if shard {
+		asking, denied = shardsOnly{t}, "the shard has another key than this one (--key-file, or "+shardKeyEnv+")"
+	}
+	c, err := client.New(f.url, client.Options{HTTP: &http.Client{Transport: asking}, Key: key, Retries: -1})
 	if err != nil {
 		return nil, fmt.Errorf("--follow: %w", err)
 	}
@@ -61,7 +74,8 @@ func (f *followFlags) follower(dir string, log *slog.Logger) (*follower, error) 
 	if err != nil {
 		return nil, fmt.Errorf("--follow: %w", err)
 	}
-	fo := &follower{log: log, dir: dir, url: u, client: c, transport: passing, first: firstPause, most: mostPause, copyPause: copyPause, reminds: remindEvery, wanted: make(chan struct{}, 1)}
+	fo := &follower{log: log, dir: dir, url: u, client: c, transport: passing, denied: denied,
+		first: firstPause, most: mostPause, copyPause: copyPause, reminds: remindEvery, wanted: make(chan struct{}, 1)}
 	fo.mu.moved, fo.mu.Contact = make(chan struct{}), time.Now()
 	return fo, nil
 }

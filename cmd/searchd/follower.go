@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"searchd/access"
 	"searchd/api"
 	"searchd/client"
 	"searchd/search"
@@ -33,6 +32,7 @@ type follower struct {
 	client      *client.Client
 	transport   http.RoundTripper // for what is passed on
 	name        string            // by which the primary knows this replica
+	denied      string            // what the primary wants where it refuses the key
 	copied      time.Time         // the last copy
 	copyPause   time.Duration     // at least, between that and the next
 	staleKeys   bool              // the keyring is not that of what was taken yet
@@ -46,6 +46,20 @@ type follower struct {
 		commits uint64        // of the primary that this replica has
 		moved   chan struct{} // closed when there are more
 	}
+}
+
+// taker is what takes the place of the primary's data: an engine, or the backend of a standby.
+type taker interface {
+	Marker() *search.Marker
+	SetMarker(ctx context.Context, m search.Marker) error
+	Stands() map[uint32]uint64
+	Take(ctx context.Context, n *store.News) (keys bool, err error)
+}
+
+// keyUses are the API keys of a replica.
+type keyUses interface {
+	Uses() map[string]int64
+	Refresh() error
 }
 
 // state says how far the replica is.
@@ -101,7 +115,7 @@ func (f *follower) begin(ctx context.Context) error {
 // hopeless reports whether asking again cannot help before somebody changes something.
 func hopeless(err error) bool {
 	var e *client.Error
-	return errors.Is(err, client.ErrDenied) || errors.Is(err, store.ErrNewerFormat) || errors.As(err, &e) && (e.Code == "replica" || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed)
+	return errors.Is(err, client.ErrDenied) || errors.Is(err, store.ErrNewerFormat) || errors.Is(err, errNoShard) || errors.As(err, &e) && (e.Code == "replica" || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed)
 }
 
 // said says what the primary's refusal means.
@@ -111,14 +125,14 @@ func (f *follower) said(err error) error {
 	case errors.As(err, &e) && e.Code == "replica":
 		return fmt.Errorf("--follow %s: that server is a replica itself; follow its primary", f.url.Redacted())
 	case errors.Is(err, client.ErrDenied):
-		return fmt.Errorf("--follow %s: the server wants a key with the scope replication for all collections (--follow-key-file, or %s): %w", f.url.Redacted(), followKeyEnv, err)
+		return fmt.Errorf("--follow %s: %s: %w", f.url.Redacted(), f.denied, err)
 	}
 	return fmt.Errorf("--follow %s: %w", f.url.Redacted(), err)
 }
 
 // copyUntil makes a copy to take the place of what e has, and tries again until it has one or ctx ends. Where e is nil, nothing is served yet, and it
 // returns an error that trying again cannot change.
-func (f *follower) copyUntil(ctx context.Context, e *search.Engine) error {
+func (f *follower) copyUntil(ctx context.Context, e taker) error {
 	told := ""
 	for pause := f.first; ; pause = min(2*pause, f.most) {
 		err := f.copy(ctx, e)
@@ -158,7 +172,7 @@ func (e *uselessError) Unwrap() error { return e.error }
 var errEmpty = errors.New("the primary is another one than before, and holds nothing; this replica keeps what it has. If that is right, start it in an empty folder")
 
 // copy makes a copy beside what the folder holds, for e to be replaced by.
-func (f *follower) copy(ctx context.Context, e *search.Engine) error {
+func (f *follower) copy(ctx context.Context, e taker) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began := time.Now()
@@ -212,7 +226,7 @@ func (f *follower) remind(store string) (stop func()) {
 }
 
 // follow takes what the primary sends until ctx ends. It returns true when a copy is there that must take the place of what e has.
-func (f *follower) follow(ctx context.Context, e *search.Engine, keys *access.Keyring) (replace bool) {
+func (f *follower) follow(ctx context.Context, e taker, keys keyUses) (replace bool) {
 	f.mu.Lock()
 	f.mu.CaughtUp, f.mu.Away, f.mu.commits = false, "", 0
 	f.mu.Unlock()
@@ -283,7 +297,7 @@ func lost(err error) bool {
 }
 
 // round asks once and takes what comes.
-func (f *follower) round(ctx context.Context, e *search.Engine, keys *access.Keyring, m search.Marker, version uint64) (*wire.End, error) {
+func (f *follower) round(ctx context.Context, e taker, keys keyUses, m search.Marker, version uint64) (*wire.End, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	body, err := f.client.Changes(ctx, wire.Question{Follower: m.Name, Store: m.Primary, After: e.Stands(), Version: version, Used: keys.Uses()})

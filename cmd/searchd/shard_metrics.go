@@ -28,8 +28,9 @@ import (
 // shardMetrics are those of a shard, in a registry of their own. What a shard has in common with a server has the same name.
 type shardMetrics struct {
 	backend  *embedded.Backend
-	key      [sha256.Size]byte // its sum
-	open     bool              // no key is needed
+	state    func() api.Following // how far it is; nil: it follows nobody
+	key      [sha256.Size]byte    // its sum
+	open     bool                 // no key is needed
 	requests *prometheus.HistogramVec
 	known    sync.Map // methods that have succeeded: a name that the sender made up becomes no label
 	handler  http.Handler
@@ -41,8 +42,8 @@ const (
 	maxShardStats = 100 // collections, those with the most passages
 )
 
-func newShardMetrics(b *embedded.Backend, key string, log *slog.Logger) *shardMetrics {
-	m := &shardMetrics{backend: b, key: sha256.Sum256([]byte(key)), open: key == ""}
+func newShardMetrics(b *embedded.Backend, state func() api.Following, key string, log *slog.Logger) *shardMetrics {
+	m := &shardMetrics{backend: b, state: state, key: sha256.Sum256([]byte(key)), open: key == ""}
 	m.requests = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "searchd_shard_request_duration_seconds", Help: "Requests by method of the shard and status.", Buckets: prometheus.ExponentialBuckets(1e-4, 2, 18),
 	}, []string{"method", "status"})
@@ -105,7 +106,7 @@ var (
 	descShardBuild    = prometheus.NewDesc("searchd_build_info", "1, with the version of the program and of its source.", []string{"version", "revision"}, nil)
 	descShardReadOnly = prometheus.NewDesc("searchd_store_read_only", "1 after a failed commit: searches go on, writes are refused until the next start.", nil, nil)
 	descShardIndex    = prometheus.NewDesc("searchd_shard_index", "Place of the shard in its cluster, from 0; missing before a server has claimed it.", nil, nil)
-	descShardEpoch    = prometheus.NewDesc("searchd_shard_epoch", "How often servers have claimed the right to write to the shard.", nil, nil)
+	descShardEpoch    = prometheus.NewDesc("searchd_shard_epoch", "Grows each time that a server claims the right to write to the shard.", nil, nil)
 )
 
 // Describe implements prometheus.Collector: the metrics are checked as they are collected.
@@ -123,6 +124,7 @@ func (m *shardMetrics) Collect(to chan<- prometheus.Metric) {
 		readOnly = 1
 	}
 	gauge(descShardReadOnly, readOnly)
+	api.CollectFollowing(to, m.backend.Followers(), m.state)
 	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
 	defer cancel()
 	if id, err := m.backend.Identity(ctx); err != nil {

@@ -172,7 +172,7 @@ func TestShardMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := 400
-	h := newShardMetrics(b, "", log).over(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	h := newShardMetrics(b, nil, "", log).over(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	count := func(label string) bool {
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
@@ -198,7 +198,7 @@ func TestShardWhileOpening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newShardServer(l, nil, log)
+	s := newShardServer(l, nil, nil, log)
 	defer s.srv.Close()
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/shard/v1/hello": 503, "/metrics": 503} {
 		res, err := http.Get("http://" + l.Addr().String() + path)

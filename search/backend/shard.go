@@ -46,7 +46,7 @@ type Shard interface {
 	// Identity returns what the shard is of; the zero Identity before the first Claim.
 	Identity(ctx context.Context) (Identity, error)
 	// Claim makes the shard a part of a cluster, or, with a higher Epoch than before, gives the right to write to somebody else of the same
-	// cluster. It returns [ErrClaimed] for any other.
+	// cluster. It returns [ErrClaimed] for any other, and [ErrReplica] where it is a standby.
 	Claim(ctx context.Context, id Identity) error
 }
 
@@ -56,6 +56,13 @@ type Identity struct {
 	Index   int    `json:"index"`   // from 0
 	Of      int    `json:"of"`      // shards of the cluster
 	Epoch   uint64 `json:"epoch"`   // of the last that claimed it, from 1; writes with a lower one are refused
+
+	// Complete is the last epoch, as far as was known at its claim, that all shards of the cluster had: one with a lower one is not of these any more.
+	Complete uint64 `json:"complete,omitempty"`
+	// Unclaimed: the folder was put in the place of the shard, by a restore or as its standby, and nobody has claimed it since. Its Epoch is of an earlier time.
+	Unclaimed bool `json:"unclaimed,omitempty"`
+	// Follows is where the shard is that this is a standby of; empty: this is the shard. It is not stored.
+	Follows string `json:"follows,omitempty"`
 }
 
 // Position is a place in the change log of a collection: a sequence number for each part that keeps a log of its own.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"searchd/search/backend"
 	"searchd/store"
 )
 
@@ -29,14 +30,42 @@ func BackupFolder(ctx context.Context, dir string, w io.Writer) (n int64, err er
 	return n, translate(err)
 }
 
-// Restore reads a backup into a folder that holds no store yet. What a replica had of its own is left out: the folder follows nobody.
+// Restore reads a backup into a folder that holds no store yet. What a replica had of its own is left out: the folder follows nobody. A shard is as of the
+// backup, and Unclaimed.
 func Restore(ctx context.Context, r io.Reader, dir string) error {
-	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{Omit: localPrefix}))
+	if err := store.Restore(ctx, r, dir, store.RestoreOptions{Omit: localPrefix}); err != nil {
+		return translate(err)
+	}
+	return unclaim(ctx, dir)
 }
 
 // RestoreDamaged is Restore that takes a backup with damaged values, too, and tells of each; DropDamaged removes them.
 func RestoreDamaged(ctx context.Context, r io.Reader, dir string, damaged func(text string)) error {
+	if err := restoreDamaged(ctx, r, dir, damaged); err != nil {
+		return err
+	}
+	return unclaim(ctx, dir)
+}
+
+// restoreDamaged is RestoreDamaged for a copy that is like what it is of.
+func restoreDamaged(ctx context.Context, r io.Reader, dir string, damaged func(text string)) error {
 	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{Omit: localPrefix, Damaged: func(p store.Problem) { damaged(p.String()) }}))
+}
+
+// unclaim notes in the folder of a shard that it was restored. Where what it is cannot be read it is left alone: nobody can claim it.
+func unclaim(ctx context.Context, dir string) error {
+	s, err := store.Open(dir, storeOptions(true))
+	if err != nil {
+		return translate(err)
+	}
+	v, err := unclaimed(s)
+	switch {
+	case errors.Is(err, backend.ErrDamaged):
+		err = nil
+	case err == nil && v != nil:
+		err = s.SetValue(ctx, shardKey, v)
+	}
+	return translate(errors.Join(err, s.Close()))
 }
 
 // VerifyBackup reads the backup in a file and returns what Restore would refuse it for; an error where it is no whole backup.

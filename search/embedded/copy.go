@@ -35,7 +35,7 @@ func FetchCopy(ctx context.Context, r io.Reader, dir string, m backend.Marker, d
 		return 0, 0, err
 	}
 	n := &counting{r: r}
-	if err := RestoreDamaged(ctx, n, to, damaged); err != nil {
+	if err := restoreDamaged(ctx, n, to, damaged); err != nil {
 		return n.bytes, 0, err
 	}
 	s, err := store.Open(to, storeOptions(true))

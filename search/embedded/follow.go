@@ -20,7 +20,7 @@ import (
 // A data folder with a marker is a replica's: a copy of another one, the primary's, and of what was changed there since. It holds nothing of
 // its own but values under localPrefix.
 //
-//  1. Nobody writes to it but Adopt, Replay, Settle and Drop; everybody else gets [backend.ErrReplica].
+//  1. Nobody writes to it but Take and Leave; everybody else gets [backend.ErrReplica].
 //  2. Its collections have the numbers, and their documents the revisions, that they have at the primary.
 //  3. Promote removes the marker and with it what makes the folder a replica's, in one transaction.
 
@@ -55,7 +55,7 @@ func ownOf(m *backend.Marker) error {
 	if m == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: it follows %s; send writes there, or make this one a primary: `searchd serve` without --follow", backend.ErrReplica, m.URL)
+	return fmt.Errorf("%w: it follows %s; send writes there, or make this one a primary by starting it without --follow", backend.ErrReplica, m.URL)
 }
 
 // SetMarker changes what the marker of a replica says.
@@ -71,7 +71,7 @@ func (b *Backend) SetMarker(ctx context.Context, m backend.Marker) error {
 	return nil
 }
 
-// promote makes a replica's folder one of its own.
+// promote makes a replica's folder one of its own; that of a standby the shard, for somebody to claim.
 func (b *Backend) promote(ctx context.Context) error {
 	values, err := b.store.Values(localPrefix)
 	if damaged := (*store.ValuesError)(nil); err != nil && !errors.As(err, &damaged) {
@@ -84,15 +84,34 @@ func (b *Backend) promote(ctx context.Context) error {
 	if len(values) == 0 {
 		return nil
 	}
+	shard, err := unclaimed(b.store)
+	if err != nil {
+		return err
+	}
 	m, _, _ := readMarker(b.store) // one that cannot be read names nobody
 	for key := range values {
 		values[key] = nil
+	}
+	if shard != nil {
+		values[shardKey] = shard
 	}
 	if err := b.store.SetValues(ctx, values); err != nil {
 		return err
 	}
 	b.alarm(fmt.Sprintf("this was a replica of %s and is a primary from here on: nothing must be written to the old one any more", cmp.Or(m.URL, "another server")))
 	return os.RemoveAll(filepath.Join(b.dir, copyFolder))
+}
+
+// Promote is [Options.Promote] of a folder that is open already.
+func (b *Backend) Promote(ctx context.Context) error {
+	if b.Marker() == nil {
+		return nil
+	}
+	if err := b.promote(ctx); err != nil {
+		return translate(err)
+	}
+	b.marker.Store(nil)
+	return nil
 }
 
 // Stands are the sequence numbers of the collections, by their numbers.
@@ -145,9 +164,41 @@ func (b *Backend) nameOf(id uint32) (string, error) {
 	return "", fmt.Errorf("%w: number %d", backend.ErrCollectionNotFound, id)
 }
 
-// Adopt makes a collection of the primary's, or gives it the settings that it has there, and reports whether it has not had them already. One that
+// Take writes what a primary has sent, in an order in which no value names what is not there: collections and their changes; when all of them are there,
+// values. News may come in parts, the last of which has All. It reports whether collections have come, or others of their settings, and the keys of the
+// values that have changed; after an error, those of before. What [Backend.Gone] returns then is for the caller to drop with [Backend.Leave]. After an
+// error the folder is as it was before the step that failed, and its follower can ask again.
+func (b *Backend) Take(ctx context.Context, n *store.News) (adopted bool, values []string, err error) {
+	if b.Marker() == nil {
+		return false, nil, errors.ErrUnsupported
+	}
+	for _, c := range n.Collections {
+		changed, err := b.adopt(ctx, c)
+		adopted = adopted || changed // also where it could not be opened
+		if err != nil {
+			return adopted, nil, err
+		}
+	}
+	for rest := n.Entries; len(rest) > 0; {
+		k := 1
+		for k < len(rest) && rest[k].Collection == rest[0].Collection {
+			k++
+		}
+		if err := b.replay(ctx, rest[:k]); err != nil {
+			return adopted, nil, err
+		}
+		rest = rest[k:]
+	}
+	if n.All == nil || n.Behind > 0 {
+		return adopted, nil, nil
+	}
+	values, err = b.settle(ctx, n.Values, n.Partial)
+	return adopted, values, err
+}
+
+// adopt makes a collection of the primary's, or gives it the settings that it has there, and reports whether it has not had them already. One that
 // had its name before is gone there, and goes here too.
-func (b *Backend) Adopt(ctx context.Context, s store.Stand) (changed bool, err error) {
+func (b *Backend) adopt(ctx context.Context, s store.Stand) (changed bool, err error) {
 	have, err := b.store.CollectionByID(s.ID)
 	if err == nil && have.Name == s.Name && have.Generation == s.Generation && bytes.Equal(have.Settings, s.Settings) {
 		return false, nil
@@ -179,8 +230,8 @@ func (b *Backend) Adopt(ctx context.Context, s store.Stand) (changed bool, err e
 	return true, err
 }
 
-// Replay commits changes of one collection as the primary has them, and then brings the derived indexes up to date, as Apply does.
-func (b *Backend) Replay(ctx context.Context, entries []store.Entry) error {
+// replay commits changes of one collection as the primary has them, and then brings the derived indexes up to date, as Apply does.
+func (b *Backend) replay(ctx context.Context, entries []store.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -204,7 +255,7 @@ func (b *Backend) Replay(ctx context.Context, entries []store.Entry) error {
 	return err
 }
 
-// replayUnopened is Replay for a collection that cannot be opened now: the store takes the changes, and the opening finds them in its log.
+// replayUnopened is replay for a collection that cannot be opened now: the store takes the changes, and the opening finds them in its log.
 // done is false for any other collection, of which nothing is written.
 func (b *Backend) replayUnopened(ctx context.Context, name string, entries []store.Entry) (done bool, err error) {
 	if b.unopened(name) == nil {
@@ -264,9 +315,9 @@ func writeOf(e store.Entry, dimension int) (backend.Write, error) {
 	return w, nil
 }
 
-// Settle gives a replica the values that the primary has, all at once; those that are not among them go, unless partial. It returns the keys of
+// settle gives a replica the values that the primary has, all at once; those that are not among them go, unless partial. It returns the keys of
 // those that were others before.
-func (b *Backend) Settle(ctx context.Context, values map[string][]byte, partial bool) (changed []string, err error) {
+func (b *Backend) settle(ctx context.Context, values map[string][]byte, partial bool) (changed []string, err error) {
 	have, err := b.store.Values("")
 	if damaged := (*store.ValuesError)(nil); err != nil && !errors.As(err, &damaged) {
 		return nil, translate(err)
@@ -298,13 +349,16 @@ func (b *Backend) Settle(ctx context.Context, values map[string][]byte, partial 
 	return slices.Sorted(maps.Keys(change)), nil
 }
 
-// Gone returns the collections that are not among those of the primary, by their numbers.
-func (b *Backend) Gone(there []uint32) ([]store.Collection, error) {
+// Gone returns the collections that are not among those of the primary, where the news tell of all that it has.
+func (b *Backend) Gone(n *store.News) ([]store.Collection, error) {
+	if n.All == nil || n.Behind > 0 || n.Partial {
+		return nil, nil
+	}
 	list, err := b.store.Collections()
 	if damaged := (*store.CollectionsError)(nil); err != nil && !errors.As(err, &damaged) {
 		return nil, translate(err)
 	}
-	return slices.DeleteFunc(list, func(c store.Collection) bool { return slices.Contains(there, c.ID) }), nil
+	return slices.DeleteFunc(list, func(c store.Collection) bool { return slices.Contains(n.All, c.ID) }), nil
 }
 
 // Leave drops a collection that is gone at the primary, unless it is gone here too.

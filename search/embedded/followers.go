@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,8 +120,12 @@ func (l *leases) count() int {
 	return len(l.mu.byName)
 }
 
-// News returns what a follower lacks that has the changes up to after, by collection, and the names and values of a version.
+// News returns what a follower lacks that has the changes up to after, by collection, and the names and values of a version. It returns
+// [backend.ErrPlaceLost] where the follower needs a copy, and [backend.ErrReplica] where this folder follows another itself.
 func (b *Backend) News(ctx context.Context, follower string, after map[uint32]uint64, version uint64) (*store.News, error) {
+	if err := b.own(); err != nil {
+		return nil, err
+	}
 	b.leases.keep(follower, after)
 	n, err := b.store.News(ctx, store.Wanted{After: after, Version: version, Bytes: newsBytes, Omit: localPrefix, Begin: firstSequence,
 		Damaged: func(c store.Collection, err error) {
@@ -161,12 +166,18 @@ func (b *Backend) Followers() int { return b.leases.count() }
 
 // Copy is Backup for a follower that begins.
 func (b *Backend) Copy(ctx context.Context, follower string, w io.Writer) (int64, error) {
+	if err := b.own(); err != nil {
+		return 0, err
+	}
 	defer b.leases.copy(follower)()
 	return b.Backup(ctx, w)
 }
 
 // StoreID names what the sequence numbers are of.
-func (b *Backend) StoreID() [16]byte { return b.store.ID() }
+func (b *Backend) StoreID() string {
+	id := b.store.ID()
+	return hex.EncodeToString(id[:])
+}
 
 // Commits counts the commits since the opening. The channel is closed by the next one.
 func (b *Backend) Commits() (n uint64, next <-chan struct{}) { return b.store.Commits() }

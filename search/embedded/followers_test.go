@@ -115,7 +115,7 @@ func TestReplayRefuses(t *testing.T) {
 	}
 	defer func() { b.Close() }()
 	col := store.Stand{Collection: store.Collection{ID: 4, Name: "docs", Generation: 1, Settings: []byte(`{"dimension":2,"language":"en","payload":{}}`)}}
-	if _, err := b.Adopt(t.Context(), col); err != nil {
+	if _, err := b.adopt(t.Context(), col); err != nil {
 		t.Fatal(err)
 	}
 	put := func() store.Entry {
@@ -130,7 +130,7 @@ func TestReplayRefuses(t *testing.T) {
 	} {
 		e := put()
 		spoil(&e)
-		if err := b.Replay(t.Context(), []store.Entry{e}); !errors.Is(err, backend.ErrInvalid) {
+		if err := b.replay(t.Context(), []store.Entry{e}); !errors.Is(err, backend.ErrInvalid) {
 			t.Errorf("%s: %v, want ErrInvalid", name, err)
 		}
 	}
@@ -142,14 +142,14 @@ func TestReplayRefuses(t *testing.T) {
 		s := col
 		s.Generation++
 		spoil(&s)
-		if _, err := b.Adopt(t.Context(), s); !errors.Is(err, backend.ErrInvalid) {
+		if _, err := b.adopt(t.Context(), s); !errors.Is(err, backend.ErrInvalid) {
 			t.Errorf("%s: %v, want ErrInvalid", name, err)
 		}
 	}
-	if _, err := b.Settle(t.Context(), map[string][]byte{markerKey: []byte("{}")}, false); !errors.Is(err, backend.ErrInvalid) {
+	if _, err := b.settle(t.Context(), map[string][]byte{markerKey: []byte("{}")}, false); !errors.Is(err, backend.ErrInvalid) {
 		t.Errorf("a marker from outside: %v, want ErrInvalid", err)
 	}
-	if err := b.Replay(t.Context(), []store.Entry{put()}); err != nil {
+	if err := b.replay(t.Context(), []store.Entry{put()}); err != nil {
 		t.Fatal(err)
 	}
 	sound(t, b)
@@ -163,7 +163,7 @@ func TestReplacementToCome(t *testing.T) {
 		t.Fatal(err)
 	}
 	col := store.Stand{Collection: store.Collection{ID: 4, Name: "docs", Generation: 1, Settings: []byte(`{"dimension":2,"language":"en","payload":{}}`)}}
-	if _, err := b.Adopt(t.Context(), col); err != nil {
+	if _, err := b.adopt(t.Context(), col); err != nil {
 		t.Fatal(err)
 	}
 	put := func(seq uint64, slot uint32, whole bool) {
@@ -176,7 +176,7 @@ func TestReplacementToCome(t *testing.T) {
 			e.Document = &store.Document{ID: "a", No: 1, Revision: seq, Fields: []byte(`{"text":"a"}`), Passages: []store.Passage{{Slot: slot, Field: "text", End: 1}}}
 			e.Vectors = [][]float32{{1, 0}}
 		}
-		if err := b.Replay(t.Context(), []store.Entry{e}); err != nil {
+		if err := b.replay(t.Context(), []store.Entry{e}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -243,16 +243,16 @@ func TestFollowsPastDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range n.Collections {
-			if _, err := b.Adopt(t.Context(), c); err != nil {
+			if _, err := b.adopt(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i := range n.Entries {
-			if err := b.Replay(t.Context(), n.Entries[i:i+1]); err != nil {
+			if err := b.replay(t.Context(), n.Entries[i:i+1]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		gone, err := b.Gone(n.All)
+		gone, err := b.Gone(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +274,7 @@ func TestFollowsPastDamage(t *testing.T) {
 		t.Errorf("the damaged one stands at %d, want 4", at)
 	}
 	mend := store.Entry{Collection: bad, Change: store.Change{Seq: 5, No: 2, ID: "d1", Op: store.OpDelete}}
-	if err := b.Replay(t.Context(), []store.Entry{mend}); !errors.Is(err, backend.ErrDamaged) {
+	if err := b.replay(t.Context(), []store.Entry{mend}); !errors.Is(err, backend.ErrDamaged) {
 		t.Errorf("a change of what is damaged: %v, want ErrDamaged", err)
 	}
 	if c, err := b.Collection(t.Context(), "good"); err != nil || c.Documents != 2 {

@@ -290,11 +290,11 @@ func TestFollowsWithoutRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range n.Collections {
-			if _, err := b.Adopt(t.Context(), c); err != nil {
+			if _, err := b.adopt(t.Context(), c); err != nil {
 				return err
 			}
 		}
-		return b.Replay(t.Context(), n.Entries)
+		return b.replay(t.Context(), n.Entries)
 	}
 	if err := take(); err != nil {
 		t.Fatal(err)

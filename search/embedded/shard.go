@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,7 +39,13 @@ func (b *Backend) Version(context.Context) (string, error) {
 
 // Identity returns of which cluster the folder is a part.
 func (b *Backend) Identity(context.Context) (id backend.Identity, err error) {
-	return readIdentity(b.store)
+	if id, err = readIdentity(b.store); err != nil {
+		return id, err
+	}
+	if m := b.Marker(); m != nil {
+		id.Follows = cmp.Or(m.URL, "another one") // a marker that was damaged names none
+	}
+	return id, nil
 }
 
 // readIdentity returns of which cluster a folder is a part; the zero Identity where it is of none.
@@ -63,19 +70,34 @@ func whole(s *store.Store) error {
 
 // Claim makes the folder a part of a cluster.
 func (b *Backend) Claim(ctx context.Context, id backend.Identity) error {
+	if err := b.own(); err != nil {
+		return err
+	}
 	was, err := b.Identity(ctx)
 	if err != nil {
 		return err
 	}
 	if was.Cluster != "" && (was.Cluster != id.Cluster || was.Index != id.Index || was.Of != id.Of || was.Epoch >= id.Epoch) {
-		return fmt.Errorf("%w: it is shard %d of %d of %s, claimed %d times; this is claim %d as shard %d of %d of %s", backend.ErrClaimed,
+		return fmt.Errorf("%w: it is shard %d of %d of %s with claim %d; this is claim %d as shard %d of %d of %s", backend.ErrClaimed,
 			was.Index, was.Of, was.Cluster, was.Epoch, id.Epoch, id.Index, id.Of, id.Cluster)
 	}
+	id.Unclaimed, id.Follows = false, ""
 	v, err := json.Marshal(id)
 	if err != nil {
 		return err
 	}
 	return b.SetValues(ctx, map[string][]byte{shardKey: v})
+}
+
+// unclaimed returns the value of a shard that is put in the place of what was there, and has to be claimed before it is written to; nil where a folder is
+// no shard.
+func unclaimed(s *store.Store) ([]byte, error) {
+	id, err := readIdentity(s)
+	if err != nil || id.Cluster == "" {
+		return nil, err
+	}
+	id.Unclaimed = true
+	return json.Marshal(id)
 }
 
 // Documents returns the numbers of the documents of a selection, which the caller must not change.

@@ -92,8 +92,8 @@ func anyValue(r *rand.Rand) filter.Value {
 	return filter.Value{Kind: filter.Opaque}
 }
 
-// wire sends a message through JSON.
-func wire[M any](t *testing.T, m M) (got M) {
+// sent sends a message through JSON.
+func sent[M any](t *testing.T, m M) (got M) {
 	t.Helper()
 	b, err := json.Marshal(m)
 	if err == nil {
@@ -121,48 +121,48 @@ func crosses[T any](t *testing.T, raw bool, through func(v T) (T, error)) {
 // TestEveryFieldCrosses sends every type of the seam that a message is made of by hand, with all of its fields set.
 func TestEveryFieldCrosses(t *testing.T) {
 	crosses(t, true, func(d backend.Document) (backend.Document, error) {
-		got, err := wire(t, documentOf(&d)).document()
+		got, err := sent(t, documentOf(&d)).document()
 		return *got, err
 	})
-	crosses(t, true, func(w backend.Write) (backend.Write, error) { return wire(t, writeOf(w)).write() })
+	crosses(t, true, func(w backend.Write) (backend.Write, error) { return sent(t, writeOf(w)).write() })
 	crosses(t, true, func(q backend.Words) (backend.Words, error) {
 		global := q.Global // which is sent as it is
 		q.Global = nil
-		got := wire(t, wordsOf(q)).words()
+		got := sent(t, wordsOf(q)).words()
 		got.Global = global
 		return got, nil
 	})
 	global := &backend.Statistics{Documents: 3, Tokens: map[string]uint64{"text": 5}, Complete: true}
-	if got := wire(t, wordsOf(backend.Words{Global: global})).words(); !reflect.DeepEqual(got.Global, global) {
+	if got := sent(t, wordsOf(backend.Words{Global: global})).words(); !reflect.DeepEqual(got.Global, global) {
 		t.Errorf("%v came back as %v", global, got.Global)
 	}
-	crosses(t, true, func(s backend.TermScore) (backend.TermScore, error) { return wire(t, termScoreOf(s)).termScore(), nil })
-	crosses(t, true, func(s backend.Token) (backend.Token, error) { return wire(t, tokenOf(s)).token(), nil })
-	crosses(t, true, func(e backend.Expansion) (backend.Expansion, error) { return wire(t, expansionOf(e)).expansion(), nil })
-	crosses(t, true, func(n backend.NearTerms) (backend.NearTerms, error) { return wire(t, nearAnswerOf(n)).nearTerms() })
+	crosses(t, true, func(s backend.TermScore) (backend.TermScore, error) { return sent(t, termScoreOf(s)).termScore(), nil })
+	crosses(t, true, func(s backend.Token) (backend.Token, error) { return sent(t, tokenOf(s)).token(), nil })
+	crosses(t, true, func(e backend.Expansion) (backend.Expansion, error) { return sent(t, expansionOf(e)).expansion(), nil })
+	crosses(t, true, func(n backend.NearTerms) (backend.NearTerms, error) { return sent(t, nearAnswerOf(n)).nearTerms() })
 	crosses(t, true, func(f backend.FieldNames) (backend.FieldNames, error) {
-		return wire(t, fieldNamesOf(f)).fieldNames(), nil
+		return sent(t, fieldNamesOf(f)).fieldNames(), nil
 	})
-	crosses(t, true, func(f backend.Facet) (backend.Facet, error) { return wire(t, facetOf(f)).facet() })
+	crosses(t, true, func(f backend.Facet) (backend.Facet, error) { return sent(t, facetOf(f)).facet() })
 	crosses(t, true, func(f backend.FacetCounts) (backend.FacetCounts, error) {
-		return wire(t, facetCountsOf(f)).facetCounts()
+		return sent(t, facetCountsOf(f)).facetCounts()
 	})
-	crosses(t, true, func(k backend.SortKey) (backend.SortKey, error) { return wire(t, sortKeyOf(k)).sortKey(), nil })
-	crosses(t, true, func(o backend.Ordered) (backend.Ordered, error) { return wire(t, orderedOf(o)).ordered() })
-	crosses(t, true, func(v filter.Value) (filter.Value, error) { return wire(t, valueOf(v)).value() })
-	crosses(t, true, func(k map[string][]byte) (map[string][]byte, error) { return wire(t, keyedOf(k)).values() })
-	crosses(t, true, func(k map[backend.Ref]float64) (map[backend.Ref]float64, error) { return known(wire(t, knownOf(k))) })
-	crosses(t, false, func(s backend.IndexStats) (backend.IndexStats, error) { return wire(t, s), nil })
-	crosses(t, false, func(p backend.Problem) (backend.Problem, error) { return wire(t, p), nil })
-	crosses(t, false, func(p backend.Position) (backend.Position, error) { return wire(t, p), nil })
-	crosses(t, false, func(o backend.Outcome) (backend.Outcome, error) { return wire(t, o), nil })
-	crosses(t, false, func(r backend.Rebuild) (backend.Rebuild, error) { return backend.Rebuild(wire(t, rebuild(r))), nil })
+	crosses(t, true, func(k backend.SortKey) (backend.SortKey, error) { return sent(t, sortKeyOf(k)).sortKey(), nil })
+	crosses(t, true, func(o backend.Ordered) (backend.Ordered, error) { return sent(t, orderedOf(o)).ordered() })
+	crosses(t, true, func(v filter.Value) (filter.Value, error) { return sent(t, valueOf(v)).value() })
+	crosses(t, true, func(k map[string][]byte) (map[string][]byte, error) { return sent(t, keyedOf(k)).values() })
+	crosses(t, true, func(k map[backend.Ref]float64) (map[backend.Ref]float64, error) { return known(sent(t, knownOf(k))) })
+	crosses(t, false, func(s backend.IndexStats) (backend.IndexStats, error) { return sent(t, s), nil })
+	crosses(t, false, func(p backend.Problem) (backend.Problem, error) { return sent(t, p), nil })
+	crosses(t, false, func(p backend.Position) (backend.Position, error) { return sent(t, p), nil })
+	crosses(t, false, func(o backend.Outcome) (backend.Outcome, error) { return sent(t, o), nil })
+	crosses(t, false, func(r backend.Rebuild) (backend.Rebuild, error) { return backend.Rebuild(sent(t, rebuild(r))), nil })
 	for _, k := range []map[string][]byte{nil, {}} {
-		if got, err := wire(t, keyedOf(k)).values(); err != nil || !reflect.DeepEqual(got, k) {
+		if got, err := sent(t, keyedOf(k)).values(); err != nil || !reflect.DeepEqual(got, k) {
 			t.Errorf("%#v came back as %#v, %v", k, got, err)
 		}
 	}
-	if got, err := known(wire(t, knownOf(nil))); got != nil || err != nil {
+	if got, err := known(sent(t, knownOf(nil))); got != nil || err != nil {
 		t.Errorf("no scores came back as %v, %v", got, err)
 	}
 }
@@ -240,7 +240,7 @@ func TestExpressionsCross(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if got, err := expression(wire(t, parts)); err != nil || !reflect.DeepEqual(got, e) {
+		if got, err := expression(sent(t, parts)); err != nil || !reflect.DeepEqual(got, e) {
 			rt.Fatalf("%#v came back as %#v, %v", e, got, err)
 		}
 	})

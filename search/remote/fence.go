@@ -30,8 +30,8 @@ func (g guard) limit() int64 {
 	return maxBody
 }
 
-// fence keeps out who means another shard, and writes of an older claim than the last. A claim waits for the writes that have begun, so that none of
-// them is carried out after it.
+// fence keeps out who means another shard, or has claimed a later state of it than there is, and writes of an older claim than the last. A claim waits for
+// the writes that have begun, so that none of them is carried out after it. A standby is not written to.
 type fence struct {
 	node Node
 	mu   struct {
@@ -99,22 +99,27 @@ func (f *fence) identity(ctx context.Context) (backend.Identity, error) {
 			return f.mu.identity, nil
 		}
 		f.mu.RUnlock() // and a claim may come before it is held again
-		if err := f.read(ctx); err != nil {
+		id, err := f.read(ctx)
+		if err != nil {
 			return backend.Identity{}, err
+		}
+		if id.Follows != "" { // nobody claims it, and what it is changes with what it follows
+			f.mu.RLock()
+			return id, nil
 		}
 	}
 }
 
 // read reads what the shard is.
-func (f *fence) read(ctx context.Context) error {
+func (f *fence) read(ctx context.Context) (backend.Identity, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.mu.known {
-		return nil
+		return f.mu.identity, nil
 	}
 	id, err := f.node.Identity(ctx)
-	f.mu.known, f.mu.identity = err == nil, id
-	return err
+	f.mu.known, f.mu.identity = err == nil && id.Follows == "", id
+	return id, err
 }
 
 // allowed compares what a client means with what the shard is.
@@ -129,12 +134,13 @@ func allowed(id backend.Identity, g guard, place string) error {
 			return fmt.Errorf("%w: this is shard %d of %d of cluster %q, and shard %d of %d of %q was meant", backend.ErrPlacement, id.Index, id.Of, id.Cluster, meant.Index, meant.Of, meant.Cluster)
 		}
 	}
-	if g >= writes && meant.Epoch != id.Epoch {
-		why := "somebody else writes to it by now"
-		if meant.Epoch > id.Epoch {
-			why = "its folder was replaced by an older one"
-		}
-		return fmt.Errorf("%w: this write is of claim %d, the last is %d: %s", backend.ErrClaimed, meant.Epoch, id.Epoch, why)
+	switch {
+	case g >= writes && id.Follows != "":
+		return fmt.Errorf("%w: it is a standby of %s; write there, or start it without --follow to make it the shard", backend.ErrReplica, id.Follows)
+	case meant.Epoch > id.Epoch, meant.Epoch > 0 && id.Unclaimed: // of one that its client has claimed
+		return fmt.Errorf("%w: this is not the folder that was claimed: it is an older one, or was put here since; if it is the right one, start the server in front again", backend.ErrPlacement)
+	case g >= writes && (meant.Epoch != id.Epoch || id.Unclaimed):
+		return fmt.Errorf("%w: this write is of claim %d, the last is %d: somebody else writes to it by now", backend.ErrClaimed, meant.Epoch, id.Epoch)
 	}
 	return nil
 }

@@ -93,8 +93,65 @@ func TestFence(t *testing.T) {
 	}
 	ahead := claim(7)
 	second.place.Store(&ahead)
-	if err := write(second); !errors.Is(err, backend.ErrClaimed) || !strings.Contains(err.Error(), "older") {
-		t.Errorf("a write of a claim that the folder has not seen: %v, want ErrClaimed", err)
+	if err := write(second); !errors.Is(err, backend.ErrPlacement) || !strings.Contains(err.Error(), "older") {
+		t.Errorf("a write of a claim that the folder has not seen: %v, want ErrPlacement", err)
+	}
+	if _, err := second.Collections(t.Context()); !errors.Is(err, backend.ErrPlacement) {
+		t.Errorf("a read of who has a claim that the folder has not seen: %v, want ErrPlacement", err)
+	}
+}
+
+// identified is a node that says something else of itself.
+type identified struct {
+	Node
+	id backend.Identity
+}
+
+func (n *identified) Identity(context.Context) (backend.Identity, error) { return n.id, nil }
+
+// TestPutInPlace: a folder that was put in the place of a shard is none of those who claimed what was there, whatever its epoch says.
+func TestPutInPlace(t *testing.T) {
+	node := &identified{openNode(t), claim(4)}
+	node.id.Unclaimed = true
+	h := Handler(node, HandlerOptions{Key: "secret"})
+	before, looking := dialHandler(t, h), dialHandler(t, h)
+	for _, epoch := range []uint64{2, 4, 6} {
+		id := claim(epoch)
+		before.place.Store(&id)
+		if _, err := before.Collections(t.Context()); !errors.Is(err, backend.ErrPlacement) {
+			t.Errorf("a read by who has claim %d: %v, want ErrPlacement", epoch, err)
+		}
+		if err := before.Drop(t.Context(), "docs"); !errors.Is(err, backend.ErrPlacement) {
+			t.Errorf("a write by who has claim %d: %v, want ErrPlacement", epoch, err)
+		}
+	}
+	if _, err := looking.Collections(t.Context()); err != nil {
+		t.Errorf("a read by who has claimed nothing: %v", err)
+	}
+	if err := looking.Drop(t.Context(), "docs"); !errors.Is(err, backend.ErrClaimed) {
+		t.Errorf("a write by who has claimed nothing: %v, want ErrClaimed", err)
+	}
+}
+
+// TestFenceOfStandby: a standby is read, also where it has become another shard meanwhile, and not written to.
+func TestFenceOfStandby(t *testing.T) {
+	node := &identified{openNode(t), backend.Identity{Follows: "http://a"}}
+	s := dialHandler(t, Handler(node, HandlerOptions{Key: "secret"}))
+	if _, err := s.Collections(t.Context()); err != nil {
+		t.Errorf("a read before what it follows was claimed: %v", err)
+	}
+	node.id = claim(2)
+	node.id.Follows = "http://a"
+	s.place.Store(&node.id)
+	if _, err := s.Collections(t.Context()); err != nil {
+		t.Errorf("a read after that: %v", err)
+	}
+	for name, err := range map[string]error{
+		"Create": s.Create(t.Context(), "docs", config), "Drop": s.Drop(t.Context(), "docs"), "SetValues": s.SetValues(t.Context(), nil),
+	} {
+		if !errors.Is(err, backend.ErrReplica) || !strings.Contains(err.Error(), "http://a") {
+			t.Errorf("%s: %v, want ErrReplica", name, err)
+		}
 	}
 }
 

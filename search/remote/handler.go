@@ -32,7 +32,8 @@ const (
 
 // HandlerOptions of [Handler].
 type HandlerOptions struct {
-	Key string // that requests must have; empty: none
+	Key      string          // that requests must have; empty: none
+	Stopping <-chan struct{} // closed when nobody is kept waiting for changes any more; nil: never
 }
 
 // handler serves a shard.
@@ -43,6 +44,10 @@ type handler struct {
 	boot   uint64        // makes the names of passages of this start different from those of another
 	slots  chan struct{} // one for each request that is worked on
 	bulk   chan struct{} // and for each large one
+
+	following chan struct{} // and for each question of a follower
+	stopping  <-chan struct{}
+
 	fence  fence
 	leases leases
 	sets   setCache
@@ -58,7 +63,8 @@ type route struct {
 func Handler(n Node, o HandlerOptions) http.Handler {
 	var boot [8]byte
 	rand.Read(boot[:]) // never fails
-	h := &handler{node: n, key: o.Key, boot: binary.LittleEndian.Uint64(boot[:]), slots: make(chan struct{}, maxRequests), bulk: make(chan struct{}, maxBulk)}
+	h := &handler{node: n, key: o.Key, boot: binary.LittleEndian.Uint64(boot[:]), slots: make(chan struct{}, maxRequests), bulk: make(chan struct{}, maxBulk),
+		following: make(chan struct{}, maxFollowing), stopping: o.Stopping}
 	h.fence.node, h.leases.node = n, n
 	h.routes = h.table()
 	return h
@@ -75,6 +81,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.allowed(r) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="searchd"`)
 		h.refuse(w, errKey)
+		return
+	}
+	if h.replicates(w, r) {
 		return
 	}
 	name, ok := strings.CutPrefix(r.URL.Path, prefix)

@@ -12,6 +12,9 @@
 //	GET  /shard/v1/hello     protocol, version and identity
 //	GET  /shard/v1/backup    the store as it is now
 //	GET  /livez, /readyz     for load balancers; no key is asked for
+//	/v1/replication/…        for a standby, as a server answers a replica
+//
+// A standby of a shard, a node whose identity says what it follows, is read and not written to.
 package remote
 
 import (

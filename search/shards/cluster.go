@@ -5,44 +5,97 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"searchd/search/backend"
 )
 
 // claim makes the parts those of a cluster, or takes the right to write to those of one.
 //
-//  1. New shards are claimed one after another with epoch 1, and then all of them again with a higher one. As long as none has more than epoch 1, nobody
-//     has written to any, and an opening that was interrupted is gone on with: the new ones among them take the places that are left.
-//  2. From then on each must be in its place. A new one among them is not the shard that was there: its documents would be missed.
-//  3. The parts are claimed in their order, so that of two who do it at once the one that is first at the first part is first at all.
+//  1. All parts are claimed twice: with an epoch that is higher than all before, and when all have it, with the next one, which says that it is complete.
+//     Nobody writes in between. An epoch is the time, so that it is not one that was given before the shards were restored, unless that is too low.
+//  2. As long as none has more than epoch 1, nobody has written to any, and a first opening that was interrupted is gone on with: the new ones among them
+//     take the places that are left. From then on each must be in its place. A new one among them is not the shard that was there: its documents would be
+//     missed.
+//  3. Nor is one whose epoch is below the last complete one that any knows of: a standby or a backup has taken its place. These have not been claimed yet
+//     when they are put there; they say so, and may have any epoch.
+//  4. The parts are claimed in their order, so that of two who do it at once the one that is first at the first part is first at all.
 func (b *Backend) claim(ctx context.Context) error {
-	ids, err := all(ctx, b, "", func(ctx context.Context, p *part) (backend.Identity, error) { return p.Identity(ctx) })
+	ids, err := b.identities(ctx)
 	if err != nil {
 		return err
 	}
+	for i, id := range ids {
+		if id.Follows != "" {
+			return fmt.Errorf("%w: %s is a standby of %s; name that, or start the standby without --follow to make it the shard", backend.ErrReplica, b.parts[i].name, id.Follows)
+		}
+	}
 	whole := clusterOf(ids)
 	if whole.Cluster == "" {
-		whole = backend.Identity{Cluster: strings.ToLower(rand.Text()), Of: len(b.parts), Epoch: 0}
+		whole = backend.Identity{Cluster: strings.ToLower(rand.Text()), Of: len(b.parts)}
+	}
+	for _, id := range ids {
+		whole.Complete = max(whole.Complete, id.Complete)
+		if id.Unclaimed { // what it is a copy of may have been written to
+			whole.Epoch = max(whole.Epoch, 2)
+		}
 	}
 	if err := b.placed(ids, whole); err != nil {
 		return err
 	}
-	if whole.Epoch <= 1 {
-		if err := b.adopt(ctx, ids, whole); err != nil {
-			return err
-		}
-		whole.Epoch = 1
+	if err := b.current(ctx, ids, whole.Complete); err != nil {
+		return err
 	}
-	whole.Epoch++
+	if whole.Epoch <= 1 {
+		whole.Epoch = 1
+		err = b.adopt(ctx, ids, whole)
+	} else {
+		whole.Epoch = max(whole.Epoch+1, uint64(max(0, time.Now().UnixMilli())))
+		err = b.claimAll(ctx, whole)
+	}
+	if err != nil {
+		return err
+	}
+	whole.Epoch, whole.Complete = whole.Epoch+1, whole.Epoch
+	b.name, b.epoch = whole.Cluster, whole.Epoch
+	return b.claimAll(ctx, whole)
+}
+
+// identities returns what each part is.
+func (b *Backend) identities(ctx context.Context) ([]backend.Identity, error) {
+	return all(ctx, b, "", func(ctx context.Context, p *part) (backend.Identity, error) { return p.Identity(ctx) })
+}
+
+// claimAll claims the parts one after another.
+func (b *Backend) claimAll(ctx context.Context, whole backend.Identity) error {
 	for i, p := range b.parts {
 		whole.Index = i
 		if err := p.Claim(ctx, whole); err != nil {
 			return p.failed(err)
 		}
 	}
-	b.name, b.epoch = whole.Cluster, whole.Epoch
 	return nil
+}
+
+// current refuses a part that has come back after another had taken its place. Where one seems to be, all are asked again: somebody may have claimed them
+// while they were asked.
+func (b *Backend) current(ctx context.Context, ids []backend.Identity, complete uint64) error {
+	for again := false; ; again = true {
+		old := slices.IndexFunc(ids, func(id backend.Identity) bool { return !id.Unclaimed && id.Epoch < complete })
+		if old < 0 {
+			return nil
+		}
+		if again {
+			return fmt.Errorf("%w: %s is an older shard %d: its last claim is %d, and all of the cluster have had claim %d; name the one that has taken its place, or, "+
+				"if there is none, back its folder up and restore that into a new one, which is taken as it is", backend.ErrPlacement, b.parts[old].name, old+1, ids[old].Epoch, complete)
+		}
+		var err error
+		if ids, err = b.identities(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // clusterOf returns the cluster that most are of, with the highest epoch of these.
@@ -58,7 +111,7 @@ func clusterOf(ids []backend.Identity) (whole backend.Identity) {
 			whole = id
 		}
 	}
-	return whole
+	return backend.Identity{Cluster: whole.Cluster, Of: whole.Of, Epoch: whole.Epoch}
 }
 
 // adopt gives the new ones among the parts the places that they were given in.

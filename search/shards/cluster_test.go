@@ -51,7 +51,7 @@ func TestClaimInterrupted(t *testing.T) {
 			}
 			epoch := ids[0].Epoch
 			d.mustOpen(t)
-			if id := d.identities(t)[2]; id.Epoch != epoch+1 {
+			if id := d.identities(t)[2]; id.Epoch <= epoch {
 				t.Errorf("after another opening: %+v, before it had epoch %d", id, epoch)
 			}
 		}

@@ -16,8 +16,8 @@ func TestFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f fresh[int]
 		asked := 0
-		get := func(key string, writes uint64) int {
-			v, err := f.get(t.Context(), key, writes, func() (int, error) { asked++; return asked, nil })
+		get := func(key string, writes int) int {
+			v, err := f.get(t.Context(), key, fmt.Sprint(writes), func() (int, error) { asked++; return asked, nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -25,7 +25,7 @@ func TestFresh(t *testing.T) {
 		}
 		for i, tt := range []struct {
 			key    string
-			writes uint64
+			writes int
 			wait   time.Duration
 			want   int
 		}{{"a", 0, 0, 1}, {"a", 0, keptFor / 2, 1}, {"b", 0, 0, 2}, {"a", 1, 0, 3}, {"a", 1, 0, 3}, {"a", 1, keptFor, 4}, {"b", 1, 0, 5}} {
@@ -59,7 +59,7 @@ func TestFreshTogether(t *testing.T) {
 				}
 				wg.Go(func() {
 					time.Sleep(time.Duration(i)) // the first one first
-					_, err := f.get(ctx, "key", 0, func() (int, error) {
+					_, err := f.get(ctx, "key", "", func() (int, error) {
 						asked.Add(1)
 						time.Sleep(time.Millisecond)
 						if ctx.Err() != nil {

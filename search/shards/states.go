@@ -53,7 +53,7 @@ func ask(ctx context.Context, part backend.Shard, epoch uint64, counted bool, s 
 		}
 	}
 	if id.Epoch > epoch {
-		return fmt.Errorf("%w: by another server, the %d. to do so; this one was the %d.", backend.ErrClaimed, id.Epoch, epoch)
+		return fmt.Errorf("%w: by another server, with claim %d; this one's is %d", backend.ErrClaimed, id.Epoch, epoch)
 	}
 	return nil
 }
