@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -77,6 +78,9 @@ func some[T any](ctx context.Context, b *Backend, collection string, parts []*pa
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
+		if i := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, backend.ErrUnavailable) }); i >= 0 {
+			err = errs[i] // the time was up because of it
+		}
 	}
 	return nil, b.explained(ctx, collection, err)
 }
