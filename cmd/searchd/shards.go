@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -125,31 +122,14 @@ func (f *shardsFlags) openOnce(ctx context.Context, o remote.Options, log *slog.
 
 // downloadShard writes the backup that a shard sends to w. Who reads it again finds out whether it is whole.
 func downloadShard(ctx context.Context, shard string, o remote.Options, w io.Writer) (int64, error) {
-	u, err := url.JoinPath(shard, "shard/v1/backup")
+	s, err := remote.Dial(ctx, shard, o)
 	if err != nil {
 		return 0, fmt.Errorf("--shard: %w", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	defer s.Close()
+	n, err := s.Backup(ctx, w)
 	if err != nil {
-		return 0, fmt.Errorf("--shard: %w", err)
+		return n, fmt.Errorf("--shard: %w", err)
 	}
-	if o.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+o.Key)
-	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DisableCompression, t.ResponseHeaderTimeout = true, silence
-	if o.CAs != nil {
-		t.TLSClientConfig = &tls.Config{RootCAs: o.CAs, MinVersion: tls.VersionTLS12}
-	}
-	defer t.CloseIdleConnections()
-	res, err := (&http.Client{Transport: t}).Do(req)
-	if err != nil {
-		return 0, fmt.Errorf("--shard: %w", err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(res.Body, 300)) // as much as there is
-		return 0, fmt.Errorf("--shard: %s answers %s: %s", shard, res.Status, strings.TrimSpace(string(said)))
-	}
-	return io.Copy(w, res.Body)
+	return n, nil
 }

@@ -189,11 +189,13 @@ func (t *slotTable) of(docs *roaring.Bitmap) (slots *roaring.Bitmap, version uin
 	out := roaring.New()
 	var some []uint32 // AddRange copies the slots before, each time
 	for it := docs.Iterator(); it.HasNext(); {
-		if no := it.Next(); int(no) < len(t.mu.ranges) {
-			r := t.mu.ranges[no]
-			for s := range r.n {
-				some = append(some, r.first+s)
-			}
+		no := it.Next()
+		if int(no) >= len(t.mu.ranges) {
+			break // nor are those after it there, of which a set from elsewhere may have four billion
+		}
+		r := t.mu.ranges[no]
+		for s := range r.n {
+			some = append(some, r.first+s)
 		}
 		if len(some) >= 4096 {
 			out.AddMany(some)

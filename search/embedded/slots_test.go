@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"testing"
+	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -23,6 +24,11 @@ func TestSlotsOfManyDocuments(t *testing.T) {
 	docs.Add(n + 5) // the table does not know it
 	if got, _ := table.of(docs); !got.Equals(want) {
 		t.Errorf("%d slots, want %d", got.GetCardinality(), want.GetCardinality())
+	}
+	docs.AddRange(n+5, 1<<32) // as a set may that somebody sends
+	began := time.Now()
+	if got, _ := table.of(docs); !got.Equals(want) || time.Since(began) > time.Second {
+		t.Errorf("%d slots in %v, want %d at once", got.GetCardinality(), time.Since(began), want.GetCardinality())
 	}
 	if allocs := testing.AllocsPerRun(1, func() { table.of(docs) }); allocs > 1000 {
 		t.Errorf("%.0f allocations", allocs)

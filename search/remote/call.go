@@ -148,8 +148,8 @@ func (s *Shard) send(ctx context.Context, q request) (a answer, err error) {
 		return a, s.lost(ctx, inner, err)
 	}
 	defer res.Body.Close()
-	if h := res.Header.Get(protocolHeader); h == "" {
-		return a, s.unavailable("what answers there is no shard: status %d, %.40q", res.StatusCode, res.Header.Get("Content-Type"))
+	if err := s.own(res); err != nil {
+		return a, err
 	}
 	a.body = buffers.Get().(*bytes.Buffer)
 	if n := res.ContentLength; n > 0 {
@@ -168,6 +168,17 @@ func (s *Shard) send(ctx context.Context, q request) (a answer, err error) {
 	}
 	a.release()
 	return answer{}, err
+}
+
+// own returns an error where an answer is not a shard's: it is of a proxy, of another program, or of a shard that opens its folder.
+func (s *Shard) own(res *http.Response) error {
+	switch {
+	case res.Header.Get(protocolHeader) != "":
+		return nil
+	case res.StatusCode == http.StatusServiceUnavailable:
+		return s.unavailable("a shard that is being opened, or no shard, answers there: status %d, %.40q", res.StatusCode, res.Header.Get("Content-Type"))
+	}
+	return s.unavailable("what answers there is no shard: status %d, %.40q", res.StatusCode, res.Header.Get("Content-Type"))
 }
 
 // roundTrip sends a request until its context ends; the shard has until the end of the caller's.

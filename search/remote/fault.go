@@ -158,9 +158,9 @@ func statusOf(err error) int {
 		return http.StatusServiceUnavailable
 	case errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout
-	case errors.Is(err, backend.ErrInvalid):
+	case errors.Is(err, backend.ErrInvalid), errors.Is(err, keyword.ErrQuery), errors.Is(err, hnsw.ErrArgument), errors.Is(err, hnsw.ErrDimension):
 		return http.StatusBadRequest
-	case errors.Is(err, backend.ErrCollectionNotFound), errors.Is(err, backend.ErrDocumentNotFound), errors.Is(err, errForgotten):
+	case errors.Is(err, backend.ErrCollectionNotFound), errors.Is(err, backend.ErrDocumentNotFound), errors.Is(err, errForgotten), errors.Is(err, backend.ErrShard):
 		return http.StatusNotFound
 	case errors.Is(err, backend.ErrClaimed), errors.Is(err, backend.ErrPlacement), errors.Is(err, backend.ErrCollectionExists):
 		return http.StatusConflict

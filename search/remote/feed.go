@@ -140,8 +140,8 @@ func (s *Shard) Backup(ctx context.Context, w io.Writer) (int64, error) {
 		return 0, s.lost(ctx, inner, err)
 	}
 	defer res.Body.Close()
-	if res.Header.Get(protocolHeader) == "" {
-		return 0, s.unavailable("what answers there is no shard: status %d, %.40q", res.StatusCode, res.Header.Get("Content-Type"))
+	if err := s.own(res); err != nil {
+		return 0, err
 	}
 	if res.StatusCode != http.StatusOK {
 		return 0, s.refusal(ctx, res.StatusCode, io.LimitReader(res.Body, maxKept))

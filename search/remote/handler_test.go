@@ -313,7 +313,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: status %d, %+v, want invalid", name, w.Code, f)
 		}
 	}
-	for name, want := range map[string]int{"none": http.StatusInternalServerError, "": http.StatusInternalServerError} {
+	for name, want := range map[string]int{"none": http.StatusNotFound, "": http.StatusNotFound} {
 		if w := post(h, name, "{}"); w.Code != want || !slices.Contains(answerOf(t, w.Body.Bytes()).Codes, "shard") {
 			t.Errorf("method %q: status %d, %s", name, w.Code, w.Body)
 		}

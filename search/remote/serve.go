@@ -166,22 +166,15 @@ func (h *handler) query(ctx context.Context, collection string, b []byte) ([]flo
 	return q, err
 }
 
-// nameBits are those that a name of a passage has, so that a backend of shards can put another into the bits above.
-const nameBits = 56
-
 // named makes the names that the shard gives to passages its own, as of this start: another shard gives the same ones, and a store that was replaced gives
-// them to others. Equal names stay equal, others different. One that has more bits, which takes 2^24 collections, becomes none.
+// them to others. Equal names stay equal, others different; 0 stays 0, which says that the passage is gone.
 func (h *handler) named(names []uint64) {
-	const mask = 1<<nameBits - 1
 	for i, x := range names {
-		if x == 0 || x > mask {
-			names[i] = 0 // that is said of passages that are gone, too
-			continue
+		if x != 0 { // the finaliser of splitmix64, each step of which can be undone
+			x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+			x = (x ^ x>>27) * 0x94d049bb133111eb
+			names[i] = max(x^x>>31^h.boot, 1)
 		}
-		// As splitmix64 does, each step of which can be undone.
-		x = (x ^ x>>28) * 0xbf58476d1ce4e5b9 & mask
-		x = (x ^ x>>25) * 0x94d049bb133111eb & mask
-		names[i] = max(x^x>>29^h.boot&mask, 1)
 	}
 }
 

@@ -21,20 +21,7 @@ func (b *Backend) Apply(ctx context.Context, collection string, writes []backend
 		return nil, err
 	}
 	defer b.writes.Add(1)
-	own, at := make([][]backend.Write, len(b.parts)), make([][]int, len(b.parts))
-	for i, w := range writes {
-		p := Place(w.ID, len(b.parts))
-		own[p], at[p] = append(own[p], w), append(at[p], i)
-	}
-	var asked []*part
-	for _, p := range b.parts {
-		if len(own[p.index]) > 0 {
-			asked = append(asked, p)
-		}
-	}
-	if len(asked) == 0 {
-		asked = b.parts[:1]
-	}
+	own, at, asked := share(b, writes, func(w backend.Write) (int, backend.Write) { return Place(w.ID, len(b.parts)), w })
 	answers, errs := settle(asked, func(p *part) ([]backend.Outcome, error) {
 		outcomes, err := p.Apply(ctx, collection, own[p.index])
 		if err == nil && len(outcomes) != len(own[p.index]) {
@@ -45,13 +32,7 @@ func (b *Backend) Apply(ctx context.Context, collection string, writes []backend
 	if err := firstOf(errs); err != nil {
 		return nil, b.explained(ctx, collection, err)
 	}
-	out := make([]backend.Outcome, len(writes))
-	for i, p := range asked {
-		for j, to := range at[p.index] {
-			out[to] = answers[i][j]
-		}
-	}
-	return out, nil
+	return join(len(writes), asked, at, answers), nil
 }
 
 // Lookup returns documents by id.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -77,6 +78,9 @@ func some[T any](ctx context.Context, b *Backend, collection string, parts []*pa
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
+		if i := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, backend.ErrUnavailable) }); i >= 0 {
+			err = errs[i] // the time was up because of it
+		}
 	}
 	return nil, b.explained(ctx, collection, err)
 }
@@ -95,16 +99,15 @@ func one[T any](ctx context.Context, b *Backend, collection string, p *part, ask
 	return answers[0], nil
 }
 
-// gather asks the parts that keys belong to for their own, and returns the answers in the order of keys; nothing for a key of no part. Without keys
-// the first part is asked: it knows whether there is such a collection.
-func gather[K, V any](ctx context.Context, b *Backend, collection string, keys []K, place func(K) (int, K), ask func(ctx context.Context, p *part, own []K) ([]V, error)) ([]V, error) {
-	own, at := make([][]K, len(b.parts)), make([][]int, len(b.parts))
+// share divides keys among the parts that they belong to, as these know them: own by part, at their places in keys. asked are the parts that have some, or the
+// first part where none has: it knows whether there is such a collection. A key of no part is left out.
+func share[K any](b *Backend, keys []K, place func(K) (int, K)) (own [][]K, at [][]int, asked []*part) {
+	own, at = make([][]K, len(b.parts)), make([][]int, len(b.parts))
 	for i, key := range keys {
 		if p, k := place(key); p < len(b.parts) {
 			own[p], at[p] = append(own[p], k), append(at[p], i)
 		}
 	}
-	var asked []*part
 	for _, p := range b.parts {
 		if len(own[p.index]) > 0 {
 			asked = append(asked, p)
@@ -113,6 +116,23 @@ func gather[K, V any](ctx context.Context, b *Backend, collection string, keys [
 	if len(asked) == 0 {
 		asked = b.parts[:1]
 	}
+	return own, at, asked
+}
+
+// join puts the answers of the parts that were asked about n keys in the order of these.
+func join[V any](n int, asked []*part, at [][]int, answers [][]V) []V {
+	out := make([]V, n)
+	for i, p := range asked {
+		for j, to := range at[p.index] {
+			out[to] = answers[i][j]
+		}
+	}
+	return out
+}
+
+// gather asks the parts that keys belong to for their own, and returns the answers in the order of keys; nothing for a key of no part.
+func gather[K, V any](ctx context.Context, b *Backend, collection string, keys []K, place func(K) (int, K), ask func(ctx context.Context, p *part, own []K) ([]V, error)) ([]V, error) {
+	own, at, asked := share(b, keys, place)
 	answers, err := some(ctx, b, collection, asked, func(ctx context.Context, p *part) ([]V, error) {
 		answers, err := ask(ctx, p, own[p.index])
 		if err == nil && len(answers) != len(own[p.index]) {
@@ -123,13 +143,7 @@ func gather[K, V any](ctx context.Context, b *Backend, collection string, keys [
 	if err != nil {
 		return nil, err
 	}
-	out := make([]V, len(keys))
-	for i, p := range asked {
-		for j, to := range at[p.index] {
-			out[to] = answers[i][j]
-		}
-	}
-	return out, nil
+	return join(len(keys), asked, at, answers), nil
 }
 
 // placeID is where a document lives, as gather asks for it.

@@ -38,20 +38,9 @@ func (p *part) of(sel backend.Selection) backend.Selection {
 	return sel.(*selection).parts[p.index]
 }
 
-// split returns the refs of each part, as it knows them.
-func (b *Backend) split(refs []backend.Ref) [][]backend.Ref {
-	out := make([][]backend.Ref, len(b.parts))
-	for _, ref := range refs {
-		if p, own := placeRef(ref); p < len(out) {
-			out[p] = append(out[p], own)
-		}
-	}
-	return out
-}
-
 // Set returns the documents of sel, nil meaning none here, and those of refs.
 func (b *Backend) Set(ctx context.Context, collection string, sel backend.Selection, refs []backend.Ref) (backend.Selection, error) {
-	own := b.split(refs)
+	own, _, _ := share(b, refs, placeRef)
 	return b.selected(ctx, collection, func(ctx context.Context, p *part) (backend.Selection, error) {
 		return p.Set(ctx, collection, p.of(sel), own[p.index])
 	})
@@ -116,8 +105,8 @@ func (b *Backend) Passing(ctx context.Context, collection string, e filter.Expr,
 
 // Numbers returns the numbers or dates that documents have in a field.
 func (b *Backend) Numbers(ctx context.Context, collection, field string, dates bool, refs []backend.Ref) ([]backend.Number, error) {
-	own := b.split(refs)
-	found, err := some(ctx, b, collection, b.touched(own), func(ctx context.Context, p *part) ([]backend.Number, error) {
+	own, _, asked := share(b, refs, placeRef)
+	found, err := some(ctx, b, collection, asked, func(ctx context.Context, p *part) ([]backend.Number, error) {
 		numbers, err := p.Numbers(ctx, collection, field, dates, own[p.index])
 		for i := range numbers {
 			numbers[i].Ref = p.ref(numbers[i].Ref)
@@ -125,19 +114,6 @@ func (b *Backend) Numbers(ctx context.Context, collection, field string, dates b
 		return numbers, err
 	})
 	return slices.Concat(found...), err
-}
-
-// touched returns the parts that any of refs is of; the first one where there are none.
-func (b *Backend) touched(own [][]backend.Ref) (parts []*part) {
-	for _, p := range b.parts {
-		if len(own[p.index]) > 0 {
-			parts = append(parts, p)
-		}
-	}
-	if len(parts) == 0 {
-		return b.parts[:1]
-	}
-	return parts
 }
 
 // Order returns the first k documents of a set in the order of keys: the first of the k of each shard.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"searchd/search/backend"
 	"searchd/search/embedded"
@@ -275,5 +276,36 @@ func TestUnavailable(t *testing.T) {
 	at := slices.IndexFunc([]string{"a", "b"}, func(id string) bool { return shards.Place(id, 2) == 0 })
 	if docs, err := b.Lookup(t.Context(), "docs", []string{[]string{"a", "b"}[at]}); err != nil || docs[0] == nil {
 		t.Errorf("Lookup on the other: %v, %v", docs, err)
+	}
+}
+
+// hung is a shard that says nothing until its time is up, and then what search/remote says.
+type hung struct{ backend.Shard }
+
+func (h hung) Select(ctx context.Context, _ string, _ backend.Subset) (backend.Selection, error) {
+	<-ctx.Done()
+	if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%w: shard 2: no answer in time: %w", backend.ErrUnavailable, context.DeadlineExceeded)
+}
+
+// Where the time of a call is up because of a shard, the error names it; where the caller went away, nobody is to blame.
+func TestHungShard(t *testing.T) {
+	d := newData(t, 2)
+	d.parts[1] = hung{d.parts[1]}
+	b := d.mustOpen(t)
+	if err := b.Create(t.Context(), "docs", config); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.Select(short, "docs", backend.Subset{}); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "shard 2") {
+		t.Errorf("Select with a shard that hangs: %v, want ErrUnavailable that names it", err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, leave)
+	if _, err := b.Select(gone, "docs", backend.Subset{}); !errors.Is(err, context.Canceled) || errors.Is(err, backend.ErrUnavailable) {
+		t.Errorf("Select of a caller who has gone: %v, want context.Canceled", err)
 	}
 }
