@@ -90,8 +90,11 @@ func some[T any](ctx context.Context, b *Backend, collection string, parts []*pa
 	return nil, b.explained(ctx, collection, err)
 }
 
-// all is some of all parts.
+// all is some of all parts, once they have the same settings of the collection.
 func all[T any](ctx context.Context, b *Backend, collection string, ask func(ctx context.Context, p *part) (T, error)) ([]T, error) {
+	if err := b.agreed(ctx, collection); err != nil {
+		return nil, err
+	}
 	return some(ctx, b, collection, b.parts, ask)
 }
 

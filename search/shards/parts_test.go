@@ -75,3 +75,39 @@ func TestFailedPart(t *testing.T) {
 		})
 	}
 }
+
+// TestDifferingSettings: where an update fails on one shard and cannot be taken back on another, nothing is answered from both settings. What is asked next
+// takes it back, as soon as that can be done.
+func TestDifferingSettings(t *testing.T) {
+	d := newData(t, 3)
+	b := d.mustOpen(t)
+	if err := b.Create(t.Context(), "docs", config); err != nil {
+		t.Fatal(err)
+	}
+	next, updates := config, 0
+	next.Synonyms = []string{"car, automobile"}
+	d.plan.fail = func(call string, _ int) bool {
+		if call == "Update 1" {
+			updates++
+		}
+		return call == "Update 2" || call == "Update 1" && updates > 1
+	}
+	if err := b.Update(t.Context(), "docs", next); !errors.Is(err, backend.ErrUnavailable) {
+		t.Fatalf("Update: %v", err)
+	}
+	if c := must(d.parts[1].Collection(t.Context(), "docs")); len(c.Config.Synonyms) != 1 {
+		t.Fatalf("shard 2 has the synonyms %q, and was to have the new ones", c.Config.Synonyms)
+	}
+	if _, err := b.Select(t.Context(), "docs", backend.Subset{}); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "shard 2: ") {
+		t.Errorf("Select while settings differ: %v", err)
+	}
+	d.plan.fail = nil
+	if _, err := b.Select(t.Context(), "docs", backend.Subset{}); err != nil {
+		t.Errorf("Select once shard 2 answers: %v", err)
+	}
+	clean(t, d, b, "docs")
+	before := len(d.plan.calls)
+	if _, err := b.Select(t.Context(), "docs", backend.Subset{}); err != nil || len(d.plan.calls) != before {
+		t.Errorf("Select once they are the same: %v, %d changes", err, len(d.plan.calls)-before)
+	}
+}
