@@ -18,6 +18,7 @@ import (
 	"searchd/internal/version"
 	"searchd/models"
 	"searchd/search"
+	"searchd/search/shards"
 )
 
 // defaultDrainGrace is time for a load balancer to ask /readyz twice.
@@ -296,7 +297,7 @@ func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower,
 }
 
 // open opens the engine over the data folder, or over the shards.
-func (f *serveFlags) open(ctx context.Context, so search.Options, o api.Options) (*search.Engine, error) {
+func (f *serveFlags) open(ctx context.Context, so search.Options, o api.Options) (e *search.Engine, err error) {
 	if len(f.shards.urls) == 0 {
 		return f.openWith(ctx, false, so)
 	}
@@ -311,16 +312,12 @@ func (f *serveFlags) open(ctx context.Context, so search.Options, o api.Options)
 	if err != nil {
 		return nil, err
 	}
-	b, err := f.shards.open(ctx, ro, o.Logger, o.Front.Opening)
-	if err != nil {
-		return nil, err
-	}
-	so.Model, so.Encoder, so.Backend = f.model, eo, b
-	e, err := search.OpenContext(ctx, "", so)
-	if err != nil {
-		return nil, errors.Join(err, b.Close())
-	}
-	return e, nil
+	err = f.shards.open(ctx, ro, o.Logger, o.Front.Opening, func(b *shards.Backend) (err error) {
+		so.Model, so.Encoder, so.Backend = f.model, eo, b
+		e, err = search.OpenContext(ctx, "", so)
+		return err
+	})
+	return e, err
 }
 
 // flagNamesOf gives the options of package api the names of the flags that they come from.

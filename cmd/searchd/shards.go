@@ -79,14 +79,14 @@ func (f *shardsFlags) options() (remote.Options, error) {
 	return remote.Options{Key: key, CAs: cas}, nil
 }
 
-// open makes one backend of the shards, and takes the right to write to them unless it only reads. One that does not answer is waited for until ctx ends, as it may be
-// started later; waiting is told for which.
-func (f *shardsFlags) open(ctx context.Context, o remote.Options, log *slog.Logger, waiting func(what string)) (*shards.Backend, error) {
+// open makes one backend of the shards, takes the right to write to them unless it only reads, and gives it to use, which closes it unless it fails. A shard that does not answer
+// is waited for until ctx ends, as it may be started later, also where use finds it so; waiting is told for which.
+func (f *shardsFlags) open(ctx context.Context, o remote.Options, log *slog.Logger, waiting func(what string), use func(*shards.Backend) error) error {
 	var told time.Time
 	for {
-		b, err := f.openOnce(ctx, o, log)
+		err := f.openOnce(ctx, o, log, use)
 		if err == nil || !errors.Is(err, backend.ErrUnavailable) || ctx.Err() != nil {
-			return b, errors.Join(err, ctx.Err())
+			return errors.Join(err, ctx.Err())
 		}
 		waiting("waiting for a shard: " + err.Error())
 		if time.Since(told) >= shardRemind {
@@ -101,7 +101,7 @@ func (f *shardsFlags) open(ctx context.Context, o remote.Options, log *slog.Logg
 }
 
 // openOnce is open without waiting.
-func (f *shardsFlags) openOnce(ctx context.Context, o remote.Options, log *slog.Logger) (b *shards.Backend, err error) {
+func (f *shardsFlags) openOnce(ctx context.Context, o remote.Options, log *slog.Logger, use func(*shards.Backend) error) (err error) {
 	list := make([]backend.Shard, 0, len(f.urls))
 	defer func() {
 		if err != nil {
@@ -113,11 +113,15 @@ func (f *shardsFlags) openOnce(ctx context.Context, o remote.Options, log *slog.
 	for _, u := range f.urls {
 		s, err := remote.Dial(ctx, u, o)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		list = append(list, s)
 	}
-	return shards.Open(ctx, list, shards.Options{Names: f.urls, Reader: f.reads, Notice: func(text string) { log.Info(text) }, Alarm: func(text string) { log.Error(text) }})
+	b, err := shards.Open(ctx, list, shards.Options{Names: f.urls, Reader: f.reads, Notice: func(text string) { log.Info(text) }, Alarm: func(text string) { log.Error(text) }})
+	if err != nil {
+		return err
+	}
+	return use(b)
 }
 
 // downloadShard writes the backup that a shard sends to w. Who reads it again finds out whether it is whole.

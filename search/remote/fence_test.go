@@ -133,6 +133,31 @@ func TestPutInPlace(t *testing.T) {
 	}
 }
 
+// TestExpect: who reads what somebody else has claimed reads that, or what is claimed later, and nothing older or put in its place; and writes nothing later.
+func TestExpect(t *testing.T) {
+	node := &identified{openNode(t), claim(4)}
+	reader := dialHandler(t, Handler(node, HandlerOptions{Key: "secret"}))
+	reader.Expect(claim(4))
+	if _, err := reader.Collections(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, tt := range []struct {
+		epoch     uint64
+		unclaimed bool
+		want      error
+	}{{4, false, nil}, {6, false, nil}, {3, false, backend.ErrPlacement}, {4, true, backend.ErrPlacement}, {6, true, backend.ErrPlacement}} {
+		node.id.Epoch, node.id.Unclaimed = tt.epoch, tt.unclaimed
+		fresh := dialHandler(t, Handler(node, HandlerOptions{Key: "secret"}))
+		fresh.Expect(claim(4))
+		if _, err := fresh.Collections(t.Context()); !errors.Is(err, tt.want) {
+			t.Errorf("a read where the last claim is %d, not claimed since it was put there: %v: %v, want %v", tt.epoch, tt.unclaimed, err, tt.want)
+		}
+		if err := fresh.Drop(t.Context(), "docs"); tt.epoch != 4 && !errors.Is(err, backend.ErrClaimed) && !errors.Is(err, backend.ErrPlacement) {
+			t.Errorf("a write where the last claim is %d: %v", tt.epoch, err)
+		}
+	}
+}
+
 // TestFenceOfStandby: a standby is read, also where it has become another shard meanwhile, and not written to.
 func TestFenceOfStandby(t *testing.T) {
 	node := &identified{openNode(t), backend.Identity{Follows: "http://a"}}

@@ -63,7 +63,7 @@ type Shard struct {
 
 	silence, probeWait time.Duration // as the constants say, but for tests
 
-	place  atomic.Pointer[backend.Identity] // which shard this is; nil: not known to be of a cluster. Its Epoch is 0 until Claim
+	place  atomic.Pointer[backend.Identity] // which shard this is; nil: not known to be of a cluster. Its Epoch is 0 until Claim or Expect
 	closed atomic.Bool
 	done   chan struct{}  // closed by Close
 	holds  sync.WaitGroup // what keeps the logs held
@@ -122,6 +122,9 @@ func (s *Shard) hello(ctx context.Context) (h hello, err error) {
 	}
 	return h, nil
 }
+
+// Expect has the shard answer as long as it is the one that was seen to be id, claimed with its Epoch or a later one.
+func (s *Shard) Expect(id backend.Identity) { s.place.Store(&id) }
 
 // URL returns where the shard is.
 func (s *Shard) URL() string { return s.url }

@@ -121,13 +121,13 @@ func encodeBitmap(docs *roaring.Bitmap) ([]byte, error) {
 	return docs.ToBytes()
 }
 
-// decodeBitmap reads a bitmap of untrusted bytes, which it keeps.
+// decodeBitmap reads a bitmap of untrusted bytes.
 func decodeBitmap(b []byte) (*roaring.Bitmap, error) {
 	if err := checkBitmap(b); err != nil {
 		return nil, fmt.Errorf("%w: set of documents: %w", backend.ErrInvalid, err)
 	}
 	docs := roaring.New()
-	if _, err := docs.FromBuffer(b); err != nil {
+	if err := docs.UnmarshalBinary(b); err != nil { // a copy: bytes of a request lie anywhere, and the library reads words
 		return nil, fmt.Errorf("%w: set of documents: %w", backend.ErrInvalid, err)
 	}
 	return docs, nil

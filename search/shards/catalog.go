@@ -68,7 +68,7 @@ func (b *Backend) Create(ctx context.Context, name string, config backend.Config
 }
 
 // Update replaces the config of a collection on all shards, on the first one last. Where one fails, the others are given back what the first one has, as
-// far as they answer; the next opening does the rest.
+// far as they answer; the next call that asks all of them about the collection, or the next opening, does the rest.
 func (b *Backend) Update(ctx context.Context, name string, config backend.Config) error {
 	done, err := b.begin(ctx)
 	if err != nil {
@@ -91,20 +91,47 @@ func (b *Backend) Update(ctx context.Context, name string, config backend.Config
 		b.restore(ctx, name)
 		return firstOf(errs)
 	}
+	b.differing.remove(name)
 	return nil
 }
 
-// restore gives the shards the settings that the first one has of a collection.
+// restore gives the shards the settings that the first one has of a collection. The caller has the right to change collections.
 func (b *Backend) restore(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTime)
 	defer cancel()
+	b.differing.add(name)
+	if err := b.agree(ctx, name); err != nil {
+		b.alarm(fmt.Sprintf("collection %s has different settings on different shards, and is not searched until all of them answer: %v", name, err))
+	}
+}
+
+// agree gives the shards the settings that the first one has of a collection, after which they differ no more.
+func (b *Backend) agree(ctx context.Context, name string) error {
 	seen, err := b.look(ctx, name)
 	if err == nil {
 		err = b.sameConfig(ctx, seen)
 	}
-	if err != nil {
-		b.alarm(fmt.Sprintf("collection %s has different settings on different shards until the next opening: %v", name, err))
+	if err == nil {
+		b.differing.remove(name)
 	}
+	return err
+}
+
+// agreed returns nil once the shards have the same settings of a collection: an answer is not of several settings. What a change that failed has left
+// different is ended first.
+func (b *Backend) agreed(ctx context.Context, name string) error {
+	if !b.differing.has(name) {
+		return nil
+	}
+	done, err := b.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if !b.differing.has(name) { // another call did it meanwhile
+		return nil
+	}
+	return b.agree(ctx, name)
 }
 
 // sameConfig gives those shards that have other settings of a collection than the first one the settings of that.

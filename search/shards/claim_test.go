@@ -159,6 +159,48 @@ func TestStandbyIsNoShard(t *testing.T) {
 	if a.id != before {
 		t.Errorf("the first was claimed: %+v, before %+v", a.id, before)
 	}
+	if _, err := shards.Open(t.Context(), list, shards.Options{Reader: true}); !errors.Is(err, backend.ErrReplica) {
+		t.Errorf("a reader's Open: %v, want ErrReplica", err)
+	}
+}
+
+// expecting notes what it is to be.
+type expecting struct {
+	*folder
+	seen backend.Identity
+}
+
+func (e *expecting) Expect(id backend.Identity) { e.seen = id }
+
+// TestReaderOfOldShards: a reader takes no older shard, waits until a folder that was put in the place of one is claimed, and has each part keep to what it saw.
+func TestReaderOfOldShards(t *testing.T) {
+	steps := 100
+	a, b := &folder{steps: &steps}, &expecting{folder: &folder{steps: &steps}}
+	list := []backend.Shard{a, b}
+	open := func(reader bool) error {
+		_, err := shards.Open(t.Context(), list, shards.Options{Reader: reader})
+		return err
+	}
+	if err := open(false); err != nil {
+		t.Fatal(err)
+	}
+	old := b.id
+	if err := errors.Join(open(false), open(true)); err != nil || b.seen != b.id {
+		t.Fatalf("%v; what is expected is %+v, want %+v", err, b.seen, b.id)
+	}
+	now := b.id
+	b.id, b.seen = old, backend.Identity{}
+	if err := open(true); !errors.Is(err, backend.ErrPlacement) || b.seen != (backend.Identity{}) {
+		t.Errorf("with an older shard: %v, expected %+v", err, b.seen)
+	}
+	b.id = now
+	b.id.Unclaimed = true
+	if err := open(true); !errors.Is(err, backend.ErrUnavailable) {
+		t.Errorf("with one that was put in its place: %v", err)
+	}
+	if err := errors.Join(open(false), open(true)); err != nil {
+		t.Errorf("after that was claimed: %v", err)
+	}
 }
 
 // overtaken answers at first as it was before somebody claimed it.

@@ -27,10 +27,8 @@ func (b *Backend) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, id := range ids {
-		if id.Follows != "" {
-			return fmt.Errorf("%w: %s is a standby of %s; name that, or start the standby without --follow to make it the shard", backend.ErrReplica, b.parts[i].name, id.Follows)
-		}
+	if err := b.noStandby(ids); err != nil {
+		return err
 	}
 	whole := clusterOf(ids)
 	if whole.Cluster == "" {
@@ -61,6 +59,16 @@ func (b *Backend) claim(ctx context.Context) error {
 	whole.Epoch, whole.Complete = whole.Epoch+1, whole.Epoch
 	b.name, b.epoch = whole.Cluster, whole.Epoch
 	return b.claimAll(ctx, whole)
+}
+
+// noStandby refuses what follows a shard.
+func (b *Backend) noStandby(ids []backend.Identity) error {
+	for i, id := range ids {
+		if id.Follows != "" {
+			return fmt.Errorf("%w: %s is a standby of %s; name that, or start the standby without --follow to make it the shard", backend.ErrReplica, b.parts[i].name, id.Follows)
+		}
+	}
+	return nil
 }
 
 // identities returns what each part is.

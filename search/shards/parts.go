@@ -18,11 +18,15 @@ type part struct {
 	name  string // in messages
 }
 
-// failed is an error of the part with its name, where that says more than the error: what is wrong with the request is the same on all.
+// failed is an error of the part with its name, where that says more than the error: what is wrong with the request is the same on all. A part that turns
+// out to be another one than it was does not answer for the one that is meant.
 func (p *part) failed(err error) error {
+	if errors.Is(err, backend.ErrPlacement) && !errors.Is(err, backend.ErrUnavailable) {
+		err = fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
+	}
 	for _, same := range [...]error{nil, backend.ErrInvalid, backend.ErrCollectionNotFound, backend.ErrCollectionExists, backend.ErrDocumentNotFound,
 		backend.ErrClosed, errors.ErrUnsupported, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, same) {
+		if errors.Is(err, same) && !errors.Is(err, backend.ErrUnavailable) {
 			return err
 		}
 	}
@@ -78,15 +82,19 @@ func some[T any](ctx context.Context, b *Backend, collection string, parts []*pa
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
-		if i := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, backend.ErrUnavailable) }); i >= 0 {
-			err = errs[i] // the time was up because of it
+		silent := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, backend.ErrUnavailable) })
+		if silent >= 0 && errors.Is(err, context.DeadlineExceeded) { // the time was up because that one did not answer
+			err = errs[silent]
 		}
 	}
 	return nil, b.explained(ctx, collection, err)
 }
 
-// all is some of all parts.
+// all is some of all parts, once they have the same settings of the collection.
 func all[T any](ctx context.Context, b *Backend, collection string, ask func(ctx context.Context, p *part) (T, error)) ([]T, error) {
+	if err := b.agreed(ctx, collection); err != nil {
+		return nil, err
+	}
 	return some(ctx, b, collection, b.parts, ask)
 }
 

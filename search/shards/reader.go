@@ -26,10 +26,16 @@ func (b *Backend) mayWrite() error {
 	return nil
 }
 
+// expecter is a part that answers as the shard that was seen, or a later claim of it, and as nothing else that comes to be in its place.
+type expecter interface{ Expect(id backend.Identity) }
+
 // join finds out whether the parts are those of a cluster that somebody has claimed, each in its place.
 func (b *Backend) join(ctx context.Context) error {
-	ids, err := all(ctx, b, "", func(ctx context.Context, p *part) (backend.Identity, error) { return p.Identity(ctx) })
+	ids, err := b.identities(ctx)
 	if err != nil {
+		return err
+	}
+	if err := b.noStandby(ids); err != nil {
 		return err
 	}
 	whole := clusterOf(ids)
@@ -38,8 +44,21 @@ func (b *Backend) join(ctx context.Context) error {
 			return err
 		}
 	}
-	if whole.Epoch <= 1 {
+	unclaimed := whole.Epoch <= 1
+	for _, id := range ids {
+		whole.Complete = max(whole.Complete, id.Complete)
+		unclaimed = unclaimed || id.Unclaimed
+	}
+	if unclaimed {
 		return fmt.Errorf("%w: no server has claimed the shards yet; start the one that writes to them", backend.ErrUnavailable)
+	}
+	if err := b.current(ctx, ids, whole.Complete); err != nil {
+		return err
+	}
+	for i, p := range b.parts {
+		if e, ok := p.Shard.(expecter); ok {
+			e.Expect(ids[i])
+		}
 	}
 	b.name, b.epoch = whole.Cluster, math.MaxUint64
 	return nil

@@ -7,7 +7,8 @@
 //     with the same.
 //  3. A collection is there when the first shard has it: it is the last to make one and the first to drop one. What the others have beside that is
 //     never shown, unless it holds documents that nobody dropped: then the collection is damaged, and nothing of it is removed unasked.
-//  4. The first shard decides what the settings of a collection are. Others that have not taken them yet get them from the next opening.
+//  4. The first shard decides what the settings of a collection are. Others that have not taken them yet get them before the collection is searched again,
+//     or from the next opening.
 //  5. The values, which no document has, are the first shard's.
 //  6. What needs a shard that does not answer fails, and names it: an answer is never of a part of the documents without saying so.
 //  7. What is kept between two calls, statistics and languages, is not older than the last write of this process, nor than what the parts were last seen to
@@ -42,8 +43,9 @@ type Backend struct {
 	notice func(text string)
 	alarm  func(text string)
 
-	changes  chan struct{} // one token: what makes, changes or drops a collection
-	dropping names         // collections that the first shard has dropped and others may not have
+	changes   chan struct{} // one token: what makes, changes or drops a collection
+	dropping  names         // collections that the first shard has dropped and others may not have
+	differing names         // collections of which others may have other settings than the first shard
 
 	writes     atomic.Uint64 // calls that changed something, or may have
 	stands     stands        // of collections

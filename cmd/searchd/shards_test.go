@@ -1,0 +1,42 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"searchd/search/backend"
+	"searchd/search/embedded"
+	"searchd/search/remote"
+	"searchd/search/shards"
+)
+
+// TestShardGoesWhileTheServerOpens: a shard that is away when the engine reads what is stored is waited for as one that never answered; other errors end.
+func TestShardGoesWhileTheServerOpens(t *testing.T) {
+	b, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	f := shardsFlags{urls: []string{serveTest(t, remote.Handler(b, remote.HandlerOptions{}).ServeHTTP)}}
+	var told []string
+	waiting := func(what string) { told = append(told, what) }
+	uses := 0
+	err = f.open(t.Context(), remote.Options{}, slog.New(slog.DiscardHandler), waiting, func(b *shards.Backend) error {
+		if uses++; uses == 1 {
+			return errors.Join(fmt.Errorf("%w: it was ended", backend.ErrUnavailable), b.Close())
+		}
+		_, err := b.Collections(t.Context())
+		return errors.Join(err, b.Close())
+	})
+	if err != nil || uses != 2 || len(told) != 1 || !strings.Contains(told[0], "it was ended") {
+		t.Errorf("opened %d times, %v; told %q", uses, err, told)
+	}
+	other := errors.New("no room")
+	err = f.open(t.Context(), remote.Options{}, slog.New(slog.DiscardHandler), waiting, func(b *shards.Backend) error { return errors.Join(other, b.Close()) })
+	if !errors.Is(err, other) || len(told) != 1 {
+		t.Errorf("another error: %v, told %q", err, told)
+	}
+}
