@@ -39,7 +39,7 @@ var closets = map[string]struct {
 	may []string
 	why string
 }{
-	"search/remote": {[]string{"search/backend", "search/mapping", "index", "internal"}, "who speaks to a shard must not get with it what a shard is made of, nor the engine"},
+	"search/remote": {[]string{"search/backend", "search/mapping", "search/wire", "index", "internal"}, "who speaks to a shard must not get with it what a shard is made of, nor the engine; search/wire is what followers are sent"},
 }
 
 // everything may be imported by packages that hold tests and tools of the whole.
