@@ -291,7 +291,7 @@ func TestHostileExpressions(t *testing.T) {
 // checkedByLibrary is the slow twin of checkBitmap: the library's reader and its check.
 func checkedByLibrary(b []byte) bool {
 	docs := roaring.New()
-	n, err := docs.FromBuffer(b)
+	n, err := docs.ReadFrom(bytes.NewReader(b))
 	return err == nil && int(n) == len(b) && docs.Validate() == nil
 }
 
