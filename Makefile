@@ -20,9 +20,10 @@ run: build
 test:
 	$(GO) test ./...
 
-# Of the graph, whose tests compute for minutes under the race detector, those that do something at the same time. extract does nothing so.
+# Of the graph, whose tests compute for minutes under the race detector, those that do something at the same time. extract does nothing so, nor
+# do the tests that only read very much.
 race:
-	CGO_ENABLED=1 $(GO) test -race -short $$($(GO) list ./... | grep -v -e /extract -e /index/hnsw -e /internal/e2e -e /internal/lint)
+	CGO_ENABLED=1 $(GO) test -race -short -skip 'Bombs|CompressedBodies|ManyElements|LongReplay|ImportLargest' $$($(GO) list ./... | grep -v -e /extract -e /index/hnsw -e /internal/e2e -e /internal/lint)
 	CGO_ENABLED=1 $(GO) test -race -short -run 'Compaction|Close|Everything|Contended|Goroutines|Source|Stats' ./index/hnsw
 
 lint:
