@@ -63,17 +63,23 @@ func TestReembedWhileShardIsAway(t *testing.T) {
 	}
 }
 
-// TestReembedCanceledAfterLostAnswer: a generation that the name leads to already is not dropped with its task.
-func TestReembedCanceledAfterLostAnswer(t *testing.T) {
+// openLosing opens an engine over a cluster that loses the answers to SetValues while lose is true.
+func openLosing(t *testing.T) (e *search.Engine, lose *atomic.Bool) {
+	t.Helper()
 	c := clustertest.New(t, t.TempDir())
-	var lose atomic.Bool
+	lose = new(atomic.Bool)
 	c.Lose = func(method string) error {
 		if method == "SetValues" && lose.Load() {
 			return errAway
 		}
 		return nil
 	}
-	e := openCluster(t, c, search.Options{})
+	return openCluster(t, c, search.Options{}), lose
+}
+
+// TestReembedCanceledAfterLostAnswer: a generation that the name leads to already is not dropped with its task.
+func TestReembedCanceledAfterLostAnswer(t *testing.T) {
+	e, lose := openLosing(t)
 	put(t, e, search.Created, fish(3)...)
 	was, err := e.Collection(t.Context(), "docs")
 	if err != nil {
@@ -96,15 +102,7 @@ func TestReembedCanceledAfterLostAnswer(t *testing.T) {
 
 // TestLostAnswerOfNames: a change of names whose answer was lost is seen by the next request, as it is stored.
 func TestLostAnswerOfNames(t *testing.T) {
-	c := clustertest.New(t, t.TempDir())
-	var lose atomic.Bool
-	c.Lose = func(method string) error {
-		if method == "SetValues" && lose.Load() {
-			return errAway
-		}
-		return nil
-	}
-	e := openCluster(t, c, search.Options{})
+	e, lose := openLosing(t)
 	put(t, e, search.Created, fish(3)...)
 	lose.Store(true)
 	if _, err := e.SetAlias(t.Context(), "other", "docs"); !errors.Is(err, search.ErrUnavailable) {

@@ -95,19 +95,26 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 }
 
 // collectionStats sets the gauges of collections.
-func (e *Engine) collectionStats(ctx context.Context, indexed backend.Gauges, s *Stats) error {
-	list, err := e.backend.Collections(ctx)
+func (e *Engine) collectionStats(ctx context.Context, indexed backend.Gauges, s *Stats) (err error) {
+	s.Collections, s.Damaged, err = StatsOf(ctx, e.backend, indexed, e.catalog.nameOf)
+	s.Damaged += len(e.catalog.lostNames())
+	return err
+}
+
+// StatsOf describes the collections of a backend that name says are visible, of many those with the most passages, and counts those that cannot be opened.
+func StatsOf(ctx context.Context, stored backend.Catalog, indexed backend.Gauges, name func(stored string) (string, bool)) (out []CollectionStats, damaged int, err error) {
+	list, err := stored.Collections(ctx)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	n := len(list)
 	list = slices.DeleteFunc(list, func(c backend.Collection) bool { return c.Damaged != "" })
-	s.Damaged = n - len(list) + len(e.catalog.lostNames())
+	damaged = n - len(list)
 	slices.SortFunc(list, func(a, b backend.Collection) int {
 		return cmp.Or(cmp.Compare(b.Passages, a.Passages), cmp.Compare(a.Name, b.Name))
 	})
 	for _, c := range list[:min(len(list), maxCollectionStats)] {
-		name, visible := e.catalog.nameOf(c.Name)
+		shown, visible := name(c.Name)
 		if !visible {
 			continue
 		}
@@ -116,11 +123,11 @@ func (e *Engine) collectionStats(ctx context.Context, indexed backend.Gauges, s 
 			continue // dropped since
 		}
 		if err != nil {
-			return err
+			return nil, damaged, err
 		}
-		s.Collections = append(s.Collections, CollectionStats{name, &x})
+		out = append(out, CollectionStats{shown, &x})
 	}
-	return nil
+	return out, damaged, nil
 }
 
 // stats describes what the collector does.

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,7 +18,6 @@ import (
 	"searchd/api"
 	"searchd/internal/version"
 	"searchd/search"
-	"searchd/search/backend"
 	"searchd/search/embedded"
 )
 
@@ -38,8 +34,7 @@ type shardMetrics struct {
 
 // Bounds of what the gauges tell of collections: each becomes several time series.
 const (
-	statsTimeout  = 5 * time.Second
-	maxShardStats = 100 // collections, those with the most passages
+	statsTimeout = 5 * time.Second
 )
 
 func newShardMetrics(b *embedded.Backend, state func() api.Following, key string, log *slog.Logger) *shardMetrics {
@@ -147,24 +142,7 @@ func (m *shardMetrics) stats(ctx context.Context) (*search.Stats, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := m.backend.Collections(ctx)
-	if err != nil {
-		return nil, err
-	}
 	s := &search.Stats{StoreBytes: bytes}
-	n := len(list)
-	list = slices.DeleteFunc(list, func(c backend.Collection) bool { return c.Damaged != "" })
-	s.Damaged = n - len(list)
-	slices.SortStableFunc(list, func(a, b backend.Collection) int { return cmp.Compare(b.Passages, a.Passages) })
-	for _, c := range list[:min(len(list), maxShardStats)] {
-		x, err := m.backend.IndexStats(ctx, c.Name)
-		if errors.Is(err, backend.ErrCollectionNotFound) {
-			continue // dropped since
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.Collections = append(s.Collections, search.CollectionStats{Name: c.Name, Index: &x})
-	}
-	return s, nil
+	s.Collections, s.Damaged, err = search.StatsOf(ctx, m.backend, m.backend, func(stored string) (string, bool) { return stored, true })
+	return s, err
 }

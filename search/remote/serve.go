@@ -170,10 +170,8 @@ func (h *handler) query(ctx context.Context, collection string, b []byte) ([]flo
 // them to others. Equal names stay equal, others different; 0 stays 0, which says that the passage is gone.
 func (h *handler) named(names []uint64) {
 	for i, x := range names {
-		if x != 0 { // the finaliser of splitmix64, each step of which can be undone
-			x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-			x = (x ^ x>>27) * 0x94d049bb133111eb
-			names[i] = max(x^x>>31^h.boot, 1)
+		if x != 0 {
+			names[i] = max(backend.Spread(x)^h.boot, 1)
 		}
 	}
 }

@@ -51,12 +51,5 @@ func (p *part) passageName(own uint64) uint64 {
 	if own == 0 {
 		return 0
 	}
-	return max(1, mix(own^mix(uint64(p.index)+1)))
-}
-
-// mix is the finaliser of splitmix64: different numbers stay different.
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return max(1, backend.Spread(own^backend.Spread(uint64(p.index)+1)))
 }
