@@ -172,3 +172,15 @@ func TestAttentionPooling(t *testing.T) {
 		})
 	}
 }
+
+// TestPoolingWithoutAnythingLeft cuts queries inside their prompt, which does not count: nothing is left to pool, in any mode.
+func TestPoolingWithoutAnythingLeft(t *testing.T) {
+	fsys := variant(t, map[string]string{
+		"config_sentence_transformers.json": `{"prompts":{"query":"the quick brown fox and the dog: "}}`,
+		"sentence_bert_config.json":         `{"query_length":4}`,
+		"1_Pooling/config.json":             edited(t, "1_Pooling/config.json", map[string]string{"include_prompt": "false"})})
+	for _, mode := range []string{"cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken", "attention", "mean+attention"} {
+		m := mustLoad(t, fsys, Options{Pooling: mode})
+		wantVector(t, encode(t, m, EncodeOptions{Prompt: PromptQuery}, "sun")[0], make([]float64, m.Dim()))
+	}
+}

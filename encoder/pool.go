@@ -6,9 +6,11 @@ import (
 	"searchd/pooling"
 )
 
-// poolSequence writes the pooled vector of one sequence, whose rows are [begin, end), to dst [modes*H].
+// poolSequence writes the pooled vector of one sequence, whose rows are [begin, end), to dst [modes*H]. skip may be more than its rows: a prompt
+// that the pooling leaves out may have been cut, or have been joined with the text by the tokenizer.
 func (m *Model) poolSequence(ctx context.Context, dst []float32, w *workspace, begin, end, skip int) error {
 	hidden, modes := m.info.Hidden, m.pool.modes
+	skip = min(skip, end-begin)
 	states := w.states[begin*hidden : end*hidden]
 	if last := len(modes) - 1; last >= 0 && modes[last] == pooling.AttentionMode {
 		weights, err := m.stack.received(ctx, w, begin, end)
