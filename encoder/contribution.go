@@ -49,13 +49,11 @@ func (m *Model) Contributions(ctx context.Context, texts, promptNames [2]string)
 			token, _ := m.tok.Token(id)
 			s.Tokens = append(s.Tokens, token)
 		}
-		if err := m.checkIDs(e.IDs); err != nil {
+		seqs[i] = m.sequence(e)
+		if err := m.check(seqs[i]); err != nil {
 			return nil, err
 		}
-		seqs[i] = sequence{ids: e.IDs, skip: m.skipped(prompt)}
-		if m.segments {
-			seqs[i].types = e.TypeIDs
-		}
+		seqs[i].skip = m.skipped(prompt)
 	}
 	states, err := m.tokenStates(ctx, seqs)
 	if err != nil {

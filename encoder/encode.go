@@ -165,7 +165,7 @@ func (m *Model) idSequences(ids [][]int32, side tokenizer.Side) ([]sequence, err
 				seqs[i].ids = list[len(list)-m.maxLen:]
 			}
 		}
-		if err := m.checkIDs(seqs[i].ids); err != nil {
+		if err := m.check(seqs[i]); err != nil {
 			return nil, fmt.Errorf("text %d: %w", i, err)
 		}
 	}
@@ -226,33 +226,39 @@ func (m *Model) tokenize(ctx context.Context, n int, encode func(i int) tokenize
 			return
 		}
 		for i := c * chunk; i < min(n, (c+1)*chunk); i++ {
-			e := encode(i)
-			seqs[i] = sequence{ids: e.IDs, truncated: e.Truncated}
-			if m.segments {
-				seqs[i].types = e.TypeIDs
-			}
+			seqs[i] = m.sequence(encode(i))
 		}
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for i := range seqs {
-		if err := m.checkIDs(seqs[i].ids); err != nil {
+	for _, s := range seqs {
+		if err := m.check(s); err != nil {
 			return nil, err
-		}
-		for _, segment := range seqs[i].types {
-			if segment < 0 || int(segment) >= m.stack.types {
-				return nil, fmt.Errorf("%w: segment %d, want 0 to %d", ErrTokenID, segment, m.stack.types-1)
-			}
 		}
 	}
 	return seqs, nil
 }
 
-func (m *Model) checkIDs(ids []int32) error {
-	for _, id := range ids {
+// sequence returns what the tokenizer made of a text or a pair, with its segments where they count.
+func (m *Model) sequence(e tokenizer.Encoding) sequence {
+	s := sequence{ids: e.IDs, truncated: e.Truncated}
+	if m.segments {
+		s.types = e.TypeIDs
+	}
+	return s
+}
+
+// check returns ErrTokenID for an id or a segment that the tables of the model do not have: a tokenizer's template may name any.
+func (m *Model) check(s sequence) error {
+	for _, id := range s.ids {
 		if id < 0 || int(id) >= m.info.Vocab {
 			return fmt.Errorf("%w: %d, want 0 to %d", ErrTokenID, id, m.info.Vocab-1)
+		}
+	}
+	for _, segment := range s.types {
+		if segment < 0 || int(segment) >= m.stack.types {
+			return fmt.Errorf("%w: segment %d, want 0 to %d", ErrTokenID, segment, m.stack.types-1)
 		}
 	}
 	return nil

@@ -66,7 +66,8 @@ func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*In
 	}
 	e := m.tok.Encode(in.Text, limit)
 	in.IDs, in.Spans, in.Truncated = e.IDs, e.Spans, e.Truncated
-	if err := m.checkIDs(in.IDs); err != nil {
+	seq := m.sequence(e)
+	if err := m.check(seq); err != nil {
 		return nil, err
 	}
 	for _, id := range in.IDs {
@@ -80,7 +81,7 @@ func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*In
 	defer m.release(got)
 	w := m.workspace()
 	defer m.keep(w)
-	b := &batch{ids: in.IDs, offsets: []int{0, len(in.IDs)}}
+	b := &batch{ids: seq.ids, types: seq.types, offsets: []int{0, len(seq.ids)}}
 	if err := s.forward(ctx, w, b, team(got), newTap(s, in, o)); err != nil {
 		return nil, err
 	}

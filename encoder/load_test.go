@@ -268,6 +268,35 @@ func TestNotFinite(t *testing.T) {
 	}
 }
 
+// TestSegmentsOfTemplate gives a single text another segment than 0, which all ways through the stack look up, and one that there is not.
+func TestSegmentsOfTemplate(t *testing.T) {
+	const text = `"Sequence": {"id": "A", "type_id": `
+	file := string(variant(t, nil)["tokenizer.json"].Data)
+	with := func(segment string) *Model {
+		return mustLoad(t, variant(t, map[string]string{"tokenizer_config.json": `{}`, "tokenizer.json": strings.Replace(file, text+"0}", text+segment+"}", 1)}), Options{})
+	}
+	m, two := with("1"), [2]string{"the fox", "a fox"}
+	r, err := m.EncodeTokens(t.Context(), two[:1], EncodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := difference(tokenStates(t, m, two[0]), r.States[0]); d > 1e-6 {
+		t.Errorf("the states that Inspect hands out differ by %v", d)
+	}
+	if d := difference(tokenStates(t, with("0"), two[0]), r.States[0]); d < 1e-3 {
+		t.Errorf("another segment changes the states by %v only", d)
+	}
+	m = with("2") // of tables with 2 rows
+	_, encode := m.Encode(t.Context(), two[:], EncodeOptions{})
+	_, inspect := m.Inspect(t.Context(), two[0], InspectOptions{})
+	_, shares := m.Contributions(t.Context(), two, [2]string{})
+	for what, err := range map[string]error{"Encode": encode, "Inspect": inspect, "Contributions": shares} {
+		if !errors.Is(err, ErrTokenID) {
+			t.Errorf("%s: %v, want ErrTokenID", what, err)
+		}
+	}
+}
+
 func TestDimensions(t *testing.T) {
 	m := mustLoad(t, variant(t, nil), Options{})
 	full, cut := encode(t, m, EncodeOptions{}, sampleTexts...), encode(t, m, EncodeOptions{Dimensions: 16}, sampleTexts...)
