@@ -10,8 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"searchd/encoder/safetensors"
 	"searchd/pooling"
 )
 
@@ -58,6 +60,31 @@ func TestFixtureIDs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestInt8TooWide asks for layers whose inputs are more than an int32 can sum, and for some that are as wide as may be.
+func TestInt8TooWide(t *testing.T) {
+	for sizes, wide := range map[string]bool{
+		`"num_attention_heads":1024,"head_dim":66,"intermediate_size":8`:     true,
+		`"num_attention_heads":2,"head_dim":4,"intermediate_size":65537`:     true,
+		`"num_attention_heads":1024,"head_dim":64,"intermediate_size":65536`: false,
+	} {
+		f, err := parseFields("config.json", []byte(`{"model_type":"qwen3","vocab_size":9,"hidden_size":8,"num_key_value_heads":1,"num_hidden_layers":1,"max_position_embeddings":9,`+sizes+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := readArchitecture(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ck, err := safetensors.OpenFile(fstest.MapFS{"x": {Data: weights{}.safetensors()}}, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := loadStack(ck, a, Int8); errors.Is(err, ErrConfig) != wide {
+			t.Errorf("%s: %v, want ErrConfig: %v", sizes, err, wide)
+		}
 	}
 }
 

@@ -44,9 +44,10 @@ type layer struct {
 
 // loadStack reads the weights that a calls for. The linear layers of the blocks get the given precision, all else stays in float32.
 func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack, error) {
-	const deepest = 1 << 16 // products of bytes that an int32 can sum
-	if p == Int8 && (a.intermediate > deepest || a.hidden > deepest) {
-		return nil, fmt.Errorf("%w: intermediate size %d, with int8 at most %d are possible", ErrConfig, a.intermediate, deepest)
+	const deepest = 1 << 16 // products of bytes that an int32 can sum; hidden sizes are never above it
+	if inner := a.heads * a.headSize; p == Int8 && max(a.intermediate, inner) > deepest {
+		return nil, fmt.Errorf("%w: intermediate size %d, %d attention heads of %d, with int8 at most %d and as many in all heads are possible",
+			ErrConfig, a.intermediate, a.heads, a.headSize, deepest)
 	}
 	l, err := newLoader(ck, a)
 	if err != nil {
