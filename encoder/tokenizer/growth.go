@@ -1,6 +1,10 @@
 package tokenizer
 
-import "fmt"
+import (
+	"fmt"
+
+	"golang.org/x/text/unicode/norm"
+)
 
 // What the steps of a pipeline may come to. Every text passes through them, and those of the file itself first.
 const (
@@ -19,6 +23,14 @@ func (p *replace) growth() int {
 		n = max(len(l), 1)
 	}
 	return max((len(p.content)+n-1)/n, 1)
+}
+
+// growth is what the standard says of each form in UTF-8, for which no later version of it may do worse (UAX 15, 9 and 12.1).
+func (u unicodeForm) growth() int {
+	if u.decompose == norm.NFKD {
+		return 11
+	}
+	return 3
 }
 
 // A byte from 0x80 on becomes a character of two.

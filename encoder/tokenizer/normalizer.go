@@ -86,7 +86,9 @@ func parseSteps[S any](raw json.RawMessage, key string, depth int, parse func(ki
 		if err != nil {
 			return nil, fmt.Errorf("%s[%d]: %w", key, i, err)
 		}
-		steps = append(steps, s...)
+		if steps = append(steps, s...); len(steps) > maxSteps { // before the others take memory
+			return nil, fmt.Errorf("at least %d steps, allowed are at most %d", len(steps), maxSteps)
+		}
 	}
 	return steps, nil
 }

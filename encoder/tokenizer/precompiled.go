@@ -19,6 +19,7 @@ type precompiled struct {
 	units []uint32
 	texts string
 	ascii [utf8.RuneSelf]string // replacement of each ASCII character, itself where there is none
+	most  int                   // bytes of a replacement to one of its key
 }
 
 // maxCharsmap bounds the trie of a charsmap in bytes; that of nmt_nfkc has 240 KB.
@@ -75,16 +76,18 @@ func unitLeaf(u uint32) bool     { return u>>8&1 == 1 }
 func unitLabel(u uint32) uint32  { return u & (1<<31 | 0xFF) }
 func unitValue(u uint32) uint32  { return u & (1<<31 - 1) }
 
-// check walks every key and requires that all of it lies inside the trie and the texts.
+// check walks every key, the shortest first, and requires that all of it lies inside the trie and the texts.
 func (p *precompiled) check() error {
+	type place struct {
+		pos   uint32
+		bytes int // of the key up to there
+	}
 	n := uint32(len(p.units))
 	seen := make([]bool, n)
-	todo := []uint32{unitOffset(p.units[0])}
-	for len(todo) > 0 {
-		pos := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for todo := []place{{unitOffset(p.units[0]), 0}}; len(todo) > 0; todo = todo[1:] {
+		here := todo[0]
 		for c := uint32(1); c < 256; c++ {
-			at := pos ^ c
+			at := here.pos ^ c
 			if at >= n || unitLabel(p.units[at]) != c || seen[at] {
 				continue
 			}
@@ -98,15 +101,20 @@ func (p *precompiled) check() error {
 				if uint64(v) >= uint64(len(p.texts)) || !utf8.RuneStart(p.texts[v]) {
 					return fmt.Errorf("precompiled_charsmap: replacement at byte %d, allowed is the start of a character below %d", v, len(p.texts))
 				}
-				if rest := p.texts[v:]; len(rest) > maxToken && strings.IndexByte(rest[:maxToken], 0) < 0 {
+				end := min(int(v)+maxToken, len(p.texts))
+				content, _, ended := strings.Cut(p.texts[v:end], "\x00")
+				if !ended && end < len(p.texts) {
 					return fmt.Errorf("precompiled_charsmap: replacement at byte %d is longer than %d bytes", v, maxToken)
 				}
+				p.most = max(p.most, (len(content)+here.bytes)/(here.bytes+1))
 			}
-			todo = append(todo, next)
+			todo = append(todo, place{next, here.bytes + 1})
 		}
 	}
 	return nil
 }
+
+func (p *precompiled) growth() int { return max(p.most, 1) }
 
 // lookup returns the replacement for the shortest key that begins b.
 func (p *precompiled) lookup(b []byte) (string, bool) {
