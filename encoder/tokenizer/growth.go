@@ -25,7 +25,7 @@ func (p *replace) growth() int {
 	return max((len(p.content)+n-1)/n, 1)
 }
 
-// growth is what the standard says of each form in UTF-8, for which no later version of it may do worse (UAX 15, 9 and 12.1).
+// growth is the largest factor of each form in UTF-8, as Unicode's FAQ on normalization has it.
 func (u unicodeForm) growth() int {
 	if u.decompose == norm.NFKD {
 		return 11

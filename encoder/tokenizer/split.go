@@ -187,23 +187,25 @@ const (
 	wordSet    = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}`
 )
 
-// goSyntax rewrites the classes that Oniguruma reads as Unicode and Go as ASCII, and refuses what Go cannot do.
+// goSyntax rewrites the classes that Oniguruma reads as Unicode and Go as ASCII, and refuses what Go cannot do or reads in another way.
 func goSyntax(p string) (string, error) {
 	var sb strings.Builder
-	inClass := 0
+	inClass := false
 	for i := 0; i < len(p); i++ {
 		c := p[i]
 		switch {
+		case inClass && (c == '[' || strings.HasPrefix(p[i:], "&&")):
+			return "", fmt.Errorf("[ and && inside [] are not supported")
 		case c == '[':
-			inClass++
-		case c == ']' && inClass > 0:
-			inClass--
+			inClass = true
+		case c == ']':
+			inClass = false
 		case c == '(' && (strings.HasPrefix(p[i:], "(?=") || strings.HasPrefix(p[i:], "(?!") ||
 			strings.HasPrefix(p[i:], "(?<=") || strings.HasPrefix(p[i:], "(?<!") || strings.HasPrefix(p[i:], "(?>")):
 			return "", fmt.Errorf("look-around and atomic groups are not supported (only %s at the end)", spaceTail)
 		case c == '\\' && i+1 < len(p):
 			i++
-			s, err := classEscape(p, &i, inClass > 0)
+			s, err := classEscape(p, &i, inClass)
 			if err != nil {
 				return "", err
 			}
@@ -241,6 +243,8 @@ func classEscape(p string, i *int, inClass bool) (string, error) {
 			return `[^` + spaceSet + `]`, nil
 		}
 		return `[^` + wordSet + latinWord + `]`, nil
+	case 'b', 'B':
+		return "", fmt.Errorf(`\%c is not supported`, p[*i])
 	case 'u':
 		if *i+5 <= len(p) {
 			hex := p[*i+1 : *i+5]
