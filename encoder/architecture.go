@@ -104,7 +104,7 @@ type layerSpec struct {
 	down              string // [H, I]
 	downBias          bool
 	feedForwardNorm   string
-	rope              *ropeSpec
+	rope              *rope
 	window            int // keys at a distance above window-1 to either side are not seen; 0: all are
 }
 

@@ -123,7 +123,7 @@ func (s *stack) project(w *workspace, b *batch, n, worker, from, to int) {
 
 // rotate applies what layer l does to queries and keys of the tokens [from, to) after their projection: norms of the heads and rotation.
 func (s *stack) rotate(l *layer, w *workspace, b *batch, from, to int) {
-	if l.queryNorm == nil && l.keyNorm == nil && l.rope == nil {
+	if l.queryNorm == nil && l.keyNorm == nil && l.spec.rope == nil {
 		return
 	}
 	width, rows := w.qkvWidth, to-from
@@ -138,8 +138,8 @@ func (s *stack) rotate(l *layer, w *workspace, b *batch, from, to int) {
 			l.keyNorm.apply(row[q:q+k], row[q:q+k], s.kvHeads)
 		}
 	}
-	if l.rope != nil {
-		l.rope.rotate(qkv, width, s.headSize, s.heads+s.kvHeads, b.offsets, from, to)
+	if l.spec.rope != nil {
+		l.spec.rope.rotate(qkv, width, s.headSize, s.heads+s.kvHeads, b.offsets, from, to)
 	}
 }
 

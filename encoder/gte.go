@@ -35,7 +35,7 @@ func gte(f *fields) *architecture {
 	if a.types > 0 {
 		a.typeTable = "embeddings.token_type_embeddings.weight"
 	}
-	var rope *ropeSpec
+	var rope *rope
 	if f.oneOf("position_embedding_type", "rope", "rope", "absolute") == "rope" {
 		rope = gteRope(f, a.hidden/a.heads)
 	} else {
@@ -69,8 +69,8 @@ func gte(f *fields) *architecture {
 }
 
 // gteRope reads the base and the fixed NTK scaling: base times factor, and each frequency divided by factor^(2/D).
-func gteRope(f *fields, headSize int) *ropeSpec {
-	r := &ropeSpec{theta: f.float("rope_theta", 10000, 1, 1e12), dims: headSize}
+func gteRope(f *fields, headSize int) *rope {
+	r := &rope{theta: f.float("rope_theta", 10000, 1, 1e12), dims: headSize}
 	scaling := f.object("rope_scaling")
 	if p := f.object("rope_parameters"); p != nil {
 		r.theta = p.float("rope_theta", r.theta, 1, 1e12)

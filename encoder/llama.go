@@ -86,11 +86,11 @@ func slidingWindows(f *fields, family string, layers int) []int {
 }
 
 // llamaRope reads the base and the scaling of the rotation, from rope_theta and rope_scaling or, in newer configs, rope_parameters.
-func llamaRope(f *fields, headSize int) *ropeSpec {
+func llamaRope(f *fields, headSize int) *rope {
 	if f.float("partial_rotary_factor", 1, 0, 1) != 1 {
 		f.fail("partial_rotary_factor", "is %s, only 1 is supported", f.text("partial_rotary_factor"))
 	}
-	r := &ropeSpec{theta: f.float("rope_theta", 10000, 1, 1e12), dims: headSize}
+	r := &rope{theta: f.float("rope_theta", 10000, 1, 1e12), dims: headSize}
 	scaling := f.object("rope_scaling")
 	if p := f.object("rope_parameters"); p != nil {
 		r.theta = p.float("rope_theta", r.theta, 1, 1e12)

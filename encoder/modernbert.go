@@ -81,7 +81,7 @@ func modernWindows(f *fields, layers int) []bool {
 }
 
 // modernRopes reads the bases of the rotation in global and in windowed layers.
-func modernRopes(f *fields, headSize int) (global, sliding *ropeSpec) {
+func modernRopes(f *fields, headSize int) (global, sliding *rope) {
 	const lo, hi = 1, 1e12
 	theta := f.float("global_rope_theta", 160000, lo, hi)
 	localTheta := 10000.0
@@ -98,7 +98,7 @@ func modernRopes(f *fields, headSize int) (global, sliding *ropeSpec) {
 			localTheta = o.float("rope_theta", localTheta, lo, hi)
 		}
 	}
-	return &ropeSpec{theta: theta, dims: headSize}, &ropeSpec{theta: localTheta, dims: headSize}
+	return &rope{theta: theta, dims: headSize}, &rope{theta: localTheta, dims: headSize}
 }
 
 // layerTypes reads layer_types, one word for each layer; nil if absent.

@@ -67,12 +67,12 @@ func nomic(f *fields) *architecture {
 	return a
 }
 
-func nomicRope(f *fields, a *architecture) *ropeSpec {
+func nomicRope(f *fields, a *architecture) *rope {
 	fraction := f.float("rotary_emb_fraction", 0, 1e-3, 1)
 	if fraction == 0 {
 		f.fail("rotary_emb_fraction", "is missing, want a number from 0.001 to 1")
 	}
-	r := &ropeSpec{
+	r := &rope{
 		theta: f.float("rotary_emb_base", 10000, 1, 1e12),
 		dims:  int(float64(a.hidden/a.heads) * fraction),
 	}

@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// ropeSpec says how a layer rotates queries and keys by their positions.
-type ropeSpec struct {
+// rope says how layers rotate queries and keys by their positions. It holds the sines and cosines, made on first use and for as many
+// positions as were needed; layers that rotate alike share it.
+type rope struct {
 	theta float64
 	dims  int                             // leading dimensions of a head that are rotated
 	scale func(frequency float64) float64 // nil: none
@@ -15,13 +16,10 @@ type ropeSpec struct {
 	// dynamic NTK: sequences longer than trained tokens get a larger theta; 0: never.
 	trained int
 	stretch float64
-}
 
-// rope holds the sines and cosines of a spec, made on first use and for as many positions as were needed.
-type rope struct {
-	spec  *ropeSpec
-	table atomic.Pointer[ropeTable]
-	grow  sync.Mutex
+	table  atomic.Pointer[ropeTable]
+	grow   sync.Mutex
+	longer atomic.Pointer[ropeTable] // of the last sequence with a theta of its own
 }
 
 // ropeTable holds cosines and sines [n, dims/2].
@@ -30,12 +28,15 @@ type ropeTable struct {
 	cos, sin []float32
 }
 
-func newRope(spec *ropeSpec) *rope { return &rope{spec: spec} }
-
 // at returns a table for a sequence of n tokens.
 func (r *rope) at(n int) *ropeTable {
-	if r.spec.trained > 0 && n > r.spec.trained {
-		return r.spec.tabulate(n, r.spec.stretched(n))
+	if r.trained > 0 && n > r.trained {
+		t := r.longer.Load()
+		if t == nil || t.n != n {
+			t = r.tabulate(n, r.stretched(n))
+			r.longer.Store(t)
+		}
+		return t
 	}
 	if t := r.table.Load(); t != nil && t.n >= n {
 		return t
@@ -48,27 +49,27 @@ func (r *rope) at(n int) *ropeTable {
 		for size < n {
 			size *= 2
 		}
-		t = r.spec.tabulate(size, r.spec.theta)
+		t = r.tabulate(size, r.theta)
 		r.table.Store(t)
 	}
 	return t
 }
 
 // stretched is theta for a sequence of n tokens under dynamic NTK scaling.
-func (s *ropeSpec) stretched(n int) float64 {
-	d := float64(s.dims)
-	return s.theta * math.Pow(s.stretch*float64(n)/float64(s.trained)-(s.stretch-1), d/(d-2))
+func (r *rope) stretched(n int) float64 {
+	d := float64(r.dims)
+	return r.theta * math.Pow(r.stretch*float64(n)/float64(r.trained)-(r.stretch-1), d/(d-2))
 }
 
 // tabulate computes n positions. The products are rounded to float32 as PyTorch rounds them: at position 8000 that moves an angle by up to
 // 2.5e-4, which the reference vectors contain.
-func (s *ropeSpec) tabulate(n int, theta float64) *ropeTable {
-	half := s.dims / 2
+func (r *rope) tabulate(n int, theta float64) *ropeTable {
+	half := r.dims / 2
 	t := &ropeTable{n: n, cos: make([]float32, n*half), sin: make([]float32, n*half)}
 	for j := range half {
-		freq := 1 / float32(math.Pow(theta, float64(float32(2*j)/float32(s.dims))))
-		if s.scale != nil {
-			freq = float32(s.scale(float64(freq)))
+		freq := 1 / float32(math.Pow(theta, float64(float32(2*j)/float32(r.dims))))
+		if r.scale != nil {
+			freq = float32(r.scale(float64(freq)))
 		}
 		for i := range n {
 			sin, cos := math.Sincos(float64(float32(i) * freq))
@@ -81,7 +82,7 @@ func (s *ropeSpec) tabulate(n int, theta float64) *ropeTable {
 // rotate turns the first heads heads of the rows [from, to) of the batch; x holds these rows, each width long. Dimension j turns with
 // dimension j + dims/2 (the order of GPT-NeoX). Positions count from 0 in each sequence.
 func (r *rope) rotate(x []float32, width, headSize, heads int, offsets []int, from, to int) {
-	half := r.spec.dims / 2
+	half := r.dims / 2
 	for seq := range len(offsets) - 1 {
 		lo, hi := max(from, offsets[seq]), min(to, offsets[seq+1])
 		if lo >= hi {

@@ -34,7 +34,6 @@ type layer struct {
 	spec               *layerSpec
 	qkv                *linear // [(A+2K)*D, H]
 	queryNorm, keyNorm *norm   // [D]
-	rope               *rope
 	output             *linear // [H, A*D]
 	attentionNorm      *norm
 	gate, up           *linear // [I, H]; gate nil: plain
@@ -164,9 +163,6 @@ func (s *stack) loadLayer(l *loader, spec *layerSpec) *layer {
 	}
 	b.queryNorm = l.norm(name(spec.queryNorm), a.headSize, rmsNorm, false, a.eps)
 	b.keyNorm = l.norm(name(spec.keyNorm), a.headSize, rmsNorm, false, a.eps)
-	if spec.rope != nil {
-		b.rope = newRope(spec.rope)
-	}
 	b.output = l.linear(name(spec.output), h, q, spec.outputBias)
 	b.attentionNorm = l.norm(name(spec.attentionNorm), h, a.norm, a.normBias, a.eps)
 	b.gate, b.up = l.feedForward(spec, name, i, h)

@@ -33,7 +33,7 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 			}
 			l.qkv.share(w.qkv, x, n, worker, parts, simd.Identity, nil)
 			m.meet()
-			if l.queryNorm != nil || l.keyNorm != nil || l.rope != nil {
+			if l.queryNorm != nil || l.keyNorm != nil || l.spec.rope != nil {
 				s.rotate(l, w, b, from, to)
 				m.meet()
 			}
