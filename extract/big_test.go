@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -83,6 +85,27 @@ func TestTextIsAPartOfAFile(t *testing.T) {
 		o.Hold = func(int64) error { return full }
 		if docs, wrong, err = readBig(make("words"), name, o); !errors.Is(err, full) || len(docs)+len(wrong) > 0 {
 			t.Errorf("%s where there is no room: %d documents, wrong %q, %v", name, len(docs), wrong, err)
+		}
+	}
+}
+
+// A file of known size is in memory once, with little beside it.
+func TestFileIsHeldOnce(t *testing.T) {
+	const size = 4 << 20
+	path := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(path, bytes.Repeat([]byte("a word\n\n"), size/8), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int64{0, size} { // the default, and all of the file
+		var most, held int64
+		o := Options{MaxFile: limit, Hold: func(n int64) error {
+			held += n
+			most = max(most, held)
+			return nil
+		}}
+		stats, err := Walk(t.Context(), []string{path}, o, func(Document) error { return nil }, nil)
+		if err != nil || stats.Documents != 1 || most < size || most > size+4096 || held != 0 {
+			t.Errorf("limit %d: %d documents, %v; %d bytes are held at most, %d at the end, of a file of %d", limit, stats.Documents, err, most, held, size)
 		}
 	}
 }

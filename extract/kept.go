@@ -30,11 +30,12 @@ func (k *kept) grow(n int) error {
 
 // readAll appends what is left of r, at most limit bytes and one more. held is the error of grow, err that of r.
 func (k *kept) readAll(r io.Reader, limit int64) (err, held error) {
+	const least = 512 // room for one read
 	if k.x.info != nil && !k.x.packed {
-		held = k.grow(int(min(k.x.info.Size(), limit)) + 1)
+		held = k.grow(int(min(k.x.info.Size(), limit)) + least) // the read that finds the end needs room, too
 	}
 	for held == nil && err == nil && int64(len(k.b)) <= limit {
-		if held = k.grow(512); held == nil {
+		if held = k.grow(least); held == nil {
 			var n int
 			n, err = r.Read(k.b[len(k.b):min(int64(cap(k.b)), limit+1)])
 			k.b = k.b[:len(k.b)+n]
