@@ -95,46 +95,55 @@ func (m *Model) checkDimensions(n int) error {
 	return nil
 }
 
-// Score returns the raw output of a cross-encoder for each pair of query and text: no sigmoid is applied. It returns ErrNoHead if the
-// checkpoint has no classification head with a single label.
-func (m *Model) Score(ctx context.Context, pairs [][2]string) ([]float32, error) {
+// Scores holds what Score made of each pair, in the order of the pairs.
+type Scores struct {
+	Logits    []float32 // the raw output of the head: no sigmoid is applied
+	Truncated []bool    // whether an end of query or text did not fit into MaxSeqLength tokens
+	Tokens    int       // of all pairs, with special tokens
+
+	Tokenization time.Duration // as in Result
+}
+
+// Score reads pairs of query and text with a cross-encoder. It returns ErrNoHead if the checkpoint has no classification head with a single
+// label, ErrNotFinite, or the error of ctx.
+func (m *Model) Score(ctx context.Context, pairs [][2]string) (*Scores, error) {
 	if m.info.Labels != 1 {
 		return nil, fmt.Errorf("%w: its head has %d labels, want 1", ErrNoHead, m.info.Labels)
 	}
-	logits, err := m.Classify(ctx, pairs)
-	if err != nil {
-		return nil, err
-	}
-	scores := make([]float32, len(pairs))
-	for i := range scores {
-		scores[i] = logits[i][0]
-	}
-	return scores, nil
-}
-
-// Classify returns the raw outputs [n][labels] of the classification head for each pair.
-func (m *Model) Classify(ctx context.Context, pairs [][2]string) ([][]float32, error) {
-	if m.info.Labels == 0 {
-		return nil, ErrNoHead
-	}
+	began := time.Now()
 	seqs, err := m.tokenize(ctx, len(pairs), func(i int) tokenizer.Encoding {
 		return m.tok.EncodePair(strip(pairs[i][0]), strip(pairs[i][1]), m.maxLen)
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := make([][]float32, len(pairs))
+	r := &Scores{Logits: make([]float32, len(pairs)), Tokenization: time.Since(began)}
+	r.Truncated, r.Tokens = lengths(seqs)
 	h := m.stack.hidden
 	err = m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
 		for i, n := range members {
-			out[n] = m.stack.head.logits(w.states[b.offsets[i]*h:b.offsets[i+1]*h], h)
-			if err := checkFinite(out[n], n); err != nil {
+			logits := m.stack.head.logits(w.states[b.offsets[i]*h:b.offsets[i+1]*h], h)
+			if err := checkFinite(logits, n); err != nil {
 				return err
 			}
+			r.Logits[n] = logits[0]
 		}
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// lengths returns which sequences were cut, and the tokens of all.
+func lengths(seqs []sequence) (truncated []bool, tokens int) {
+	truncated = make([]bool, len(seqs))
+	for i, s := range seqs {
+		truncated[i] = s.truncated
+		tokens += len(s.ids)
+	}
+	return truncated, tokens
 }
 
 // textSequences turns texts into tokens; of o Prompt and Truncate count.
@@ -222,10 +231,7 @@ func (m *Model) tokenize(ctx context.Context, n int, encode func(i int) tokenize
 	defer m.release(got)
 	seqs := make([]sequence, n)
 	team(got).each((n+chunk-1)/chunk, func(_, c int) {
-		if ctx.Err() != nil {
-			return
-		}
-		for i := c * chunk; i < min(n, (c+1)*chunk); i++ {
+		for i := c * chunk; i < min(n, (c+1)*chunk) && ctx.Err() == nil; i++ {
 			seqs[i] = m.sequence(encode(i))
 		}
 	})
@@ -266,14 +272,11 @@ func (m *Model) check(s sequence) error {
 
 // vectors encodes sequences.
 func (m *Model) vectors(ctx context.Context, seqs []sequence, o EncodeOptions) (*Result, error) {
-	r := &Result{Vectors: make([][]float32, len(seqs)), Truncated: make([]bool, len(seqs))}
+	r := &Result{Vectors: make([][]float32, len(seqs))}
+	r.Truncated, r.Tokens = lengths(seqs)
 	if o.KeepIDs {
 		r.IDs = make([][]int32, len(seqs))
-	}
-	for i, s := range seqs {
-		r.Truncated[i] = s.truncated
-		r.Tokens += len(s.ids)
-		if o.KeepIDs {
+		for i, s := range seqs {
 			r.IDs[i] = s.ids
 		}
 	}

@@ -48,6 +48,10 @@ func ExampleModel_Score() {
 		{query, "Berlin has a population of 3.5 million registered inhabitants."},
 		{query, "New York City is famous for its museums."},
 	})
-	fmt.Printf("%.3f %v\n", scores, err)
-	// Output: [0.493 0.510] <nil>
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.3f\n", scores.Logits)
+	// Output: [0.493 0.510]
 }

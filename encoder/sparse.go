@@ -115,11 +115,8 @@ func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOption
 	if err != nil {
 		return nil, err
 	}
-	r := &SparseResult{Vectors: make([][]TokenWeight, len(seqs)), Truncated: make([]bool, len(seqs)), Tokenization: time.Since(began)}
-	for i, s := range seqs {
-		r.Truncated[i] = s.truncated
-		r.Tokens += len(s.ids)
-	}
+	r := &SparseResult{Vectors: make([][]TokenWeight, len(seqs)), Tokenization: time.Since(began)}
+	r.Truncated, r.Tokens = lengths(seqs)
 	h := m.stack.hidden
 	err = m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
 		for i, n := range members {

@@ -2,10 +2,14 @@ package encoder
 
 import (
 	"context"
+	"errors"
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"searchd/encoder/tokenizer"
 )
 
 // TestFixtures goes from texts to vectors, and from pairs to logits, and compares the ids on the way.
@@ -51,8 +55,8 @@ func testPairs(t *testing.T, m *Model, list []expectation) {
 		t.Fatal(err)
 	}
 	for i, e := range list {
-		if d := math.Abs(float64(got[i] - *e.Logit)); d > tolerance {
-			t.Errorf("Score(%q) = %v, want %v", pairs[i], got[i], *e.Logit)
+		if d := math.Abs(float64(got.Logits[i] - *e.Logit)); d > tolerance {
+			t.Errorf("Score(%q) = %v, want %v", pairs[i], got.Logits[i], *e.Logit)
 		}
 	}
 }
@@ -73,10 +77,48 @@ func TestScoreStrips(t *testing.T) {
 	m := load(t, "testdata/cross-xlmr", Options{})
 	const query, text = "onion", "A woman is slicing an onion."
 	got, err := m.Score(context.Background(), [][2]string{{query, text}, {"\t" + query + " \n", "  " + text + " \u00a0"}})
-	if err != nil || got[0] != got[1] {
+	if err != nil || got.Logits[0] != got.Logits[1] {
 		t.Errorf("Score = %v, %v, want the same twice", got, err)
+	}
+	if got.Tokens != 2*len(m.Tokenizer().EncodePair(query, text, 0).IDs) {
+		t.Errorf("Score counts %d tokens, want twice those of the pair without white space", got.Tokens)
 	}
 	if e := m.Tokenizer().EncodePair(query+" x ", text, 0); len(e.IDs) == len(m.Tokenizer().EncodePair(query, text, 0).IDs) {
 		t.Error("the tokenizer does not see the difference that this test is about")
+	}
+}
+
+// TestScoreCounts compares what Score says of its pairs with the tokens of each.
+func TestScoreCounts(t *testing.T) {
+	m := load(t, "testdata/cross-xlmr", Options{})
+	var pairs [][2]string
+	for n := range 100 {
+		pairs = append(pairs, [2]string{"onion", strings.Repeat("an onion ", n)})
+	}
+	r, err := m.Score(t.Context(), pairs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := 0
+	for i, p := range pairs {
+		e := m.Tokenizer().EncodePair(p[0], strings.TrimSpace(p[1]), m.MaxSeqLength())
+		if tokens += len(e.IDs); r.Truncated[i] != e.Truncated {
+			t.Errorf("pair %d: truncated %v, want %v", i, r.Truncated[i], e.Truncated)
+		}
+	}
+	if r.Tokens != tokens || len(r.Logits) != len(pairs) || !(r.Tokenization > 0) {
+		t.Errorf("%d logits, %d tokens in %v, want %d and %d", len(r.Logits), r.Tokens, r.Tokenization, len(pairs), tokens)
+	}
+}
+
+// TestTokenizeEnds: each text may be long, so that none is begun once the context has ended.
+func TestTokenizeEnds(t *testing.T) {
+	m := load(t, "testdata/modernbert", Options{Threads: 1})
+	ctx := &countdown{Context: t.Context()}
+	ctx.left.Store(5)
+	read := 0
+	_, err := m.tokenize(ctx, 100, func(int) tokenizer.Encoding { read++; return tokenizer.Encoding{} })
+	if !errors.Is(err, context.Canceled) || read != 5 {
+		t.Errorf("%v after %d texts, want 5", err, read)
 	}
 }

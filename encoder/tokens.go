@@ -48,10 +48,10 @@ func (m *Model) EncodeTokensIDs(ctx context.Context, ids [][]int32, o EncodeOpti
 }
 
 func (m *Model) tokenStates(ctx context.Context, seqs []sequence) (*TokenStates, error) {
-	r := &TokenStates{IDs: make([][]int32, len(seqs)), States: make([][]float32, len(seqs)), Truncated: make([]bool, len(seqs))}
+	r := &TokenStates{IDs: make([][]int32, len(seqs)), States: make([][]float32, len(seqs))}
+	r.Truncated, r.Tokens = lengths(seqs)
 	for i, s := range seqs {
-		r.IDs[i], r.Truncated[i] = s.ids, s.truncated
-		r.Tokens += len(s.ids)
+		r.IDs[i] = s.ids
 	}
 	h := m.stack.hidden
 	err := m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {

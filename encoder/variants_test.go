@@ -116,7 +116,7 @@ func TestSegments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s[0]
+		return s.Logits[0]
 	}
 	with, named := score(`{"model_max_length":64}`), score(`{"model_input_names":["input_ids","token_type_ids","attention_mask"]}`)
 	without, none := score(""), score(`{"model_input_names":["input_ids","attention_mask"]}`)

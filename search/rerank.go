@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"searchd/encoder"
 	"searchd/models"
 	"searchd/search/backend"
 	"searchd/search/mapping"
@@ -17,9 +18,8 @@ import (
 
 // Reranker judges how well a text answers a query, reading both together. Implementations are safe for concurrent use.
 type Reranker interface {
-	Score(ctx context.Context, pairs [][2]string) ([]float32, error) // the raw logit of each pair of query and text
-	Relevance(logit float32) float64                                 // the logit as the checkpoint wants it shown, mostly in [0,1]
-	CountPair(query, text string) (tokens int, truncated bool)       // special tokens included
+	Score(ctx context.Context, pairs [][2]string) (*encoder.Scores, error) // of query and text
+	Relevance(logit float32) float64                                       // the logit as the checkpoint wants it shown, mostly in [0,1]
 	Model() RerankerInfo
 }
 
@@ -49,11 +49,6 @@ func (r checkpointReranker) Relevance(logit float32) float64 {
 	return 1 / (1 + math.Exp(-float64(logit)))
 }
 
-func (r checkpointReranker) CountPair(query, text string) (int, bool) {
-	e := r.Tokenizer().EncodePair(query, text, r.MaxSeqLength())
-	return len(e.IDs), e.Truncated
-}
-
 func (r checkpointReranker) Model() RerankerInfo {
 	i := r.Info()
 	return RerankerInfo{Name: r.Name, SHA256: hex.EncodeToString(i.SHA256[:]), MaxTokens: r.MaxSeqLength(), Sigmoid: i.Sigmoid}
@@ -67,7 +62,7 @@ type Ranking struct {
 	Tokens    int
 	Model     RerankerInfo
 
-	Tokenization time.Duration // that query and texts took to become tokens, for their number; the scores are made from them once more
+	Tokenization time.Duration // that query and texts took to become tokens
 }
 
 // ErrNoReranker says that the engine was opened without one.
@@ -81,25 +76,20 @@ func (e *Engine) Rerank(ctx context.Context, query string, texts []string) (*Ran
 	if e.reranker == nil {
 		return nil, ErrNoReranker
 	}
-	r := &Ranking{Truncated: make([]bool, len(texts)), Model: e.reranker.Model()}
+	r := &Ranking{Model: e.reranker.Model()}
 	for from := 0; from < len(texts); from += rerankPart {
 		part := texts[from:min(from+rerankPart, len(texts))]
-		pairs, began := make([][2]string, len(part)), time.Now()
+		pairs := make([][2]string, len(part))
 		for i, t := range part {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
 			pairs[i] = [2]string{query, t}
-			var n int
-			n, r.Truncated[from+i] = e.reranker.CountPair(query, t)
-			r.Tokens += n
 		}
-		r.Tokenization += time.Since(began)
-		logits, err := e.score(ctx, pairs)
+		s, err := e.score(ctx, pairs)
 		if err != nil {
 			return nil, err
 		}
-		r.Logits = append(r.Logits, logits...)
+		r.Logits, r.Truncated = append(r.Logits, s.Logits...), append(r.Truncated, s.Truncated...)
+		r.Tokens += s.Tokens
+		r.Tokenization += s.Tokenization
 	}
 	r.Relevance = make([]float64, len(r.Logits))
 	for i, x := range r.Logits {
@@ -108,18 +98,18 @@ func (e *Engine) Rerank(ctx context.Context, query string, texts []string) (*Ran
 	return r, nil
 }
 
-// score returns the logits of pairs, all of them numbers.
-func (e *Engine) score(ctx context.Context, pairs [][2]string) ([]float32, error) {
-	logits, err := e.reranker.Score(ctx, pairs)
+// score returns the scores of pairs, all of them numbers.
+func (e *Engine) score(ctx context.Context, pairs [][2]string) (*encoder.Scores, error) {
+	s, err := e.reranker.Score(ctx, pairs)
 	if err != nil {
 		return nil, fmt.Errorf("re-ranking %d pairs: %w", len(pairs), err)
 	}
-	for i, x := range logits {
+	for i, x := range s.Logits {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
 			return nil, fmt.Errorf("re-ranking: the checkpoint gives pair %d the score %v", i, x)
 		}
 	}
-	return logits, nil
+	return s, nil
 }
 
 // rerankShare is the part of the time that is left which re-ranking may take; the rest is for fetching and encoding the answer.
@@ -142,7 +132,7 @@ func (s *search) rerank(ctx context.Context) error {
 	if err != nil || len(pairs) == 0 {
 		return err
 	}
-	logits, err := s.engine.score(limited, pairs)
+	scores, err := s.engine.score(limited, pairs)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -154,7 +144,7 @@ func (s *search) rerank(ctx context.Context) error {
 		s.degraded = "re-ranking failed: the order is that before it"
 		return nil
 	}
-	for i, x := range logits {
+	for i, x := range scores.Logits {
 		c := &s.candidates[at[i]]
 		c.rerank = &RerankExplain{Logit: float64(x), Relevance: s.engine.reranker.Relevance(x), RankBefore: at[i] + 1, ScoreBefore: c.score, Window: s.plan.RerankWindow}
 		c.score = c.rerank.Relevance

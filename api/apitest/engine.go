@@ -74,26 +74,23 @@ func hooked[T any](ctx context.Context, e *Engine, method string, f func() (T, e
 // overlap is a re-ranker by the number of the query's words in a text, less one.
 type overlap struct{}
 
-func (overlap) Score(_ context.Context, pairs [][2]string) ([]float32, error) {
-	logits := make([]float32, len(pairs))
+func (o overlap) Score(_ context.Context, pairs [][2]string) (*encoder.Scores, error) {
+	s := &encoder.Scores{Logits: make([]float32, len(pairs)), Truncated: make([]bool, len(pairs))}
 	for i, p := range pairs {
-		logits[i] = -1
-		words := strings.Fields(p[1])
+		s.Logits[i] = -1
+		words, most := strings.Fields(p[1]), o.Model().MaxTokens
 		for _, w := range strings.Fields(p[0]) {
 			if slices.Contains(words, w) {
-				logits[i]++
+				s.Logits[i]++
 			}
 		}
+		s.Tokens += min(len(words), most)
+		s.Truncated[i] = len(words) > most
 	}
-	return logits, nil
+	return s, nil
 }
 
 func (overlap) Relevance(logit float32) float64 { return 1 / (1 + math.Exp(-float64(logit))) }
-
-func (o overlap) CountPair(_, text string) (tokens int, truncated bool) {
-	n, most := len(strings.Fields(text)), o.Model().MaxTokens
-	return min(n, most), n > most
-}
 
 func (overlap) Model() search.RerankerInfo {
 	return search.RerankerInfo{Name: "overlap", MaxTokens: 64, Sigmoid: true}

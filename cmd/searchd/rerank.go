@@ -47,7 +47,7 @@ func newRerankCommand() *cobra.Command {
 			}
 			scored.Add(int64(len(pairs)))
 			pairs = pairs[:0]
-			for _, s := range scores {
+			for _, s := range scores.Logits {
 				if err := enc.Encode(map[string]float32{"score": s}); err != nil {
 					return err
 				}
