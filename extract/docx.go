@@ -42,7 +42,7 @@ func (x *source) docx(b []byte) (content, error) {
 	}
 	if c.title == "" {
 		c.title = titleLine(c.text)
-	} else if rest := c.text[len(w.mark):]; strings.HasPrefix(rest, c.title+"\n\n") { // the heading that is the title stands there without its number
+	} else if rest := strings.TrimPrefix(c.text, w.mark); strings.HasPrefix(rest, c.title+"\n\n") { // the heading that is the title stands there without its number
 		c.text = rest
 	}
 	return c, nil

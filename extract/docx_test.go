@@ -127,6 +127,16 @@ func TestDOCXLists(t *testing.T) {
 	if len(out.docs) != 1 || out.docs[0].Fields["title"] != "Scope" || out.docs[0].Fields["text"] != want {
 		t.Errorf("got %v\nwant %q", out, want)
 	}
+	// Spaces of a number are written as one, also in front of the heading that is the title.
+	for _, mark := range []string{"Part%1", "  Part   %1  :\u00a0 ", "a" + strings.Repeat(" ", 60) + "b", "a" + strings.Repeat(" a", maxListMark)} {
+		numbering := `<w:numbering><w:abstractNum w:abstractNumId="1">` + level("0", "1", "decimal", mark) + `</w:abstractNum><w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num></w:numbering>`
+		for _, text := range []string{"Text", ""} {
+			out := readBytes(t, docxOf(t, "word/document.xml", docxHead+p("berschrift1", "", "", "x")+p("", "", "", text)+docxTail, "word/styles.xml", styles, "word/numbering.xml", numbering), "a.docx", Options{})
+			if len(out.docs) != 1 || out.docs[0].Fields["title"] != "x" || text != "" && out.docs[0].Fields["text"] != text {
+				t.Errorf("number %q: %v, want the title x and %q", mark, out, text)
+			}
+		}
+	}
 	for n, want := range map[int]string{1: "A", 26: "Z", 27: "AA", 105: "105", 0: "0"} {
 		if got := listNumber("upperLetter", n); got != want {
 			t.Errorf("letter %d = %q, want %q", n, got, want)
@@ -140,9 +150,11 @@ func TestDOCXLists(t *testing.T) {
 }
 
 func FuzzDOCX(f *testing.F) {
-	f.Add([]byte(docxHead+`<w:p><w:pPr><w:pStyle w:val="LB"/></w:pPr><w:r><w:t>x</w:t></w:r></w:p><w:tbl><w:tr><w:tc/></w:tr></w:tbl>`+docxTail), []byte(docxStyle))
-	f.Fuzz(func(t *testing.T, document, styles []byte) {
-		readBytes(t, docxOf(t, "word/document.xml", string(document), "word/styles.xml", string(styles)), "a.docx", Options{MaxFile: 1 << 20})
+	f.Add([]byte(docxHead+`<w:p><w:pPr><w:pStyle w:val="LB"/></w:pPr><w:r><w:t>x</w:t></w:r></w:p><w:tbl><w:tr><w:tc/></w:tr></w:tbl>`+docxTail), []byte(docxStyle), []byte(nil))
+	f.Add([]byte(docxHead+`<w:p><w:pPr><w:pStyle w:val="berschrift1"/><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>x</w:t></w:r></w:p>`+docxTail), []byte(docxStyle),
+		[]byte(`<w:numbering><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:lvlText w:val="a %1"/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>`))
+	f.Fuzz(func(t *testing.T, document, styles, numbering []byte) {
+		readBytes(t, docxOf(t, "word/document.xml", string(document), "word/styles.xml", string(styles), "word/numbering.xml", string(numbering)), "a.docx", Options{MaxFile: 1 << 20})
 		readBytes(t, document, "a.docx", Options{MaxFile: 1 << 20})
 	})
 }

@@ -118,7 +118,7 @@ func (l *docxList) next(level int) string {
 		n := l.levels[i].start + max(l.counts[i], 1) - 1
 		mark = strings.ReplaceAll(mark, "%"+strconv.Itoa(i+1), listNumber(l.levels[i].format, n))
 	}
-	if mark = strings.TrimSpace(mark); len(mark) > maxListMark {
+	if mark = strings.Join(strings.Fields(mark), " "); len(mark) > maxListMark { // as it is written
 		return ""
 	}
 	return mark
