@@ -64,9 +64,9 @@ func (f *font) composite(v parser.Value) {
 			i += 2
 			continue
 		}
-		if last := int(w.Index(i + 1).Int64()); last-c < maxWidths {
-			for ; c <= last; c++ {
-				f.widths[c] = w.Index(i + 2).Float64()
+		if more := int(w.Index(i+1).Int64()) - c; more < maxWidths { // negative where it overflows
+			for j := range more + 1 {
+				f.widths[c+j] = w.Index(i + 2).Float64()
 			}
 		}
 		i += 3

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMain is the child, too, as a program that uses a Reader has to be.
@@ -125,6 +126,19 @@ func TestBuiltinEncoding(t *testing.T) {
 		got, err := Reader{Command: Self()}.Read(context.Background(), in)
 		if err != nil || got.Text != tt.want {
 			t.Errorf("%s: %q, %v, want %q", name, got.Text, err, tt.want)
+		}
+	}
+}
+
+// Widths of characters from one number to another that no file has cost nothing.
+func TestWidths(t *testing.T) {
+	for _, w := range []string{"[65 66 500]", "[-9223372036854775807 9223372036854775807 500]", "[0 2147483647 500]", "[66 65 500]", "[65 [500]]", "[65 66]", "[65]"} {
+		in := file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+			"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>", stream("", "BT /F1 9 Tf (text) Tj ET"),
+			"<< /Type /Font /Subtype /Type0 /BaseFont /A /Encoding /WinAnsiEncoding /DescendantFonts [<< /W "+w+" >>] >>")
+		got, err := Reader{Command: Self(), Time: 5 * time.Second}.Read(context.Background(), in)
+		if err != nil || got.Text != "text" {
+			t.Errorf("/W %s: %q, %v, want the text", w, got.Text, err)
 		}
 	}
 }
