@@ -2,7 +2,7 @@ package eval
 
 import "math"
 
-// Folds is how many parts a set without a test part is cut into, each tested by the others.
+// Folds is how many parts a set without a test part is cut into, each tested by the others; fewer where there are fewer points.
 const Folds = 10
 
 // Accuracy is the share of the points test whose class is that of the nearest centroid of the points train. class [points]
@@ -18,13 +18,14 @@ func Accuracy(p Points, class []int, classes int, train, test []int) float64 {
 	return float64(right) / float64(max(len(test), 1))
 }
 
-// CrossValidated is the mean accuracy over Folds parts; point i is in part i mod Folds.
+// CrossValidated is the mean accuracy over Folds parts; point i is in part i mod their number.
 func CrossValidated(p Points, class []int, classes int) float64 {
 	var sum float64
-	for fold := range Folds {
+	folds := min(Folds, max(1, p.Len()))
+	for fold := range folds {
 		var train, test []int
 		for i := range p.Len() {
-			if i%Folds == fold {
+			if i%folds == fold {
 				test = append(test, i)
 			} else {
 				train = append(train, i)
@@ -32,7 +33,7 @@ func CrossValidated(p Points, class []int, classes int) float64 {
 		}
 		sum += Accuracy(p, class, classes, train, test)
 	}
-	return sum / Folds
+	return sum / float64(folds)
 }
 
 // centroids returns the mean directions of the classes among the given points.

@@ -79,6 +79,10 @@ func TestAccuracy(t *testing.T) {
 	if a := CrossValidated(p, class, 3); a != 1 {
 		t.Errorf("blobs far apart: %v", a)
 	}
+	few, fewClasses := blobs(2, 3, 6, 0.1)
+	if a := CrossValidated(few, fewClasses, 3); few.Len() >= Folds || a != 1 {
+		t.Errorf("%d points far apart: %v", few.Len(), a)
+	}
 	wrong := slices.Clone(class)
 	for i := 100; i < len(wrong); i++ {
 		wrong[i] = (wrong[i] + 1) % 3
