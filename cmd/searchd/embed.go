@@ -22,8 +22,12 @@ import (
 	"searchd/models"
 )
 
-// embedBatch is how many texts are read before they are encoded: enough to sort by length, little enough to stream.
-const embedBatch = 4096
+// embedBatch is how many texts are read before they are encoded, and embedBytes how many bytes of them: enough to sort by length, little enough
+// to stream.
+const (
+	embedBatch = 4096
+	embedBytes = 32 << 20
+)
 
 // maxInputLine is the longest line that embed and rerank read.
 const maxInputLine = 8 << 20
@@ -121,13 +125,14 @@ func embedAll(cmd *cobra.Command, m *models.Checkpoint, o encoder.EncodeOptions,
 // readTexts sends the texts of all lines in batches. What was read before an error is sent too.
 func readTexts(ctx context.Context, r io.Reader, batches chan<- []string) error {
 	var texts []string
+	size := 0
 	send := func() error {
 		if len(texts) == 0 {
 			return nil
 		}
 		select {
 		case batches <- texts:
-			texts = nil
+			texts, size = nil, 0
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -138,7 +143,8 @@ func readTexts(ctx context.Context, r io.Reader, batches chan<- []string) error 
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		if texts = append(texts, text); len(texts) == embedBatch {
+		texts, size = append(texts, text), size+len(text)
+		if len(texts) == embedBatch || size >= embedBytes {
 			return send()
 		}
 		return nil

@@ -40,13 +40,14 @@ func newRerankCommand() *cobra.Command {
 		w := bufio.NewWriter(cmd.OutOrStdout())
 		enc := json.NewEncoder(w)
 		var pairs [][2]string
+		size := 0
 		flush := func() error {
 			scores, err := m.Score(context.WithoutCancel(cmd.Context()), pairs)
 			if err != nil {
 				return err
 			}
 			scored.Add(int64(len(pairs)))
-			pairs = pairs[:0]
+			pairs, size = nil, 0
 			for _, s := range scores.Logits {
 				if err := enc.Encode(map[string]float32{"score": s}); err != nil {
 					return err
@@ -59,7 +60,8 @@ func newRerankCommand() *cobra.Command {
 			if err := json.Unmarshal(line, &p); err != nil || p.Query == nil || p.Text == nil {
 				return fmt.Errorf("line %d: want {\"query\": ..., \"text\": ...}: %v", n, err)
 			}
-			if pairs = append(pairs, [2]string{*p.Query, *p.Text}); len(pairs) == embedBatch {
+			pairs, size = append(pairs, [2]string{*p.Query, *p.Text}), size+len(*p.Query)+len(*p.Text)
+			if len(pairs) == embedBatch || size >= embedBytes {
 				return flush()
 			}
 			return nil
