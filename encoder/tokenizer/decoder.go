@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,24 +39,20 @@ func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	return strings.Join(t.decoder.DecodeChain(tokens), "")
 }
 
-// parseDecoder reads the decoder field. The decoders of package sugarme serve where they are right; chain holds those of
-// our own.
-func parseDecoder(raw json.RawMessage, depth int) (sugar.Decoder, error) {
+// parseDecoder reads the decoder field, nil where there is none. The decoders of package sugarme serve where they are right; chain holds those
+// of our own.
+func parseDecoder(raw json.RawMessage) (sugar.Decoder, error) {
 	if strictjson.IsNull(raw) {
 		return nil, nil
 	}
-	kind, err := typeOf(raw)
-	if err != nil {
-		return nil, err
+	all, err := parseSteps(raw, "decoders", 0, newDecoder)
+	if err == nil && growth(all, 1) > maxGrowth {
+		err = fmt.Errorf("it may make more than %d bytes of one", maxGrowth)
 	}
-	d, err := newDecoder(kind, raw, depth)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
-	}
-	return d, nil
+	return decoder.NewSequence(all), err
 }
 
-func newDecoder(kind string, raw json.RawMessage, depth int) (sugar.Decoder, error) {
+func newDecoder(kind string, raw json.RawMessage) (sugar.Decoder, error) {
 	switch kind {
 	case "WordPiece":
 		f := struct {
@@ -69,6 +66,9 @@ func newDecoder(kind string, raw json.RawMessage, depth int) (sugar.Decoder, err
 			Suffix string `json:"suffix"`
 		}{"</w>"}
 		err := json.Unmarshal(raw, &f)
+		if err == nil && f.Suffix == "" {
+			err = errors.New("suffix is empty")
+		}
 		return decoder.NewBpeDecoder(f.Suffix), err
 	case "Fuse":
 		return decoder.NewFuse(), nil
@@ -79,6 +79,9 @@ func newDecoder(kind string, raw json.RawMessage, depth int) (sugar.Decoder, err
 			Cleanup bool   `json:"cleanup"`
 		}{"<pad>", "|", true}
 		err := json.Unmarshal(raw, &f)
+		if err == nil && f.Word == "" {
+			err = errors.New("word_delimiter_token is empty")
+		}
 		return decoder.NewCTC(f.Pad, f.Word, f.Cleanup), err
 	case "ByteLevel":
 		return chain(decodeBytes), nil
@@ -95,32 +98,15 @@ func newDecoder(kind string, raw json.RawMessage, depth int) (sugar.Decoder, err
 		if err != nil {
 			return nil, err
 		}
-		return chain(rep.decode), nil
+		return struct {
+			chain
+			grower
+		}{rep.decode, rep}, nil
 	case "Strip":
 		return parseStripDecoder(raw)
-	case "Sequence":
-		return parseDecoders(raw, depth+1)
 	}
 	return nil, fmt.Errorf("unknown type %q, allowed are WordPiece, BPEDecoder, ByteLevel, ByteFallback, Metaspace, Replace, "+
 		"Strip, Fuse, CTC and Sequence", kind)
-}
-
-func parseDecoders(raw json.RawMessage, depth int) (sugar.Decoder, error) {
-	parts, err := sequence(raw, "decoders", depth)
-	if err != nil {
-		return nil, err
-	}
-	var all []sugar.Decoder
-	for i, r := range parts {
-		d, err := parseDecoder(r, depth)
-		if err != nil {
-			return nil, fmt.Errorf("decoders[%d]: %w", i, err)
-		}
-		if d != nil {
-			all = append(all, d)
-		}
-	}
-	return decoder.NewSequence(all), nil
 }
 
 // chain is a function from tokens to tokens as a decoder.

@@ -42,20 +42,18 @@ func checkGrowth(steps []normalizer, cuts []preTokenizer) error {
 	if n := len(steps) + len(cuts); n > maxSteps {
 		return fmt.Errorf("normalizer and pre_tokenizer have %d steps, allowed are at most %d", n, maxSteps)
 	}
-	growth := 1
-	grow := func(step any) {
-		if g, ok := step.(grower); ok && growth <= maxGrowth {
-			growth *= g.growth()
-		}
-	}
-	for _, s := range steps {
-		grow(s)
-	}
-	for _, c := range cuts {
-		grow(c)
-	}
-	if growth > maxGrowth {
+	if growth(cuts, growth(steps, 1)) > maxGrowth {
 		return fmt.Errorf("normalizer and pre_tokenizer may make more than %d bytes of one", maxGrowth)
 	}
 	return nil
+}
+
+// growth is how many bytes the steps may make of each of so many, or some number above maxGrowth.
+func growth[S any](steps []S, of int) int {
+	for _, s := range steps {
+		if g, ok := any(s).(grower); ok && of <= maxGrowth {
+			of *= g.growth()
+		}
+	}
+	return of
 }

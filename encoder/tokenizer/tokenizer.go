@@ -135,7 +135,7 @@ func build(f *file, o Options) (*Tokenizer, error) {
 	if err := t.wrap(o.Begin, o.End); err != nil {
 		return nil, err
 	}
-	if t.decoder, err = parseDecoder(f.decoder, 0); err != nil {
+	if t.decoder, err = parseDecoder(f.decoder); err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
 	}
 	if t.normed.trie == nil {
