@@ -45,10 +45,7 @@ func (x *source) epub(b []byte) (content, error) {
 			break
 		}
 		href, _, _ := strings.Cut(book.files[id], "#")
-		if plain, err := url.PathUnescape(href); err == nil {
-			href = plain
-		}
-		name := path.Join(path.Dir(main), href)
+		name := path.Join(path.Dir(main), plainPath(href))
 		if locked[strings.ToLower(name)] {
 			return content{}, x.reject("an e-book with copy protection, whose text is encrypted")
 		}
@@ -96,10 +93,18 @@ func (r *archive) encrypted() map[string]bool {
 	names := map[string]bool{}
 	_ = r.each("meta-inf/encryption.xml", func(t xml.Token) { // what cannot be read says nothing
 		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "CipherReference" && len(names) < maxMembers {
-			names[strings.ToLower(attr(e, "URI"))] = true
+			names[strings.ToLower(plainPath(attr(e, "URI")))] = true
 		}
 	})
 	return names
+}
+
+// plainPath returns the path of a member that a URL stands for.
+func plainPath(href string) string {
+	if plain, err := url.PathUnescape(href); err == nil {
+		return plain
+	}
+	return href
 }
 
 func (k *epubBook) token(t xml.Token) {

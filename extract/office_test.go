@@ -57,6 +57,7 @@ func TestOffice(t *testing.T) {
 		{"book", "a.epub", docxOf(t, book...), "Tales", "First the preface.\n\nOne\n\nStorm.\nRain.", ""},
 		{"book with encrypted fonts", "a.epub", docxOf(t, append(book, "META-INF/encryption.xml", `<encryption><CipherReference URI="OEBPS/font.otf"/></encryption>`)...), "Tales", "First the preface.\n\nOne\n\nStorm.\nRain.", ""},
 		{"locked book", "a.epub", docxOf(t, append(book, "META-INF/encryption.xml", `<encryption><CipherReference URI="OEBPS/ch2.xhtml"/></encryption>`)...), "", "", "a.epub: an e-book with copy protection, whose text is encrypted"},
+		{"locked book with a space", "a.epub", docxOf(t, append(book, "META-INF/encryption.xml", `<encryption><CipherReference URI="OEBPS/ch%201.xhtml"/></encryption>`)...), "", "", "a.epub: an e-book with copy protection, whose text is encrypted"},
 		{"book without its last chapter", "a.epub", docxOf(t, append(book[:4:4], book[6:]...)...), "Tales", "First the preface.", `a.epub: warning: it lacks its part "OEBPS/ch 1.xhtml", which is left out`},
 		{"book without its first chapter", "a.epub", docxOf(t, book[:6]...), "Tales", "One\n\nStorm.\nRain.", `a.epub: warning: it lacks its part "OEBPS/ch2.xhtml", which is left out`},
 		{"no book", "a.epub", docxOf(t, "x", "y"), "", "", "a.epub: not an e-book that can be read: it names no chapters"},
