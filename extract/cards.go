@@ -73,6 +73,10 @@ func (x *source) readCards(br *bufio.Reader) error {
 		case err != nil:
 			return x.errorf(lines.line, "cannot be read: %v", err)
 		case b == nil:
+			if err := end(); err != nil {
+				return err
+			}
+			property.WriteString("x:") // of which what follows in the next lines is a part
 			if err := x.errorf(lines.line, "line of %d bytes is longer than the limit of %d", size, x.o.MaxLine); err != nil {
 				return err
 			}

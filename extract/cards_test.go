@@ -133,6 +133,15 @@ func TestCardTooLong(t *testing.T) {
 	}
 }
 
+// A line that is too long takes what goes on behind it with it, and nothing else.
+func TestCardLineTooLong(t *testing.T) {
+	in := "BEGIN:VCARD\nFN:Anna\nNOTE:some\n  words\nPHOTO:" + strings.Repeat("QUJD", 100) + "\n QUJD\n NOTE:no\nNICKNAME:Annie\nEND:VCARD\n"
+	out := readBytes(t, []byte(in), "a.vcf", Options{MaxLine: 200})
+	if len(out.docs) != 1 || len(out.errors) != 1 || out.docs[0].Fields["text"] != "some words" || out.docs[0].Fields["nickname"] != "Annie" {
+		t.Errorf("got %v", out)
+	}
+}
+
 func FuzzCards(f *testing.F) {
 	f.Add([]byte("BEGIN:VCARD\nN;QUOTED-PRINTABLE;CHARSET=big5:=A4=A4;=\n=41\nEMAIL:a\n b\nATTENDEE;CN=\"x\":mailto:y\nDTSTART;TZID=Europe/Rome:20210304T103000\nEND:VCARD"))
 	fuzzReader(f, "in.vcf")
