@@ -133,6 +133,12 @@ func findPulled(r Repo) (fs.FS, string, error) {
 		return nil, "", err
 	}
 	m, err := readManifest(dir)
+	if errors.Is(err, fs.ErrNotExist) { // or a pull was killed while it replaced what was there, which the next one puts back
+		before := filepath.Join(filepath.Dir(dir), oldName(r.Name))
+		if kept, oldErr := readManifest(before); oldErr == nil {
+			m, dir, err = kept, before, nil
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("%w: %q is neither a folder here nor a pulled checkpoint; `searchd models pull %s` gets it", ErrNotFound, r, r)
 	}

@@ -85,6 +85,12 @@ func TestReplaceInterrupted(t *testing.T) {
 	if err := os.Rename(place, old); err != nil {
 		t.Fatal(err)
 	}
+	if m, err := Open("owner/name", encoder.Options{}); err != nil || m.Name != "owner/name" || m.Info().Family != "bert" {
+		t.Errorf("Open = %v, want the old checkpoint", err)
+	}
+	if _, _, err := Find("owner/name@v9"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Find finds another revision: %v", err)
+	}
 	if got := pullOrFail(t, "owner/name", h.options()); got.New {
 		t.Error("the old checkpoint was not put back")
 	}

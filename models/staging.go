@@ -29,9 +29,12 @@ type staging struct {
 }
 
 func (s *staging) dir() string      { return "." + s.base + ".pull" }
-func (s *staging) old() string      { return "." + s.base + ".old" }
+func (s *staging) old() string      { return oldName(s.base) }
 func (s *staging) lockName() string { return "." + s.base + ".lock" }
 func (s *staging) tree() string     { return path.Join(s.dir(), "tree") }
+
+// oldName is where what was at a place called base lies while it is being replaced.
+func oldName(base string) string { return "." + base + ".old" }
 
 // file is the place of a complete file, part that of one on its way.
 func (s *staging) file(f remoteFile) string { return path.Join(s.tree(), f.path) }
