@@ -26,7 +26,7 @@ type EncodeOptions struct {
 	Prompt string
 	// Dimensions cuts the vectors and gives them unit length again, for models trained that way (Matryoshka). 0: no cut.
 	Dimensions int
-	// Truncate is the end at which a text that is too long is cut. SideOfFile: where the checkpoint cuts it, token ids at their end.
+	// Truncate is the end at which a text that is too long is cut. SideOfFile: where the checkpoint cuts it.
 	Truncate tokenizer.Side
 	// KeepIDs asks for the token ids.
 	KeepIDs bool
@@ -170,7 +170,7 @@ func (m *Model) idSequences(ids [][]int32, side tokenizer.Side) ([]sequence, err
 		seqs[i].ids = list
 		if m.maxLen > 0 && len(list) > m.maxLen {
 			seqs[i].ids, seqs[i].truncated = list[:m.maxLen], true
-			if side == tokenizer.Left {
+			if m.tok.CutsLeft(side) {
 				seqs[i].ids = list[len(list)-m.maxLen:]
 			}
 		}
@@ -194,14 +194,14 @@ func (m *Model) encodeText(text string, o EncodeOptions) tokenizer.Encoding {
 	if m.static == nil {
 		return m.tok.EncodeSide(strip(text), m.limit(o.Prompt), o.Truncate)
 	}
-	e := m.tok.EncodeStored(text, o.Truncate)
-	if o.Truncate == tokenizer.Left {
+	e, left := m.tok.EncodeStored(text, o.Truncate), m.tok.CutsLeft(o.Truncate)
+	if left {
 		slices.Reverse(e.IDs)
 	}
 	if n := m.static.prefix(e.IDs, m.maxLen); n < len(e.IDs) {
 		e.IDs, e.Truncated = e.IDs[:n], true
 	}
-	if o.Truncate == tokenizer.Left {
+	if left {
 		slices.Reverse(e.IDs)
 	}
 	return e

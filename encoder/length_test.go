@@ -155,6 +155,13 @@ func TestTokenizerConfig(t *testing.T) {
 			t.Errorf("%s: parts that differ: %q, want %q", config, got, want.parts)
 		}
 	}
+	for config, want := range map[string][]int32{`{}`: all[:64], `{"truncation_side":"left"}`: all[len(all)-64:]} {
+		m := mustLoad(t, variant(t, map[string]string{"tokenizer_config.json": config}), Options{})
+		r, err := m.EncodeIDs(t.Context(), [][]int32{all}, EncodeOptions{KeepIDs: true})
+		if err != nil || !slices.Equal(r.IDs[0], want) || !r.Truncated[0] {
+			t.Errorf("%s: of token ids %v are left, %v, want %v", config, r, err, want)
+		}
+	}
 	sums := map[string]string{}
 	for _, settings := range []string{``, `"do_lower_case":false`, `"do_lower_case":true,"strip_accents":false`, `"do_lower_case":true,"tokenize_chinese_chars":false`} {
 		sum := mustLoad(t, variant(t, map[string]string{"tokenizer_config.json": "{" + settings + "}"}), Options{}).Info().Parts.Tokenizer

@@ -126,6 +126,10 @@ func TestStatic(t *testing.T) {
 	if !slices.Equal(ends[0], ends[1]) || !slices.Equal(ends[0], begins[2]) || !slices.Equal(ends[2], begins[3]) || !slices.Equal(begins[0], begins[1]) {
 		t.Errorf("cut on the left %v, on the right %v", ends, begins)
 	}
+	short = mustLoad(t, variant(t, cut), Options{MaxSeqLength: 3}) // whose file cuts the left of what is longer than 9
+	if v := encode(t, short, EncodeOptions{}, "x x a b c d e f g h i", "g h i", "d e f g h i"); !slices.Equal(v[0], v[1]) || !slices.Equal(v[2], v[1]) {
+		t.Errorf("cut where the file says: %v", v)
+	}
 	if _, err := m.Inspect(context.Background(), "a", InspectOptions{}); err == nil {
 		t.Error("Inspect of a static model gave no error")
 	}

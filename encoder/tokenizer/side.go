@@ -10,15 +10,15 @@ const (
 	Left
 )
 
-// cutsLeft reports whether texts are cut on the left; SideOfFile stands for the tokenizer's own side.
-func (t *Tokenizer) cutsLeft(s Side) bool { return s == Left || s == SideOfFile && t.left }
+// CutsLeft reports whether texts are cut on the left; SideOfFile stands for the tokenizer's own side.
+func (t *Tokenizer) CutsLeft(s Side) bool { return s == Left || s == SideOfFile && t.left }
 
 // EncodeSide is Encode for a text that is cut at another end than the tokenizer's own, which SideOfFile stands for.
 func (t *Tokenizer) EncodeSide(text string, maxLen int, s Side) Encoding {
-	return t.encode(text, t.template.single, maxLen, t.cutsLeft(s))
+	return t.encode(text, t.template.single, maxLen, t.CutsLeft(s))
 }
 
 // EncodeStored is EncodeBare, but for at most StoredLength ids; s is as in EncodeSide.
 func (t *Tokenizer) EncodeStored(text string, s Side) Encoding {
-	return t.encode(text, bareTemplate().single, t.stored, t.cutsLeft(s))
+	return t.encode(text, bareTemplate().single, t.stored, t.CutsLeft(s))
 }
