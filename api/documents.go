@@ -26,6 +26,8 @@ type itemAnswer struct {
 	Error    *itemAnswerErr `json:"error,omitempty"`
 	Warning  string         `json:"warning,omitempty"` // what of it is not searched or not likely to be meant, or of a file could not be read
 	Stopped  bool           `json:"stopped,omitempty"` // this line answers no document but ends an import early
+
+	LooksLike string `json:"looks_like,omitempty"` // on one line of an import: the language that its texts look like, where it is not the collection's
 }
 
 type itemAnswerErr struct {

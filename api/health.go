@@ -76,6 +76,15 @@ type info struct {
 	Model   search.ModelInfo   `json:"model"`
 	Encoder search.EncoderInfo `json:"encoder"`
 	Limits  infoLimits         `json:"limits"`
+
+	Defaults search.Settings `json:"defaults"`         // what holds where the settings of a collection say nothing
+	Shards   []infoShard     `json:"shards,omitempty"` // none where documents are kept here
+}
+
+// infoShard is a shard as of two seconds ago.
+type infoShard struct {
+	Name string `json:"name"`
+	Up   bool   `json:"up"`
 }
 
 type infoLimits struct {
@@ -102,6 +111,10 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	if e.Precision == "int8" {
 		dtype = e.Precision
 	}
+	var shards []infoShard
+	for _, x := range s.o.Engine.KnownShards() {
+		shards = append(shards, infoShard{x.Name, x.Up})
+	}
 	return writeJSON(w, http.StatusOK, info{
 		ModelID: m.Name, ModelSHA: m.SHA256, ModelDType: dtype, ServedModelName: m.Name,
 		ModelType:      map[string]any{"embedding": map[string]string{"pooling": m.Pooling}},
@@ -111,6 +124,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 		Limits: infoLimits{Body: s.o.MaxBody, Documents: s.o.MaxDocuments, Import: s.o.MaxImport, Document: s.o.MaxItem, PDF: s.pdfBytes(), File: maxFile,
 			Items: maxItems, RerankTexts: maxRerankTexts, TokenTexts: maxTokenTexts, TokenValues: search.MaxTokenValues, AttentionTokens: search.MaxAttentionTokens, Query: search.MaxQueryBytes, Hits: search.MaxLimit, Window: search.MaxWindow,
 			SearchSeconds: s.o.SearchTimeout.Seconds()},
+		Defaults: search.DefaultSettings(m), Shards: shards,
 	})
 }
 

@@ -42,7 +42,8 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer s.imports.leave()
-	if _, err := s.o.Engine.Collection(r.Context(), c); err != nil {
+	info, err := s.o.Engine.Collection(r.Context(), c)
+	if err != nil {
 		return err
 	}
 	var b io.Reader
@@ -68,7 +69,7 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	rc := http.NewResponseController(w)
 	rc.SetWriteDeadline(time.Time{}) // a batch may take longer than the server's; each piece of the answer has its own
 	defer func() { rc.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) }()
-	im := &importer{s: s, collection: c, items: file.items(b, s.o.MaxItem), out: newLineWriter(w, s.o.WriteTimeout)}
+	im := &importer{s: s, collection: c, items: file.items(b, s.o.MaxItem), out: newLineWriter(w, s.o.WriteTimeout), language: newLanguageCheck(info.Settings)}
 	defer im.out.finish()
 	run := im.run
 	if file.format != extract.JSONL {
@@ -88,6 +89,7 @@ type importer struct {
 	collection string
 	items      *items
 	out        *lineWriter
+	language   languageCheck
 
 	docs    []search.Document
 	line    int          // of the body, where the last document began
@@ -118,6 +120,7 @@ func (im *importer) add(ctx context.Context, doc search.Document, wrong error, s
 	} else {
 		im.at = append(im.at, len(im.answers))
 		im.docs = append(im.docs, doc)
+		im.language.add(doc.Fields)
 	}
 	im.answers = append(im.answers, a)
 	if im.bytes += size; len(im.answers) >= importBatchDocs || im.bytes >= importBatchBytes {
@@ -162,6 +165,7 @@ func (im *importer) flush(ctx context.Context) error {
 			a.Warning = joined(im.answers[im.at[i]].Warning, a.Warning)
 			im.answers[im.at[i]] = a
 		}
+		im.answers[len(im.answers)-1].LooksLike = im.language.tell()
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

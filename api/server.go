@@ -131,6 +131,7 @@ type Engine interface {
 	wire.Leader
 	Stats(ctx context.Context) (*search.Stats, error)
 	Shards(ctx context.Context) ([]search.ShardInfo, error) // none where documents are kept here
+	KnownShards() []search.ShardInfo                        // the same as of two seconds ago, without what they hold
 	Cluster() string                                        // name of the shards; empty where documents are kept here
 	Ready() error                                           // nil when searches can be answered, else the reason
 	ReadOnly() error                                        // nil when writes are taken, else the reason

@@ -65,6 +65,14 @@ func TestShardReplaced(t *testing.T) {
 func TestShardAway(t *testing.T) {
 	f, s := newShardFixture(t)
 	f.do("GET", "/readyz", "").want(200, nil)
+	known := func() []infoShard {
+		var i info
+		f.do("GET", "/info", "").want(200, &i)
+		return i.Shards
+	}
+	if got := known(); len(got) != 1 || got[0] != (infoShard{clustertest.Name, true}) {
+		t.Errorf("shards of /info: %+v", got)
+	}
 	s.away.Store("Words Apply")
 	for _, r := range [][3]string{
 		{"POST", "/v1/collections/docs/search", `{"q":"pancakes"}`},
@@ -80,6 +88,9 @@ func TestShardAway(t *testing.T) {
 	a := f.waitFor(503, "/readyz")
 	if p := a.problem(503, "not_ready", ""); !strings.Contains(p.Detail, clustertest.Name) {
 		t.Errorf("ready: %q", p.Detail)
+	}
+	if got := known(); len(got) != 1 || got[0] != (infoShard{clustertest.Name, false}) {
+		t.Errorf("shards of /info while one is away: %+v", got)
 	}
 	var list shardList
 	f.do("GET", "/v1/shards", "").want(200, &list)

@@ -276,6 +276,14 @@ func (e *Engine) Shards(ctx context.Context) ([]ShardInfo, error) {
 	return shardInfos(e.cluster.States(within, true)), nil
 }
 
+// KnownShards describes them as of two seconds ago, without what they hold and without a call; none where the backend is not made of any.
+func (e *Engine) KnownShards() []ShardInfo {
+	if e.cluster == nil {
+		return nil
+	}
+	return shardInfos(e.cluster.last())
+}
+
 func shardInfos(states []backend.ShardState) []ShardInfo {
 	out := make([]ShardInfo, len(states))
 	for i, s := range states {

@@ -44,5 +44,5 @@ func (e *Engine) Language(ctx context.Context, name string) (*Language, error) {
 		}
 		read, cursor = read+len(docs), next
 	}
-	return &Language{cmp.Or(r.Settings.Language, "en"), sample.Language()}, nil
+	return &Language{cmp.Or(r.Settings.Language, DefaultLanguage), sample.Language()}, nil
 }

@@ -59,7 +59,7 @@ func (r *reconfiguration) check(ctx context.Context) error {
 		field    string
 		old, new any
 	}{
-		{"language", cmp.Or(o.Language, "en"), cmp.Or(n.Language, "en")},
+		{"language", cmp.Or(o.Language, DefaultLanguage), cmp.Or(n.Language, DefaultLanguage)},
 		{"passages.max_tokens", o.Passages.MaxTokens, n.Passages.MaxTokens},
 		{"passages.no_title", o.Passages.NoTitle, n.Passages.NoTitle},
 		{"index.m", cmp.Or(o.Index.M, hnsw.DefaultM), cmp.Or(n.Index.M, hnsw.DefaultM)},

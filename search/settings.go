@@ -1,12 +1,14 @@
 package search
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
+	"searchd/index/hnsw"
 	"searchd/index/keyword"
 	"searchd/search/backend"
 )
@@ -20,6 +22,20 @@ const (
 	maxRecall         = 0.999
 	maxCollectionName = 64
 )
+
+// DefaultSettings are those that hold where a collection's say nothing, with its checkpoint. Index.EfSearch is 0: a graph finds it for TargetRecall.
+func DefaultSettings(m ModelInfo) Settings {
+	return Settings{
+		Language: DefaultLanguage,
+		Passages: PassageSettings{MaxTokens: cmp.Or(m.PassageTokens, m.MaxTokens)},
+		Index: IndexSettings{
+			M: hnsw.DefaultM, EfConstruction: hnsw.DefaultEfConstruction, TargetRecall: hnsw.DefaultTargetRecall, Quantize: backend.QuantizeNone,
+		},
+	}
+}
+
+// DefaultLanguage is that of a collection whose settings name none.
+const DefaultLanguage = "en"
 
 var collectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
@@ -153,12 +169,8 @@ func (r record) config() (backend.Config, error) {
 		return backend.Config{}, err
 	}
 	s := r.Settings
-	language := s.Language
-	if language == "" {
-		language = "en"
-	}
 	return backend.Config{
-		Dimension: r.Model.Dimension, Language: language, Mapping: s.Fields, Synonyms: s.Synonyms,
+		Dimension: r.Model.Dimension, Language: cmp.Or(s.Language, DefaultLanguage), Mapping: s.Fields, Synonyms: s.Synonyms,
 		M: s.Index.M, EfConstruction: s.Index.EfConstruction, EfSearch: s.Index.EfSearch, TargetRecall: s.Index.TargetRecall, Quantize: s.Index.Quantize,
 		Payload: payload,
 	}, nil

@@ -77,9 +77,7 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	s := &Stats{}
 	e.collector.stats(&s.Encoder)
 	s.Queries = e.encodings.own.queries.stats()
-	if e.cluster != nil {
-		s.Shards = shardInfos(e.cluster.last())
-	}
+	s.Shards = e.KnownShards()
 	indexed, ok := e.backend.(backend.Gauges)
 	if !ok {
 		return s, nil

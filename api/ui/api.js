@@ -11,8 +11,14 @@ class Problem extends Error {
   }
 }
 
+/** Whether an answer is about the key: the server wants one, or another for what somebody has pressed; what the page asks by itself goes without. */
+function keyWanted(status, code, changes) {
+  return status === 401 || (status === 403 && changes && ['insufficient_scope', 'collection_not_allowed'].includes(code));
+}
+
 /** fetch with the key, which is asked for where the server wants one. */
 async function send(path, init = {}) {
+  const changes = Boolean(init.method) && !/(search|map|attention)$/.test(path);
   for (let first = true; ; first = false) {
     const sent = headers();
     let res;
@@ -22,10 +28,10 @@ async function send(path, init = {}) {
       if (err.name === 'AbortError') throw err;
       throw new Problem(0, { detail: 'The server cannot be reached.', code: 'unreachable' });
     }
-    if (res.status !== 401) return res;
+    if (res.status !== 401 && res.status !== 403) return res;
     const body = await res.json().catch(() => ({}));
-    const wrong = !first || sent.Authorization ? 'The key was not accepted. ' : '';
-    if (!(await ask(wrong + (body.detail || '')))) throw new Problem(401, body);
+    const wrong = res.status === 401 && (!first || sent.Authorization) ? 'The key was not accepted. ' : '';
+    if (!keyWanted(res.status, body.code, changes) || !(await ask(wrong + (body.detail || '')))) throw new Problem(res.status, body);
   }
 }
 
@@ -72,6 +78,8 @@ export const map = (collection, options, signal) => post(within(collection, '/ma
 
 export const collectionStats = (collection) => call(within(collection, '/stats'));
 export const cancelTask = (id) => call(`v1/tasks/${encodeURIComponent(id)}`, { method: 'DELETE' });
+/** How each shard is, asked now. */
+export const shards = () => call('v1/shards').then((b) => b.shards);
 /** The tasks, latest first. */
 export const tasks = () => call('v1/tasks').then((b) => b.tasks);
 
@@ -100,7 +108,8 @@ export async function importFile(collection, { type, query }, body, progress, li
     try {
       problem = JSON.parse(res.responseText);
     } catch { /* not the server's own answer */ }
-    if (res.status !== 401 || !(await ask((first ? '' : 'The key was not accepted. ') + (problem.detail || '')))) throw new Problem(res.status, problem);
+    const wrong = res.status === 401 && !first ? 'The key was not accepted. ' : '';
+    if (!keyWanted(res.status, problem.code, true) || !(await ask(wrong + (problem.detail || '')))) throw new Problem(res.status, problem);
   }
 }
 

@@ -1,10 +1,11 @@
 // The page: the box, the views, the keys. Each view is a module that is loaded when it is first wanted.
 import * as api from './api.js';
 import { Boost } from './boost.js';
-import { $, el, number, trouble } from './dom.js';
+import { $, el, number } from './dom.js';
 import { Results } from './results.js';
 import { readURL, setHome, state, views, writeURL } from './state.js';
 import { narrowed } from './text.js';
+import { trouble } from './trouble.js';
 
 const ui = Object.fromEntries(['form', 'q', 'mix', 'alpha', 'alphaValue', 'alphaReset', 'controls', 'boostToggle', 'boostRow', 'filterToggle', 'filterRow', 'filter', 'filterError',
   'about', 'collection', 'theme', 'themeName', 'help', 'keys'].map((id) => [id, $(id)]));
@@ -39,7 +40,7 @@ const loaders = {
 async function part(module, ...sheets) {
   const missing = sheets.map((name) => `ui/${name}.css`).filter((href) => !document.querySelector(`link[href="${href}"]`));
   const [m] = await Promise.all([module, ...missing.map((href) => new Promise((resolve, reject) => {
-    document.head.append(el('link', { rel: 'stylesheet', href, onload: resolve, onerror: reject }));
+    document.head.append(el('link', { rel: 'stylesheet', href, onload: resolve, onerror: (e) => { e.target.remove(); reject(e); } }));
   }))]);
   return m;
 }
@@ -89,7 +90,7 @@ async function show(change) {
   try {
     loaded[name] ??= await loaders[name]();
   } catch {
-    $('view-' + name).replaceChildren(trouble({ message: 'This part of the page could not be loaded.' }, () => show(change)));
+    $('view-' + name).replaceChildren(trouble({ message: 'This part of the page could not be loaded.', code: 'unreachable' }, () => show(change)));
     return;
   }
   if (state.view === name) loaded[name].change(change);
@@ -99,7 +100,7 @@ function showState() {
   if (ui.q.value !== state.q) ui.q.value = state.q;
   if (ui.filter.value !== state.filter) ui.filter.value = state.filter;
   if (state.filter) openRow('filter', true);
-  if (state.boost) openRow('boost', true);
+  if (state.boosts.length) openRow('boost', true);
   if (isOpen('boost')) boost.show(page.info());
   for (const m of modes) m.checked = m.value === state.mode;
   ui.mix.classList.toggle('off', state.mode !== 'hybrid');
@@ -280,10 +281,15 @@ async function start() {
   showTheme();
   readURL();
   showState();
+  await begin();
+}
+
+/** The collections, and then what the address asks for. */
+async function begin() {
   try {
     await refresh();
   } catch (err) {
-    loaded.search.fail(err);
+    loaded.search.fail(err, begin);
     return;
   }
   if (loaded.search.typing) show({ typed: true }); // somebody was faster than the collections

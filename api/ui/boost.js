@@ -1,9 +1,10 @@
-// The boost of a search: what is newer, or has more of something, comes first among what is about as relevant.
+// The boosts of a search: what is newer, or has more of something, comes first among what is about as relevant.
 import * as api from './api.js';
 import { el } from './dom.js';
 import { state } from './state.js';
 
 const looked = 50; // documents whose fields are offered
+const most = 8; // boosts of one search
 const strengths = [[0.1, 'a little'], [0.3, 'clearly'], [1, 'strongly']];
 const spans = [['1d', 'a day'], ['1w', 'a week'], ['30d', 'a month'], ['52w', 'a year'], ['520w', 'ten years']];
 const yearSpans = [[1, 'a year'], [5, '5 years'], [20, '20 years'], [100, 'a century']];
@@ -34,7 +35,7 @@ export class Boost {
     Object.assign(this, { row, texts, changed, key: '', offers: [] });
   }
 
-  /** Shows the boost of the state, and what the collection has to offer, asked for once as long as it stays as it is. */
+  /** Shows the boosts of the state, and what the collection has to offer, asked for once as long as it stays as it is. */
   async show(info) {
     const key = `${state.c} ${info?.sequence}`;
     if (this.key !== key && state.c) {
@@ -51,26 +52,38 @@ export class Boost {
   }
 
   render() {
-    const b = state.boost;
-    const shown = JSON.stringify([b, this.offers]);
+    const shown = JSON.stringify([state.boosts, this.offers]);
     if (shown === this.shown) return;
     this.shown = shown;
     const focused = this.row.contains(document.activeElement) && document.activeElement.id;
-    const offers = b && !this.offers.some((o) => o.field === b.field) ? [...this.offers, b] : this.offers;
-    const set = (change) => { state.boost = change && { ...b, ...change }; this.changed(); };
-    const select = (id, label, value, options, choose) => {
-      if (!options.some((o) => o[0] === value)) options = [...options, [value, String(value)]];
-      return el('label', null, `${label} `, el('select', { class: 'select', id, onchange: (e) => choose(options[e.target.selectedIndex][0]) }, options.map(([v, text]) => el('option', { selected: v === value }, text))));
-    };
-    const near = b && b.origin !== undefined;
-    this.row.replaceChildren(...[
-      offers.length > 0 && select('boostField', 'Raise', b?.field ?? '', [['', 'nothing'], ...offers.map((o) => [o.field, o.origin === undefined ? `more ${o.field}` : `newer by ${o.field}`])],
-        (name) => set(offers.find((o) => o.field === name) ?? null)),
-      near && select('boostScale', 'half as much after', b.scale, typeof b.scale === 'number' ? yearSpans : spans, (scale) => set({ scale })),
-      b && !near && el('label', null, 'half of it at ', el('input', { id: 'boostScale', type: 'number', min: '0', step: 'any', value: b.scale, onchange: (e) => set({ scale: Number(e.target.value) }) })),
-      b && select('boostWeight', 'counting', b.weight, strengths, (weight) => set({ weight })),
-      !b && el('span', { class: 'quiet small' }, offers.length ? 'Among what is about as relevant, what is newer or has more comes first.' : 'None of the documents looked at has a date or a number.'),
-    ].filter(Boolean));
+    const rows = state.boosts.map((b, i) => this.one(b, i));
+    if (state.boosts.length < most && this.left().length) rows.push(this.one(null, rows.length));
+    if (!state.boosts.length) rows.push(el('span', { class: 'quiet small' }, rows.length ? 'Among what is about as relevant, what is newer or has more comes first.' : 'None of the documents looked at has a date or a number.'));
+    this.row.replaceChildren(...rows);
     if (focused) document.getElementById(focused)?.focus();
+  }
+
+  /** What is offered and not in use. */
+  left() {
+    return this.offers.filter((o) => !state.boosts.some((b) => b.field === o.field));
+  }
+
+  /** The controls of the boost at a place, or of one more. */
+  one(b, at) {
+    const id = (name) => `boost${name}${at || ''}`;
+    const set = (...put) => { state.boosts = state.boosts.toSpliced(at, b ? 1 : 0, ...put); this.changed(); };
+    const select = (name, label, value, options, choose) => {
+      if (!options.some((o) => o[0] === value)) options = [...options, [value, String(value)]];
+      return el('label', null, `${label} `, el('select', { class: 'select', id: id(name), onchange: (e) => choose(options[e.target.selectedIndex][0]) }, options.map(([v, text]) => el('option', { selected: v === value }, text))));
+    };
+    const offers = this.offers.filter((o) => o.field === b?.field || this.left().includes(o));
+    if (b && !offers.some((o) => o.field === b.field)) offers.push(b);
+    const near = b && b.origin !== undefined;
+    return el('span', { class: 'one' },
+      select('Field', at ? 'and' : 'Raise', b?.field ?? '', [['', 'nothing'], ...offers.map((o) => [o.field, o.origin === undefined ? `more ${o.field}` : `newer by ${o.field}`])],
+        (name) => set(...offers.filter((o) => o.field === name))),
+      near && select('Scale', 'half as much after', b.scale, typeof b.scale === 'number' ? yearSpans : spans, (scale) => set({ ...b, scale })),
+      b && !near && el('label', null, 'half of it at ', el('input', { id: id('Scale'), type: 'number', min: '0', step: 'any', value: b.scale, onchange: (e) => set({ ...b, scale: Number(e.target.value) }) })),
+      b && select('Weight', 'counting', b.weight, strengths, (weight) => set({ ...b, weight })));
   }
 }

@@ -1,8 +1,9 @@
 // The collections view: what is there, what it takes, what the model is; and the way in for documents.
 import * as api from './api.js';
-import { ask, bytes, el, toast, trouble } from './dom.js';
+import { ask, bytes, el, toast } from './dom.js';
 import { languageName, languageOptions, openSettings, otherLanguage, quantizeOptions } from './settings.js';
 import { address, state } from './state.js';
+import { trouble } from './trouble.js';
 import { accepted, dropped, Upload } from './upload.js';
 
 const firstName = 'docs'; // as the ingest command calls it
@@ -14,12 +15,15 @@ export class Collections {
     this.list = el('div', { class: 'cards' });
     this.model = el('section', { class: 'part', 'aria-label': 'Model' });
     this.tasks = el('section', { class: 'part', 'aria-label': 'Tasks', hidden: true });
+    this.shards = el('section', { class: 'part', 'aria-label': 'Shards', hidden: true });
     this.passed = el('p', { class: 'quiet small', role: 'status' });
     this.fitting = new Set(); // names of collections that fit waits for
     this.fitted = el('p', { class: 'note', role: 'status', hidden: true });
+    this.foreign = el('div', { role: 'status' }); // notes about files in other languages than their collection's
+    this.noted = new Set();
     this.uploads = el('ul', { class: 'uploads', 'aria-label': 'Uploads' });
     this.make = this.create();
-    root.append(this.list, this.drop(), this.tasks, this.model);
+    root.append(this.list, this.drop(), this.tasks, this.shards, this.model);
     this.queue = Promise.resolve();
   }
 
@@ -35,7 +39,7 @@ export class Collections {
   async ask() {
     this.left = false;
     clearTimeout(this.timer);
-    let tasks;
+    let tasks = [];
     try {
       tasks = await api.tasks().catch((err) => { // before the collections: what a task has done by now is seen in them
         if (err.status === 401) throw err; // nobody is asked for a key twice
@@ -53,9 +57,9 @@ export class Collections {
       this.first.hidden = infos.length > 0;
     } catch (err) {
       this.list.replaceChildren(trouble(err, () => this.ask()));
-      return;
+      if (err.status === 401) return;
     }
-    api.info().then((i) => this.showModel(i), () => { this.model.hidden = true; });
+    api.info().then((i) => { this.showModel(i); this.showShards(i.shards); }, () => { this.model.hidden = true; });
     this.showTasks(tasks);
   }
 
@@ -83,7 +87,8 @@ export class Collections {
   }
 
   settings(name) {
-    openSettings(name, () => this.ask()).catch((err) => toast(err.message));
+    const slow = setTimeout(() => toast(`Fetching the settings of ${name} …`), 500);
+    openSettings(name, () => this.ask()).catch((err) => toast(err.message)).finally(() => clearTimeout(slow));
   }
 
   /** Deletes a collection, once its name has been typed. */
@@ -146,11 +151,11 @@ export class Collections {
     input.addEventListener('change', () => { this.take([...input.files].map((file) => ({ file, path: file.name }))); input.value = ''; });
     this.target = el('select', { class: 'select', id: 'target' });
     this.target.addEventListener('change', () => { state.c = this.target.value; });
-    this.targetRow = el('p', { class: 'row' }, el('label', { for: 'target' }, 'into'), this.target);
+    this.targetRow = el('p', { class: 'row', hidden: true }, el('label', { for: 'target' }, 'into'), this.target);
     this.first = el('p', { class: 'row', hidden: true }, `There is no collection yet: they go into a new one, ${firstName}.`);
     const zone = el('section', { class: 'drop', 'aria-label': 'Files' },
       el('p', null, el('strong', null, 'Drop files here'), ', or ', el('label', { class: 'pick' }, 'choose some', input)), this.targetRow, this.first,
-      el('p', { class: 'quiet small' }, 'NDJSON, JSON, CSV, TSV, mailboxes, notes of Evernote, contacts and calendars are many documents; Markdown, HTML, PDF, files of office programs, e-books, mail, notebooks and text are one each, also gzipped. A folder may be dropped, too. The same id again is an update.'), this.passed, this.fitted, this.uploads);
+      el('p', { class: 'quiet small' }, 'NDJSON, JSON, CSV, TSV, mailboxes, notes of Evernote, contacts and calendars are many documents; Markdown, HTML, PDF, files of office programs, e-books, mail, notebooks and text are one each, also gzipped. A folder may be dropped, too. The same id again is an update.'), this.passed, this.fitted, this.foreign, this.uploads);
     for (const type of ['dragenter', 'dragover']) zone.addEventListener(type, (e) => { e.preventDefault(); zone.classList.add('over'); });
     for (const type of ['dragleave', 'drop']) zone.addEventListener(type, (e) => { if (type === 'drop' || !zone.contains(e.relatedTarget)) zone.classList.remove('over'); });
     zone.addEventListener('drop', (e) => {
@@ -166,6 +171,7 @@ export class Collections {
   /** Sends files one after another; where there is no collection yet, into one that is made for them. */
   async take(files) {
     if (!files.length) return;
+    if (!this.target.value) await this.ask(); // the server may not have said yet which collections there are
     let collection = this.target.value;
     if (!collection) {
       try {
@@ -176,31 +182,51 @@ export class Collections {
         return;
       }
     }
-    const uploads = files.map((f) => new Upload(f));
+    const uploads = files.map((f) => new Upload(f, (u) => this.send([u], collection)));
     this.uploads.prepend(...uploads.map((u) => u.root));
-    for (const u of uploads) this.queue = this.queue.then(() => u.run(collection));
-    const info = this.page.infos().find((i) => i.name === collection);
-    if (info && !info.settings.language && info.documents === 0 && !this.fitting.has(collection)) {
-      this.fitting.add(collection);
-      this.queue = this.queue.then(() => this.fit(collection)).finally(() => this.fitting.delete(collection));
-    }
-    this.queue = this.queue.then(() => this.ask());
+    this.send(uploads, collection);
   }
 
-  /** Builds a collection that was made without a language anew with that of its first texts, where it is another. */
+  send(uploads, collection) {
+    for (const u of uploads) this.queue = this.queue.then(() => u.run(collection));
+    const info = this.page.infos().find((i) => i.name === collection);
+    const fits = info && !info.settings.language && info.documents === 0 && !this.fitting.has(collection);
+    if (fits) this.fitting.add(collection);
+    this.queue = this.queue.then(async () => {
+      const fitted = fits ? await this.fit(collection).finally(() => this.fitting.delete(collection)) : '';
+      this.note(collection, uploads.filter((u) => u.looks && u.looks !== fitted));
+      await this.ask();
+    });
+  }
+
+  /** Says of files that they are in another language than their collection is for, once of each collection and language. */
+  note(collection, uploads) {
+    const has = this.page.infos().find((i) => i.name === collection)?.settings.language || 'en';
+    for (const [language, of] of Map.groupBy(uploads, (u) => u.looks)) {
+      const key = `${collection} ${language}`;
+      if (this.noted.has(key)) continue;
+      this.noted.add(key);
+      const others = of.length === 1 ? '' : ` and ${(of.length - 1).toLocaleString('en')} more`;
+      this.foreign.append(el('p', { class: 'note' }, `${of[0].path}${others} ${others ? 'look' : 'looks'} like ${language === 'standard' ? 'another language' : languageName(language)}, but ${collection} is searched by words as ${languageName(has)}: such words are found as they are written, not in their other forms. `,
+        'Drop these files into a collection of their own, or ', el('button', { type: 'button', class: 'link', onclick: () => this.settings(collection) }, `change the language of ${collection}`), `; “${languageName('standard')}” suits a mix.`));
+    }
+  }
+
+  /** Builds a collection that was made without a language anew with that of its first texts, where it is another, and returns that. */
   async fit(name) {
     const language = await otherLanguage(name);
-    if (!language) return;
+    if (!language) return '';
     try {
       const { settings } = await api.collection(name);
       await api.reembed(name, { ...settings, language });
     } catch (err) {
       toast(err.message);
-      return;
+      return '';
     }
     this.fitted.replaceChildren(`${name} is searched by words as ${languageName(language)}, which its texts look like. `,
       el('button', { type: 'button', class: 'link', onclick: () => this.settings(name) }, 'Change it'));
     this.fitted.hidden = false;
+    return language;
   }
 
   // ---- the model
@@ -212,6 +238,19 @@ export class Collections {
     this.model.hidden = false;
     this.model.replaceChildren(...[el('h2', null, 'The model'), e.card?.about && el('p', { class: 'about' }, e.card.about), e.card?.limits && el('p', { class: 'about' }, e.card.limits), el('dl', null, ...rows.filter((r) => r[1]).flatMap(([k, v]) => [el('dt', null, k), el('dd', null, v instanceof Node ? v : String(v))])),
       el('p', { class: 'quiet small version' }, `Served by searchd ${info.version}.`)].filter(Boolean));
+  }
+
+  // ---- shards
+
+  /** Shows the shards that the server stands in front of, and what they hold where the key may know. */
+  async showShards(known = []) {
+    const list = known.length ? await api.shards().catch(() => known) : [];
+    this.shards.hidden = !list.length;
+    const away = list.filter((x) => !x.up).length;
+    const held = (x) => (x.documents === undefined ? 'answers' : `${x.documents.toLocaleString('en')} ${x.documents === 1 ? 'document' : 'documents'}, ${bytes(x.store_bytes)}${x.read_only ? '; takes no writes until its next start' : ''}`);
+    this.shards.replaceChildren(el('h2', null, 'Shards'),
+      el('p', { class: 'about' }, `The documents are kept on ${list.length} ${list.length === 1 ? 'shard' : 'shards'}, and every search asks all of them. `, away > 0 && el('strong', null, `While ${away === 1 ? 'one does' : `${away} do`} not answer, nothing can be searched or written.`)),
+      el('dl', null, ...list.flatMap((x) => [el('dt', null, x.name), el('dd', { class: x.up ? null : 'away' }, x.up ? held(x) : `does not answer${x.error ? `: ${x.error}` : ''}`)])));
   }
 
   // ---- tasks

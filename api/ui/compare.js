@@ -1,11 +1,12 @@
 // The compare view: two settings side by side for one query, and how the ranks move from the one to the other.
 import * as api from './api.js';
-import { el, number, share, trouble } from './dom.js';
+import { el, number, share } from './dom.js';
 import { shares } from './fusion.js';
 import { titleFields, titleOf } from './hit.js';
 import { appendSnippet } from './passage.js';
 import { state, writeURL } from './state.js';
 import { appendMarked, browses, markedWords } from './text.js';
+import { trouble } from './trouble.js';
 import { View } from './view.js';
 import { mixBar } from './why.js';
 
@@ -92,7 +93,7 @@ export class Compare extends View {
     if (s.mode === 'hybrid') Object.assign(q, { fusion: s.fusion }, s.alpha === null ? {} : { alpha: s.alpha });
     if (s.rerank) q.rerank = true;
     if (state.filter) q.filter = state.filter;
-    if (state.boost) q.boosts = [state.boost];
+    if (state.boosts.length) q.boosts = state.boosts;
     return q;
   }
 

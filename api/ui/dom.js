@@ -55,14 +55,6 @@ export function ask(titleID, title, ...children) {
   return { form, dialog };
 }
 
-/** What went wrong, with what to tell whoever runs the server, and a way to try again. */
-export function trouble(err, retry) {
-  const busy = err.status === 503 || err.status === 429;
-  const facts = [err.code, err.requestID && `request ${err.requestID}`].filter(Boolean).join(' · ');
-  return el('div', { class: 'blank failed', role: 'alert' }, el('h2', null, busy ? 'The server is busy' : 'That did not work'), el('p', null, err.message),
-    facts && el('p', { class: 'quiet small' }, facts), retry && el('button', { type: 'button', class: 'button', onclick: retry }, 'Try again'));
-}
-
 /** A share of 1, with two decimals. */
 export const share = (x) => x.toFixed(2);
 

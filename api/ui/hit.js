@@ -1,9 +1,10 @@
 // One hit: a card with its title, best passage, facts, full text and the reasons for its score.
-import { el, number, share, trouble } from './dom.js';
+import { el, number, share } from './dom.js';
 import { refused, shares } from './fusion.js';
 import { appendSnippet, encodedText, sentenceOf } from './passage.js';
 import { address } from './state.js';
 import { appendMarked, excerpt, markedWords, parseMarked, splitByBytes } from './text.js';
+import { trouble } from './trouble.js';
 import { explanation, mixBar, nearness } from './why.js';
 
 export const titleFields = ['title', 'name', 'heading', 'headline', 'subject', 'question'];

@@ -1,12 +1,13 @@
 // The inside view: what the model does with the query and a text.
 import * as api from './api.js';
-import { $, el, trouble } from './dom.js';
+import { $, el } from './dom.js';
 import { drawSmall, Heatmap, Weights } from './heatmap.js';
 import { titleOf } from './hit.js';
 import { layerChart } from './layers.js';
 import { encodedText } from './passage.js';
 import { appendShares } from './shares.js';
 import { state, writeURL } from './state.js';
+import { trouble } from './trouble.js';
 import { View } from './view.js';
 
 const rivals = 5; // other hits beside the text in the chart of layers

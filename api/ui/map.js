@@ -1,8 +1,9 @@
 // The map view: the passages of a collection as points, near ones being near in meaning, and the query among them.
 import * as api from './api.js';
-import { computed, el, number, trouble } from './dom.js';
+import { computed, el, number } from './dom.js';
 import { Scatter } from './scatter.js';
 import { address, state, writeURL } from './state.js';
+import { trouble } from './trouble.js';
 import { View } from './view.js';
 
 const refinable = 1500; // points that t-SNE can place in reasonable time

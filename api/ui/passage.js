@@ -3,7 +3,7 @@ import { el } from './dom.js';
 import { appendMarked, excerpt, splitByBytes } from './text.js';
 
 // The names under which a field is a document's title, in the order in which they are looked for.
-const titleFields = ['title', 'name', 'heading', 'headline', 'subject'];
+export const titleFields = ['title', 'name', 'heading', 'headline', 'subject'];
 
 /** The nearest sentence of a passage in bytes of its own text; null where the answer does not name one, or it is all there is. */
 export function sentenceOf(passage) {

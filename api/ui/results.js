@@ -1,13 +1,15 @@
 // The search view: asks at each key and when the typing pauses, and shows the hits without moving them under the reader.
 import * as api from './api.js';
-import { $, copy, el, number, toast, trouble } from './dom.js';
+import { $, copy, el, number, toast } from './dom.js';
 import { refuse } from './fusion.js';
 import { Card, textFields, titleFields, titleOf } from './hit.js';
 import { address, state } from './state.js';
 import { browses } from './text.js';
+import { trouble } from './trouble.js';
 
 const pauseDelay = 150; // ms without a key until the meaning is asked for too
 const busyDelay = 150; // ms until waiting is shown
+const slowDelay = 4000; // ms until it is said
 const pageSize = 10;
 const spare = 10; // hits behind the last that is shown, which the slider may bring forward
 const mostHits = 200;
@@ -55,7 +57,7 @@ export class Results {
     const q = { q: state.q, mode: state.mode };
     if (state.alpha !== null && state.mode === 'hybrid') q.alpha = state.alpha;
     if (state.filter) q.filter = state.filter;
-    if (state.boost && !browses(state.q)) q.boosts = [state.boost];
+    if (state.boosts.length && !browses(state.q)) q.boosts = state.boosts;
     if (state.exact) q.spelling = 'exact';
     else if (this.typing) q.unfinished = true;
     return { ...q, limit: pageSize + spare, passages: 3, explain: !browses(state.q) || undefined, ...extra };
@@ -109,6 +111,7 @@ export class Results {
     const mine = (this.running = new AbortController());
     const asked = { ...state };
     const busy = setTimeout(() => ui.box.classList.add('busy'), busyDelay);
+    const slow = setTimeout(() => { ui.status.textContent = 'Waiting for the server …'; }, slowDelay);
     try {
       const res = await api.search(asked.c, this.query({ omit_fields: this.texts(), ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) }), mine.signal);
       if (mine !== this.running) return;
@@ -120,6 +123,7 @@ export class Results {
       this.fail(err);
     } finally {
       clearTimeout(busy);
+      clearTimeout(slow);
       if (mine === this.running && !preview) ui.box.classList.remove('busy');
     }
   }
@@ -139,7 +143,7 @@ export class Results {
   /** Puts an answer on the page, unless that would move the hits under the pointer or the focus. */
   arrive(a) {
     const old = this.answer;
-    const refines = old && old.asked.q === a.asked.q && old.asked.c === a.asked.c && old.asked.filter === a.asked.filter && old.asked.boost === a.asked.boost;
+    const refines = old && old.asked.q === a.asked.q && old.asked.c === a.asked.c && old.asked.filter === a.asked.filter && old.asked.boosts === a.asked.boosts;
     const moves = refines && !sameOrder(old.res.hits.slice(0, this.shown), a.res.hits.slice(0, this.shown));
     const pointing = ui.results.matches(':hover') && this.lastMove > this.lastKey;
     if (moves && (pointing || ui.results.contains(document.activeElement))) {
@@ -301,7 +305,7 @@ export class Results {
     return [el('h2', null, 'Nothing found'), tips.length ? el('ul', { class: 'tips' }, ...tips) : el('p', { class: 'quiet' }, 'Try other words.')];
   }
 
-  fail(err) {
+  fail(err, retry = () => this.page.changed()) {
     this.answer = null;
     this.cards.clear();
     this.render();
@@ -311,7 +315,7 @@ export class Results {
       return;
     }
     ui.status.textContent = 'The search failed';
-    ui.blank.replaceChildren(...(err.code === 'collection_not_found' ? this.missing(err) : [trouble(err, () => this.page.changed())]));
+    ui.blank.replaceChildren(...(err.code === 'collection_not_found' ? this.missing(err) : [trouble(err, retry)]));
     ui.blank.hidden = false;
   }
 

@@ -1,6 +1,7 @@
 // The settings of a collection: those that act at once, and those that build it anew. What is wrong with one is said beside it, as the server says it.
 import * as api from './api.js';
 import { ask, el, toast } from './dom.js';
+import { titleFields } from './passage.js';
 
 const languages = ['ar', 'ckb', 'cjk', 'hr', 'da', 'nl', 'en', 'fi', 'fr', 'de', 'hi', 'hu', 'it', 'no', 'fa', 'pt', 'ro', 'ru', 'es', 'sv', 'tr', 'standard'];
 const types = [['text', 'text: by words and meaning'], ['filter', 'filter: a value'], ['stored', 'stored: neither']];
@@ -9,7 +10,7 @@ const types = [['text', 'text: by words and meaning'], ['filter', 'filter: a val
 const numeric = (s) => (isNaN(s) ? s : Number(s));
 
 export function languageName(code) {
-  return { cjk: 'Chinese, Japanese, Korean', standard: 'another' }[code] ?? new Intl.DisplayNames('en', { type: 'language' }).of(code);
+  return { cjk: 'Chinese, Japanese, Korean', standard: 'another, or several' }[code] ?? new Intl.DisplayNames('en', { type: 'language' }).of(code);
 }
 
 export const languageOptions = (chosen) => languages.map((code) => new Option(languageName(code), code, code === chosen, code === chosen));
@@ -23,11 +24,14 @@ export async function otherLanguage(name) {
 
 /** Opens the settings of a collection. changed() is called when they are others. */
 export async function openSettings(name, changed) {
-  new Settings(await api.collection(name), changed);
+  const [info, server, stats] = await Promise.all([api.collection(name), api.info(), api.collectionStats(name).catch(() => null)]);
+  const { passage_tokens: usual, max_tokens: most } = info.model;
+  new Settings(info, { ...server.defaults, passages: { max_tokens: usual || most } }, stats?.vectors.ef_search, changed);
 }
 
 class Settings {
-  constructor(info, changed) {
+  /** defaults: what holds where a setting is empty. width: how many candidates a search looks at now. */
+  constructor(info, defaults, width, changed) {
     Object.assign(this, { info, changed, old: info.settings, anew: false });
     const { language = 'en', synonyms = [], fields = {}, passages = {}, index = {} } = info.settings;
     this.synonyms = el('textarea', { rows: '5', spellcheck: 'false', placeholder: 'k8s, kubernetes\ntv, telly => television' });
@@ -36,9 +40,13 @@ class Settings {
     this.quantize = el('select', { class: 'select' }, quantizeOptions(index.quantize || 'none'));
     this.language = el('select', { class: 'select' }, languageOptions(language));
     this.looks = el('span', { class: 'looks' });
-    this.numbers = [['/index/ef_search', 'Candidates, searching', index.ef_search], ['/passages/max_tokens', 'Tokens of a passage', passages.max_tokens],
-      ['/index/m', 'Links of a vector', index.m], ['/index/ef_construction', 'Candidates, linking', index.ef_construction]]
-      .map(([at, label, value]) => ({ at, label, input: el('input', { inputmode: 'numeric', placeholder: 'default', autocomplete: 'off', value: value || null }) }));
+    const found = index.ef_search || !width ? 'found for the recall' : `found: ${width}`;
+    this.numbers = [['/index/target_recall', 'Recall aimed at', index.target_recall], ['/index/ef_search', 'Candidates, searching', index.ef_search, found],
+      ['/passages/max_tokens', 'Tokens of a passage', passages.max_tokens], ['/index/m', 'Links of a vector', index.m], ['/index/ef_construction', 'Candidates, linking', index.ef_construction]]
+      .map(([at, label, value, placeholder]) => {
+        const [, group, member] = at.split('/');
+        return { at, label, input: el('input', { inputmode: 'decimal', placeholder: placeholder ?? `default: ${defaults[group][member]}`, autocomplete: 'off', value: value || null }) };
+      });
     this.titled = el('input', { type: 'checkbox', checked: !passages.no_title });
     this.save = el('button', { class: 'button primary', value: 'save' });
     this.wrong = el('p', { class: 'wrong', role: 'alert' });
@@ -46,6 +54,9 @@ class Settings {
       el('p', { class: 'row' }, this.save, el('button', { class: 'button', value: 'no', formnovalidate: true }, 'Cancel')));
     dialog.classList.add('configuring');
     this.dialog = dialog;
+    this.was = JSON.stringify(this.read());
+    dialog.addEventListener('keydown', (e) => { if (e.key === 'Escape') this.leave(e); });
+    dialog.addEventListener('cancel', (e) => this.leave(e)); // by a gesture, where there is no such key
     form.addEventListener('input', () => this.show());
     form.addEventListener('submit', (e) => {
       if (e.submitter?.value === 'no') return;
@@ -67,8 +78,8 @@ class Settings {
     return [
       at('/synonyms', el('label', null, 'Synonyms, a rule per line', this.synonyms)),
       at('/fields', el('h3', null, 'Fields'), el('p', { class: 'quiet small' }, 'Those that are not named here are treated by what they hold: titles count 2, texts 1, other strings 0.5.'), this.fields,
-        el('button', { type: 'button', class: 'link', onclick: () => { const row = this.row('', { type: 'text' }); this.fields.append(row); row.querySelector('input').focus(); } }, 'Name a field')),
-      el('div', { class: 'pairs' }, at('/index/quantize', el('label', null, 'Vectors in memory', this.quantize)), number('/index/ef_search')),
+        el('button', { type: 'button', class: 'link', onclick: () => { const row = this.row('', { type: 'text' }); this.fields.append(row); this.show(); row.querySelector('input').focus(); } }, 'Name a field')),
+      el('div', { class: 'pairs' }, at('/index/quantize', el('label', null, 'Vectors in memory', this.quantize)), number('/index/target_recall'), number('/index/ef_search')),
       ...anew,
       el('div', { class: 'pairs' }, at('/language', el('label', null, 'Language', this.language), this.looks), number('/passages/max_tokens'), number('/index/m'), number('/index/ef_construction')),
       at('/passages/no_title', el('label', { class: 'check' }, this.titled, ' The title stands in front of each passage')),
@@ -78,10 +89,32 @@ class Settings {
   row(field, { type, weight }) {
     const row = el('div', { class: 'fieldrow' },
       el('input', { 'aria-label': 'Field', placeholder: 'field', value: field, autocomplete: 'off', spellcheck: 'false', 'data-name': 'name' }),
-      el('select', { class: 'select', 'aria-label': `Type of ${field || 'the field'}`, 'data-name': 'type' }, types.map(([v, text]) => new Option(text, v, v === type, v === type))),
-      el('input', { inputmode: 'decimal', placeholder: 'weight', autocomplete: 'off', 'aria-label': `Weight of ${field || 'the field'}`, value: weight || null, 'data-name': 'weight' }),
-      el('button', { type: 'button', class: 'link', 'aria-label': `No entry for ${field || 'the field'}`, onclick: () => { row.remove(); this.show(); } }, 'Remove'));
+      el('select', { class: 'select', 'data-name': 'type' }, types.map(([v, text]) => new Option(text, v, v === type, v === type))),
+      el('input', { inputmode: 'decimal', autocomplete: 'off', value: weight || null, 'data-name': 'weight' }),
+      el('button', { type: 'button', class: 'link', onclick: () => { row.remove(); this.show(); } }, 'Remove'));
     return row;
+  }
+
+  /** The names of a row's controls, and what its words count unless it says so. */
+  label(row) {
+    const [name, type, weight, remove] = row.children;
+    const field = name.value.trim();
+    for (const [control, of] of [[type, 'Type of'], [weight, 'Weight of'], [remove, 'No entry for']]) control.setAttribute('aria-label', `${of} ${field || 'the field'}`);
+    weight.placeholder = type.value === 'text' ? `default: ${titleFields.includes(field) ? 2 : 1}` : 'weight';
+  }
+
+  /** Esc asks before it drops what was changed. */
+  leave(e) {
+    if (JSON.stringify(this.read()) === this.was) return;
+    e.preventDefault();
+    const { form, dialog } = ask('leaveTitle', 'Drop the changes?', el('p', null, `The settings of ${this.info.name} were changed here and not saved.`),
+      el('p', { class: 'row' }, el('button', { class: 'button', value: 'stay' }, 'Go on with them'), el('button', { class: 'button danger', value: 'drop' }, 'Drop them')));
+    form.addEventListener('submit', (s) => { if (s.submitter.value === 'drop') this.dialog.close(); });
+    dialog.addEventListener('keydown', (k) => { // a browser may close both where nothing was pressed between
+      if (k.key !== 'Escape') return;
+      k.preventDefault();
+      dialog.close();
+    });
   }
 
   offer(code) {
@@ -93,8 +126,11 @@ class Settings {
   read() {
     this.lines = this.synonyms.value.split('\n').map((rule, i) => ({ rule: rule.trim(), line: i + 1 })).filter((l) => l.rule);
     const fields = {};
+    this.faults = [];
     for (const row of this.fields.children) {
       const [field, type, weight] = ['name', 'type', 'weight'].map((n) => row.querySelector(`[data-name=${n}]`).value.trim());
+      if (Object.hasOwn(fields, field)) this.faults.push({ pointer: `/settings/fields/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`, detail: 'is there twice; keep one of the two' });
+      if (!field && (weight || type !== 'text')) this.faults.push({ pointer: '/settings/fields', detail: 'A row has no name of a field.' });
       if (field) fields[field] = weight ? { type, weight: numeric(weight) } : { type };
     }
     const next = { synonyms: this.lines.map((l) => l.rule), fields, passages: {}, index: {} };
@@ -115,6 +151,7 @@ class Settings {
   }
 
   show() {
+    for (const row of this.fields.children) this.label(row);
     this.build = this.info.documents > 0 && (this.anew || Settings.indexed(this.read()) !== Settings.indexed(this.old));
     this.save.textContent = this.build ? 'Save and build anew' : 'Save';
   }
@@ -123,6 +160,10 @@ class Settings {
     const next = this.read();
     for (const list of this.dialog.querySelectorAll('.wrongs')) list.replaceChildren();
     this.wrong.textContent = '';
+    if (this.faults.length) {
+      this.fail({ errors: this.faults });
+      return;
+    }
     this.save.disabled = true;
     try {
       await (this.build ? api.reembed(this.info.name, next) : api.patchCollection(this.info.name, patch(this.old, next)));

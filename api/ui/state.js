@@ -3,8 +3,8 @@
 export const views = ['search', 'compare', 'map', 'inside', 'collections'];
 const modes = ['hybrid', 'semantic', 'keyword'];
 
-/** view, c: collection, q, mode, alpha (null: the model's), filter, boost (as in a search, or null), exact (words as they are spelled), and `own`: parameters of single views by name. */
-export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', boost: null, exact: false, own: {} };
+/** view, c: collection, q, mode, alpha (null: the model's), filter, boosts (as in a search), exact (words as they are spelled), and `own`: parameters of single views by name. */
+export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', boosts: [], exact: false, own: {} };
 
 const ownNames = ['text', 'a', 'b', 'color', 'layer', 'head'];
 
@@ -30,7 +30,7 @@ export function readURL() {
   const a = parseFloat(p.get('alpha'));
   state.alpha = a >= 0 && a <= 1 ? a : null;
   state.filter = p.get('filter') || '';
-  state.boost = parseBoost(p.get('boost') || '');
+  state.boosts = p.getAll('boost').map(parseBoost).filter(Boolean);
   state.exact = p.get('spelling') === 'exact';
   state.c = p.get('c') || home;
   state.own = {};
@@ -47,7 +47,7 @@ export function address(changes = {}) {
   if (s.mode !== 'hybrid') p.set('mode', s.mode);
   if (s.alpha !== null) p.set('alpha', s.alpha);
   if (s.filter) p.set('filter', s.filter);
-  if (s.boost) p.set('boost', [s.boost.weight, s.boost.scale, s.boost.origin ?? '', s.boost.field].join(','));
+  for (const b of s.boosts) p.append('boost', [b.weight, b.scale, b.origin ?? '', b.field].join(','));
   if (s.exact) p.set('spelling', 'exact');
   for (const name of ownNames) if (s.own[name] !== undefined && s.own[name] !== '') p.set(name, s.own[name]);
   return '?' + p;

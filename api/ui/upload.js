@@ -89,15 +89,20 @@ async function formOf(type, file, path) {
 
 /** One row of the list of uploads: the file, how far it is, and what became of its documents. */
 export class Upload {
-  constructor({ file, path }) {
-    this.file = file;
-    this.path = path;
-    this.counts = {};
-    this.warnings = 0;
+  /** again(upload) is called where the server was not reached and the user wants the file sent once more. */
+  constructor({ file, path }, again) {
+    Object.assign(this, { file, path, again });
+    this.begin();
     this.bar = el('progress', { max: '1', value: '0', 'aria-label': `Progress of ${file.name}` });
     this.state = el('span', { class: 'quiet' }, 'waiting');
     this.errors = el('ul', { class: 'wrongs' });
     this.root = el('li', { class: 'upload' }, el('span', { class: 'file' }, path, ' ', el('span', { class: 'quiet small' }, bytes(file.size))), this.bar, this.state, this.errors);
+  }
+
+  begin() {
+    this.counts = {};
+    this.warnings = 0;
+    this.looks = ''; // the language that the texts look like, where it is not the collection's
   }
 
   /** Sends the file and reads the answer. Resolves when all is done, also where it failed. */
@@ -128,11 +133,12 @@ export class Upload {
       this.bar.value = 1;
       this.done();
     } catch (err) {
-      this.fail(err instanceof SyntaxError ? 'This is not JSON.' : err.message);
+      this.fail(err instanceof SyntaxError ? 'This is not JSON.' : err.message, err.code === 'unreachable');
     }
   }
 
   take(answer) {
+    if (answer.looks_like) this.looks = answer.looks_like;
     this.counts[answer.status] = (this.counts[answer.status] || 0) + 1;
     if (answer.warning && ++this.warnings <= shownErrors) this.errors.append(el('li', null, this.many ? `line ${answer.line}: ${answer.warning}` : answer.warning));
     if (answer.status === 'error' && this.counts.error <= shownErrors) this.errors.append(el('li', null, `${this.many ? `line ${answer.line}${answer.id ? ` (${answer.id})` : ''}: ` : ''}${answer.error?.detail ?? answer.error?.code}`));
@@ -150,10 +156,18 @@ export class Upload {
     if (this.warnings > shownErrors) this.errors.append(el('li', null, `and ${this.warnings - shownErrors} more warnings`));
   }
 
-  fail(message) {
+  fail(message, lost) {
     this.bar.value = 0;
     this.state.textContent = 'failed';
     this.root.classList.add('failed');
-    this.errors.append(el('li', null, message));
+    const before = this.told();
+    const again = () => {
+      this.begin();
+      this.root.classList.remove('failed');
+      this.errors.replaceChildren();
+      this.state.textContent = 'waiting';
+      this.again(this);
+    };
+    this.errors.append(el('li', null, before ? `${before}, then: ${message}` : message, lost && [' ', el('button', { type: 'button', class: 'link', 'aria-label': `Send ${this.path} again`, onclick: again }, 'Send it again')]));
   }
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -39,8 +40,11 @@ func (s *Sample) Add(fields map[string]any) (enough bool) {
 	}
 	s.texts.WriteString(longest[:min(len(longest), sampleDocument)])
 	s.texts.WriteByte('\n')
-	return s.texts.Len() >= sampleBytes
+	return s.Enough()
 }
+
+// Enough says whether the sample is large enough.
+func (s *Sample) Enough() bool { return s.texts.Len() >= sampleBytes }
 
 // Language returns what [GuessLanguage] says of the sample.
 func (s *Sample) Language() string { return GuessLanguage(s.texts.String()) }
@@ -89,6 +93,9 @@ func GuessLanguage(sample string) string {
 	beyond := map[[2]string]float64{} // by two languages: how many are of the first and not of the second
 	for w, has := range stopWords() {
 		n := min(float64(counts[w]), guessMost*float64(words))
+		if n == 0 {
+			continue
+		}
 		for _, language := range has {
 			said[language] += n
 			for _, other := range languages {
@@ -117,8 +124,8 @@ func GuessLanguage(sample string) string {
 	return ""
 }
 
-// stopWords returns stop words and the languages that have each.
-func stopWords() map[string][]string {
+// stopWords returns stop words and the languages that have each. They are kept, as an import of many files asks for each.
+var stopWords = sync.OnceValue(func() map[string][]string {
 	cache := registry.NewCache()
 	out := map[string][]string{}
 	for _, language := range languages {
@@ -131,4 +138,4 @@ func stopWords() map[string][]string {
 		}
 	}
 	return out
-}
+})

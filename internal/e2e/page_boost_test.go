@@ -31,7 +31,7 @@ func TestPageBoost(t *testing.T) {
 	choose := func(id, label string) {
 		t.Helper()
 		p.until(t, "[...document.querySelector('#"+id+"')?.options ?? []].some(o => o.textContent === '"+label+"')")
-		p.js(t, "const s = document.querySelector('#"+id+"'); s.selectedIndex = [...s.options].findIndex(o => o.textContent === '"+label+"'); s.dispatchEvent(new Event('change', {bubbles: true}))")
+		p.js(t, "const s = document.querySelector('#"+id+"'); s.focus(); s.selectedIndex = [...s.options].findIndex(o => o.textContent === '"+label+"'); s.dispatchEvent(new Event('change', {bubbles: true}))")
 	}
 	p.do(t, chromedp.Navigate(base+"/?c=news&q=harbour+strike"))
 	p.until(t, first("old"))
@@ -58,6 +58,20 @@ func TestPageBoost(t *testing.T) {
 	p.until(t, first("old")+" && document.querySelector('#boostScale').value === '900'")
 	p.js(t, "const a = document.querySelector('#alpha'); a.value = 0.9; a.dispatchEvent(new Event('input', {bubbles: true}))")
 	p.until(t, first("old")+" && location.search.includes('alpha=0.9')")
+	// A second one beside it: both are sent, kept and told, and either can be taken out again.
+	if got := eval[string](t, p, "[...document.querySelector('#boostField1').options].map(o => o.textContent).join('|')"); got != "nothing|newer by published|newer by year" {
+		t.Errorf("offered beside it: %s", got)
+	}
+	choose("boostField1", "newer by year")
+	p.until(t, "new URLSearchParams(location.search).getAll('boost').length === 2 && document.activeElement.id === 'boostField1'")
+	choose("boostWeight1", "strongly")
+	p.do(t, chromedp.Reload())
+	p.until(t, idle+" && document.querySelector('#boostField1')?.value === 'newer by year' && document.querySelector('#boostWeight1').value === 'strongly'")
+	p.looks(t, "boosts")
+	p.js(t, "document.querySelector('#results [data-role=why]').click()")
+	p.until(t, `/ for meta\.readers \+ 1 × \d\.\d+ for year\) = /.test(document.querySelector('.why').innerText)`)
+	choose("boostField", "nothing")
+	p.until(t, "new URLSearchParams(location.search).getAll('boost').join('|').startsWith('1,5,') && document.querySelector('#boostField').value === 'newer by year' && document.querySelector('#boostWeight').value === 'strongly'")
 	choose("boostField", "nothing")
 	p.until(t, "!location.search.includes('boost')")
 	// Without words there is nothing to raise, and nothing is refused.

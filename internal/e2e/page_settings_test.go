@@ -41,9 +41,31 @@ func TestPageSettings(t *testing.T) {
 	if got := eval[string](t, p, at("/passages/max_tokens")+".querySelector('input').value"); got != "64" {
 		t.Errorf("the passages have %s tokens, want 64", got)
 	}
+	// What holds where a field is empty is said, as far as it is known.
+	for pointer, want := range map[string]string{"/passages/max_tokens": "default: 256", "/index/m": "default: 16", "/index/ef_construction": "default: 200", "/index/target_recall": "default: 0.98"} {
+		if got := eval[string](t, p, at(pointer)+".querySelector('input').placeholder"); got != want {
+			t.Errorf("%s says %q, want %q", pointer, got, want)
+		}
+	}
+	if got := eval[bool](t, p, "/^found: [1-9][0-9]*$/.test("+at("/index/ef_search")+".querySelector('input').placeholder)"); !got {
+		t.Error("the dialog does not say how many candidates a search looks at")
+	}
 	enter("/synonyms", "textarea", "\nskillet, pan\n\nfoo =>\n")
 	p.js(t, at("/fields")+".querySelector('.link').click()")
 	enter("/fields", "[data-name=name]", "title")
+	if got := eval[string](t, p, at("/fields")+".querySelector('[data-name=weight]').placeholder"); got != "default: 2" {
+		t.Errorf("a title weighs %q", got)
+	}
+	// A field that is there twice is said before anything is sent, and so is a row without a name.
+	p.js(t, at("/fields")+".querySelector('.link:not([aria-label])').click()")
+	last := "[...document.querySelectorAll('.fieldrow')].at(-1)"
+	p.js(t, last+".querySelector('[data-name=name]').value = ' title'")
+	save("Save")
+	p.until(t, at("/fields")+".querySelector('.wrongs').innerText.startsWith('title: is there twice')")
+	p.js(t, last+".querySelector('[data-name=name]').value = ''; "+last+".querySelector('[data-name=type]').value = 'filter'")
+	save("Save")
+	p.until(t, at("/fields")+".querySelector('.wrongs').innerText === 'A row has no name of a field.'")
+	p.js(t, last+".querySelector('.link').click()")
 	enter("/fields", "[data-name=weight]", "much")
 	enter("/index/ef_search", "input", "3")
 	save("Save")
@@ -57,12 +79,13 @@ func TestPageSettings(t *testing.T) {
 	enter("/synonyms", "textarea", "skillet, pan")
 	enter("/fields", "[data-name=weight]", "3")
 	enter("/index/ef_search", "input", "")
+	enter("/index/target_recall", "input", "0.9")
 	enter("/index/quantize", "select", "int8")
 	save("Save")
 	p.until(t, "document.querySelector('.configuring') === null && document.querySelector('article.collection').innerText.includes('1 rule')")
 	p.until(t, "document.activeElement.getAttribute('aria-label') === 'Settings of kitchen'")
 	info, err := engine.Collection(t.Context(), "kitchen")
-	if s := info.Settings; err != nil || strings.Join(s.Synonyms, "|") != "skillet, pan" || s.Fields["title"].Weight != 3 || s.Index.Quantize != "int8" || s.Index.EfSearch != 0 || s.Passages.MaxTokens != 64 {
+	if s := info.Settings; err != nil || strings.Join(s.Synonyms, "|") != "skillet, pan" || s.Fields["title"].Weight != 3 || s.Index.Quantize != "int8" || s.Index.EfSearch != 0 || s.Index.TargetRecall != 0.9 || s.Passages.MaxTokens != 64 {
 		t.Errorf("settings %+v, %v", s, err)
 	}
 
@@ -77,7 +100,7 @@ func TestPageSettings(t *testing.T) {
 	save("Save and build anew")
 	p.until(t, "document.querySelector('.configuring') === null && document.querySelector('article.collection')?.innerText.includes('German')")
 	info, err = engine.Collection(t.Context(), "kitchen")
-	if s := info.Settings; err != nil || s.Language != "de" || len(s.Fields) != 0 || len(s.Synonyms) != 1 || s.Index.Quantize != "int8" {
+	if s := info.Settings; err != nil || s.Language != "de" || s.Index.TargetRecall != 0.9 || len(s.Fields) != 0 || len(s.Synonyms) != 1 || s.Index.Quantize != "int8" {
 		t.Errorf("settings %+v, %v", s, err)
 	}
 	opened()
@@ -86,8 +109,22 @@ func TestPageSettings(t *testing.T) {
 	if got := eval[string](t, p, at("/language")+".querySelector('select').value + ' ' + document.querySelector('.configuring .primary').textContent"); got != "en Save and build anew" {
 		t.Errorf("the language taken: %s", got)
 	}
+	// Esc drops nothing that was changed without a question.
+	open := "document.querySelectorAll('dialog[open]').length"
+	for range 2 {
+		p.do(t, chromedp.KeyEvent(kb.Escape))
+		p.until(t, "document.querySelector('#leaveTitle') !== null")
+		p.do(t, chromedp.KeyEvent(kb.Escape))
+		p.until(t, open+" === 1 && document.querySelector('#leaveTitle') === null && "+at("/language")+".querySelector('select').value === 'en'")
+	}
 	p.do(t, chromedp.KeyEvent(kb.Escape))
-	p.until(t, "document.querySelector('.configuring') === null")
+	p.until(t, "document.querySelector('#leaveTitle') !== null")
+	p.looks(t, "leave")
+	p.js(t, "document.querySelector('dialog[open] .danger').click()")
+	p.until(t, open+" === 0")
+	opened()
+	p.do(t, chromedp.KeyEvent(kb.Escape))
+	p.until(t, open+" === 0") // nothing was changed
 	p.clean(t)
 }
 
@@ -118,5 +155,29 @@ func TestPageLanguage(t *testing.T) {
 	p.until(t, "document.querySelector('.configuring [data-at=\"/language\"] select')?.value === 'de'")
 	p.do(t, chromedp.Navigate(base+"/?mode=keyword&q=haus"))
 	p.until(t, "document.querySelectorAll('#results li').length === 4")
+	p.clean(t)
+}
+
+// TestPageForeignLanguage says once that files are in another language than the collection they went into, and what can be done.
+func TestPageForeignLanguage(t *testing.T) {
+	base := serve(t, kitchen(t))
+	german := "Die Häuser stehen auf der Insel, und wer mit dem Boot kommt, der sieht sie nicht, weil sie hinter dem Wald sind. Das ist so, wie es immer war. "
+	english := "The houses stand on the island, and who comes by boat does not see them, as they are behind the wood. That is how it has always been. "
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?view=collections"))
+	p.until(t, "document.querySelector('#target')?.value === 'kitchen'")
+	notes := "[...document.querySelectorAll('.drop .note:not([hidden])')].map(n => n.innerText).join('|')"
+	p.choose(t, "#files", writeFile(t, "island.md", strings.Repeat(english, 2)))
+	p.until(t, "document.querySelectorAll('.upload.done').length === 1")
+	p.choose(t, "#files", writeFile(t, "insel.md", strings.Repeat(german, 2)), writeFile(t, "insel.txt", strings.Repeat(german, 3)))
+	p.until(t, notes+".startsWith('insel.md and 1 more look like German, but kitchen is searched by words as English')")
+	p.looks(t, "foreign")
+	p.choose(t, "#files", writeFile(t, "insel2.md", strings.Repeat(german, 2)))
+	p.until(t, "document.querySelectorAll('.upload.done').length === 4 && document.querySelector('.collection').innerText.includes('10')")
+	if got := eval[string](t, p, notes); strings.Contains(got, "|") {
+		t.Errorf("it is said again: %s", got)
+	}
+	p.js(t, "document.querySelector('.drop .note:not([hidden]) .link').click()")
+	p.until(t, "document.querySelector('.configuring [data-at=\"/language\"]') !== null")
 	p.clean(t)
 }

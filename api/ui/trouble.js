@@ -1,0 +1,39 @@
+// What went wrong, in the reader's words: what it means for him, what the server says, and what can be done.
+import { el } from './dom.js';
+import { ask } from './key.js';
+
+const look = 3000; // ms between two looks whether the server is ready again
+
+const busy = ['overloaded', 'rate_limited', 'too_many_writes', 'deadline_exceeded', 'canceled'];
+
+/** By the code of an answer: a title, and what stands in front of the server's own words. */
+const meanings = {
+  unreachable: ['The server does not answer', 'It may be starting again, or the network is away.'],
+  shard_unavailable: ['A part of the documents is away', 'They are kept on several machines, and one of them does not answer. Nothing is answered from the others alone, so that nothing is missing unnoticed.'],
+  shutting_down: ['The server is ending', 'It may be starting again.'],
+};
+
+/** What went wrong, with what to tell whoever runs the server, and a way to try again: by itself, where the server says that it is ready again. */
+export function trouble(err, retry) {
+  const [title, meaning] = meanings[err.code] ?? [busy.includes(err.code) ? 'The server is busy' : 'That did not work', ''];
+  const forbidden = err.status === 403;
+  const facts = [err.code !== 'unreachable' && err.code, err.requestID && `request ${err.requestID}`].filter(Boolean).join(' · ');
+  const again = forbidden ? async () => { if (await ask(err.message)) retry(); } : retry;
+  const box = el('div', { class: 'blank failed', role: 'alert' }, el('h2', null, title), meaning && el('p', null, meaning),
+    err.code !== 'unreachable' && el('p', { class: meaning ? 'quiet small' : null }, err.message), meanings[err.code] && retry && el('p', null, 'It is asked again as soon as it is ready.'),
+    facts && el('p', { class: 'quiet small' }, facts), retry && el('button', { type: 'button', class: 'button', onclick: again }, forbidden ? 'Use another key' : 'Try again'));
+  if (meanings[err.code] && retry) waitFor(box, retry);
+  return box;
+}
+
+/** Calls retry once the server is ready, as long as the box is on the page. */
+async function waitFor(box, retry) {
+  for (;;) {
+    await new Promise((resolve) => { setTimeout(resolve, look); });
+    if (!box.isConnected) return;
+    const ready = !document.hidden && (await fetch('readyz').then((r) => r.ok, () => false));
+    if (!ready) continue;
+    if (box.isConnected) retry();
+    return;
+  }
+}
