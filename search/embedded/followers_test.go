@@ -126,6 +126,7 @@ func TestReplayRefuses(t *testing.T) {
 		"a vector of another length": func(e *store.Entry) { e.Vectors[0] = []float32{1, 0, 0} },
 		"a passage without a vector": func(e *store.Entry) { e.Vectors[0] = nil },
 		"no vectors":                 func(e *store.Entry) { e.Vectors = nil },
+		"a zero vector":              func(e *store.Entry) { e.Vectors[0] = []float32{0, 0} },
 		"a gap":                      func(e *store.Entry) { e.Seq, e.Document.Revision = 2, 2 },
 	} {
 		e := put()
