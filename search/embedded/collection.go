@@ -17,6 +17,7 @@ import (
 
 	"searchd/index/hnsw"
 	"searchd/index/keyword"
+	"searchd/internal/disk"
 	"searchd/search/backend"
 	"searchd/search/mapping"
 	"searchd/store"
@@ -220,7 +221,7 @@ func (c *collection) setAside(name string, why error) error {
 	if errors.Is(why, keyword.ErrMismatch) || errors.Is(why, hnsw.ErrMismatch) {
 		return c.remove(name, why)
 	}
-	old, _ := filepath.Glob(path + setAsideMark + "*")
+	old, _ := disk.Glob(c.dir, name+setAsideMark+"*")
 	for _, o := range old {
 		os.RemoveAll(o)
 	}
