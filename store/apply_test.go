@@ -240,6 +240,13 @@ func TestConcurrent(t *testing.T) {
 		}
 		return err
 	})
+	id := s.ID()
+	run("ID", func(int) error {
+		if s.ID() != id {
+			return errors.New("it is another one")
+		}
+		return nil
+	})
 	run("Backup", func(int) error { _, err := s.Backup(ctx, new(strings.Builder)); return err })
 	wg.Wait()
 	if ps, err := s.Check(context.Background(), true); err != nil || len(ps) > 0 {

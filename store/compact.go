@@ -64,7 +64,7 @@ func (s *Store) exchange(h *handle, tmp string) error {
 		return noSpace(fmt.Errorf("store: %w", err))
 	}
 	// From here on the old file has no name: a write to it would be lost.
-	fresh, err := s.openHandle()
+	fresh, _, err := s.openHandle()
 	s.mu.Lock()
 	s.mu.file = fresh
 	h.replaced = true
