@@ -173,6 +173,7 @@ func TestBatchLen(t *testing.T) {
 		{"too large together", []Entry{text(batchBytes / 2), text(batchBytes / 4), text(batchBytes / 2)}, 2},
 		{"too large alone", []Entry{text(2 * batchBytes), text(1)}, 1},
 		{"values count", []Entry{text(1), {Values: map[string]any{"a": strings.Repeat("x", batchBytes)}}}, 1},
+		{"values of a list count", []Entry{text(1), {Values: map[string]any{"a": []any{1, strings.Repeat("x", batchBytes)}}}}, 1},
 	}
 	for _, tt := range tests {
 		if got := batchLen(tt.entries); got != tt.want {
