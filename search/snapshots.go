@@ -121,7 +121,7 @@ func (e *Engine) writeSnapshot(ctx context.Context, id string, b backer, report 
 
 // keepDamaged keeps a snapshot with damaged values and returns what its task says.
 func (e *Engine) keepDamaged(id, part string, damage []string) error {
-	old, _ := filepath.Glob(filepath.Join(e.snapshots, "*"+damagedSuffix))
+	old, _ := disk.Glob(e.snapshots, "*"+damagedSuffix)
 	for _, o := range old {
 		os.Remove(o)
 	}
@@ -200,7 +200,7 @@ func (e *Engine) removeParts() {
 	if _, ok := e.backend.(backer); !ok {
 		return
 	}
-	parts, _ := filepath.Glob(filepath.Join(e.snapshots, "*"+snapshotSuffix+partSuffix))
+	parts, _ := disk.Glob(e.snapshots, "*"+snapshotSuffix+partSuffix)
 	for _, p := range parts {
 		os.Remove(p)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 
 	"go.etcd.io/bbolt"
@@ -121,13 +122,11 @@ func (s *Store) Apply(ctx context.Context, collection uint32, writes []Write) ([
 func (s *Store) withdraw(r *request) bool {
 	s.queue.Lock()
 	defer s.queue.Unlock()
-	for i, w := range s.queue.waiting {
-		if w == r {
-			s.queue.waiting = append(s.queue.waiting[:i], s.queue.waiting[i+1:]...)
-			return true
-		}
+	i := slices.Index(s.queue.waiting, r)
+	if i >= 0 {
+		s.queue.waiting = slices.Delete(s.queue.waiting, i, i+1)
 	}
-	return false
+	return i >= 0
 }
 
 // takeGroup removes the next requests from the queue, at least one if there is any.
@@ -144,8 +143,8 @@ func (s *Store) takeGroup() []*request {
 		}
 		n++
 	}
-	group := append([]*request(nil), s.queue.waiting[:n]...)
-	s.queue.waiting = append(s.queue.waiting[:0], s.queue.waiting[n:]...)
+	group := slices.Clone(s.queue.waiting[:n])
+	s.queue.waiting = slices.Delete(s.queue.waiting, 0, n) // and nothing holds what they write
 	return group
 }
 

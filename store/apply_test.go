@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 )
 
 func TestApplyRefuses(t *testing.T) {
@@ -240,9 +242,47 @@ func TestConcurrent(t *testing.T) {
 		}
 		return err
 	})
+	id := s.ID()
+	run("ID", func(int) error {
+		if s.ID() != id {
+			return errors.New("it is another one")
+		}
+		return nil
+	})
 	run("Backup", func(int) error { _, err := s.Backup(ctx, new(strings.Builder)); return err })
 	wg.Wait()
 	if ps, err := s.Check(context.Background(), true); err != nil || len(ps) > 0 {
 		t.Errorf("Check = %v, %v", ps, err)
+	}
+}
+
+// TestAppliedIsForgotten lets several calls wait for their turn: when they have returned the store holds nothing of what they wrote.
+func TestAppliedIsForgotten(t *testing.T) {
+	s, col := newCollection(t)
+	const calls = 8
+	var fields [calls]weak.Pointer[byte]
+	var wg sync.WaitGroup
+	s.writer <- struct{}{}
+	for i := range calls {
+		wg.Go(func() {
+			w := write(fmt.Sprint(i), 1, 1, 3)
+			fields[i] = weak.Make(&w.Fields[0])
+			if _, _, err := s.Apply(t.Context(), col, []Write{w}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for waiting := 0; waiting < calls; runtime.Gosched() {
+		s.queue.Lock()
+		waiting = len(s.queue.waiting)
+		s.queue.Unlock()
+	}
+	s.unlockWriter()
+	wg.Wait()
+	runtime.GC()
+	for i, p := range fields {
+		if p.Value() != nil {
+			t.Errorf("the fields of document %d are held", i)
+		}
 	}
 }

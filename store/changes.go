@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -94,25 +95,15 @@ func (t *Tx) changesPage(after *uint64, limit int, fn func(Change) error) (int, 
 	}
 	var page []Change
 	err := t.guarded(func() error {
-		b := t.room.log
-		cur := b.Cursor()
-		for k, v := cur.Seek(key64(*after + 1)); k != nil && len(page) < limit; k, v = cur.Next() {
-			payload, err := b.open(k, v)
+		cur := t.room.log.Cursor()
+		seq := *after
+		for k, v := cur.Seek(key64(seq + 1)); (k != nil || seq < st.seq) && len(page) < limit; k, v = cur.Next() {
+			seq++
+			c, err := t.room.change(k, v, seq)
 			if err != nil {
 				return err
 			}
-			want := *after + uint64(len(page)) + 1
-			if len(k) != 8 || binary.BigEndian.Uint64(k) != want {
-				return b.corrupt(k, "change %d is missing", want)
-			}
-			c, ok := decodeChange(want, payload)
-			if !ok {
-				return b.corrupt(k, "payload of %d bytes is not a change", len(payload))
-			}
 			page = append(page, c)
-		}
-		if end := *after + uint64(len(page)); len(page) < limit && end != st.seq {
-			return b.corrupt(key64(end+1), "change is missing, the last should be %d", st.seq)
 		}
 		return nil
 	})
@@ -126,6 +117,25 @@ func (t *Tx) changesPage(after *uint64, limit int, fn func(Change) error) (int, 
 		}
 	}
 	return len(page), nil
+}
+
+// change decodes the record of the log at k, nil behind the last, which must be that of a change.
+func (rm *room) change(k, v []byte, seq uint64) (Change, error) {
+	switch {
+	case seq > rm.state.seq:
+		return Change{}, rm.log.corrupt(k, "change comes after the last, %d", rm.state.seq)
+	case !bytes.Equal(k, key64(seq)):
+		return Change{}, rm.log.corrupt(key64(seq), "change is missing, the last should be %d", rm.state.seq)
+	}
+	payload, err := rm.log.open(k, v)
+	if err != nil {
+		return Change{}, err
+	}
+	c, ok := decodeChange(seq, payload)
+	if !ok {
+		err = rm.log.corrupt(k, "payload of %d bytes is not a change", len(payload))
+	}
+	return c, err
 }
 
 // trimBatch bounds one transaction of TrimChanges.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,6 +123,35 @@ func TestChangesWithAGap(t *testing.T) {
 		}
 		if err := s.Changes(context.Background(), col, 0, func(Change) error { return nil }); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("Changes without %d = %v, want ErrCorrupt", gone, err)
+		}
+	}
+}
+
+// TestVectorsBeforeADamagedOne reads vectors of which a later one is too short: those before it are as they were written.
+func TestVectorsBeforeADamagedOne(t *testing.T) {
+	s, col := newCollection(t)
+	w := write("a", 1, 4, 3)
+	mustApply(t, s, col, w)
+	err := s.update(t.Context(), func(tx *bbolt.Tx) error {
+		rm, err := openRoom(tx, col)
+		if err != nil {
+			return err
+		}
+		return rm.vectors.put(key32(2), appendVector(nil, []float32{1, 2}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, scan := range map[string]func(fn func(slot uint32, v []float32) error) error{
+		"Store": func(fn func(slot uint32, v []float32) error) error { return s.Vectors(t.Context(), col, 0, fn) },
+		"Tx": func(fn func(slot uint32, v []float32) error) error {
+			return s.View(t.Context(), col, func(tx *Tx) error { return tx.Vectors(0, fn) })
+		},
+	} {
+		var got [][]float32
+		err := scan(func(_ uint32, v []float32) error { got = append(got, slices.Clone(v)); return nil })
+		if !errors.Is(err, ErrCorrupt) || !reflect.DeepEqual(got, w.Vectors[:2]) {
+			t.Errorf("%s.Vectors = %v, %v, want %v and ErrCorrupt", name, got, err, w.Vectors[:2])
 		}
 	}
 }

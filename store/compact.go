@@ -64,7 +64,7 @@ func (s *Store) exchange(h *handle, tmp string) error {
 		return noSpace(fmt.Errorf("store: %w", err))
 	}
 	// From here on the old file has no name: a write to it would be lost.
-	fresh, err := s.openHandle()
+	fresh, _, err := s.openHandle()
 	s.mu.Lock()
 	s.mu.file = fresh
 	h.replaced = true
@@ -99,16 +99,11 @@ func (s *Store) copyTo(ctx context.Context, h *handle, path string) error {
 		return noSpace(err)
 	}
 	dst.AllocSize = 0 // the file ends with the last page
-	err = guard(func() error {
-		return h.db.View(func(src *bbolt.Tx) error {
-			c := &copier{ctx: ctx, dst: dst}
-			err := c.store(src)
-			if c.tx != nil && err != nil {
-				_ = c.tx.Rollback()
-			}
-			return err
-		})
-	})
+	c := &copier{ctx: ctx, dst: dst}
+	err = guard(func() error { return h.db.View(c.store) })
+	if c.tx != nil { // Close would wait for it, also after a fault
+		_ = guard(c.tx.Rollback)
+	}
 	return s.damaged(noSpace(errors.Join(err, guard(dst.Close))))
 }
 
@@ -116,7 +111,7 @@ func (s *Store) copyTo(ctx context.Context, h *handle, path string) error {
 type copier struct {
 	ctx  context.Context
 	dst  *bbolt.DB
-	tx   *bbolt.Tx
+	tx   *bbolt.Tx // one that has ended may be rolled back all the same
 	size int
 }
 
@@ -151,9 +146,7 @@ func (c *copier) store(src *bbolt.Tx) (err error) {
 			}
 		}
 	}
-	tx := c.tx
-	c.tx = nil
-	return tx.Commit()
+	return c.tx.Commit()
 }
 
 // bucket copies one bucket to the bucket at path.
@@ -204,9 +197,7 @@ func (c *copier) flush() (err error) {
 		return err
 	}
 	c.size = 0
-	tx := c.tx
-	c.tx = nil
-	if err := tx.Commit(); err != nil {
+	if err := c.tx.Commit(); err != nil {
 		return err
 	}
 	c.tx, err = c.dst.Begin(true)

@@ -74,7 +74,8 @@ func (d Dropped) String() string {
 // cannot follow and must be made anew. Damage of the counters and of the catalog stays, and Check goes on naming it; so does a document of which
 // nothing but vectors is damaged, unless vectors.
 func (s *Store) DropDamaged(ctx context.Context, vectors bool, dropped func(Dropped)) error {
-	for more := true; more; {
+	var before map[string]map[uint32]string // found the last time
+	for {
 		problems, err := s.Check(ctx, true)
 		if err != nil {
 			return err
@@ -91,7 +92,6 @@ func (s *Store) DropDamaged(ctx context.Context, vectors bool, dropped func(Drop
 				found[p.Collection][p.No] = p.Document
 			}
 		}
-		more = false
 		for _, name := range slices.Sorted(maps.Keys(found)) {
 			err := s.expunge(ctx, name, found[name])
 			if errors.Is(err, ErrCorrupt) {
@@ -102,11 +102,13 @@ func (s *Store) DropDamaged(ctx context.Context, vectors bool, dropped func(Drop
 			}
 			for _, no := range slices.Sorted(maps.Keys(found[name])) {
 				dropped(Dropped{name, no, found[name][no]})
-				more = len(problems) >= maxProblems // there may be others
 			}
 		}
+		if len(problems) < maxProblems || maps.EqualFunc(found, before, maps.Equal) {
+			return nil
+		}
+		before = found // there may be others
 	}
-	return nil
 }
 
 // expunge removes documents by their numbers, reading nothing of them that may be damaged.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,6 +110,55 @@ func TestDropDamaged(t *testing.T) {
 		}
 		checkWritable(t, s, "after it")
 	})
+}
+
+// TestDropAllDamaged drops what is damaged where that is more than one check lists, in records of no document first.
+func TestDropAllDamaged(t *testing.T) {
+	dir := memoryDir(t)
+	s := open(t, dir)
+	var cols []uint32
+	for _, name := range []string{"log", "docs"} {
+		col, err := s.CreateCollection(t.Context(), name, []byte("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cols = append(cols, col.ID)
+	}
+	var writes []Write
+	for i := range maxProblems + 10 {
+		writes = append(writes, Write{ID: fmt.Sprint(i), Fields: []byte("{}")}, Write{ID: fmt.Sprint(i), Delete: true})
+	}
+	mustApply(t, s, cols[0], writes...)
+	mustApply(t, s, cols[1], write("bad", 1, 1, 3), write("good", 1, 1, 3))
+	err := s.update(t.Context(), func(tx *bbolt.Tx) error {
+		log, err := openRoom(tx, cols[0])
+		if err != nil {
+			return err
+		}
+		for seq := range uint64(maxProblems + 10) {
+			if err := log.log.Put(key64(seq+1), make([]byte, 4)); err != nil {
+				return err
+			}
+		}
+		docs, err := openRoom(tx, cols[1])
+		if err != nil {
+			return err
+		}
+		return docs.fields.Put(key32(1), make([]byte, 4))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dropped []string
+	if err := s.DropDamaged(t.Context(), false, func(d Dropped) { dropped = append(dropped, d.String()) }); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{`collection "docs": document "bad"`}; !slices.Equal(dropped, want) {
+		t.Errorf("dropped %q, want %q", dropped, want)
+	}
+	if problems, err := s.Check(t.Context(), true); err != nil || len(problems) > 0 {
+		t.Errorf("Check after it = %d problems, %v", len(problems), err)
+	}
 }
 
 // TestVerifyBackup finds in a backup what Restore refuses it for, and lets Restore take it where it is told to.

@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+	"unsafe"
+
+	"go.etcd.io/bbolt"
 )
 
 // breakFile makes every write to the file of s fail, by putting a read-only descriptor in the place of bbolt's.
@@ -143,4 +148,45 @@ func TestDiskFull(t *testing.T) {
 	}
 	s := open(t, t.TempDir())
 	fillUp(t, s, 8<<20)
+}
+
+// TestCompactUnreadable compacts a store of which some pages can no longer be read: the error says so, and the store goes on with the file that it has.
+func TestCompactUnreadable(t *testing.T) {
+	s, col := newCollection(t)
+	large := write("large", 1, 1, 3)
+	large.Fields = fmt.Appendf(nil, `{"body":%q}`, strings.Repeat("x", 1<<18))
+	mustApply(t, s, col, large)
+	var pages []byte // of the memory map, behind the one where the value begins
+	err := s.mu.file.db.View(func(tx *bbolt.Tx) error {
+		rm, err := openRoom(tx, col)
+		if err == nil {
+			v := rm.fields.Get(key32(1))
+			skip := -uintptr(unsafe.Pointer(&v[1<<16])) & uintptr(os.Getpagesize()-1)
+			pages = v[1<<16+skip:][:1<<16]
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mprotect(pages, syscall.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	compacted := make(chan error)
+	go func() { compacted <- s.Compact(t.Context()) }()
+	select {
+	case err = <-compacted:
+	case <-time.After(20 * time.Second):
+		log.Fatal("Compact does not return") // and so would Close
+	}
+	if !errors.Is(err, ErrDamaged) {
+		t.Errorf("Compact = %v, want ErrDamaged", err)
+	}
+	if err := syscall.Mprotect(pages, syscall.PROT_READ); err != nil {
+		t.Fatal(err)
+	}
+	mustApply(t, s, col, write("b", 1, 1, 3))
+	if err := s.Compact(t.Context()); err != nil {
+		t.Error(err)
+	}
 }

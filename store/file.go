@@ -42,10 +42,11 @@ func (s *Store) openFile() error {
 	if err := s.verifyFile(); err != nil {
 		return err
 	}
-	h, err := s.openHandle()
+	h, id, err := s.openHandle()
 	if err != nil {
 		return err
 	}
+	s.id = id
 	if s.rolledBack {
 		if err := s.renewID(h.db); err != nil {
 			_ = h.close()
@@ -67,20 +68,23 @@ func (s *Store) remains() (found []string) {
 }
 
 // openHandle opens a verified file and reads its identity.
-func (s *Store) openHandle() (*handle, error) {
+func (s *Store) openHandle() (h *handle, id [16]byte, err error) {
 	db, err := s.openBolt(s.path)
 	if err != nil {
-		return nil, err
+		return nil, id, err
 	}
-	h := &handle{db: db}
-	if err := s.damaged(guard(func() error { return db.View(s.readIdentity) })); err != nil {
+	h = &handle{db: db}
+	err = guard(func() error {
+		return db.View(func(tx *bbolt.Tx) (err error) { id, err = s.readIdentity(tx); return err })
+	})
+	if err = s.damaged(err); err != nil {
 		_ = h.close()
 		if errors.Is(err, ErrCorrupt) { // a store without its identity is no store
-			return nil, &DamagedError{Path: s.path, Detail: err.Error()}
+			err = &DamagedError{Path: s.path, Detail: err.Error()}
 		}
-		return nil, err
+		return nil, id, err
 	}
-	return h, nil
+	return h, id, nil
 }
 
 // renewID gives the store another ID, so that indexes derived from a history that is no longer this one rebuild.

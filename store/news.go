@@ -122,15 +122,11 @@ func (n *News) readChanges(ctx context.Context, rm *room, col Collection, after 
 	}
 	cur := rm.log.Cursor()
 	seq := after
-	for k, v := cur.Seek(key64(after + 1)); k != nil && *left > 0 && len(n.Entries) < newsEntries; k, v = cur.Next() {
+	for k, v := cur.Seek(key64(after + 1)); seq < rm.state.seq && *left > 0 && len(n.Entries) < newsEntries; k, v = cur.Next() {
 		if seq%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		payload, err := rm.log.open(k, v)
-		ch, ok := decodeChange(seq+1, payload)
-		if err == nil && (!ok || !bytes.Equal(k, key64(seq+1))) {
-			err = rm.log.corrupt(k, "change %d should be here", seq+1)
-		}
+		ch, err := rm.change(k, v, seq+1)
 		if err != nil {
 			w.Damaged(col, err)
 			return fmt.Errorf("%w: change %d cannot be read", ErrTrimmed, seq+1)

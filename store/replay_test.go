@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"go.etcd.io/bbolt"
 )
 
 // twins are a primary and a follower that began with a backup of it.
@@ -245,6 +247,29 @@ func TestNewsLost(t *testing.T) {
 	}
 	if _, err := w.a.News(ctx, Wanted{After: map[uint32]uint64{c.ID: 3}, Bytes: 1}); !errors.Is(err, ErrAhead) {
 		t.Errorf("News after what is not there: %v, want ErrAhead", err)
+	}
+}
+
+// A log that lacks a change has lost the place of who needs it, and the operator is told, also where it is the last that is missing.
+func TestNewsOfAGap(t *testing.T) {
+	for gone := range uint64(3) {
+		s, col := newCollection(t)
+		mustApply(t, s, col, write("a", 1, 0, 1), write("b", 1, 0, 1), write("c", 1, 0, 1))
+		err := s.update(t.Context(), func(tx *bbolt.Tx) error {
+			rm, err := openRoom(tx, col)
+			if err != nil {
+				return err
+			}
+			return rm.log.Delete(key64(gone + 1))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		n, err := s.News(t.Context(), Wanted{After: map[uint32]uint64{col: 0}, Bytes: 1 << 20, Damaged: func(Collection, error) { told++ }})
+		if !errors.Is(err, ErrTrimmed) || told != 1 {
+			t.Errorf("News without change %d = %+v, %v, told %d times; want ErrTrimmed", gone+1, n, err, told)
+		}
 	}
 }
 

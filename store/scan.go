@@ -35,12 +35,8 @@ func (s *Store) Vectors(ctx context.Context, collection uint32, fromSlot uint32,
 	return s.pages(ctx, collection, func(t *Tx) (int, error) {
 		return t.vectorsPage(&from, pageRecords, &p, func(uint32, []float32) error { return nil })
 	}, func() error {
-		dim := 0
-		if len(p.slots) > 0 {
-			dim = len(p.data) / len(p.slots)
-		}
 		for i, slot := range p.slots {
-			if err := fn(slot, p.data[i*dim:(i+1)*dim:(i+1)*dim]); err != nil {
+			if err := fn(slot, p.vector(i)); err != nil {
 				return err
 			}
 		}

@@ -192,34 +192,33 @@ func (s *Store) view(fn func(*bbolt.Tx) error) error {
 	return s.damaged(guard(func() error { return h.db.View(fn) }))
 }
 
-// readIdentity checks the format version and reads the id of the store.
-func (s *Store) readIdentity(tx *bbolt.Tx) error {
+// readIdentity checks the format version and returns the id of the store.
+func (s *Store) readIdentity(tx *bbolt.Tx) (id [16]byte, err error) {
 	meta, err := openTop(tx, kindMeta)
 	if err != nil {
-		return err
+		return id, err
 	}
 	version, err := meta.get(formatKey)
 	if err != nil {
-		return err
+		return id, err
 	}
 	d := decoder{b: version}
 	v := d.u32()
 	if !d.done() || v == 0 {
-		return meta.corrupt(formatKey, "no format version")
+		return id, meta.corrupt(formatKey, "no format version")
 	}
 	if v > formatVersion {
-		return fmt.Errorf("%w: %s has format %d, this program reads formats up to %d: use the program version that wrote it, or a later one",
+		return id, fmt.Errorf("%w: %s has format %d, this program reads formats up to %d: use the program version that wrote it, or a later one",
 			ErrNewerFormat, s.path, v, formatVersion)
 	}
-	id, err := meta.get(storeIDKey)
+	b, err := meta.get(storeIDKey)
 	if err != nil {
-		return err
+		return id, err
 	}
-	if len(id) != len(s.id) {
-		return meta.corrupt(storeIDKey, "%d bytes, want %d", len(id), len(s.id))
+	if copy(id[:], b) != len(id) || len(b) != len(id) {
+		return id, meta.corrupt(storeIDKey, "%d bytes, want %d", len(b), len(id))
 	}
-	copy(s.id[:], id)
-	return nil
+	return id, nil
 }
 
 // formatVersion is the version of the layout in docs/format/store.md. It rises when an older program must not read the file.

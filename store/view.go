@@ -312,14 +312,20 @@ func (t *Tx) Vectors(fromSlot uint32, fn func(slot uint32, v []float32) error) e
 
 // vectorPage is the memory of one page of vectors.
 type vectorPage struct {
+	dim   int
 	slots []uint32
-	data  []float32 // [len(slots), dim]
+	data  []float32 // [len(slots), dim], perhaps with the beginning of one more
+}
+
+// vector returns vector i.
+func (p *vectorPage) vector(i int) []float32 {
+	return p.data[i*p.dim : (i+1)*p.dim : (i+1)*p.dim]
 }
 
 // vectorsPage hands at most limit vectors from *from on to fn and moves *from on. It returns how many there were.
 func (t *Tx) vectorsPage(from *uint64, limit int, p *vectorPage, fn func(uint32, []float32) error) (int, error) {
 	dim := int(t.room.state.dim)
-	p.slots, p.data = p.slots[:0], p.data[:0]
+	p.dim, p.slots, p.data = dim, p.slots[:0], p.data[:0]
 	if dim > 0 {
 		limit = max(1, min(limit, pageBytes/(4*dim)))
 	}
@@ -349,7 +355,7 @@ func (t *Tx) vectorsPage(from *uint64, limit int, p *vectorPage, fn func(uint32,
 	}
 	for i, slot := range p.slots {
 		*from = uint64(slot) + 1
-		if err := fn(slot, p.data[i*dim:(i+1)*dim:(i+1)*dim]); err != nil {
+		if err := fn(slot, p.vector(i)); err != nil {
 			return 0, err
 		}
 	}

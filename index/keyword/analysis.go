@@ -212,6 +212,7 @@ func (a analyzer) chunk(text string) (c chunk) {
 		tokens, behind := tokens[:len(tokens)-1], tokens[len(tokens)-1]
 		for i, t := range tokens {
 			term := t.Term
+			t.Start = max(t.Start, 1) // a mark that changed places with those before it begins with the space
 			if len(term) > maxTerm {
 				term = term[:cutRune(term, maxTerm)]
 			}

@@ -34,12 +34,13 @@ func (e *Entry) bytes() int {
 		switch v := v.(type) {
 		case string:
 			n += len(v)
-		case []string:
-			for _, s := range v {
-				n += 16 + len(s)
-			}
 		case []any:
 			n += 64 * len(v)
+			for _, e := range v {
+				if s, ok := e.(string); ok {
+					n += len(s)
+				}
+			}
 		}
 	}
 	return n

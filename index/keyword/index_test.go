@@ -173,6 +173,7 @@ func TestBatchLen(t *testing.T) {
 		{"too large together", []Entry{text(batchBytes / 2), text(batchBytes / 4), text(batchBytes / 2)}, 2},
 		{"too large alone", []Entry{text(2 * batchBytes), text(1)}, 1},
 		{"values count", []Entry{text(1), {Values: map[string]any{"a": strings.Repeat("x", batchBytes)}}}, 1},
+		{"values of a list count", []Entry{text(1), {Values: map[string]any{"a": []any{1, strings.Repeat("x", batchBytes)}}}}, 1},
 	}
 	for _, tt := range tests {
 		if got := batchLen(tt.entries); got != tt.want {
@@ -387,7 +388,7 @@ func TestAnalysis(t *testing.T) {
 
 // FuzzAnalyze: terms lie within the text, whatever it is, and pieces change nothing.
 func FuzzAnalyze(f *testing.F) {
-	for _, s := range []string{"fooBar_baz.Qux's", "x\xffy", "ǅ İ ſ", "ABc", "'''", strings.Repeat("aB ", 40), "ﾊﾟ１ｱ゙한국어x각\u11a8", "نمی\u200cخواهم", "e\u0301\u0323ﷺ", "\xe2\xbb0東\xe2"} {
+	for _, s := range []string{"fooBar_baz.Qux's", "x\xffy", "ǅ İ ſ", "ABc", "'''", strings.Repeat("aB ", 40), "ﾊﾟ１ｱ゙한국어x각\u11a8", "نمی\u200cخواهم", "e\u0301\u0323ﷺ", "\xe2\xbb0東\xe2", "\u0301\u0e38"} {
 		f.Add(s)
 	}
 	var analyzers []analyzer

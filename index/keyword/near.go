@@ -275,9 +275,7 @@ func (v *view) inDocuments(ctx context.Context, terms []NearTerm, own string, al
 					return nil, err
 				}
 			}
-			for it := s.live(docs).Iterator(); it.HasNext(); {
-				have.Add(s.nos[it.Next()])
-			}
+			s.addNumbers(have, s.live(docs))
 		}
 		if allow != nil {
 			have.And(allow)

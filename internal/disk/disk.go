@@ -3,6 +3,7 @@ package disk
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,4 +28,14 @@ func SyncFolder(path string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// Glob returns the paths of what a folder has whose names match a pattern of [filepath.Match]. Unlike for [filepath.Glob] no sign in the folder's own
+// path has a meaning. A folder that cannot be read has nothing.
+func Glob(folder, pattern string) ([]string, error) {
+	names, err := fs.Glob(os.DirFS(folder), pattern)
+	for i, name := range names {
+		names[i] = filepath.Join(folder, name)
+	}
+	return names, err
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"searchd/internal/disk"
 	"searchd/search/backend"
 	"searchd/store"
 )
@@ -131,7 +132,7 @@ func SetAsideIndexes(dir string) (to string, err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	from := filepath.Join(dir, indexFolder)
-	old, err := filepath.Glob(from + setAsideMark + "*")
+	old, err := disk.Glob(dir, indexFolder+setAsideMark+"*")
 	if err != nil {
 		return "", err
 	}

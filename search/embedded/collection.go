@@ -17,6 +17,7 @@ import (
 
 	"searchd/index/hnsw"
 	"searchd/index/keyword"
+	"searchd/internal/disk"
 	"searchd/search/backend"
 	"searchd/search/mapping"
 	"searchd/store"
@@ -64,9 +65,10 @@ type collection struct {
 	// write orders writers: it is held from the commit until the derived indexes have applied it, so that they apply in the order of the log.
 	write struct {
 		sync.Mutex
-		unsaved int     // slots, and changes without any, as deletions are, written since the graph was saved
-		held    *uint64 // changes after it stay in the log; nil: those that the indexes have may go
-		behind  bool    // a derived index failed to apply a commit; it catches up at the next opening
+		unsaved   int     // slots, and changes without any, as deletions are, written since the graph was saved
+		saveAgain int     // of unsaved, from how many on it is tried again after it could not be
+		held      *uint64 // changes after it stay in the log; nil: those that the indexes have may go
+		behind    bool    // a derived index failed to apply a commit; it catches up at the next opening
 	}
 	seq atomic.Uint64 // last sequence number committed
 
@@ -219,7 +221,7 @@ func (c *collection) setAside(name string, why error) error {
 	if errors.Is(why, keyword.ErrMismatch) || errors.Is(why, hnsw.ErrMismatch) {
 		return c.remove(name, why)
 	}
-	old, _ := filepath.Glob(path + setAsideMark + "*")
+	old, _ := disk.Glob(c.dir, name+setAsideMark+"*")
 	for _, o := range old {
 		os.RemoveAll(o)
 	}
@@ -233,6 +235,19 @@ func (c *collection) remove(name string, why error) error {
 	path := filepath.Join(c.dir, name)
 	c.tell("%s is removed and made anew from the store: %v", path, why)
 	return os.RemoveAll(path)
+}
+
+// save saves the graph where it can be. Where there is no room, for example, no index lacks anything: it is told, and tried again after as many
+// changes more. The caller holds c.write.
+func (c *collection) save(ctx context.Context) {
+	if !c.savable() {
+		return
+	}
+	err := c.saveGraph(ctx)
+	if c.write.saveAgain = 0; err != nil && ctx.Err() == nil {
+		c.write.saveAgain = c.write.unsaved + snapshotEvery
+		c.alarm("the indexes cannot be saved, which is tried again later; until then the next opening takes longer, and the log of changes grows: %v", err)
+	}
 }
 
 // saveGraph writes the graph's snapshot, after which the log below it is no longer needed by the graph. The caller holds c.write.

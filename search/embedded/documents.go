@@ -24,6 +24,11 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 	if err := b.own(); err != nil {
 		return nil, err
 	}
+	for _, w := range writes {
+		if err := checkVectors(w, len(w.Passages), c.config.Load().Dimension); err != nil {
+			return nil, err
+		}
+	}
 	batch := storeWrites(writes)
 	outcomes, err := c.commit(ctx, writes, func() ([]store.Outcome, uint64, error) { return c.store.Apply(ctx, c.id, batch) })
 	if err != nil {
@@ -54,6 +59,25 @@ func (c *collection) commit(ctx context.Context, writes []backend.Write, apply f
 		c.alarm("a derived index is behind until the next opening: %v", err)
 	}
 	return outcomes, nil
+}
+
+// checkVectors refuses what the graph would not take: once the store has it, no opening could bring it into the graph.
+func checkVectors(w backend.Write, passages, dimension int) error {
+	if w.Delete {
+		return nil
+	}
+	if len(w.Vectors) != passages {
+		return fmt.Errorf("%w: document %q: %d vectors for %d passages", backend.ErrInvalid, w.ID, len(w.Vectors), passages)
+	}
+	for i, v := range w.Vectors {
+		if len(v) != dimension {
+			return fmt.Errorf("%w: document %q: the vector of passage %d has %d components, the collection's have %d", backend.ErrInvalid, w.ID, i, len(v), dimension)
+		}
+		if !slices.ContainsFunc(v, func(x float32) bool { return x != 0 }) {
+			return fmt.Errorf("%w: document %q: the vector of passage %d is zero, which has no direction", backend.ErrInvalid, w.ID, i)
+		}
+	}
+	return nil
 }
 
 // storeWrites are writes as the store takes them.
@@ -95,8 +119,8 @@ func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes
 		seq = have // it lacks an earlier change, or is being filled: what it says it has applied must be without holes
 	}
 	err = errors.Join(err, c.applyWords(ctx, c.entries(writes, outcomes), seq))
-	if err == nil && c.write.unsaved >= snapshotEvery && c.savable() {
-		err = c.saveGraph(ctx)
+	if err == nil && c.write.unsaved >= max(snapshotEvery, c.write.saveAgain) {
+		c.save(ctx)
 	}
 	return err
 }

@@ -299,20 +299,11 @@ func writesOf(entries []store.Entry, collection uint32, dimension int) (writes [
 
 // writeOf is the write that a change came from.
 func writeOf(e store.Entry, dimension int) (backend.Write, error) {
-	w := backend.Write{ID: e.ID, Delete: e.Document == nil}
 	if e.Document == nil {
-		return w, nil
+		return backend.Write{ID: e.ID, Delete: true}, nil
 	}
-	if len(e.Vectors) != len(e.Document.Passages) {
-		return w, fmt.Errorf("%w: document %q: %d vectors for %d passages", backend.ErrInvalid, e.ID, len(e.Vectors), len(e.Document.Passages))
-	}
-	for i, v := range e.Vectors {
-		if len(v) != dimension {
-			return w, fmt.Errorf("%w: document %q: the vector of passage %d has %d components, the collection's have %d", backend.ErrInvalid, e.ID, i, len(v), dimension)
-		}
-	}
-	w.Fields, w.Vectors = e.Document.Fields, e.Vectors
-	return w, nil
+	w := backend.Write{ID: e.ID, Fields: e.Document.Fields, Vectors: e.Vectors}
+	return w, checkVectors(w, len(e.Document.Passages), dimension)
 }
 
 // settle gives a replica the values that the primary has, all at once; those that are not among them go, unless partial. It returns the keys of

@@ -91,12 +91,12 @@ func (l *leases) expire() {
 	maps.DeleteFunc(l.mu.byName, func(_ string, x *lease) bool { return x.copying == 0 && now.Sub(x.seen) > leaseTime })
 }
 
-// drop forgets the follower that was silent longest. The caller holds mu.
+// drop forgets the follower that was silent longest; one that a copy is being sent to only where there is no other. The caller holds mu.
 func (l *leases) drop() {
-	oldest, at := "", time.Time{}
+	oldest, of := "", (*lease)(nil)
 	for name, x := range l.mu.byName {
-		if oldest == "" || x.seen.Before(at) {
-			oldest, at = name, x.seen
+		if of == nil || (x.copying > 0) == (of.copying > 0) && x.seen.Before(of.seen) || x.copying == 0 && of.copying > 0 {
+			oldest, of = name, x
 		}
 	}
 	delete(l.mu.byName, oldest)

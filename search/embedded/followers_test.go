@@ -50,6 +50,20 @@ func TestLeases(t *testing.T) {
 	if l.count() != maxLeases || l.mu.byName["0"] != nil || l.mu.byName["68"] == nil {
 		t.Errorf("%d leases, want the last %d", l.count(), maxLeases)
 	}
+	defer l.copy("large")()
+	for i := range 2 * maxLeases {
+		now = now.Add(time.Second)
+		l.keep(fmt.Sprint("more ", i), nil)
+	}
+	if l.count() != maxLeases || l.mu.byName["large"] == nil {
+		t.Errorf("%d leases, want %d, and among them the one of who is sent a copy", l.count(), maxLeases)
+	}
+	for i := range maxLeases {
+		defer l.copy(fmt.Sprint("copy ", i))()
+	}
+	if l.count() != maxLeases || l.mu.byName["large"] != nil {
+		t.Errorf("%d leases, want %d, and not the oldest where each is sent a copy", l.count(), maxLeases)
+	}
 }
 
 // The log keeps what a follower lacks, and its last changes for all that may come.
@@ -126,6 +140,7 @@ func TestReplayRefuses(t *testing.T) {
 		"a vector of another length": func(e *store.Entry) { e.Vectors[0] = []float32{1, 0, 0} },
 		"a passage without a vector": func(e *store.Entry) { e.Vectors[0] = nil },
 		"no vectors":                 func(e *store.Entry) { e.Vectors = nil },
+		"a zero vector":              func(e *store.Entry) { e.Vectors[0] = []float32{0, 0} },
 		"a gap":                      func(e *store.Entry) { e.Seq, e.Document.Revision = 2, 2 },
 	} {
 		e := put()

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"searchd/search/backend"
 	"searchd/store"
 )
 
@@ -116,5 +118,35 @@ func TestRestoredNotices(t *testing.T) {
 	}
 	if _, err := os.Stat(kept); err != nil {
 		t.Errorf("the copy: %v", err)
+	}
+}
+
+// TestOneCopySetAside sets indexes aside in a folder whose name has signs of patterns: of what was set aside before nothing is kept.
+func TestOneCopySetAside(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "of [a")
+	b, err := Open(dir, Options{})
+	if err == nil {
+		err = errors.Join(b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}), b.Close())
+	}
+	graph := filepath.Join(dir, indexFolder, "00000001", graphFile)
+	oldGraph, oldIndexes := graph+setAsideMark+"20200101T000000", filepath.Join(dir, indexFolder+setAsideMark+"20200101T000000")
+	err = errors.Join(err, os.WriteFile(graph, []byte("no graph"), 0o600), os.Mkdir(oldGraph, 0o700), os.Mkdir(oldIndexes, 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = Open(dir, Options{}); err == nil {
+		err = b.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(oldGraph); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: %v", oldGraph, err)
+	}
+	if to, err := SetAsideIndexes(dir); err != nil || to == "" {
+		t.Errorf("SetAsideIndexes = %q, %v", to, err)
+	}
+	if _, err := os.Stat(oldIndexes); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: %v", oldIndexes, err)
 	}
 }

@@ -78,11 +78,9 @@ func (c *collection) fillGraph(ctx context.Context, s *span) {
 	_, live := c.slots.counts()
 	c.tell("building the vector index in the background: %d of %d passages are in it; the others are found by a scan", c.graph.Len(), live)
 	err := c.addSpan(ctx, s, max(1, runtime.GOMAXPROCS(0)/2))
-	if err == nil {
-		err = c.graphFilled(ctx)
-	}
 	switch {
 	case err == nil:
+		c.graphFilled(ctx)
 		c.tell("the vector index is built: %d passages", c.graph.Len())
 	case ctx.Err() == nil:
 		why := err.Error()
@@ -92,14 +90,11 @@ func (c *collection) fillGraph(ctx context.Context, s *span) {
 }
 
 // graphFilled lets the graph answer alone, and saves it.
-func (c *collection) graphFilled(ctx context.Context) error {
+func (c *collection) graphFilled(ctx context.Context) {
 	c.write.Lock()
 	defer c.write.Unlock()
 	c.rebuild.graph.Store(nil)
-	if !c.savable() {
-		return nil
-	}
-	return c.saveGraph(ctx)
+	c.save(ctx)
 }
 
 // fillBlock is how many vectors are read and added at a time.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"searchd/index/hnsw"
 	"searchd/search/backend"
 	"searchd/search/mapping"
 	"searchd/store"
@@ -195,4 +198,49 @@ func TestNoHolesInRebuild(t *testing.T) {
 	}
 	defer b.Close()
 	sound(t, b)
+}
+
+// TestSavedLater keeps the graph from being saved: no index is behind for that, and it is saved after as much more was written.
+func TestSavedLater(t *testing.T) {
+	l := newLibrary(t, "", 20)
+	var alarms notices
+	b, err := Open(l.dir, Options{Alarm: alarms.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	c := b.mu.byName["docs"]
+	saved := func(written int) bool {
+		t.Helper()
+		c.write.Lock()
+		c.write.unsaved += written
+		c.write.Unlock()
+		l.add(t, b, 1)
+		sound(t, b)
+		_, meta, err := hnsw.ReadSnapshot(filepath.Join(c.dir, graphFile), c.graphOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return meta.Seq == c.seq.Load()
+	}
+	blocked := filepath.Join(c.dir, graphFile+".tmp")
+	if err := os.Mkdir(blocked, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if saved(snapshotEvery) {
+		t.Fatal("the graph is saved over a folder")
+	}
+	alarms.has(t, "cannot be saved")
+	if err := os.Remove(blocked); err != nil {
+		t.Fatal(err)
+	}
+	if saved(0) {
+		t.Error("it is tried again at once")
+	}
+	if !saved(snapshotEvery) {
+		t.Error("it is not saved later")
+	}
+	if saved(0) || saved(snapshotEvery/2) || !saved(snapshotEvery/2) {
+		t.Error("from then on it is not saved as before")
+	}
 }

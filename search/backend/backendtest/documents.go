@@ -99,6 +99,10 @@ func testRefused(t *testing.T, b backend.Backend) {
 		"an id of no text": func(w *backend.Write) { w.ID = "a\x00" },
 		"a long id":        func(w *backend.Write) { w.ID = strings.Repeat("a", 10_000) },
 		"too few vectors":  func(w *backend.Write) { w.Passages = append(w.Passages, backend.Passage{Field: "text"}) },
+		"no vectors":       func(w *backend.Write) { w.Vectors = nil },
+		"a short vector":   func(w *backend.Write) { w.Vectors[0] = w.Vectors[0][1:] },
+		"an empty vector":  func(w *backend.Write) { w.Vectors[0] = nil },
+		"a zero vector":    func(w *backend.Write) { clear(w.Vectors[0]) },
 	} {
 		w := document("a", `{"text":"one"}`, 1, r)
 		change(&w)
