@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"searchd/extract"
 )
@@ -318,5 +319,24 @@ func TestFolderInPlaceOfFile(t *testing.T) {
 		if got, want := strings.Join(slices.Sorted(maps.Keys(to)), " "), name+"/b.md stays.txt"; got != want {
 			t.Errorf("the collection has %s, want %s", got, want)
 		}
+	}
+}
+
+// TestStopOnStandardInput stops at a record in the middle of standard input, of which more has been read than waits between the steps of a run.
+func TestStopOnStandardInput(t *testing.T) {
+	m := &memory{}
+	p := pipelineOf(t, flags{state: t.TempDir(), onError: "stop"}, m)
+	in := "{\"id\":\"a\",\"text\":\"x\"}\nno JSON\n" + strings.Repeat("{\"text\":\"y\"}\n", 1000)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- p.once(t.Context(), []string{"-"}, extract.Options{Format: extract.JSONL, Stdin: strings.NewReader(in)})
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, errStop) || !slices.Equal(m.ids, []string{"a"}) {
+			t.Errorf("once = %v with the documents %q, want errStop after the first", err, m.ids)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
 	}
 }
