@@ -225,6 +225,8 @@ func (p *pipeline) list(ctx context.Context, paths []string, o extract.Options, 
 			return err
 		}
 		if err := send(tasks, t); err != nil {
+			for range t.out { // let its reader go
+			}
 			return err
 		}
 		return nil
