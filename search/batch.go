@@ -3,9 +3,8 @@ package search
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
-	"unicode/utf8"
 )
 
 // MaxBatch is the most queries of one [Engine.SearchBatch].
@@ -17,6 +16,9 @@ type BatchResult struct {
 	Err      error
 }
 
+// batchAhead is how many queries of a batch are read before the first of them is answered: each holds the set of documents that it may find.
+const batchAhead = 32
+
 // SearchBatch answers queries, each with its own result or error, in their order. Their texts are encoded together. What makes all of them
 // fail, a collection that is not there or ctx at its end, is the error of each.
 func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Query) ([]BatchResult, error) {
@@ -24,34 +26,63 @@ func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Q
 		return nil, &FieldError{"searches", len(queries), fmt.Sprintf("1 to %d queries", MaxBatch)}
 	}
 	defer e.courtesy.begin()()
-	if _, rec, err := e.open(ctx, collection); err == nil {
-		if enc, err := e.encodings.of(collection, rec); err == nil {
-			enc.prepare(ctx, queries)
-		}
-	}
-	out := make([]BatchResult, len(queries))
+	out := make([]BatchResult, 0, len(queries))
 	now := time.Now()
-	for i, q := range queries {
-		q.now = now
-		out[i].Response, out[i].Err = e.Search(ctx, collection, q)
+	for part := range slices.Chunk(queries, batchAhead) {
+		begun := make([]*begunSearch, len(part))
+		for i, q := range part {
+			q.now = now
+			begun[i] = e.beginSearch(ctx, collection, q)
+		}
+		prepare(ctx, begun)
+		for _, b := range begun {
+			r, err := b.end(ctx)
+			if e.renewed(ctx, err) {
+				r, err = e.Search(ctx, collection, b.query)
+			}
+			out = append(out, BatchResult{r, err})
+		}
 	}
 	return out, nil
 }
 
-// prepare encodes the texts of queries in one call and keeps their vectors. What fails here fails, or degrades, in the search it is for.
-func (e *encoding) prepare(ctx context.Context, queries []Query) {
-	var texts []string
-	for _, q := range queries {
-		if q.Mode == Keyword || !utf8.ValidString(q.Q) || len(q.Q) > MaxQueryBytes {
-			continue
-		}
-		text := q.Q
-		if q.Syntax != Plain {
-			text = ParseQueryText(q.Q).Text
-		}
-		if strings.TrimSpace(text) != "" {
-			texts = append(texts, text)
+// begunSearch is a search whose query has been read.
+type begunSearch struct {
+	*search
+	query Query
+	err   error // why it goes no further
+	took  time.Duration
+}
+
+// beginSearch checks and reads a query.
+func (e *Engine) beginSearch(ctx context.Context, collection string, q Query) *begunSearch {
+	start := time.Now()
+	b := &begunSearch{query: q}
+	if b.search, b.err = e.newSearch(ctx, collection, q); b.err == nil {
+		b.err = b.run(ctx, b.reading())
+	}
+	b.took = time.Since(start)
+	return b
+}
+
+// end answers the query.
+func (b *begunSearch) end(ctx context.Context) (*Response, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	return b.finish(ctx, time.Now().Add(-b.took))
+}
+
+// prepare encodes the texts of queries in one call for each checkpoint, of which a collection may get another meanwhile, and keeps their vectors. What
+// fails here fails, or degrades, in the search it is for.
+func prepare(ctx context.Context, begun []*begunSearch) {
+	texts := map[*encoding][]string{}
+	for _, b := range begun {
+		if b.err == nil && b.plan.Mode != Keyword && !b.plan.browse {
+			texts[b.encoding] = append(texts[b.encoding], b.plan.text.Text)
 		}
 	}
-	e.queries.prepare(ctx, e.collector, texts)
+	for enc, list := range texts {
+		enc.queries.prepare(ctx, enc.collector, list)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,8 @@ import (
 //     it may be of leads nowhere, and nothing hidden is dropped.
 //  6. After a change of names of which nobody knows whether it was carried out, as a shard did not answer, nothing is read or written until the names have
 //     been read again: a write would go to a generation that no name leads to.
+//  7. A first generation that was kept under another name is not seen under its own again when that name leads elsewhere: its own then leads to
+//     NAME~0, which is nowhere, until there is a collection of that name.
 type catalog struct {
 	values backend.Values // nil: the backend keeps none; there are no aliases and no generations
 	unsure atomic.Bool    // the names may be others than those that are stored
@@ -50,6 +53,9 @@ const (
 	currentKey = "current/"
 	aliasKey   = "alias/"
 )
+
+// nowhere is what the name of a collection is followed by in what leads to none.
+const nowhere = "~0"
 
 func openCatalog(b backend.Backend, stored []backend.Collection, alarm func(text string)) (*catalog, error) {
 	c := &catalog{change: semaphore.NewWeighted(1)}
@@ -216,7 +222,7 @@ func (c *catalog) stored(name string) (string, bool) {
 		return name, false
 	}
 	if s, ok := c.mu.current[name]; ok {
-		return s, true
+		return s, s != name+nowhere
 	}
 	_, other := c.mu.owner[name] // it is the generation of another name
 	return name, !other && collectionName.MatchString(name)
@@ -257,6 +263,7 @@ func (c *catalog) aliasesOf(name string) (list []string) {
 
 // point makes names lead to stored collections, all at once; "" forgets a name. The caller holds change.
 func (c *catalog) point(ctx context.Context, current map[string]string) error {
+	current = c.hiding(current)
 	values := make(map[string][]byte, len(current))
 	for name, stored := range current {
 		if values[currentKey+name] = nil; stored != "" {
@@ -275,6 +282,24 @@ func (c *catalog) point(ctx context.Context, current map[string]string) error {
 		c.put(name, stored)
 	}
 	return nil
+}
+
+// hiding returns current with what keeps first generations that other names lead to until then from being seen under their own.
+func (c *catalog) hiding(current map[string]string) map[string]string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	all := maps.Clone(current)
+	for name := range current {
+		first := c.mu.current[name]
+		_, leads := c.mu.current[first]
+		if _, set := current[first]; leads || set || first == name || !collectionName.MatchString(first) {
+			continue
+		}
+		if !slices.Contains(slices.Collect(maps.Values(current)), first) {
+			all[first] = first + nowhere
+		}
+	}
+	return all
 }
 
 // generation returns the name of the n-th generation of a collection.

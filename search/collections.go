@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -92,7 +93,8 @@ func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) 
 }
 
 // ChangeSettings gives a collection the settings that change makes of those that it has, as EnsureCollection would. change may be called
-// again where others, or the end of a re-embedding, have changed them meanwhile; its error is returned as it is.
+// again where others, or the end of a re-embedding, have changed them meanwhile; its error is returned as it is. While the collection is re-embedded
+// it returns [ErrTaskRunning], unless the task keeps the settings and only synonyms and weights of fields change: the new generation gets them, too.
 func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Settings) (Settings, error)) (info CollectionInfo, err error) {
 	if info, err = e.Collection(ctx, name); err != nil {
 		return info, err
@@ -112,8 +114,8 @@ func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Se
 	if !differ {
 		return e.Collection(ctx, name)
 	}
-	if jobs := e.tasks.unfinished(info.Name); len(jobs) > 0 {
-		return info, fmt.Errorf("%w: collection %s is being re-embedded with its present settings; change them when that is done", ErrTaskRunning, info.Name)
+	if err := e.mayChange(info.Name, r.Settings, s); err != nil {
+		return info, err
 	}
 	if err := (&reconfiguration{e, c, r.Settings, s}).check(ctx); err != nil {
 		return info, err
@@ -128,6 +130,21 @@ func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Se
 		return info, err
 	}
 	return e.Collection(ctx, name)
+}
+
+// mayChange returns [ErrTaskRunning] where a collection is being re-embedded and the change of its settings would not be in what comes of that: only
+// what acts on queries alone goes over, and not where the task has settings of its own.
+func (e *Engine) mayChange(name string, old, new Settings) error {
+	for _, j := range e.tasks.unfinished(name) {
+		var q reembedRequest
+		if err := json.Unmarshal(j.resume, &q); err != nil || q.Settings != nil {
+			return fmt.Errorf("%w: collection %s is being re-embedded with other settings, which take the place of all that it has; change them when that is done", ErrTaskRunning, name)
+		}
+		if !reflect.DeepEqual(old.queriedAs(new), new) {
+			return fmt.Errorf("%w: collection %s is being re-embedded with its present settings, of which synonyms and weights of fields can be changed meanwhile; change others when that is done", ErrTaskRunning, name)
+		}
+	}
+	return nil
 }
 
 // changedSettings checks what change makes of settings, and says whether it differs from them.

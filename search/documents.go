@@ -63,20 +63,21 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 	return docs, next, nil
 }
 
-// listFrom takes a cursor apart: the generation that a listing began with, as long as it is there, and the backend's part.
+// listFrom takes a cursor apart: the generation of the same name that a listing began with, as long as it is there, and the backend's part. A collection that
+// was kept is stored under the name of another, whose generations are not its own.
 func (e *Engine) listFrom(ctx context.Context, stored, cursor string) (string, string, error) {
-	n := 1
-	if g, rest, ok := strings.Cut(cursor, "~"); ok {
+	n, rest := 1, cursor
+	if g, of, ok := strings.Cut(cursor, "~"); ok {
 		n, _ = strconv.Atoi(g)
-		cursor = rest
+		rest = of
 	}
-	if cursor == "" || n == generationOf(stored) {
-		return stored, cursor, nil
+	if rest == "" || n == generationOf(stored) {
+		return stored, rest, nil
 	}
-	name, _, _ := strings.Cut(stored, "~")
-	if began := generation(name, n); n > 0 {
+	if name, visible := e.catalog.nameOf(stored); visible && n > 0 {
+		began := generation(name, n)
 		if _, err := e.backend.Collection(ctx, began); err == nil {
-			return began, cursor, nil
+			return began, rest, nil
 		}
 	}
 	return "", "", &FieldError{"cursor", cursor, "a cursor of the collection as it is; it was re-embedded meanwhile, begin again without one"}

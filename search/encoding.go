@@ -38,6 +38,7 @@ type encodings struct {
 	own       *encoding
 	source    string // by which load finds the engine's own
 	precision string // that the engine's own runs with
+	folder    bool   // the engine is over a data folder
 	load      func(source, precision, pooling string) (Embedder, error)
 
 	mu struct {
@@ -157,15 +158,23 @@ func (s *encodings) of(collection string, r record) (*encoding, error) {
 		err = &changedError{own.Name, changed}
 	}
 	if c, ok := err.(*changedError); ok {
-		return nil, fmt.Errorf("%w: %s has changed since it made the vectors of collection %s (%d dimensions, pooling %s, sha256 %.12s): %s. Start with the files of before, or re-embed the collection with these: `searchd reembed --collection %s` with --model %s. Keyword searches work meanwhile",
-			ErrModelMismatch, c.source, collection, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, c.what, collection, c.source)
+		return nil, fmt.Errorf("%w: %s has changed since it made the vectors of collection %s (%d dimensions, pooling %s, sha256 %.12s): %s. Start with the files of before, or re-embed the collection with these: %s with --model %s. Keyword searches work meanwhile",
+			ErrModelMismatch, c.source, collection, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, c.what, s.reembedded(collection), c.source)
 	}
 	why := ""
 	if err != nil {
 		why = fmt.Sprintf(", and it cannot be loaded: %v", err)
 	}
-	return nil, fmt.Errorf("%w: collection %s holds vectors of %s (%d dimensions, pooling %s, sha256 %.12s)%s; this is %s (%d, %s, %.12s). Start with --model %s, or re-embed the collection with this checkpoint: `searchd reembed`. Keyword searches work meanwhile",
-		ErrModelMismatch, collection, r.Model.Name, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, why, own.Name, own.Dimension, own.Pooling, own.SHA256, cmp.Or(r.Source, r.Model.Name))
+	return nil, fmt.Errorf("%w: collection %s holds vectors of %s (%d dimensions, pooling %s, sha256 %.12s)%s; this is %s (%d, %s, %.12s). Start with --model %s, or re-embed the collection with this checkpoint: %s. Keyword searches work meanwhile",
+		ErrModelMismatch, collection, r.Model.Name, r.Model.Dimension, r.Model.Pooling, r.Model.SHA256, why, own.Name, own.Dimension, own.Pooling, own.SHA256, cmp.Or(r.Source, r.Model.Name), s.reembedded(collection))
+}
+
+// reembedded says how a collection is re-embedded. The folder is not named: clients of a server read it, too.
+func (s *encodings) reembedded(collection string) string {
+	if s.folder {
+		return fmt.Sprintf("`searchd reembed --data DIR --collection %s`", collection)
+	}
+	return fmt.Sprintf("POST /v1/collections/%s/reembed to a server", collection)
 }
 
 // changedError is why a checkpoint is not the one that made a collection.

@@ -113,7 +113,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 		return nil, err
 	}
 	e.collector = e.encodings.own.collector
-	if e.backend == nil {
+	if e.encodings.folder = e.backend == nil; e.encodings.folder {
 		if e.backend, err = openBackend(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote, Whole: !o.Part}); err != nil {
 			return nil, err
 		}

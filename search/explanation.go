@@ -77,7 +77,7 @@ func (s *search) explainPlace(ctx context.Context, id string) (*Explanation, err
 	if s.plan.limit = s.plan.Window; s.plan.Mode == Keyword && len(s.plan.sort) > 0 {
 		s.plan.limit = MaxWindow
 	}
-	if err := s.run(ctx, s.ranking()); err != nil {
+	if err := s.run(ctx, slices.Concat(s.reading(), s.ranking())); err != nil {
 		return nil, err
 	}
 	x := &Explanation{Ranked: len(s.candidates), Total: s.total}

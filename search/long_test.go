@@ -3,6 +3,7 @@ package search
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func TestLongDocumentsCostLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.run(ctx, s.ranking()); err != nil || len(s.candidates) != 1 {
+		if err := s.run(ctx, slices.Concat(s.reading(), s.ranking())); err != nil || len(s.candidates) != 1 {
 			t.Fatal(s.candidates, err)
 		}
 		ref := s.candidates[0].ref

@@ -219,7 +219,7 @@ func TestCheckpointPartsAdoptedMidway(t *testing.T) {
 	e = openWith(t, dir, o)
 	defer e.Close()
 	_, err = e.Ingest(t.Context(), "docs", numbered(3*reembedBatch+1))
-	if !errors.Is(err, search.ErrModelMismatch) || !strings.Contains(err.Error(), "with these: `searchd reembed --collection docs` with --model "+wide) {
+	if !errors.Is(err, search.ErrModelMismatch) || !strings.Contains(err.Error(), "with these: `searchd reembed --data DIR --collection docs` with --model "+wide) {
 		t.Errorf("%v, want ErrModelMismatch and the way to take the checkpoint as it is now", err)
 	}
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -240,11 +241,45 @@ func (r *reembedding) prepare(ctx context.Context, rec record, begin backend.Pos
 	if err != nil && !resumed {
 		return false, err
 	}
-	if r.next, err = r.engine.backend.Collection(ctx, r.q.Next); err != nil || r.q.Info.Parts == now.Parts {
+	if r.next, err = r.engine.backend.Collection(ctx, r.q.Next); err != nil {
 		return resumed, err
 	}
+	return resumed, r.note(ctx, config)
+}
+
+// note gives the next generation a config, unless it has it: synonyms, weights or what is known of the checkpoint may be others since it was made.
+func (r *reembedding) note(ctx context.Context, config backend.Config) error {
+	if bytes.Equal(config.Payload, r.next.Config.Payload) {
+		return nil
+	}
 	config.FirstSequence = r.next.Config.FirstSequence
-	return resumed, r.engine.backend.Update(ctx, r.q.Next, config)
+	if err := r.engine.backend.Update(ctx, r.q.Next, config); err != nil {
+		return err
+	}
+	r.next.Config = config
+	return nil
+}
+
+// takeQueries gives the next generation the synonyms and weights that the collection has by now, unless the task has settings of its own. The
+// collection's writers are kept out, and so is who changes its settings.
+func (r *reembedding) takeQueries(ctx context.Context) error {
+	if r.q.Settings != nil {
+		return nil
+	}
+	c, err := r.engine.backend.Collection(ctx, r.old.Name)
+	if err != nil {
+		return err
+	}
+	now, err := r.engine.record(c)
+	if err != nil {
+		return err
+	}
+	r.record.Settings = r.record.Settings.queriedAs(now.Settings)
+	config, err := r.record.config()
+	if err != nil {
+		return err
+	}
+	return r.note(ctx, config)
 }
 
 // revisionGap is more than the writes that may come while a collection is re-embedded. JSON readers that know 53 bits of a number can
@@ -374,6 +409,9 @@ func (r *reembedding) change(ctx context.Context, at backend.Position) error {
 			break
 		}
 		at = next
+	}
+	if err := r.takeQueries(ctx); err != nil {
+		return err
 	}
 	c := e.catalog
 	done, err := c.begin(ctx)

@@ -178,3 +178,110 @@ func TestReembedSettingsResumed(t *testing.T) {
 	}
 	noProblems(t, e)
 }
+
+// TestQuerySettingsWhileReembedding changes synonyms and weights while a collection gets another checkpoint, over a restart and back to what they were:
+// they act at once, and the new generation has the last of them.
+func TestQuerySettingsWhileReembedding(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		restart   bool
+		last      float64 // weight
+		succeeded bool
+	}{
+		{"to its end", false, 7, true}, {"over a restart", true, 7, true}, {"over a restart and back", true, 2, true}, {"given up", false, 7, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			w := &wideEmbedder{gate: make(chan struct{})}
+			e := mustOpenWide(t, dir, w)
+			with := func(weight float64, synonyms ...string) search.Settings {
+				return search.Settings{Fields: fieldTypes{"text": {Type: "text", Weight: weight}}, Synonyms: synonyms}
+			}
+			set := func(s search.Settings) error {
+				_, _, err := e.EnsureCollection(t.Context(), "docs", s)
+				return err
+			}
+			if err := set(with(2)); err != nil {
+				t.Fatal(err)
+			}
+			put(t, e, search.Created, numbered(150)...)
+			task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide, KeepOld: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.gate <- struct{}{} // the next generation is there, and the second batch waits
+			if err := set(with(5, "telly => word77")); err != nil {
+				t.Fatal(err)
+			}
+			if got := find(t, e, search.Query{Q: "telly", Mode: search.Keyword}); got != "n077" {
+				t.Errorf("meanwhile the synonym finds %q", got)
+			}
+			for name, s := range map[string]search.Settings{
+				"another type": {Fields: fieldTypes{"text": {Type: "text"}, "new": {Type: "filter"}}}, "a field less": {}, "a width": {Fields: with(5).Fields, Index: search.IndexSettings{EfSearch: 99}},
+			} {
+				if err := set(s); !errors.Is(err, search.ErrTaskRunning) {
+					t.Errorf("%s meanwhile: %v, want ErrTaskRunning", name, err)
+				}
+			}
+			if tc.restart {
+				if err := e.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if e, err = openWide(dir, w, nil); err != nil {
+					t.Fatal(err)
+				}
+				defer e.Close()
+				w.gate <- struct{}{}
+			}
+			last := with(tc.last)
+			if tc.last == 7 {
+				last.Synonyms = []string{"telly => word78"}
+			}
+			if err := set(last); err != nil {
+				t.Fatal(err)
+			}
+			if tc.succeeded {
+				close(w.gate)
+			} else if _, err := e.CancelTask(t.Context(), task.ID); err != nil {
+				t.Fatal(err)
+			}
+			if task = ended(t, e, task.ID); (task.State == search.TaskSucceeded) != tc.succeeded {
+				t.Fatalf("task = %+v", task)
+			}
+			names := []string{"docs", "docs-old"}
+			if !tc.succeeded {
+				names = names[:1]
+			}
+			for _, name := range names {
+				if info, err := e.Collection(t.Context(), name); err != nil || fmt.Sprint(info.Settings) != fmt.Sprint(last) {
+					t.Errorf("%s has the settings %+v, want %+v: %v", name, info.Settings, last, err)
+				}
+				want := map[bool]string{true: "n078"}[tc.last == 7]
+				r, err := e.Search(t.Context(), name, search.Query{Q: "telly", Mode: search.Keyword})
+				if err != nil || len(r.Hits) != len(want)/4 || want != "" && r.Hits[0].ID != want {
+					t.Errorf("the synonym finds %+v in %s, want %q: %v", r.Hits, name, want, err)
+				}
+			}
+			if err := set(search.Settings{Fields: with(7).Fields, Index: search.IndexSettings{EfSearch: 99}}); err != nil {
+				t.Errorf("afterwards: %v", err)
+			}
+			noProblems(t, e)
+		})
+	}
+}
+
+// TestQuerySettingsWhileReembeddingWithSettings: those of the task take the place of all, so a change meanwhile would be lost.
+func TestQuerySettingsWhileReembeddingWithSettings(t *testing.T) {
+	w := &wideEmbedder{gate: make(chan struct{})}
+	e := mustOpenWide(t, t.TempDir(), w)
+	put(t, e, search.Created, numbered(150)...)
+	if _, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Model: wide, Settings: &search.Settings{Language: "de"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Synonyms: []string{"a => b"}}); !errors.Is(err, search.ErrTaskRunning) {
+		t.Errorf("synonyms meanwhile: %v, want ErrTaskRunning", err)
+	}
+	if _, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Fields: fieldTypes{}}); err != nil {
+		t.Errorf("what it has: %v", err)
+	}
+}

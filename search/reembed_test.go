@@ -408,7 +408,7 @@ func TestCheckpointChanged(t *testing.T) {
 	_, searching := e.Search(t.Context(), "docs", search.Query{Q: "word7"})
 	_, writing := e.Ingest(t.Context(), "docs", numbered(1))
 	for name, text := range map[string]string{"opening": said, "searching": fmt.Sprint(searching), "writing": fmt.Sprint(writing)} {
-		for _, part := range []string{"sha256 wide", "sha256 changed", "searchd reembed"} {
+		for _, part := range []string{"sha256 wide", "sha256 changed", "searchd reembed --data DIR --collection docs"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s says %q, want %q in it", name, text, part)
 			}

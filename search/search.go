@@ -46,12 +46,19 @@ type step struct {
 	run   func(context.Context) error
 }
 
+// reading returns the steps that come before the query is encoded.
+func (s *search) reading() []step {
+	return []step{
+		{"filter", true, s.filter}, // 1 the documents that may be found
+		{"spell", !s.plan.browse && s.plan.Spelling == Corrected, s.respell}, // 2 words that no document has
+	}
+}
+
 // ranking returns the steps that put documents into an order.
 func (s *search) ranking() []step {
 	p := s.plan
 	if p.browse {
 		return []step{
-			{"filter", true, s.filter},
 			{"find", true, s.browse}, // the first of the documents that pass, in the order of the sort
 			{"facets", len(p.facets) > 0, s.count},
 			{"group", p.Group != "" && p.limit > 0, s.group},
@@ -59,8 +66,6 @@ func (s *search) ranking() []step {
 	}
 	ordered := p.limit > 0 // else the order of what is found means nothing
 	return []step{
-		{"filter", true, s.filter},                             // 1 the documents that may be found
-		{"spell", p.Spelling == Corrected, s.respell},          // 2 words that no document has
 		{"embed", s.vector == nil, s.embed},                    // 3 the query's vector, with the checkpoint's prompt
 		{"find", true, s.find},                                 // 4 both legs side by side, best passage per document
 		{"fill", true, s.fill},                                 // 5 the missing leg of each candidate
@@ -100,6 +105,14 @@ func (s *search) run(ctx context.Context, steps []step) error {
 
 // answer runs the whole pipeline.
 func (s *search) answer(ctx context.Context, start time.Time) (*Response, error) {
+	if err := s.run(ctx, s.reading()); err != nil {
+		return nil, err
+	}
+	return s.finish(ctx, start)
+}
+
+// finish runs what comes after the query has been read.
+func (s *search) finish(ctx context.Context, start time.Time) (*Response, error) {
 	if err := s.run(ctx, s.ranking()); err != nil {
 		return nil, err
 	}

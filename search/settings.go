@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"time"
@@ -47,14 +48,28 @@ func checkCollectionName(name string) error {
 	return nil
 }
 
-// canonical returns the settings with the language by the name that the index has for it, where it has one: cjk for ja, pt for pt-BR; and no list of
-// synonyms where it is empty.
+// canonical returns the settings with the language by the name that the index has for it, where it has one: cjk for ja, pt for pt-BR; and nil for
+// synonyms and fields where there are none.
 func (s Settings) canonical() Settings {
 	if l, ok := keyword.LanguageOf(s.Language); ok {
 		s.Language = l
 	}
 	if len(s.Synonyms) == 0 {
 		s.Synonyms = nil
+	}
+	if len(s.Fields) == 0 {
+		s.Fields = nil
+	}
+	return s
+}
+
+// queriedAs returns the settings with what acts on queries alone as other has it: the synonyms, and the weights of fields that have the same type there.
+func (s Settings) queriedAs(other Settings) Settings {
+	s.Synonyms, s.Fields = other.Synonyms, maps.Clone(s.Fields)
+	for name, f := range s.Fields {
+		if as, ok := other.Fields[name]; ok && as.Type == f.Type {
+			s.Fields[name] = as
+		}
 	}
 	return s
 }

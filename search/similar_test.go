@@ -3,6 +3,8 @@ package search_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -113,7 +115,7 @@ func TestSearchBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, e, search.Created, numbered(30)...)
-	queries := []search.Query{{Q: "word1"}, {Q: "word2 -word3"}, {Q: "word4", Limit: ptr(-1)}, {Q: "word5", Mode: search.Keyword}, {Q: "word1", Mode: search.Semantic}, {Q: "", Explain: true}, {Q: "\xff"}, {Q: " "}}
+	queries := []search.Query{{Q: "word1"}, {Q: "word2 -word3"}, {Q: "word4", Limit: ptr(-1)}, {Q: "word5", Mode: search.Keyword}, {Q: "word1", Mode: search.Semantic}, {Q: "", Explain: true}, {Q: "\xff"}, {Q: " "}, {Q: "comon word7"}, {Q: "Comon", Mode: search.Semantic}}
 	results, err := e.SearchBatch(t.Context(), "docs", queries)
 	if err != nil || len(results) != len(queries) {
 		t.Fatalf("%d results, %v", len(results), err)
@@ -134,10 +136,25 @@ func TestSearchBatch(t *testing.T) {
 			t.Errorf("query %d: %d hits in the batch, %d alone", i, len(res.Response.Hits), len(single.Hits))
 			continue
 		}
+		if !reflect.DeepEqual(single.Query, res.Response.Query) || (i >= 8) != (single.Query != nil && len(single.Query.Respelled) == 1) {
+			t.Errorf("query %d: read as %+v in the batch, as %+v alone", i, res.Response.Query, single.Query)
+		}
 		for j := range single.Hits {
 			if single.Hits[j].ID != res.Response.Hits[j].ID || single.Hits[j].Score != res.Response.Hits[j].Score {
 				t.Errorf("query %d, hit %d: %s in the batch, %s alone", i, j, res.Response.Hits[j].ID, single.Hits[j].ID)
 			}
+		}
+	}
+	queries = nil
+	for i := range search.MaxBatch {
+		queries = append(queries, search.Query{Q: fmt.Sprintf("word%d", i%30), Mode: search.Keyword})
+	}
+	if results, err = e.SearchBatch(t.Context(), "docs", queries); err != nil || len(results) != len(queries) {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	for i, res := range results {
+		if want := fmt.Sprintf("n%03d", i%30); res.Err != nil || len(res.Response.Hits) != 1 || res.Response.Hits[0].ID != want {
+			t.Errorf("query %d: %+v, want %s", i, res, want)
 		}
 	}
 	for _, n := range []int{0, search.MaxBatch + 1} {

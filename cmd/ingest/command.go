@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"searchd/internal/manual"
 	"searchd/internal/settings"
 	"searchd/internal/version"
+	"searchd/search"
 )
 
 // flags of the command.
@@ -153,7 +155,21 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	}
 	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
 		PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
-	notice := func(text string) { fmt.Fprintln(stderr, "ingest:", text) }
+	var told sync.Map // why collections cannot be written to
+	defer func() {
+		if err == nil {
+			return
+		}
+		if _, before := told.Load(err.Error()); before {
+			err = errTold
+		}
+	}()
+	notice := func(text string) {
+		if strings.HasPrefix(text, search.ErrModelMismatch.Error()) {
+			told.Store(text, true)
+		}
+		fmt.Fprintln(stderr, "ingest:", text)
+	}
 	if f.rules, err = readSynonyms(f.synonyms); err != nil {
 		return err
 	}

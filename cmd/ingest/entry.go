@@ -90,9 +90,11 @@ func (l journalLine) encode() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// decodeLine is the opposite of encode.
+// decodeLine is the opposite of encode. A line that encode has not written is an error.
 func decodeLine(b []byte) (l journalLine, err error) {
-	err = json.Unmarshal(b, &l)
+	if err = json.Unmarshal(b, &l); err == nil && min(l.Docs, l.Left, l.Parts) < 0 {
+		err = fmt.Errorf("journal: documents %d, left %d, parts %d, allowed: 0 or more", l.Docs, l.Left, l.Parts)
+	}
 	if l.Names != nil {
 		l.Root, l.Path, l.Names = string(l.Names[0]), string(l.Names[1]), nil
 	}

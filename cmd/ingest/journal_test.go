@@ -132,6 +132,45 @@ func TestJournalTorn(t *testing.T) {
 	}
 }
 
+// A journal that has another letter somewhere is read, and written to, without an end to the program.
+func TestJournalDamaged(t *testing.T) {
+	defer func(was int) { maxLineIDs = was }(maxLineIDs)
+	maxLineIDs = 2
+	dir := t.TempDir()
+	j := reopen(t, nil, dir)
+	for _, e := range []entry{recordEntry("a.jsonl", []string{"w", "x", "y"}, []string{"z"}), plainEntry("b.md")} {
+		if err := j.put(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, journalName)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range whole {
+		for _, c := range []string{"-1", "9", "\n"} {
+			damaged := slices.Concat(whole[:n], []byte(c), whole[n+1:])
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := openJournal(dir, true); err != nil {
+				t.Fatalf("%q at %d: to read only: %v", c, n, err)
+			}
+			j := reopen(t, nil, dir)
+			if _, err := j.claimed(map[string]bool{"x": true, "z": true}, nil); err != nil {
+				t.Fatalf("%q at %d: %v", c, n, err)
+			}
+			if err := j.close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func TestJournalBegin(t *testing.T) {
 	was := collectionState{Created: time.Unix(1, 0), Incarnation: "a", Sequence: 10, Documents: 5}
 	now := func(created int64, incarnation string, sequence uint64, documents int) collectionState {

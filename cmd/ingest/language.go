@@ -52,14 +52,14 @@ func (l newLanguage) choose(ctx context.Context, collection string) string {
 	return language
 }
 
-// check refuses another language than the collection has, where one was named.
-func (l newLanguage) check(collection, has string) error {
+// check refuses another language than the collection has, where one was named. anew says how the collection is built anew.
+func (l newLanguage) check(collection, has, anew string) error {
 	has = cmp.Or(has, "en")
 	if named, _ := keyword.LanguageOf(l.named); l.auto() || named == has {
 		return nil
 	}
-	return fmt.Errorf("--language: got %q, but the collection %s is there already, with %q: leave the flag out, name another collection, or build it anew: `searchd reembed --settings`, on a server POST /v1/collections/%s/reembed",
-		l.named, collection, has, collection)
+	return fmt.Errorf("--language: got %q, but the collection %s is there already, with %q: leave the flag out, name another collection, or build it anew: %s with other settings",
+		l.named, collection, has, anew)
 }
 
 // errEnough ends the reading of a sample.

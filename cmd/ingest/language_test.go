@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"searchd/models"
 	"searchd/search"
 )
 
@@ -44,7 +46,8 @@ func TestLanguage(t *testing.T) {
 			if said, err := ingest("--collection", "notizen", "--language", "de-AT", notes); err != nil || strings.Contains(said, "new collection") {
 				t.Errorf("again, with the language: %v, %s", err, said)
 			}
-			if _, err := ingest("--collection", "notizen", "--language", "fr", notes); err == nil || !strings.Contains(err.Error(), `got "fr", but the collection notizen is there already, with "de"`) {
+			if _, err := ingest("--collection", "notizen", "--language", "fr", notes); err == nil || !strings.Contains(err.Error(), `got "fr", but the collection notizen is there already, with "de"`) ||
+				!strings.Contains(err.Error(), map[string]string{"folder": "`searchd reembed --data " + base[len(base)-1] + " --collection notizen", "server": "POST /v1/collections/notizen/reembed"}[sink]) {
 				t.Errorf("another language: %v", err)
 			}
 			if said, err := ingest("--collection", "notes", english); err != nil || settings("notes") != "" || strings.Contains(said, "new collection") {
@@ -88,5 +91,31 @@ func TestNothingThere(t *testing.T) {
 	}
 	if _, err := ingest("--collection", "other", none); err == nil || !strings.HasPrefix(err.Error(), none) {
 		t.Errorf("another collection: %v", err)
+	}
+}
+
+// TestMissingCheckpointIsToldOnce: what the opening tells of a collection is also why nothing can be put into it.
+func TestMissingCheckpointIsToldOnce(t *testing.T) {
+	data, small, text := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "small"), filepath.Join(t.TempDir(), "a.txt")
+	if err := os.CopyFS(small, os.DirFS("../../encoder/testdata/bert-mean")); err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	ingest := func(content string) error {
+		write(t, text, content)
+		cmd := newCommand()
+		cmd.SetArgs([]string{"--data", data, "--model", small, text})
+		cmd.SetErr(&stderr)
+		return cmd.ExecuteContext(t.Context())
+	}
+	if err := ingest("The yeast has to rest."); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(small); err != nil {
+		t.Fatal(err)
+	}
+	small = models.Embedded
+	if err := ingest("The dough can rise."); !errors.Is(err, errTold) || strings.Count(stderr.String(), "searchd reembed") != 1 {
+		t.Errorf("%v, told %s, want it once", err, stderr.String())
 	}
 }

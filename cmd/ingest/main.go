@@ -21,6 +21,9 @@ const (
 // errSome ends the program with exitSome; what failed has been told already.
 var errSome = errors.New("some items failed")
 
+// errTold ends the program with exitFailed, like any other error; why has been told when the data folder was opened.
+var errTold = errors.New("could not run")
+
 func main() {
 	if code, child := pdf.AsChild(); child {
 		os.Exit(code)
@@ -37,6 +40,8 @@ func main() {
 		return
 	case errors.Is(err, errSome):
 		os.Exit(exitSome)
+	case errors.Is(err, errTold):
+		os.Exit(exitFailed)
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "ingest: interrupted; the next run goes on from here")
 		os.Exit(exitFailed)

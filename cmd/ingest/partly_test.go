@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"searchd/extract"
 )
@@ -320,3 +322,67 @@ func TestFolderInPlaceOfFile(t *testing.T) {
 		}
 	}
 }
+
+// TestStopOnStandardInput stops at a record in the middle of standard input, of which more has been read than waits between the steps of a run.
+func TestStopOnStandardInput(t *testing.T) {
+	m := &memory{}
+	p := pipelineOf(t, flags{state: t.TempDir(), onError: "stop"}, m)
+	in := "{\"id\":\"a\",\"text\":\"x\"}\nno JSON\n" + strings.Repeat("{\"text\":\"y\"}\n", 1000)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- p.once(t.Context(), []string{"-"}, extract.Options{Format: extract.JSONL, Stdin: strings.NewReader(in)})
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, errStop) || !slices.Equal(m.ids, []string{"a"}) {
+			t.Errorf("once = %v with the documents %q, want errStop after the first", err, m.ids)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
+	}
+}
+
+// TestStopBeforeStandardInput stops at a file while standard input, which comes behind it, is being read and waits for its turn.
+func TestStopBeforeStandardInput(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/0.jsonl", "no JSON\n")
+	paths := []string{dir + "/0.jsonl"}
+	for i := range 4 { // as many as wait for one worker
+		write(t, fmt.Sprintf("%s/%d.txt", dir, i+1), "text")
+		paths = append(paths, fmt.Sprintf("%s/%d.txt", dir, i+1))
+	}
+	reads := make(chan struct{})
+	in := io.MultiReader(readerFunc(func([]byte) (int, error) { close(reads); return 0, io.EOF }), strings.NewReader(strings.Repeat("{\"text\":\"y\"}\n", 1000)))
+	said := writerFunc(func(b []byte) (int, error) {
+		<-reads
+		time.Sleep(100 * time.Millisecond) // until it waits
+		return len(b), nil
+	})
+	p, err := newPipeline(flags{state: t.TempDir(), onError: "stop", workers: 1}, &memory{}, io.Discard, said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- p.once(t.Context(), append(paths, "-"), extract.Options{Format: extract.JSONL, Stdin: in})
+	}()
+	select {
+	case err := <-ended:
+		if err := errors.Join(p.journal.close(), p.failures.close()); err != nil {
+			t.Error(err)
+		}
+		if !errors.Is(err, errStop) {
+			t.Errorf("once = %v, want errStop", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

@@ -160,11 +160,7 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 			}
 		}
 	})
-	failed(p.collect(putting, tasks, batches))
-	for t := range tasks { // after an error: let the readers go
-		for range t.out {
-		}
-	}
+	p.collect(putting, tasks, batches, failed)
 	readers.Wait()
 	close(batches)
 	putter.Wait()
@@ -229,6 +225,8 @@ func (p *pipeline) list(ctx context.Context, paths []string, o extract.Options, 
 			return err
 		}
 		if err := send(tasks, t); err != nil {
+			for range t.out { // let its reader go
+			}
 			return err
 		}
 		return nil
@@ -300,8 +298,10 @@ func (p *pipeline) unchanged(ctx context.Context, f extract.File, e *entry, now 
 	return true, true, nil
 }
 
-// collect takes the events of all files in order, counts failures and makes batches.
-func (p *pipeline) collect(ctx context.Context, tasks <-chan *task, batches chan<- []item) error {
+// collect takes the events of all files in order, counts failures and makes batches. After a failure that stops the run, which failed is told of, it only
+// lets the readers go.
+func (p *pipeline) collect(ctx context.Context, tasks <-chan *task, batches chan<- []item, failed func(error)) {
+	stopped := false
 	var batch []item
 	docs, size := 0, 0
 	send := func() {
@@ -313,6 +313,7 @@ func (p *pipeline) collect(ctx context.Context, tasks <-chan *task, batches chan
 	for t := range tasks {
 		for e := range t.out {
 			switch {
+			case stopped:
 			case e.fail != nil:
 				t.failures = append(t.failures, failure{e.fail.Line, e.fail.Reason, e.fail.Warning})
 				if len(t.failures) > maxFailures {
@@ -320,7 +321,8 @@ func (p *pipeline) collect(ctx context.Context, tasks <-chan *task, batches chan
 				}
 				if err := p.fail(*e.fail); err != nil {
 					send()
-					return err
+					failed(err)
+					stopped = true
 				}
 			case e.doc != nil:
 				batch = append(batch, item{task: t, doc: e.doc})
@@ -337,7 +339,6 @@ func (p *pipeline) collect(ctx context.Context, tasks <-chan *task, batches chan
 	if ctx.Err() == nil {
 		send()
 	}
-	return nil
 }
 
 // fail tells of one failure.

@@ -109,7 +109,7 @@ func openFolder(ctx context.Context, f flags, language newLanguage, notice func(
 		c, err = e.CreateCollection(ctx, f.collection, search.Settings{Language: language.choose(ctx, f.collection), Synonyms: f.rules})
 	}
 	if err == nil {
-		err = language.check(f.collection, c.Settings.Language)
+		err = language.check(f.collection, c.Settings.Language, fmt.Sprintf("`searchd reembed --data %s --collection %s --settings FILE`", f.data, f.collection))
 	}
 	if err == nil && f.rules != nil {
 		_, err = e.ChangeSettings(ctx, f.collection, func(s search.Settings) (search.Settings, error) {
@@ -187,7 +187,7 @@ func openServer(ctx context.Context, f flags, language newLanguage, notice func(
 		}
 	}
 	if err == nil {
-		err = language.check(f.collection, there.Settings.Language)
+		err = language.check(f.collection, there.Settings.Language, fmt.Sprintf("POST /v1/collections/%s/reembed", f.collection))
 	}
 	if err == nil && f.rules != nil && !slices.Equal(f.rules, there.Settings.Synonyms) {
 		_, err = c.PatchCollection(ctx, f.collection, client.Settings{Synonyms: f.rules})

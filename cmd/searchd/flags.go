@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -123,8 +124,15 @@ func inUse(err error) error {
 	return err
 }
 
-// tell writes a notice of the engine to standard error.
-func tell(text string) { fmt.Fprintln(os.Stderr, "searchd:", text) }
+// told is what tell has written.
+var told sync.Map
+
+// tell writes to standard error, once: what the engine notices while it opens may be why the command fails.
+func tell(text string) {
+	if _, before := told.LoadOrStore(text, true); !before {
+		fmt.Fprintln(os.Stderr, "searchd:", text)
+	}
+}
 
 // logger writes to stderr: text for people, JSON for machines.
 func logger(format string) (*slog.Logger, error) {

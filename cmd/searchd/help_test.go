@@ -35,6 +35,8 @@ func TestWrongArguments(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"nosuch", `unknown command "nosuch"`},
 		{"keys revok x", `searchd keys: got "revok", allowed: create, list, revoke`},
+		{"completion nosuch", `searchd completion: got "nosuch", allowed: bash, fish, powershell, zsh`},
+		{"completion bash x", "searchd completion bash"},
 		{"snapshots delete x", `got "delete", allowed: list, rm`},
 		{"models pull", "searchd models pull OWNER/NAME[@REVISION]"},
 		{"restore --data x", "searchd restore FILE --data DIR"},

@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -39,7 +38,7 @@ func main() {
 	case errors.Is(err, errSome):
 		os.Exit(exitSome)
 	default:
-		fmt.Fprintln(os.Stderr, "searchd:", err)
+		tell(err.Error())
 		os.Exit(exitFailed)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -178,6 +179,7 @@ func (r *reader) ask(ctx context.Context) error {
 		return err
 	}
 	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("GET %s: %s", req.URL.Redacted(), res.Status)
 	}

@@ -126,3 +126,31 @@ func TestReembedCommand(t *testing.T) {
 		t.Errorf("a search afterwards: %+v, %v", r.Hits, err)
 	}
 }
+
+// TestMissingCheckpointIsToldOnce: what the opening tells of a collection is also why the search in it fails.
+func TestMissingCheckpointIsToldOnce(t *testing.T) {
+	dir, small := filledFolder(t), filepath.Join(t.TempDir(), "small")
+	if err := os.CopyFS(small, os.DirFS("../../encoder/testdata/bert-mean")); err != nil {
+		t.Fatal(err)
+	}
+	mustCommand(t, "reembed", "--data", dir, "--model", small)
+	if err := os.RemoveAll(small); err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stderr.Close()
+	defer func(was *os.File) { os.Stderr = was }(os.Stderr)
+	os.Stderr = stderr
+	_, err = command(t, "query", "--data", dir, "cat")
+	if err == nil {
+		t.Fatal("a search without the checkpoint succeeds")
+	}
+	tell(err.Error()) // as main does
+	said, err := os.ReadFile(stderr.Name())
+	if err != nil || strings.Count(string(said), "searchd reembed --data DIR --collection docs") != 1 {
+		t.Errorf("told %q, want it once: %v", said, err)
+	}
+}

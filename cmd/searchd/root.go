@@ -19,6 +19,7 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(newServeCommand(), newShardCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
 		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSpreadCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
 		newMCPCommand(), newHealthCommand(), newManCommand())
+	root.InitDefaultCompletionCmd() // which cobra makes later otherwise
 	sayUsage(root)
 	return root
 }
@@ -37,6 +38,7 @@ func sayUsage(cmd *cobra.Command) {
 		}
 		if !sub.Runnable() {
 			sub.DisableFlagsInUseLine = true
+			sub.Args = cobra.ArbitraryArgs // that of completion has words of its own
 			sub.RunE = func(cmd *cobra.Command, given []string) error {
 				if len(given) == 0 {
 					return cmd.Help()
