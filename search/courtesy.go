@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -14,9 +15,39 @@ import (
 //  2. While somebody searches, it runs in small parts, of about one passage, so that a query does not wait long for a core, and after each
 //     it pauses: bulkRest times as long as the part took, so that most searches meet none, and on for as long as somebody searches, at most
 //     bulkPause times as long. So bulk work has a quarter of the machine in the gaps between searches, and a tenth where there are none.
+//  3. The pause is made before the next part, whoever has that: a single document that is written now and then waits for none.
 type courtesy struct {
-	searches atomic.Int64 // under way
-	last     atomic.Int64 // Unix nanoseconds of the end of the last one
+	searches           atomic.Int64 // under way
+	last               atomic.Int64 // Unix nanoseconds of the end of the last one
+	encoded, committed bulk         // the last ones
+}
+
+// bulk is a part of bulk work that a pause is owed for.
+type bulk struct {
+	mu struct {
+		sync.Mutex
+		end  time.Time
+		took time.Duration
+	}
+}
+
+// done notes a part that ends now; of two the one with the longer pause ahead counts.
+func (b *bulk) done(took time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := time.Now(); bulkLong(took) >= bulkLong(b.mu.took)-now.Sub(b.mu.end) {
+		b.mu.end, b.mu.took = now, took
+	}
+}
+
+// bulkLong is the longest pause after a part that took so long.
+func bulkLong(took time.Duration) time.Duration { return min(bulkPause*took, bulkLongest) }
+
+// owed returns when the part ended, and how long it took.
+func (b *bulk) owed() (end time.Time, took time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mu.end, b.mu.took
 }
 
 // Bounds of parts, in estimated tokens per core, and of pauses.
@@ -44,12 +75,12 @@ func (c *courtesy) wanted() bool {
 	return c.searches.Load() > 0 || time.Now().UnixNano()-c.last.Load() < int64(bulkMemory)
 }
 
-// pause gives way after a part of bulk work that took so long.
-func (c *courtesy) pause(ctx context.Context, took time.Duration) error {
-	began := time.Now()
-	most, least := min(bulkPause*took, bulkLongest), min(bulkRest*took, bulkLongest)
+// pause gives way between a part of bulk work and the next.
+func (c *courtesy) pause(ctx context.Context, before *bulk) error {
+	end, took := before.owed()
+	most, least := bulkLong(took), min(bulkRest*took, bulkLongest)
 	for {
-		if d := time.Since(began); d >= most || c.searches.Load() == 0 && (d >= least || !c.wanted()) {
+		if d := time.Since(end); d >= most || c.searches.Load() == 0 && (d >= least || !c.wanted()) {
 			break
 		}
 		t := time.NewTimer(bulkLook)
@@ -78,15 +109,16 @@ func (c *courtesy) embed(ctx context.Context, e Embedder, texts []string) ([][]f
 				break
 			}
 		}
+		if err := c.pause(ctx, &c.encoded); err != nil {
+			return nil, err
+		}
 		began := time.Now()
 		r, err := embed(ctx, e, texts[:n], EmbedOptions{})
 		if err != nil {
 			return nil, err
 		}
+		c.encoded.done(time.Since(began))
 		vectors, texts = append(vectors, r.Vectors...), texts[n:]
-		if err := c.pause(ctx, time.Since(began)); err != nil {
-			return nil, err
-		}
 	}
 	return vectors, nil
 }

@@ -69,38 +69,89 @@ func TestBulkOfNothing(t *testing.T) {
 func TestBulkPauses(t *testing.T) {
 	var c courtesy
 	const long = time.Hour // a part that took so long is followed by the longest pause
-	began := time.Now()
-	if err := c.pause(t.Context(), long); err != nil || time.Since(began) >= bulkLongest {
-		t.Errorf("nobody searches: paused %s, %v", time.Since(began), err)
+	pause := func(ctx context.Context, took time.Duration) (paused time.Duration, err error) {
+		var p bulk
+		p.done(took)
+		began := time.Now()
+		err = c.pause(ctx, &p)
+		return time.Since(began), err
+	}
+	if paused, err := pause(t.Context(), long); err != nil || paused >= bulkLongest {
+		t.Errorf("nobody searches: paused %s, %v", paused, err)
 	}
 	end := c.begin()
 	if !c.wanted() {
 		t.Error("a search under way does not count")
 	}
-	began = time.Now()
-	if err := c.pause(t.Context(), long); err != nil || time.Since(began) < bulkLongest {
-		t.Errorf("somebody searches: paused %s, want %s; %v", time.Since(began), bulkLongest, err)
+	const near = time.Millisecond // between the end of the part and the beginning of the pause
+	if paused, err := pause(t.Context(), long); err != nil || paused < bulkLongest-near {
+		t.Errorf("somebody searches: paused %s, want %s; %v", paused, bulkLongest, err)
 	}
-	began = time.Now()
-	if c.pause(t.Context(), 20*time.Millisecond); time.Since(began) < bulkPause*20*time.Millisecond {
-		t.Errorf("after a short part: paused %s, want %s", time.Since(began), bulkPause*20*time.Millisecond)
+	if paused, _ := pause(t.Context(), 20*time.Millisecond); paused < bulkPause*20*time.Millisecond-near {
+		t.Errorf("after a short part: paused %s, want %s", paused, bulkPause*20*time.Millisecond)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.pause(ctx, long); !errors.Is(err, context.Canceled) {
+	if _, err := pause(ctx, long); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
 	end()
 	if !c.wanted() {
 		t.Error("a search that has just ended does not count")
 	}
-	began = time.Now()
-	if c.pause(t.Context(), 20*time.Millisecond); time.Since(began) < bulkRest*20*time.Millisecond {
-		t.Errorf("between searches: paused %s, want %s", time.Since(began), bulkRest*20*time.Millisecond)
+	if paused, _ := pause(t.Context(), 20*time.Millisecond); paused < bulkRest*20*time.Millisecond-near {
+		t.Errorf("between searches: paused %s, want %s", paused, bulkRest*20*time.Millisecond)
 	}
 	c.last.Store(time.Now().Add(-2 * bulkMemory).UnixNano())
 	if c.wanted() {
 		t.Error("a search that ended long ago counts")
+	}
+}
+
+// Of two parts that end one after the other the longer pause is made.
+func TestPartsShareAPause(t *testing.T) {
+	var p bulk
+	p.done(time.Second)
+	p.done(time.Millisecond)
+	if _, took := p.owed(); took != time.Second {
+		t.Errorf("a short part behind a long one: a pause for %s is owed", took)
+	}
+	p.mu.end = p.mu.end.Add(-bulkLongest)
+	p.done(time.Millisecond)
+	if _, took := p.owed(); took != time.Millisecond {
+		t.Errorf("when the pause of the long one is over: a pause for %s is owed", took)
+	}
+}
+
+// sluggish is an embedder that takes its time.
+type sluggish struct{ slowEmbedder }
+
+func (s *sluggish) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
+	time.Sleep(300 * time.Millisecond)
+	return s.slowEmbedder.Embed(ctx, texts, o)
+}
+
+// A single document does not wait for searches, and the next one pauses for it.
+func TestSingleWritesDoNotPause(t *testing.T) {
+	e, err := Open(t.TempDir(), Options{Embedder: &sluggish{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.CreateCollection(t.Context(), "docs", Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	put := func(id string) time.Duration {
+		began := time.Now()
+		if _, err := e.Ingest(t.Context(), "docs", []Document{{ID: id, Fields: []byte(`{"text":"some words"}`)}}); err != nil {
+			t.Fatal(err)
+		}
+		return time.Since(began)
+	}
+	defer e.courtesy.begin()()
+	first := put("a")
+	if second := put("b"); first >= bulkLongest || second < bulkLongest/2 {
+		t.Errorf("the first took %s, want no pause; the second %s, want at least %s", first, second, bulkLongest/2)
 	}
 }
 

@@ -351,13 +351,16 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 	if len(writes) == 0 {
 		return nil
 	}
+	polite := &in.engine.courtesy
+	if err := polite.pause(ctx, &polite.committed); err != nil {
+		return err
+	}
 	began := time.Now()
 	outcomes, err := in.engine.backend.Apply(ctx, in.collection.Name, writes)
 	if err != nil {
 		return err
 	}
-	took := time.Since(began)
-	defer in.engine.courtesy.pause(ctx, took) // what was committed is answered whether or not ctx ends
+	polite.committed.done(time.Since(began))
 	for j, o := range outcomes {
 		r := itemResult(writes[j], o)
 		if r.Err == nil {

@@ -252,6 +252,14 @@ type termDocs struct {
 	many *roaring.Bitmap
 }
 
+// len returns how many they are.
+func (d termDocs) len() int {
+	if d.many != nil {
+		return int(d.many.GetCardinality())
+	}
+	return len(d.few)
+}
+
 // count returns how many of them are in a set, which is given as a bitmap and as bits.
 func (d termDocs) count(set *roaring.Bitmap, bits docBits) int {
 	if d.many != nil {

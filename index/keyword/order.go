@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -137,8 +139,8 @@ func (o *order) sort(ctx context.Context, g docGroup, keys []SortKey) error {
 	}
 	w := walk{order: o, field: keys[0].Field, desc: keys[0].Desc, ties: ties{order: o, rest: keys[1:]}, left: left}
 	for _, f := range []func(context.Context) error{
-		func(ctx context.Context) error { return w.prefixes(ctx, termNumber, 0, 0, w.left.locals) },
-		func(ctx context.Context) error { return w.prefixes(ctx, termDate, 0, 0, w.left.locals) },
+		func(ctx context.Context) error { return w.prefixes(ctx, termNumber, 0, 0, w.left.locals, math.MaxInt) },
+		func(ctx context.Context) error { return w.prefixes(ctx, termDate, 0, 0, w.left.locals, math.MaxInt) },
 		func(ctx context.Context) error { return w.terms(ctx, all(termBool), w.left.locals) },
 		func(ctx context.Context) error { return w.terms(ctx, all(termString), w.left.locals) },
 	} {
@@ -282,6 +284,13 @@ nos:
 	return g
 }
 
+// orderFew is how many documents may have a prefix for their values to be looked at one by one: each longer prefix costs an iterator in every
+// segment, which for the last documents of a walk is many times what their values are.
+var orderFew = 64
+
+// fewTerms is how many values these documents may have between them: each may have a long list.
+const fewTerms = 4096
+
 // walk goes through the values of a field in order.
 type walk struct {
 	order *order
@@ -291,12 +300,26 @@ type walk struct {
 	left  docGroup // documents that no value has been met of
 }
 
-// prefixes goes through the numbers or dates that docs have and that begin with a prefix of n bytes.
-func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, docs []*roaring.Bitmap) error {
+// prefixes goes through the numbers or dates that docs have and that begin with a prefix of n bytes; under is how many documents have one.
+func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, docs []*roaring.Bitmap, under int) error {
+	if under <= orderFew {
+		first, end := appendPrefix([]byte{kind, 8}, n, prefix), appendPrefix([]byte{kind, 8}, n, prefix+1)
+		if prefix+1 == 1<<(8*n) {
+			end = []byte{kind, 9}
+		}
+		found, ok, err := w.find(ctx, termRange{first, end}, docs, fewTerms)
+		if err != nil {
+			return err
+		}
+		if ok {
+			return w.meetAll(ctx, found)
+		}
+	}
 	if n == 7 && kind == termNumber && wide(prefix<<8) {
 		return w.wide(ctx, prefix, docs)
 	}
 	var children [256][]*roaring.Bitmap
+	var below [256]int // documents, those that are not in docs too
 	for i, s := range w.order.view.segments {
 		if docs[i] == nil || docs[i].IsEmpty() {
 			continue
@@ -305,6 +328,7 @@ func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, d
 		r := termRange{append(slices.Clone(first), 0), append(slices.Clone(first), 0xff, 0xff)}
 		err := s.eachValue(ctx, w.field, []termRange{r}, func(term string, have termDocs) error {
 			b := term[len(term)-1]
+			below[b] += have.len()
 			if have := have.in(docs[i], nil); have != nil {
 				if children[b] == nil {
 					children[b] = make([]*roaring.Bitmap, len(docs))
@@ -333,7 +357,7 @@ func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, d
 					child[i].And(w.left.locals[i])
 				}
 			}
-			if err := w.prefixes(ctx, kind, n+1, next, child); err != nil {
+			if err := w.prefixes(ctx, kind, n+1, next, child, below[b]); err != nil {
 				return err
 			}
 		} else if err := w.meet(ctx, child); err != nil {
@@ -396,15 +420,32 @@ func all(kind byte) termRange { return termRange{[]byte{kind}, []byte{kind + 1}}
 
 // terms goes through the values of a range of terms that those of docs have which are left.
 func (w *walk) terms(ctx context.Context, r termRange, docs []*roaring.Bitmap) error {
-	found := map[string][]*roaring.Bitmap{}
+	found, _, err := w.find(ctx, r, docs, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	return w.meetAll(ctx, found)
+}
+
+// find returns the values of a range of terms that those of docs have which are left, and who has each; false where more than most terms
+// would have to be looked at.
+func (w *walk) find(ctx context.Context, r termRange, docs []*roaring.Bitmap, most int) (found map[string][]*roaring.Bitmap, ok bool, err error) {
+	found = map[string][]*roaring.Bitmap{}
+	looked := 0
 	for i, s := range w.order.view.segments {
 		left := w.left.locals[i]
 		if docs[i] == nil || docs[i].IsEmpty() || left == nil || left.IsEmpty() {
 			continue
 		}
 		wanted := roaring.And(docs[i], left)
-		bits := bitsOf(wanted, len(s.nos))
+		var bits docBits
+		if wanted.GetCardinality() > uint64(orderFew) {
+			bits = bitsOf(wanted, len(s.nos))
+		}
 		err := s.eachValue(ctx, w.field, []termRange{r}, func(term string, have termDocs) error {
+			if looked++; looked > most {
+				return errEnough
+			}
 			meant := have.in(wanted, bits)
 			if meant == nil {
 				return nil
@@ -420,15 +461,19 @@ func (w *walk) terms(ctx context.Context, r termRange, docs []*roaring.Bitmap) e
 			}
 			return nil
 		})
+		if errors.Is(err, errEnough) {
+			return nil, false, nil
+		}
 		if err != nil {
-			return err
+			return nil, false, err
 		}
 	}
-	names := make([]string, 0, len(found))
-	for term := range found {
-		names = append(names, term)
-	}
-	slices.Sort(names)
+	return found, true, nil
+}
+
+// meetAll meets the documents of values in the order of these.
+func (w *walk) meetAll(ctx context.Context, found map[string][]*roaring.Bitmap) error {
+	names := slices.Sorted(maps.Keys(found))
 	if w.desc {
 		slices.Reverse(names)
 	}

@@ -62,7 +62,9 @@ func TestOrderEqualsSorting(t *testing.T) {
 		apply(t, x, uint64(round+1), entries...)
 	}
 	q := Query{Text: "one two"}
-	for range 200 {
+	defer func(few int) { orderFew = few }(orderFew)
+	for range 300 {
+		orderFew = []int{0, 5, 64}[r.IntN(3)]
 		set := roaring.New()
 		for range r.IntN(200) {
 			set.Add(r.Uint32N(310)) // some are not there
@@ -330,6 +332,31 @@ func TestOrderOfManyTies(t *testing.T) {
 		got, err := x.Order(ctx, []SortKey{{"twice", false}, {"once", false}}, nil, k, Scorer{})
 		if err != nil || !slices.Equal(got, want[:k]) {
 			t.Errorf("the first %d of %d: %d, %v", k, len(want), len(got), err)
+		}
+	}
+}
+
+// TestOrderOfManyNumbers holds a far page of numbers that are all different to some allocations for each document: walking down the prefixes
+// of each would be three times as many.
+func TestOrderOfManyNumbers(t *testing.T) {
+	const docs, page = 20_000, 5000
+	r := rand.New(rand.NewPCG(7, 8))
+	x := openTemp(t, Options{})
+	entries := make([]Entry, docs)
+	for i := range entries {
+		entries[i] = Entry{No: uint32(i), Values: map[string]any{"price": float64(r.IntN(1_000_000)) / 100, "added": time.Unix(r.Int64N(1<<30), 0).UTC().Format(time.RFC3339)}}
+	}
+	apply(t, x, 1, entries...)
+	for _, field := range []string{"price", "added"} {
+		var got []uint32
+		allocs := testing.AllocsPerRun(1, func() {
+			var err error
+			if got, err = x.Order(context.Background(), []SortKey{{field, true}}, nil, page, Scorer{}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if len(got) != page || allocs > 120*page {
+			t.Errorf("%d documents by %s: %.0f allocations, want at most 120 for each", len(got), field, allocs)
 		}
 	}
 }

@@ -30,8 +30,12 @@ const (
 	setAsideMark = ".set-aside-"
 )
 
-// snapshotEvery is how many slots, and changes without any, may be written before the graph is saved again: the most that an opening after a kill has to replay.
-const snapshotEvery = 20000
+// snapshotEvery is how many slots, and changes without any, may be written before the graph is saved again, and snapshotShare the part of the
+// graph that may, where that is more: the most that an opening after a kill has to replay. Saving writes the whole graph, so that as often in a
+// large one a million documents would write it 25 times over.
+var snapshotEvery = 20000
+
+const snapshotShare = 8
 
 // collection is one collection with its derived indexes.
 type collection struct {
@@ -293,6 +297,11 @@ func (c *collection) close() error {
 		return nil
 	}
 	return err
+}
+
+// saveDue reports whether so much was written that the graph is to be saved. The caller holds c.write.
+func (c *collection) saveDue() bool {
+	return c.write.unsaved >= max(snapshotEvery, c.graph.Len()/snapshotShare, c.write.saveAgain)
 }
 
 // savable reports whether the graph has something to save and no index lacks a change. The caller holds c.write.

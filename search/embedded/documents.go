@@ -119,7 +119,7 @@ func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes
 		seq = have // it lacks an earlier change, or is being filled: what it says it has applied must be without holes
 	}
 	err = errors.Join(err, c.applyWords(ctx, c.entries(writes, outcomes), seq))
-	if err == nil && c.write.unsaved >= max(snapshotEvery, c.write.saveAgain) {
+	if err == nil && c.saveDue() {
 		c.save(ctx)
 	}
 	return err

@@ -100,8 +100,12 @@ func (c *collection) graphFilled(ctx context.Context) {
 // fillBlock is how many vectors are read and added at a time.
 const fillBlock = 1024
 
+// fillTold is how often it is told how far the filling of an index is.
+var fillTold = time.Minute
+
 // addSpan adds what the graph lacks between s.from and s.until.
 func (c *collection) addSpan(ctx context.Context, s *span, workers int) error {
+	told := time.Now()
 	var slots []uint32
 	var vectors [][]float32
 	flush := func(next uint32) error {
@@ -117,6 +121,11 @@ func (c *collection) addSpan(ctx context.Context, s *span, workers int) error {
 		}
 		s.from.Store(next)
 		slots, vectors = slots[:0], vectors[:0]
+		if time.Since(told) >= fillTold {
+			told = time.Now()
+			_, live := c.slots.counts()
+			c.tell("the vector index has %d of %d passages", c.graph.Len(), live)
+		}
 		return nil
 	}
 	err := c.storedVectors(ctx, s.from.Load(), func(slot uint32, v []float32) error {
@@ -159,9 +168,15 @@ func (c *collection) fillWords(ctx context.Context) {
 const fillDocuments = 500
 
 func (c *collection) addDocuments(ctx context.Context) error {
+	told := time.Now()
 	for after, more := uint32(0), true; more; {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if time.Since(told) >= fillTold {
+			told = time.Now()
+			documents, _ := c.slots.counts()
+			c.tell("the keyword index has %d of %d documents", c.rebuild.added.Load(), documents)
 		}
 		if err := c.addPage(ctx, &after, &more); err != nil {
 			return err
