@@ -1,13 +1,13 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"searchd/search/backend"
 )
@@ -23,55 +23,100 @@ type Whole interface {
 	backend.Backend
 	backend.Values
 	backend.VectorKeeper
+	backend.HeadReader
+}
+
+// SpreadOptions of [Spread]. The zero value is the documented default.
+type SpreadOptions struct {
+	// More says that another pass follows: what is copied from may be written to meanwhile, and the copy stays marked as not complete.
+	More bool
+	// Report, where not nil, is told how far the pass is, from the goroutine of the caller.
+	Report func(done, total int64, counts SpreadCounts)
+}
+
+// SpreadCounts says what a pass has found, in documents: those that the copy did not have, those that it had otherwise, those that it had and the source does
+// not, and those that are the same.
+type SpreadCounts struct{ New, Changed, Deleted, Same int64 }
+
+func (c *SpreadCounts) add(o SpreadCounts) {
+	c.New, c.Changed, c.Deleted, c.Same = c.New+o.New, c.Changed+o.Changed, c.Deleted+o.Deleted, c.Same+o.Same
+}
+
+// SpreadCollection is a collection after a pass, with the documents and passages of the copy.
+type SpreadCollection struct {
+	Name                string
+	Documents, Passages int
+	SpreadCounts
+	Dropped bool // it was in the copy, and is not in the source
 }
 
 // spreadKey is the value that says of what a copy is being made, until it is complete.
 const spreadKey = "spread"
 
-// Bounds of what is copied at once.
-const (
-	spreadPage     = 128     // documents
-	spreadPassages = 4096    // of some documents, whose vectors are in memory
-	spreadBytes    = 8 << 20 // of their fields
-)
-
-// Spread copies the collections of one backend into another that is empty: documents with passages and vectors, settings, aliases and API keys. Nothing is
-// encoded. Replaced generations and tasks are not copied, and the revision of each document is a new one, larger than all before.
+// Spread makes what to holds the same as what from holds: collections with documents, passages, vectors and settings, aliases and API keys. Nothing is encoded.
+// Replaced generations and tasks are not copied, and the revision of each document is a new one, larger than all before.
 //
-//  1. What is to be filled is marked as not complete, so that [Open] refuses it.
-//  2. Documents are written in the order in which they came. One that is there with the same content is passed over, so that a copy that was interrupted
-//     goes on when it is asked for again.
-//  3. Where all counts are the same, aliases and keys are written and the mark removed, in one transaction.
+//  1. to holds nothing, or an unfinished copy of from, of an earlier state of it, or of a later one: a replica, a standby, a restored backup. It is marked as not
+//     complete before anything is written, so that [Open] refuses it.
+//  2. What both hold is compared, document by document, by the hashes of contents. What is new or changed is written, in the order in which it came; what is
+//     gone is deleted. So a copy that was interrupted goes on when it is asked for again, and one that was made before is brought up to date.
+//  3. With More that is all. What changed while it was read is for the next pass.
+//  4. Else nobody may write to from: a cluster must have been claimed by from, and a claim by anybody else is an error. Where all counts are the same, aliases
+//     and keys are written and the mark removed, in one transaction.
 //
-// report, which may be nil, is told how many documents are done, from the goroutine of the caller. A damaged value in from is an error that matches
-// [ErrDamaged]: a copy that lacks something would not show it. to matches [ErrNotEmpty] where it holds anything but an unfinished copy of from.
-func Spread(ctx context.Context, from, to Whole, report func(done, total int64)) (collections []CollectionInfo, err error) {
-	s := &spread{from: from, to: to, report: report}
-	if s.report == nil {
-		s.report = func(int64, int64) {}
+// A damaged value in from is an error that matches [ErrDamaged]: a copy that lacks something would not show it. to matches [ErrNotEmpty] where it holds anything
+// but an unfinished copy of from. What is in memory at a time does not depend on how much there is.
+func Spread(ctx context.Context, from, to Whole, o SpreadOptions) ([]SpreadCollection, error) {
+	s := &spread{from: from, to: to, SpreadOptions: o}
+	steps := []func(context.Context) error{s.read, s.begin, s.copy, s.drop}
+	if !o.More {
+		steps = append([]func(context.Context) error{s.claimed}, append(steps, s.compare, s.claimed, s.end)...)
 	}
-	for _, step := range []func(context.Context) error{s.read, s.begin, s.copy, s.compare, s.end} {
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return s.infos()
+	return s.report(), nil
 }
 
 // spread is one call of Spread.
 type spread struct {
+	SpreadOptions
 	from, to    Whole
-	report      func(done, total int64)
-	list        []named           // what is copied
-	values      map[string][]byte // too
+	list        []*named          // what is copied
+	gone        []string          // what was dropped
+	values      map[string][]byte // copied too
 	origin      string            // of from
 	done, total int64
+	counts      SpreadCounts
 }
 
 // named is a collection with the name that clients know it by, which is the one that it is stored by in the copy.
 type named struct {
 	backend.Collection
-	name string
+	name   string
+	record record
+
+	counts              SpreadCounts
+	documents, passages int // of the copy, after the pass
+}
+
+// claimed returns an error where somebody else than from may write to the shards that are copied.
+func (s *spread) claimed(ctx context.Context) error {
+	c, ok := s.from.(backend.Cluster)
+	if !ok {
+		return nil
+	}
+	if c.Reader() {
+		return fmt.Errorf("%w: only a pass that others follow copies from what somebody else writes to", backend.ErrReader)
+	}
+	for _, state := range c.States(ctx, false) {
+		if state.Err != nil {
+			return &ShardError{state.Name, state.Err}
+		}
+	}
+	return nil
 }
 
 // read finds out what is to be copied.
@@ -87,6 +132,9 @@ func (s *spread) read(ctx context.Context) error {
 	if len(names.mu.lost) > 0 {
 		return fmt.Errorf("%w: what these names lead to cannot be read: %s", ErrDamaged, strings.Join(slices.Sorted(maps.Keys(names.mu.lost)), ", "))
 	}
+	if stored, err = s.from.Collections(ctx); err != nil { // again: those that the names lead to are there before these
+		return err
+	}
 	for _, c := range stored {
 		name, visible := names.nameOf(c.Name)
 		switch {
@@ -97,11 +145,15 @@ func (s *spread) read(ctx context.Context) error {
 		case c.DamagedDocuments > 0:
 			return fmt.Errorf("%w: %q has %d documents with a damaged value", ErrDamaged, name, c.DamagedDocuments)
 		}
+		r, err := readRecord(c.Config)
+		if err != nil {
+			return fmt.Errorf("collection %s: %w", name, err)
+		}
 		s.origin = "of " + c.Origin
 		s.total += int64(c.Documents)
-		s.list = append(s.list, named{c, name})
+		s.list = append(s.list, &named{Collection: c, name: name, record: r})
 	}
-	s.values = map[string][]byte{spreadKey: nil}
+	s.values = map[string][]byte{}
 	for _, prefix := range []string{aliasKey, accessKey} {
 		values, err := s.from.Values(prefix)
 		if err != nil {
@@ -118,18 +170,41 @@ func (s *spread) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if origin, ok := values[spreadKey]; ok {
-		if string(origin) != s.origin {
-			return fmt.Errorf("%w: it holds the unfinished copy of something else; name new folders, or delete these", ErrNotEmpty)
-		}
-		return nil
-	}
 	there, err := s.to.Collections(ctx)
 	if err != nil {
 		return err
 	}
+	if origin, ok := values[spreadKey]; ok {
+		switch {
+		case string(origin) == s.origin:
+			return nil
+		case len(there) > 0 && !s.related(there):
+			return fmt.Errorf("%w: it holds the unfinished copy of something else; name new ones, or delete these", ErrNotEmpty)
+		}
+	} else if err := s.empty(there); err != nil {
+		return err
+	}
+	return s.to.SetValues(ctx, map[string][]byte{spreadKey: []byte(s.origin)})
+}
+
+// related reports whether a copy holds a collection that was made with one that is copied: it is of an earlier or a later state of the same, as a backup has
+// another origin after it was restored.
+func (s *spread) related(there []backend.Collection) bool {
+	made := map[string]time.Time{}
+	for _, c := range s.list {
+		made[c.name] = c.record.Created
+	}
+	return slices.ContainsFunc(there, func(c backend.Collection) bool {
+		r, err := readRecord(c.Config)
+		at, ok := made[c.Name]
+		return err == nil && ok && at.Equal(r.Created)
+	})
+}
+
+// empty returns [ErrNotEmpty] where what is to be filled holds anything.
+func (s *spread) empty(there []backend.Collection) error {
 	if len(there) > 0 {
-		return fmt.Errorf("%w: it holds %d collections; name new folders", ErrNotEmpty, len(there))
+		return fmt.Errorf("%w: it holds %d collections, and is no copy that another pass may follow; name new ones", ErrNotEmpty, len(there))
 	}
 	for _, prefix := range []string{aliasKey, accessKey, currentKey, taskKey} {
 		values, err := s.to.Values(prefix)
@@ -137,152 +212,81 @@ func (s *spread) begin(ctx context.Context) error {
 			return err
 		}
 		if len(values) > 0 {
-			return fmt.Errorf("%w: it holds names, keys or tasks; name new folders", ErrNotEmpty)
-		}
-	}
-	return s.to.SetValues(ctx, map[string][]byte{spreadKey: []byte(s.origin)})
-}
-
-// copy makes the collections and fills them.
-func (s *spread) copy(ctx context.Context) error {
-	for _, c := range s.list {
-		config := c.Config
-		config.FirstSequence = c.Sequence // so that no revision is one that a document had before
-		err := s.to.Create(ctx, c.name, config)
-		if errors.Is(err, backend.ErrCollectionExists) {
-			err = s.same(ctx, c)
-		}
-		if err == nil {
-			err = s.documents(ctx, c)
-		}
-		if err != nil {
-			return fmt.Errorf("collection %s: %w", c.name, err)
+			return fmt.Errorf("%w: it holds names, keys or tasks; name new ones", ErrNotEmpty)
 		}
 	}
 	return nil
 }
 
-// same returns nil where a collection of an earlier run has the settings of now.
-func (s *spread) same(ctx context.Context, c named) error {
-	there, err := s.to.Collection(ctx, c.name)
-	if err == nil && !bytes.Equal(there.Config.Payload, c.Config.Payload) {
-		err = s.changed()
-	}
-	return err
-}
-
-func (s *spread) changed() error {
-	return fmt.Errorf("%w: what is copied has changed since the copy was begun; delete the new folders and begin again", ErrNotEmpty)
-}
-
-// documents copies the documents of a collection.
-func (s *spread) documents(ctx context.Context, c named) error {
-	for cursor, first := "", true; first || cursor != ""; first = false {
-		docs, next, err := s.from.List(ctx, c.Name, cursor, spreadPage)
-		if err != nil {
-			return err
-		}
-		if err := s.page(ctx, c, docs); err != nil {
-			return err
-		}
-		cursor = next
-		s.done += int64(len(docs))
-		s.report(s.done, s.total)
-	}
-	return nil
-}
-
-// page copies some documents, those that are not there yet.
-func (s *spread) page(ctx context.Context, c named, docs []*backend.Document) error {
-	ids := make([]string, len(docs))
-	for i, d := range docs {
-		ids[i] = d.ID
-	}
-	there, err := s.to.Lookup(ctx, c.name, ids)
-	if err != nil {
-		return err
-	}
-	var writes []backend.Write
-	passages, size := 0, 0
-	flush := func() error {
-		outcomes, err := s.to.Apply(ctx, c.name, writes)
-		for i, o := range outcomes {
-			if o.Status != backend.Created && o.Status != backend.Updated && o.Status != backend.Unchanged {
-				return fmt.Errorf("document %s: it was not written", quoteShort(writes[i].ID))
-			}
-		}
-		writes, passages, size = nil, 0, 0
-		return err
-	}
-	for i, d := range docs {
-		if there[i] != nil && there[i].Hash == d.Hash {
-			continue
-		}
-		encoded, vectors, err := s.from.Encoded(ctx, c.Name, d.ID)
-		if err != nil {
-			return err
-		}
-		if encoded == nil || encoded.Hash != d.Hash {
-			return fmt.Errorf("%w: document %s has a vector that cannot be read", ErrDamaged, quoteShort(d.ID))
-		}
-		writes = append(writes, backend.Write{ID: d.ID, Fields: d.Fields, Hash: d.Hash, Passages: encoded.Passages, Vectors: vectors})
-		if passages, size = passages+len(vectors), size+len(d.Fields); passages >= spreadPassages || size >= spreadBytes {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
-	if len(writes) == 0 {
-		return nil
-	}
-	return flush()
-}
-
-// compare holds the copy's counts against those of what is copied.
-func (s *spread) compare(ctx context.Context) error {
+// drop removes the collections that are in the copy alone.
+func (s *spread) drop(ctx context.Context) error {
 	there, err := s.to.Collections(ctx)
 	if err != nil {
 		return err
 	}
-	if len(there) != len(s.list) {
-		return s.changed()
-	}
-	for _, c := range s.list {
-		copied, err := s.to.Collection(ctx, c.name)
-		if err != nil {
-			return err
+	for _, c := range there {
+		if slices.ContainsFunc(s.list, func(n *named) bool { return n.name == c.Name }) {
+			continue
 		}
-		if copied.Documents != c.Documents || copied.Passages != c.Passages {
-			return fmt.Errorf("collection %s: the copy has %d documents and %d passages of %d and %d: %w", c.name, copied.Documents, copied.Passages, c.Documents, c.Passages, s.changed())
+		if err := s.to.Drop(ctx, c.Name); err != nil {
+			return fmt.Errorf("collection %s: %w", c.Name, err)
+		}
+		s.gone = append(s.gone, c.Name)
+	}
+	return nil
+}
+
+// compare holds the copy's counts against those of what is copied.
+func (s *spread) compare(context.Context) error {
+	for _, c := range s.list {
+		if c.documents != c.Documents || c.passages != c.Passages {
+			return fmt.Errorf("collection %s: the copy has %d documents and %d passages of %d and %d: something has written to what is copied, or to the copy; run it again",
+				c.name, c.documents, c.passages, c.Documents, c.Passages)
 		}
 	}
 	return nil
 }
 
 // end makes the copy complete.
-func (s *spread) end(ctx context.Context) error { return s.to.SetValues(ctx, s.values) }
-
-// infos describes what was copied.
-func (s *spread) infos() (list []CollectionInfo, err error) {
-	for _, c := range s.list {
-		r, err := readRecord(c.Config)
+func (s *spread) end(ctx context.Context) error {
+	change := map[string][]byte{spreadKey: nil}
+	for _, prefix := range []string{aliasKey, accessKey} {
+		there, err := s.to.Values(prefix)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		list = append(list, CollectionInfo{Name: c.name, Settings: r.Settings, Model: r.Model, Documents: c.Documents, Passages: c.Passages, Created: r.Created})
+		for key := range there {
+			change[key] = nil
+		}
 	}
-	return list, nil
+	maps.Copy(change, s.values)
+	return s.to.SetValues(ctx, change)
 }
 
-// complete returns [ErrUnfinished] where a backend holds a copy that was interrupted.
-func complete(b backend.Backend) error {
-	v, ok := b.(backend.Values)
-	if !ok {
-		return nil
+// report says what became of each collection.
+func (s *spread) report() (list []SpreadCollection) {
+	for _, c := range s.list {
+		list = append(list, SpreadCollection{Name: c.name, Documents: c.documents, Passages: c.passages, SpreadCounts: c.counts})
 	}
+	for _, name := range s.gone {
+		list = append(list, SpreadCollection{Name: name, Dropped: true})
+	}
+	return list
+}
+
+// Complete returns [ErrUnfinished] where a backend holds a copy that [Spread] has not completed.
+func Complete(v backend.Values) error {
 	values, err := v.Values(spreadKey)
 	if _, unfinished := values[spreadKey]; unfinished {
-		return fmt.Errorf("%w: `searchd spread` was interrupted while it filled this; run it again, or delete what it has made", ErrUnfinished)
+		return fmt.Errorf("%w: `searchd spread` has not filled this to the end; run it again, without --more, or delete what it has made", ErrUnfinished)
 	}
 	return err
+}
+
+// complete is Complete of a backend that may keep no values.
+func complete(b backend.Backend) error {
+	if v, ok := b.(backend.Values); ok {
+		return Complete(v)
+	}
+	return nil
 }

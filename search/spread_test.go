@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"searchd/search"
 	"searchd/search/backend"
 	"searchd/search/embedded"
+	"searchd/search/shards"
 )
 
 // openFolder opens a data folder as Spread takes it, to be closed by the caller.
@@ -23,10 +25,10 @@ func openFolder(t *testing.T, dir string) *embedded.Backend {
 }
 
 // spreadInto copies a folder into another and closes both.
-func spreadInto(t *testing.T, ctx context.Context, from, to string, report func(done, total int64)) ([]search.CollectionInfo, error) {
+func spreadInto(t *testing.T, ctx context.Context, from, to string, o search.SpreadOptions) ([]search.SpreadCollection, error) {
 	t.Helper()
 	a, b := openFolder(t, from), openFolder(t, to)
-	list, err := search.Spread(ctx, a, b, report)
+	list, err := search.Spread(ctx, a, b, o)
 	if err := errors.Join(a.Close(), b.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +63,15 @@ func held(t *testing.T, dir string) (docs map[string]any, revisions map[string]u
 	t.Helper()
 	b := openFolder(t, dir)
 	defer b.Close()
+	return heldBy(t, b)
+}
+
+// heldBy is held of what is open.
+func heldBy(t rapid.TB, b search.Whole) (docs map[string]any, revisions map[string]uint64, values map[string][]byte) {
+	t.Helper()
 	docs, revisions = map[string]any{}, map[string]uint64{}
-	list, err := b.Collections(t.Context())
+	ctx := context.Background()
+	list, err := b.Collections(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,15 +79,15 @@ func held(t *testing.T, dir string) (docs map[string]any, revisions map[string]u
 		docs[c.Name] = string(c.Config.Payload)
 		for cursor, first := "", true; first || cursor != ""; first = false {
 			var page []*backend.Document
-			if page, cursor, err = b.List(t.Context(), c.Name, cursor, 100); err != nil {
+			if page, cursor, err = b.List(ctx, c.Name, cursor, 100); err != nil {
 				t.Fatal(err)
 			}
 			for _, d := range page {
-				_, vectors, err := b.Encoded(t.Context(), c.Name, d.ID)
+				_, vectors, err := b.Encoded(ctx, c.Name, d.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
-				revisions[d.ID] = d.Revision
+				revisions[c.Name+"/"+d.ID] = d.Revision
 				d.Revision, d.Ref = 0, 0
 				docs[c.Name+"/"+d.ID] = []any{*d, vectors}
 			}
@@ -101,14 +110,14 @@ func TestSpread(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := spreadInto(t, ctx, from, to, func(done, total int64) {
+	_, err := spreadInto(t, ctx, from, to, search.SpreadOptions{Report: func(done, total int64, _ search.SpreadCounts) {
 		if total != 400 {
 			t.Errorf("a total of %d, want 400", total)
 		}
 		if done >= 128 {
 			cancel()
 		}
-	})
+	}})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("interrupted: %v", err)
 	}
@@ -117,12 +126,12 @@ func TestSpread(t *testing.T) {
 	}
 	other := t.TempDir()
 	spreadSource(t, other, 3)
-	if _, err := spreadInto(t, t.Context(), other, to, nil); !errors.Is(err, search.ErrNotEmpty) {
+	if _, err := spreadInto(t, t.Context(), other, to, search.SpreadOptions{}); !errors.Is(err, search.ErrNotEmpty) {
 		t.Errorf("a copy of something else into half a copy: %v, want ErrNotEmpty", err)
 	}
 
-	list, err := spreadInto(t, t.Context(), from, to, nil)
-	if err != nil || len(list) != 1 || list[0].Name != "docs" || list[0].Documents != 400 || list[0].Passages < 400 {
+	list, err := spreadInto(t, t.Context(), from, to, search.SpreadOptions{})
+	if err != nil || len(list) != 1 || list[0].Name != "docs" || list[0].Documents != 400 || list[0].Passages < 400 || list[0].New+list[0].Same != 400 || list[0].Same < 128 {
 		t.Fatalf("Spread = %+v, %v", list, err)
 	}
 	want, before, values := held(t, from)
@@ -134,8 +143,8 @@ func TestSpread(t *testing.T) {
 		t.Errorf("values of the copy %q, want %q", copied, values)
 	}
 	for id, r := range before {
-		if after[id] <= r || after[id] <= before["untold"] {
-			t.Errorf("%s has revision %d, and had %d; the largest was %d", id, after[id], r, before["untold"])
+		if after[id] <= r || after[id] <= before["docs/untold"] {
+			t.Errorf("%s has revision %d, and had %d; the largest was %d", id, after[id], r, before["docs/untold"])
 		}
 	}
 	e := open(t, to, &fakeEmbedder{})
@@ -148,17 +157,18 @@ func TestSpread(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := spreadInto(t, t.Context(), from, to, nil); !errors.Is(err, search.ErrNotEmpty) {
+	if _, err := spreadInto(t, t.Context(), from, to, search.SpreadOptions{}); !errors.Is(err, search.ErrNotEmpty) {
 		t.Errorf("a second copy: %v, want ErrNotEmpty", err)
 	}
 }
 
-// TestSpreadOfWhatChanged: what was deleted between two runs is in the copy and must not stay unseen.
+// TestSpreadOfWhatChanged: what was deleted between two runs is in the copy, and is deleted there.
 func TestSpreadOfWhatChanged(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	spreadSource(t, from, 300)
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := spreadInto(t, ctx, from, to, func(int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
+	stop := search.SpreadOptions{More: true, Report: func(int64, int64, search.SpreadCounts) { cancel() }}
+	if _, err := spreadInto(t, ctx, from, to, stop); !errors.Is(err, context.Canceled) {
 		t.Fatalf("interrupted: %v", err)
 	}
 	e := open(t, from, &fakeEmbedder{})
@@ -168,8 +178,20 @@ func TestSpreadOfWhatChanged(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := spreadInto(t, t.Context(), from, to, nil); !errors.Is(err, search.ErrNotEmpty) || !strings.Contains(err.Error(), "begin again") {
-		t.Errorf("Spread = %v, want what to do", err)
+	list, err := spreadInto(t, t.Context(), from, to, search.SpreadOptions{})
+	if err != nil || len(list) != 1 || list[0].Documents != 299 || list[0].Deleted != 1 || list[0].Same == 0 {
+		t.Errorf("Spread = %+v, %v, want one deleted", list, err)
+	}
+	sameHeld(t, from, to)
+}
+
+// sameHeld wants the same documents and values in two folders.
+func sameHeld(t *testing.T, from, to string) {
+	t.Helper()
+	want, _, values := held(t, from)
+	got, _, copied := held(t, to)
+	if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(copied, values) {
+		t.Errorf("the copy differs: %d and %d documents with collections, values %q and %q", len(got), len(want), copied, values)
 	}
 }
 
@@ -189,7 +211,7 @@ func TestSpreadOfGenerations(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	list, err := spreadInto(t, t.Context(), from, to, nil)
+	list, err := spreadInto(t, t.Context(), from, to, search.SpreadOptions{})
 	if err != nil || len(list) != 2 {
 		t.Fatalf("Spread = %+v, %v, want docs and docs-old", list, err)
 	}
@@ -198,5 +220,106 @@ func TestSpreadOfGenerations(t *testing.T) {
 		if c, err := e.Collection(t.Context(), name); err != nil || c.Documents != n {
 			t.Errorf("%s: %d documents, %v, want %d", name, c.Documents, err, n)
 		}
+	}
+}
+
+// TestSpreadClaimed: what somebody else has claimed since is no last pass: what was written there may lack. Nor is what is only read.
+func TestSpreadClaimed(t *testing.T) {
+	ctx := t.Context()
+	source := func() (parts []backend.Shard) {
+		for range 2 {
+			parts = append(parts, openFolder(t, t.TempDir()))
+		}
+		return parts
+	}()
+	open := func(o shards.Options) *shards.Backend {
+		b, err := shards.Open(ctx, source, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	first := open(shards.Options{})
+	defer first.Close()
+	config := backend.Config{Dimension: 2, Language: "en", Payload: []byte(`{}`)}
+	if err := first.Create(ctx, "docs", config); err != nil {
+		t.Fatal(err)
+	}
+	to := openFolder(t, t.TempDir())
+	defer to.Close()
+	if _, err := search.Spread(ctx, open(shards.Options{Reader: true}), to, search.SpreadOptions{}); !errors.Is(err, backend.ErrReader) {
+		t.Errorf("the last pass of a reader: %v, want ErrReader", err)
+	}
+	if _, err := search.Spread(ctx, open(shards.Options{Reader: true}), to, search.SpreadOptions{More: true}); err != nil {
+		t.Errorf("a pass of a reader: %v", err)
+	}
+	last := open(shards.Options{})
+	taken := false
+	_, err := search.Spread(ctx, last, &hookedWhole{Whole: to, before: func(method string) error {
+		if method == "Drop" || method == "Collection" {
+			if !taken {
+				open(shards.Options{})
+			}
+			taken = true
+		}
+		return nil
+	}}, search.SpreadOptions{})
+	if !errors.Is(err, backend.ErrClaimed) || !errors.Is(search.Complete(to), search.ErrUnfinished) {
+		t.Errorf("claimed meanwhile: %v, and the copy is %v; want ErrClaimed, and not complete", err, search.Complete(to))
+	}
+	if _, err := search.Spread(ctx, open(shards.Options{}), to, search.SpreadOptions{}); err != nil || search.Complete(to) != nil {
+		t.Errorf("the last pass: %v, the copy is %v", err, search.Complete(to))
+	}
+}
+
+// unread is a source in which the vectors of some documents cannot be read, and others change while they are.
+type unread struct {
+	search.Whole
+	damaged, gone, other string // ids
+}
+
+func (u unread) Encoded(ctx context.Context, name, id string) (*backend.Document, [][]float32, error) {
+	d, vectors, err := u.Whole.Encoded(ctx, name, id)
+	switch {
+	case id == u.damaged:
+		return nil, nil, nil
+	case id == u.gone:
+		if _, err := u.Whole.Apply(ctx, name, []backend.Write{{ID: id, Delete: true}}); err != nil {
+			return nil, nil, err
+		}
+		return nil, nil, nil
+	case id == u.other && d != nil:
+		d.Hash[0]++
+	}
+	return d, vectors, err
+}
+
+// TestSpreadOfWhatCannotBeRead: a damaged vector ends each pass; what is gone or changes while it is read is for the next pass, and no last one.
+func TestSpreadOfWhatCannotBeRead(t *testing.T) {
+	from := t.TempDir()
+	spreadSource(t, from, 10)
+	b := openFolder(t, from)
+	defer b.Close()
+	for _, more := range []bool{true, false} {
+		to := openFolder(t, t.TempDir())
+		if _, err := search.Spread(t.Context(), unread{Whole: b, damaged: "n005"}, to, search.SpreadOptions{More: more}); !errors.Is(err, search.ErrDamaged) {
+			t.Errorf("a damaged vector, more %v: %v, want ErrDamaged", more, err)
+		}
+		list, err := search.Spread(t.Context(), unread{Whole: b, other: "n006"}, to, search.SpreadOptions{More: more})
+		if more && (err != nil || list[0].Documents != 9) || !more && (err == nil || errors.Is(err, search.ErrDamaged)) {
+			t.Errorf("a document that changes, more %v: %+v, %v", more, list, err)
+		}
+		if err := to.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	to := openFolder(t, t.TempDir())
+	defer to.Close()
+	list, err := search.Spread(t.Context(), unread{Whole: b, gone: "n007"}, to, search.SpreadOptions{More: true})
+	if err != nil || list[0].Documents != 9 {
+		t.Errorf("a document that goes: %+v, %v", list, err)
+	}
+	if list, err = search.Spread(t.Context(), b, to, search.SpreadOptions{}); err != nil || list[0].Documents != 9 || list[0].Same != 9 {
+		t.Errorf("the last pass: %+v, %v", list, err)
 	}
 }

@@ -18,7 +18,7 @@ type Document struct {
 	No       uint32    // document number, from 1; the id keeps it while the document lives
 	Revision uint64    // sequence number of the write that made this revision
 	Hash     [32]byte  // content hash as given by the writer
-	Fields   []byte    // JSON object; nil in what Head and HeadByNo return
+	Fields   []byte    // JSON object; nil in what Head, HeadByNo and Heads return
 	Passages []Passage // in the order of the write; slots are consecutive
 }
 

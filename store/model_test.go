@@ -136,6 +136,14 @@ func same(t *rapid.T, s *Store, col uint32, m *model) {
 		t.Fatal(err)
 	}
 	compare("Store.Documents", scanned, byNo)
+	var heads []Document
+	if err := s.Heads(ctx, col, 0, func(d Document) error { heads = append(heads, d); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for i := range scanned {
+		scanned[i].Fields = nil
+	}
+	compare("Store.Heads", heads, scanned)
 	vectors := map[uint32][]float32{}
 	if err := s.Vectors(ctx, col, 0, func(slot uint32, v []float32) error { vectors[slot] = slices.Clone(v); return nil }); err != nil {
 		t.Fatal(err)

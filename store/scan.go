@@ -13,10 +13,19 @@ import (
 // Documents calls fn for the documents of a collection with numbers greater than afterNo, in order of their numbers.
 // ErrStop from fn ends it without an error.
 func (s *Store) Documents(ctx context.Context, collection uint32, afterNo uint32, fn func(Document) error) error {
+	return s.documents(ctx, collection, afterNo, true, fn)
+}
+
+// Heads is Documents without their fields, which are not read.
+func (s *Store) Heads(ctx context.Context, collection uint32, afterNo uint32, fn func(Document) error) error {
+	return s.documents(ctx, collection, afterNo, false, fn)
+}
+
+func (s *Store) documents(ctx context.Context, collection uint32, afterNo uint32, fields bool, fn func(Document) error) error {
 	var page []Document
 	return s.pages(ctx, collection, func(t *Tx) (int, error) {
 		page = page[:0]
-		return t.documentsPage(&afterNo, pageRecords, func(d Document) error { page = append(page, d); return nil })
+		return t.documentsPage(&afterNo, pageRecords, fields, func(d Document) error { page = append(page, d); return nil })
 	}, func() error {
 		for _, d := range page {
 			if err := fn(d); err != nil {

@@ -258,11 +258,11 @@ func (t *Tx) each(page func(limit int) (int, error)) error {
 // Documents calls fn for the documents with numbers greater than afterNo, in order of their numbers.
 // It returns what fn returns, except ErrStop, and ctx.Err() if the context of the view ends.
 func (t *Tx) Documents(afterNo uint32, fn func(Document) error) error {
-	return t.each(func(limit int) (int, error) { return t.documentsPage(&afterNo, limit, fn) })
+	return t.each(func(limit int) (int, error) { return t.documentsPage(&afterNo, limit, true, fn) })
 }
 
-// documentsPage hands at most limit documents after *after to fn and moves *after on. It returns how many there were.
-func (t *Tx) documentsPage(after *uint32, limit int, fn func(Document) error) (int, error) {
+// documentsPage hands at most limit documents after *after to fn, with their fields or without, and moves *after on. It returns how many there were.
+func (t *Tx) documentsPage(after *uint32, limit int, fields bool, fn func(Document) error) (int, error) {
 	var page []Document
 	bytes := 0
 	err := t.guarded(func() error {
@@ -280,8 +280,10 @@ func (t *Tx) documentsPage(after *uint32, limit int, fn func(Document) error) (i
 			if !ok {
 				return b.corrupt(k, "payload of %d bytes is not a document", len(payload))
 			}
-			if h.Fields, err = t.room.fieldsOf(h.No); err != nil {
-				return err
+			if fields {
+				if h.Fields, err = t.room.fieldsOf(h.No); err != nil {
+					return err
+				}
 			}
 			page = append(page, h.Document)
 			if bytes += len(h.Fields); bytes >= pageBytes {

@@ -293,18 +293,36 @@ func TestSpreadRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Close()
+	keys := t.TempDir()
+	mustCommand(t, "keys", "create", "--data", keys, "--name", "a", "--scopes", access.ScopeNames()[0])
+	url := newServedShard(t, t.TempDir()).url
+	filled := newServedShard(t, t.TempDir())
+	if err := filled.b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en"}); err != nil {
+		t.Fatal(err)
+	}
+	other := filled.url
 	n := func(i string) string { return filepath.Join(empty, "new"+i) }
 	for args, want := range map[string]string{
-		"--from " + ordinary:                                          "--to DIR",
-		"--from " + empty + " --to " + n("1"):                         "is no data folder",
-		"--from " + ordinary + " --to " + ordinary + "/":              "named twice",
-		"--from " + ordinary + "," + shard + " --to " + n("2"):        "not all of these are shards",
-		"--from " + ordinary + " --to " + shard:                       "name a new folder",
-		"--from " + ordinary + " --to " + n("3") + "," + n("3") + "/": "named twice",
+		"--from " + ordinary: "--to DIR",
+		"--from " + ordinary + " --to http://127.0.0.1:1/ --to http://127.0.0.1:1": "named twice",
+		"--from " + ordinary + " --to http://127.0.0.1:1":                          "shard unavailable",
+		"--from " + ordinary + " --to " + n("4") + " --shard-ca x":                 "go with URLs",
+		"--from http://127.0.0.1:1 --to " + n("5") + " --shard-key-file " + n("6"): "--shard-key-file",
+		"--from " + ordinary + " --to " + n("7") + "," + keys:                      "holds 0 collections and 1 names, keys or tasks",
+		"--from " + url + " --to " + n("8"):                                        "is no shard of a cluster",
+		"--from " + ordinary + " --to " + url + "," + other:                        "holds 1 collections",
+		"--from " + empty + " --to " + n("1"):                                      "is no data folder",
+		"--from " + ordinary + " --to " + ordinary + "/":                           "named twice",
+		"--from " + ordinary + "," + shard + " --to " + n("2"):                     "not all of these are shards",
+		"--from " + ordinary + " --to " + shard:                                    "name a new folder",
+		"--from " + ordinary + " --to " + n("3") + "," + n("3") + "/":              "named twice",
 	} {
 		if _, err := command(t, append([]string{"spread"}, strings.Fields(args)...)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("spread %s: %v, want %q", args, err, want)
 		}
+	}
+	if id, err := filled.b.Identity(t.Context()); err != nil || id.Cluster != "" {
+		t.Errorf("what is not filled was claimed: %+v, %v", id, err)
 	}
 }
 

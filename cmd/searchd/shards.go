@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/search"
 	"searchd/search/backend"
 	"searchd/search/remote"
 	"searchd/search/shards"
@@ -80,12 +81,12 @@ func (f *shardsFlags) options() (remote.Options, error) {
 }
 
 // open makes one backend of the shards, takes the right to write to them unless it only reads, and gives it to use, which closes it unless it fails. A shard that does not answer
-// is waited for until ctx ends, as it may be started later, also where use finds it so; waiting is told for which.
+// is waited for until ctx ends, as it may be started later, also where use finds it so, and so is the end of a copy that `searchd spread` fills them with; waiting is told for which.
 func (f *shardsFlags) open(ctx context.Context, o remote.Options, log *slog.Logger, waiting func(what string), use func(*shards.Backend) error) error {
 	var told time.Time
 	for {
 		err := f.openOnce(ctx, o, log, use)
-		if err == nil || !errors.Is(err, backend.ErrUnavailable) || ctx.Err() != nil {
+		if err == nil || !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, search.ErrUnfinished) || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
 		waiting("waiting for a shard: " + err.Error())
@@ -116,6 +117,9 @@ func (f *shardsFlags) openOnce(ctx context.Context, o remote.Options, log *slog.
 			return err
 		}
 		list = append(list, s)
+	}
+	if err := search.Complete(list[0]); err != nil { // before they are claimed: who fills them could not go on
+		return err
 	}
 	b, err := shards.Open(ctx, list, shards.Options{Names: f.urls, Reader: f.reads, Notice: func(text string) { log.Info(text) }, Alarm: func(text string) { log.Error(text) }})
 	if err != nil {

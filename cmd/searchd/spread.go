@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,53 +18,93 @@ import (
 	"searchd/search"
 	"searchd/search/backend"
 	"searchd/search/embedded"
+	"searchd/search/remote"
 	"searchd/search/shards"
 )
 
-// spreadFlags name the folders of a copy.
-type spreadFlags struct{ from, to []string }
+// What is copied from a cluster that is written to is brought up to date in passes until one finds little, or there were many.
+const (
+	littleLeft = 1000 // documents that a pass has found new, changed or gone
+	mostPasses = 5
+)
+
+// spreadFlags name what is copied, and where to.
+type spreadFlags struct {
+	from, to []string
+	more     bool
+	reach    shardsFlags
+}
 
 func newSpreadCommand() *cobra.Command {
 	var f spreadFlags
 	cmd := &cobra.Command{
-		Use: "spread --from DIR[,DIR...] --to DIR[,DIR...]", Short: "Copy a data folder into those of a cluster, or back",
-		Long: `Copies all collections with documents, passages, vectors, settings, aliases and API keys from a data folder, or from all folders of a
-cluster, into new folders: several become the shards of a new cluster, in the order in which they are named, and one an ordinary data folder. Nothing is
-encoded again. A cluster grows or shrinks in this way, too.
+		Use: "spread --from DIR|URL[,...] --to DIR|URL[,...]", Short: "Copy a data folder, or a cluster, into a new cluster, or back, while it serves",
+		Long: `Copies all collections with documents, passages, vectors, settings, aliases and API keys from a data folder, or from all shards of a
+cluster, into new ones: several become the shards of a new cluster, in the order in which they are named, and one folder an ordinary data folder. Nothing is
+encoded again. A cluster grows or shrinks in this way, too. Shards are named by their data folders, which no process uses, or by the URLs of running ones:
+what is filled are new shards without a server in front.
 
-What is copied stays as it is and must not be served meanwhile. All of it is open at once, so that memory for the graphs of both is needed. Interrupted, the
-command goes on where it stopped when it is run again; until it is done, the new folders are not served. In the end the documents and passages of each
-collection are counted on both sides. Tasks and snapshots are not copied, and documents have new revisions, larger than those before.`,
+With --more it makes one pass of several: what is copied may be written to meanwhile, and the copy stays marked as not complete, so that nothing serves it.
+The next pass takes over what is new or changed, and deletes what is gone: what is the same is not copied again. It may copy from something else that is of
+the same origin: the URLs of standbys, the folder of a replica, a restored backup.
+
+Without --more the pass is the last one, and nobody writes to what is copied meanwhile. A folder is open to nobody else. Of a cluster that runs, passes are made
+first, until little has changed; then it is claimed, so that the server in front of it writes no more, and goes on answering reads: start the server in
+front of the new shards when the command has ended. To go on with the old ones instead, start theirs again.
+
+Interrupted, the command goes on where it stopped when it is run again. In the end the documents and passages of each collection are counted on both
+sides. Tasks and snapshots are not copied, and documents have new revisions, larger than those before. Folders need memory for their graphs.`,
 		Example: `  searchd spread --from /srv/searchd --to /srv/shard1,/srv/shard2,/srv/shard3
+  searchd spread --from http://a:8090,http://b:8090 --to http://c:8090,http://d:8090,http://e:8090 --shard-key-file key --more
   searchd spread --from /srv/shard1,/srv/shard2,/srv/shard3 --to /srv/searchd`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.spread(cmd) },
 	}
-	cmd.Flags().StringSliceVar(&f.from, "from", nil, "data folder, or all folders of a cluster in the order of its shards")
-	cmd.Flags().StringSliceVar(&f.to, "to", nil, "new data folder, or those of a new cluster")
+	cmd.Flags().StringSliceVar(&f.from, "from", nil, "data folder, or the folders or URLs of all shards of a cluster in their order")
+	cmd.Flags().StringSliceVar(&f.to, "to", nil, "new data folder, or the folders or URLs of the shards of a new cluster")
 	settings.Folders(cmd, "from", "to")
+	cmd.Flags().BoolVar(&f.more, "more", false, "another pass follows: what is copied may be written to, and the copy is not complete yet")
+	f.reach.addAccess(cmd, "from and --to")
 	return cmd
+}
+
+// isURL reports whether a running shard is named, and not a folder.
+func isURL(name string) bool {
+	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
 }
 
 func (f *spreadFlags) check() error {
 	if len(f.from) == 0 || len(f.to) == 0 {
-		return errors.New("name what is copied and the new folders: --from DIR --to DIR,DIR")
+		return errors.New("name what is copied and what is filled: --from DIR --to DIR,DIR; running shards by their URLs")
 	}
 	if len(f.to) > backend.MaxShards {
-		return fmt.Errorf("--to: got %d folders, allowed: at most %d", len(f.to), backend.MaxShards)
+		return fmt.Errorf("--to: got %d, allowed: at most %d", len(f.to), backend.MaxShards)
 	}
 	var seen []string
-	for _, dir := range slices.Concat(f.from, f.to) {
-		path, err := filepath.Abs(dir)
-		if err != nil {
-			return err
+	urls := false
+	for _, list := range [][]string{f.from, f.to} {
+		for i, name := range list {
+			path := strings.TrimRight(strings.TrimSpace(name), "/")
+			if isURL(path) {
+				list[i], urls = path, true
+			} else if abs, err := filepath.Abs(name); err != nil {
+				return err
+			} else {
+				path = abs
+			}
+			if name == "" || slices.Contains(seen, path) {
+				return fmt.Errorf("--from, --to: %q is empty or named twice", name)
+			}
+			seen = append(seen, path)
 		}
-		if dir == "" || slices.Contains(seen, path) {
-			return fmt.Errorf("--from, --to: %q is empty or named twice", dir)
-		}
-		seen = append(seen, path)
+	}
+	if !urls && (f.reach.keyFile != "" || f.reach.ca != "") {
+		return errors.New("--shard-key-file and --shard-ca go with URLs of shards")
 	}
 	for _, dir := range f.from {
+		if isURL(dir) {
+			continue
+		}
 		if _, err := os.Stat(filepath.Join(dir, "searchd.db")); err != nil {
 			return fmt.Errorf("--from: %s is no data folder: %w", dir, err)
 		}
@@ -70,88 +112,261 @@ func (f *spreadFlags) check() error {
 	return nil
 }
 
+// spread makes the passes.
 func (f *spreadFlags) spread(cmd *cobra.Command) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
-	stop := showProgress(cmd.ErrOrStderr(), doing("opening "+strings.Join(f.from, ", ")))
+	stop := showProgress(cmd.ErrOrStderr(), doing("opening "+strings.Join(slices.Concat(f.from, f.to), ", ")))
 	defer stop()
-	from, err := openWhole(ctx, f.from, false)
+	from, err := f.open(ctx, f.from)
+	defer func() { err = errors.Join(err, from.close()) }()
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}
-	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := openWhole(ctx, f.to, true)
+	to, err := f.open(ctx, f.to)
+	defer func() { err = errors.Join(err, to.close()) }()
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
-	defer func() { err = errors.Join(err, to.Close()) }()
-	stop()
-	var done, total atomic.Int64
-	stop = showProgress(cmd.ErrOrStderr(), func() string { return fmt.Sprintf("%d of %d documents", done.Load(), total.Load()) })
-	list, err := search.Spread(ctx, from, to, func(d, t int64) {
-		done.Store(d)
-		total.Store(t)
-	})
-	stop()
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return fmt.Errorf("stopped at %d of %d documents; run it again to go on", done.Load(), total.Load())
+	if err := from.source(f.more); err != nil {
+		return fmt.Errorf("--from: %w", err)
 	}
-	if errors.Is(err, search.ErrNotEmpty) {
+	filled, err := to.filled(ctx, from)
+	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
-	if errors.Is(err, search.ErrDamaged) {
-		return fmt.Errorf("--from: %w; `searchd check --repair --drop-damaged` mends a folder", err)
+	stop()
+	if f.more || from.running() {
+		if err := f.passes(cmd, from, filled); err != nil || f.more {
+			return err
+		}
 	}
+	began := time.Now()
+	whole, err := from.whole(ctx, false)
 	if err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	list, err := f.pass(cmd, "", whole, filled)
+	if err != nil {
+		if from.running() {
+			err = fmt.Errorf("%w. What is copied takes no writes since this pass began: run it again, or start the server in front of it again to go on there", err)
+		}
 		return err
 	}
 	for _, c := range list {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d documents, %d passages\n", c.Name, c.Documents, c.Passages)
+		tellSpread(cmd.OutOrStdout(), c)
+	}
+	if from.running() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "the copy is complete: start the server in front of it. What was copied takes no writes since %v, unless its server is started again\n", time.Since(began).Round(time.Millisecond))
 	}
 	return nil
 }
 
-// openWhole opens a data folder, or the folders of a cluster as one. With empty they are new ones, or those of a copy that was interrupted.
-func openWhole(ctx context.Context, dirs []string, empty bool) (w search.Whole, err error) {
-	list := make([]*embedded.Backend, 0, len(dirs))
-	defer func() {
+// passes makes the passes while what is copied may be written to: one, or as many as leave little to the last one.
+func (f *spreadFlags) passes(cmd *cobra.Command, from *places, filled search.Whole) error {
+	whole, err := from.whole(cmd.Context(), true)
+	if err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	for i := 1; i <= mostPasses; i++ {
+		name := ""
+		if !f.more {
+			name = fmt.Sprintf("pass %d: ", i)
+		}
+		list, err := f.pass(cmd, name, whole, filled)
 		if err != nil {
-			for _, b := range list {
-				b.Close()
+			return err
+		}
+		var found int64
+		for _, c := range list {
+			found += c.New + c.Changed + c.Deleted
+			if f.more {
+				tellSpread(cmd.OutOrStdout(), c)
 			}
 		}
-	}()
-	parts := make([]backend.Shard, 0, len(dirs))
-	ofCluster := 0
-	for _, dir := range dirs {
-		b, err := embedded.OpenContext(ctx, dir, embedded.Options{Notice: tell})
-		if err != nil {
-			return nil, inUse(err)
+		if f.more {
+			fmt.Fprintln(cmd.ErrOrStderr(), "the copy is not complete: the last pass is without --more")
+			return nil
 		}
-		list, parts = append(list, b), append(parts, b)
-		id, err := b.Identity(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
-		}
-		if id.Cluster != "" {
-			ofCluster++
-			continue
-		}
-		if empty && len(dirs) > 1 {
-			if _, err := shardOf(ctx, b, dir); err != nil {
-				return nil, fmt.Errorf("%w: %s; name new folders", search.ErrNotEmpty, dir)
-			}
+		if found <= littleLeft {
+			return nil
 		}
 	}
+	return nil
+}
+
+// pass makes a pass.
+func (f *spreadFlags) pass(cmd *cobra.Command, name string, from, to search.Whole) ([]search.SpreadCollection, error) {
+	type state struct {
+		done, total int64
+		search.SpreadCounts
+	}
+	var now atomic.Pointer[state]
+	now.Store(&state{})
+	far := func() string {
+		s := now.Load()
+		return fmt.Sprintf("%s%d of %d documents, %s", name, s.done, s.total, counted(s.SpreadCounts))
+	}
+	stop := showProgress(cmd.ErrOrStderr(), far)
+	list, err := search.Spread(cmd.Context(), from, to, search.SpreadOptions{More: f.more || name != "", Report: func(done, total int64, counts search.SpreadCounts) {
+		now.Store(&state{done, total, counts})
+	}})
+	stop()
 	switch {
-	case len(dirs) == 1 && empty && ofCluster > 0:
-		return nil, fmt.Errorf("%w: %s is a shard; name a new folder", search.ErrNotEmpty, dirs[0])
-	case len(dirs) == 1 && ofCluster == 0:
-		return list[0], nil
-	case !empty && ofCluster < len(dirs):
-		return nil, errors.New("not all of these are shards; an ordinary data folder is copied alone")
+	case err == nil && name != "":
+		fmt.Fprintln(cmd.ErrOrStderr(), far())
+	case cmd.Context().Err() != nil && errors.Is(err, context.Canceled):
+		err = fmt.Errorf("stopped at %d of %d documents; run it again to go on", now.Load().done, now.Load().total)
+	case errors.Is(err, search.ErrNotEmpty):
+		err = fmt.Errorf("--to: %w", err)
+	case errors.Is(err, search.ErrDamaged):
+		err = fmt.Errorf("--from: %w; `searchd check --repair --drop-damaged` mends a folder", err)
+	case errors.Is(err, backend.ErrUnavailable):
+		err = fmt.Errorf("%w; run it again to go on", err)
+	case errors.Is(err, backend.ErrClaimed):
+		err = fmt.Errorf("%w: a server in front was started meanwhile, or another spread; end that, and run it again to go on", err)
 	}
-	return shards.Open(ctx, parts, shards.Options{Names: dirs, Notice: tell})
+	return list, err
+}
+
+// counted tells what was found in a pass.
+func counted(c search.SpreadCounts) string {
+	return fmt.Sprintf("%d new, %d changed, %d deleted, %d the same", c.New, c.Changed, c.Deleted, c.Same)
+}
+
+func tellSpread(w io.Writer, c search.SpreadCollection) {
+	if c.Dropped {
+		fmt.Fprintf(w, "%s: dropped\n", c.Name)
+		return
+	}
+	fmt.Fprintf(w, "%s: %d documents, %d passages; %s\n", c.Name, c.Documents, c.Passages, counted(c.SpreadCounts))
+}
+
+// places are data folders and running shards, which are copied from or to.
+type places struct {
+	names  []string
+	shards []backend.Shard
+	ids    []backend.Identity // what each is
+	folder *embedded.Backend  // the only one; nil where there are several, or a running one
+}
+
+// open opens what is named. The caller closes what it returns, also with an error.
+func (f *spreadFlags) open(ctx context.Context, names []string) (*places, error) {
+	p := &places{names: names}
+	var o remote.Options
+	if slices.ContainsFunc(names, isURL) {
+		var err error
+		if o, err = f.reach.options(); err != nil {
+			return p, err
+		}
+	}
+	for _, name := range names {
+		var s backend.Shard
+		if isURL(name) {
+			running, err := remote.Dial(ctx, name, o)
+			if err != nil {
+				return p, err
+			}
+			s = running
+		} else {
+			b, err := embedded.OpenContext(ctx, name, embedded.Options{Notice: tell})
+			if err != nil {
+				return p, inUse(err)
+			}
+			if s = b; len(names) == 1 {
+				p.folder = b
+			}
+		}
+		p.shards = append(p.shards, s)
+		id, err := s.Identity(ctx)
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", name, err)
+		}
+		p.ids = append(p.ids, id)
+	}
+	return p, nil
+}
+
+func (p *places) close() (err error) {
+	for _, s := range p.shards {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
+
+// running reports whether what is copied may be served meanwhile.
+func (p *places) running() bool { return slices.ContainsFunc(p.names, isURL) }
+
+// source returns an error for what cannot be copied, in a pass that others follow or in the last one.
+func (p *places) source(more bool) error {
+	for i, id := range p.ids {
+		switch {
+		case id.Cluster == "" && isURL(p.names[i]):
+			return fmt.Errorf("%s is no shard of a cluster: no server has been in front of it yet", p.names[i])
+		case id.Cluster == "" && p.folder == nil:
+			return errors.New("not all of these are shards; an ordinary data folder is copied alone")
+		case id.Follows != "" && !more:
+			return fmt.Errorf("%s follows %s, which may hold more: copy from that, or with --more from this first", p.names[i], id.Follows)
+		}
+	}
+	return nil
+}
+
+// whole makes one of what is copied, reading where it may be written to meanwhile, or else with the right to write, which nobody else has then.
+func (p *places) whole(ctx context.Context, more bool) (search.Whole, error) {
+	if p.folder != nil && p.ids[0].Cluster == "" {
+		return p.folder, nil
+	}
+	follows := slices.ContainsFunc(p.ids, func(id backend.Identity) bool { return id.Follows != "" })
+	return shards.Open(ctx, p.shards, shards.Options{Names: p.names, Notice: tell, Reader: more && (p.running() || follows), Standbys: true})
+}
+
+// filled makes one of what is filled. Nothing is claimed before it is known to be new, or to be filled already.
+func (p *places) filled(ctx context.Context, from *places) (search.Whole, error) {
+	for i, id := range p.ids {
+		if id.Cluster != "" && slices.ContainsFunc(from.ids, func(o backend.Identity) bool { return o.Cluster == id.Cluster }) {
+			return nil, fmt.Errorf("%w: %s is a shard of the cluster that is copied", search.ErrNotEmpty, p.names[i])
+		}
+	}
+	if p.folder != nil {
+		if p.ids[0].Cluster != "" {
+			return nil, fmt.Errorf("%w: %s is a shard; name a new folder", search.ErrNotEmpty, p.names[0])
+		}
+		return p.folder, nil
+	}
+	switch err := search.Complete(p.shards[0]); {
+	case errors.Is(err, search.ErrUnfinished):
+	case err != nil:
+		return nil, err
+	default:
+		for i, s := range p.shards {
+			if err := unused(ctx, s); err != nil {
+				return nil, fmt.Errorf("%w: %s: %w; name new ones", search.ErrNotEmpty, p.names[i], err)
+			}
+		}
+	}
+	return shards.Open(ctx, p.shards, shards.Options{Names: p.names, Notice: tell})
+}
+
+// unused returns an error where a shard holds anything but what it is.
+func unused(ctx context.Context, s backend.Shard) error {
+	list, err := s.Collections(ctx)
+	if err != nil {
+		return err
+	}
+	values, err := s.Values("")
+	if err != nil {
+		return err
+	}
+	for key := range values {
+		if strings.HasPrefix(key, ownValues) || strings.HasPrefix(key, "shard") {
+			delete(values, key)
+		}
+	}
+	if len(list)+len(values) > 0 {
+		return fmt.Errorf("it holds %d collections and %d names, keys or tasks", len(list), len(values))
+	}
+	return nil
 }

@@ -34,6 +34,7 @@ type Shard interface {
 	Values
 	ChangeFeed
 	VectorKeeper
+	HeadReader
 	Gauges
 
 	// Statistics returns what this part knows of the words of q. Whoever asks adds up what all parts say, and asks all again with the sum as
@@ -94,6 +95,21 @@ type VectorKeeper interface {
 	Encoded(ctx context.Context, collection, id string) (*Document, [][]float32, error)
 	// DamagedVectors returns the ids of the documents with a damaged vector, by collection, and takes note of them: written again they are whole.
 	DamagedVectors(ctx context.Context) (map[string][]string, error)
+}
+
+// Head tells what a document holds from what it held before: its content is the same where the hash is, and how it was cut where the number of passages is.
+type Head struct {
+	ID       string
+	Hash     [32]byte
+	Passages int
+}
+
+// HeadReader is a backend that tells what documents there are without reading what they hold.
+type HeadReader interface {
+	// Heads returns the heads of documents in the order of List, and takes and returns cursors of its own.
+	Heads(ctx context.Context, collection, cursor string, limit int) (heads []Head, next string, err error)
+	// LookupHeads returns heads by id; the zero Head where there is no such document.
+	LookupHeads(ctx context.Context, collection string, ids []string) ([]Head, error)
 }
 
 // Gauges is a backend that tells how it is.

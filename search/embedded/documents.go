@@ -238,6 +238,47 @@ func document(d store.Document) *backend.Document {
 	return out
 }
 
+// LookupHeads returns heads by id. That of a document with a damaged value has no hash: the same content is not the same.
+func (b *Backend) LookupHeads(ctx context.Context, name string, ids []string) ([]backend.Head, error) {
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	out := make([]backend.Head, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
+		for i, id := range ids {
+			if i%headsStep == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			d, err := tx.Head(id)
+			if errors.Is(err, store.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			out[i] = c.head(d)
+		}
+		return nil
+	})
+	return out, c.translate(err)
+}
+
+// headsStep is how many heads are read until it is looked whether anybody still wants them.
+const headsStep = 1024
+
+func (c *collection) head(d store.Document) backend.Head {
+	h := backend.Head{ID: d.ID, Hash: d.Hash, Passages: len(d.Passages)}
+	if c.damage.has(d.No) {
+		h.Hash = [32]byte{}
+	}
+	return h
+}
+
 // Encoded returns a document without its fields and the vectors of its passages, as one transaction of the store has them; nil where there is
 // none, or one of them is damaged.
 func (b *Backend) Encoded(ctx context.Context, name, id string) (d *backend.Document, vectors [][]float32, err error) {
@@ -276,21 +317,42 @@ func (b *Backend) List(ctx context.Context, name, cursor string, limit int) (doc
 		return nil, "", err
 	}
 	defer release()
+	next, err = page(cursor, limit, func(from uint32, fn func(store.Document) error) error { return c.store.Documents(ctx, c.id, from, fn) },
+		func(d store.Document) { docs = append(docs, document(d)) })
+	return docs, next, c.translate(err)
+}
+
+// Heads returns heads in the order of List.
+func (b *Backend) Heads(ctx context.Context, name, cursor string, limit int) (heads []backend.Head, next string, err error) {
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return nil, "", err
+	}
+	defer release()
+	next, err = page(cursor, limit, func(from uint32, fn func(store.Document) error) error { return c.store.Heads(ctx, c.id, from, fn) },
+		func(d store.Document) { heads = append(heads, c.head(d)) })
+	return heads, next, c.translate(err)
+}
+
+// page takes limit documents after a cursor of those that scan tells of, and returns the cursor of the page that follows; empty where none does.
+func page(cursor string, limit int, scan func(from uint32, fn func(store.Document) error) error, take func(d store.Document)) (next string, err error) {
 	from := uint32(0)
 	if cursor != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(cursor)
 		if err != nil || len(raw) != 4 {
-			return nil, "", fmt.Errorf("%w: cursor %.40q: allowed: what the page before gave as its next cursor", backend.ErrInvalid, cursor)
+			return "", fmt.Errorf("%w: cursor %.40q: allowed: what the page before gave as its next cursor", backend.ErrInvalid, cursor)
 		}
 		from = binary.BigEndian.Uint32(raw)
 	}
-	err = c.store.Documents(ctx, c.id, from, func(d store.Document) error {
-		if len(docs) == limit {
-			next = base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, uint32(docs[limit-1].Ref)))
+	n := 0
+	err = scan(from, func(d store.Document) error {
+		if n == limit {
+			next = base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, from))
 			return store.ErrStop
 		}
-		docs = append(docs, document(d))
+		n, from = n+1, d.No
+		take(d)
 		return nil
 	})
-	return docs, next, c.translate(err)
+	return next, err
 }

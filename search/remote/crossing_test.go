@@ -136,6 +136,10 @@ func TestEveryFieldCrosses(t *testing.T) {
 	if got := sent(t, wordsOf(backend.Words{Global: global})).words(); !reflect.DeepEqual(got.Global, global) {
 		t.Errorf("%v came back as %v", global, got.Global)
 	}
+	crosses(t, true, func(h backend.Head) (backend.Head, error) {
+		got, err := sent(t, headsOf([]backend.Head{h})).heads()
+		return got[0], err
+	})
 	crosses(t, true, func(s backend.TermScore) (backend.TermScore, error) { return sent(t, termScoreOf(s)).termScore(), nil })
 	crosses(t, true, func(s backend.Token) (backend.Token, error) { return sent(t, tokenOf(s)).token(), nil })
 	crosses(t, true, func(e backend.Expansion) (backend.Expansion, error) { return sent(t, expansionOf(e)).expansion(), nil })
@@ -164,6 +168,23 @@ func TestEveryFieldCrosses(t *testing.T) {
 	}
 	if got, err := known(sent(t, knownOf(nil))); got != nil || err != nil {
 		t.Errorf("no scores came back as %v, %v", got, err)
+	}
+}
+
+// TestHeadsOfOtherLengths: heads whose parts do not fit together are an error.
+func TestHeadsOfOtherLengths(t *testing.T) {
+	for name, spoil := range map[string]func(h *heads){
+		"an id more":             func(h *heads) { h.IDs = append(h.IDs, text("b")) },
+		"half a hash":            func(h *heads) { h.Hashes = h.Hashes[:16] },
+		"no number of passages":  func(h *heads) { h.Passages = nil },
+		"a part of a number":     func(h *heads) { h.Passages = h.Passages[:5] },
+		"nothing but the hashes": func(h *heads) { h.IDs, h.Passages = nil, nil },
+	} {
+		h := headsOf([]backend.Head{{ID: "a", Passages: 3}})
+		spoil(&h)
+		if got, err := h.heads(); !errors.Is(err, backend.ErrInvalid) {
+			t.Errorf("%s: %v, %v, want ErrInvalid", name, got, err)
+		}
 	}
 }
 

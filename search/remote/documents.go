@@ -140,6 +140,32 @@ func (s *Shard) Encoded(ctx context.Context, collection, id string) (*backend.Do
 	return d, vectors, err
 }
 
+// Heads implements backend.HeadReader.
+func (s *Shard) Heads(ctx context.Context, collection, cursor string, limit int) ([]backend.Head, string, error) {
+	got, err := methodHeads.call(ctx, s, page{collection, text(cursor), limit})
+	if err != nil {
+		return nil, "", err
+	}
+	list, err := got.Heads.heads()
+	if err != nil {
+		return nil, "", s.unavailable("its answer cannot be read: %v", err)
+	}
+	return list, string(got.Next), nil
+}
+
+// LookupHeads implements backend.HeadReader.
+func (s *Shard) LookupHeads(ctx context.Context, collection string, ids []string) ([]backend.Head, error) {
+	got, err := methodLookupHeads.call(ctx, s, lookedUp{collection, textsOf(ids)})
+	if err != nil {
+		return nil, err
+	}
+	list, err := got.heads()
+	if err != nil {
+		return nil, s.unavailable("its answer cannot be read: %v", err)
+	}
+	return list, s.enough(len(ids), len(list))
+}
+
 // DamagedVectors implements backend.VectorKeeper.
 func (s *Shard) DamagedVectors(ctx context.Context) (map[string][]string, error) {
 	got, err := methodDamagedVectors.call(ctx, s, none{})

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 
@@ -114,6 +115,42 @@ type page struct {
 type pageAnswer struct {
 	Documents []*document `json:"documents"`
 	Next      text        `json:"next"`
+}
+
+// heads are heads of documents: without an id where there is none.
+type heads struct {
+	IDs      []text `json:"ids"`
+	Hashes   []byte `json:"hashes"`
+	Passages []byte `json:"passages"`
+}
+
+type headsAnswer struct {
+	Heads heads `json:"heads"`
+	Next  text  `json:"next"`
+}
+
+func headsOf(list []backend.Head) heads {
+	h := heads{IDs: make([]text, len(list)), Hashes: make([]byte, 0, sha256.Size*len(list))}
+	for i, one := range list {
+		h.IDs[i], h.Hashes = text(one.ID), append(h.Hashes, one.Hash[:]...)
+	}
+	h.Passages = numbers.pack(convert(list, func(h backend.Head) uint64 { return uint64(h.Passages) }))
+	return h
+}
+
+func (h heads) heads() ([]backend.Head, error) {
+	counts, err := numbers.unpack(h.Passages)
+	if err != nil {
+		return nil, err
+	}
+	if len(counts) != len(h.IDs) || len(h.Hashes) != sha256.Size*len(h.IDs) {
+		return nil, fmt.Errorf("%w: %d numbers of passages and %d bytes of hashes for %d documents", backend.ErrInvalid, len(counts), len(h.Hashes), len(h.IDs))
+	}
+	out := make([]backend.Head, len(h.IDs))
+	for i, id := range h.IDs {
+		out[i] = backend.Head{ID: string(id), Hash: [sha256.Size]byte(h.Hashes[sha256.Size*i:]), Passages: int(counts[i])}
+	}
+	return out, nil
 }
 
 // keyed are values by their keys.

@@ -53,6 +53,8 @@ var (
 	methodRelease  = method[held, none]{"release", reads}
 
 	methodEncoded        = method[encoded, encodedAnswer]{"encoded", reads}
+	methodHeads          = method[page, headsAnswer]{"heads", reads}
+	methodLookupHeads    = method[lookedUp, heads]{"lookup_heads", reads}
 	methodDamagedVectors = method[none, damagedVectors]{"damaged_vectors", reads}
 
 	methodStoreSize  = method[none, int64]{"store_size", reads}

@@ -335,6 +335,18 @@ func reading() []call {
 			d, v, err := s.Encoded(ctx, "docs", "none")
 			return all(d, v, err)
 		}},
+		{"Heads", func(t *testing.T, s backend.Shard) []any {
+			h, next, err := s.Heads(ctx, "docs", "", 7)
+			return all(h, next, err)
+		}},
+		{"Heads", func(t *testing.T, s backend.Shard) []any {
+			h, next, err := s.Heads(ctx, "none", "", 7)
+			return all(h, next, err)
+		}},
+		{"LookupHeads", func(t *testing.T, s backend.Shard) []any {
+			h, err := s.LookupHeads(ctx, "docs", []string{"d5", "none", "d\xff"})
+			return all(h, err)
+		}},
 		{"DamagedVectors", func(t *testing.T, s backend.Shard) []any { d, err := s.DamagedVectors(ctx); return all(d, err) }},
 		{"StoreSize", func(t *testing.T, s backend.Shard) []any { n, err := s.StoreSize(); return all(n, err) }},
 		{"ReadOnly", func(t *testing.T, s backend.Shard) []any { return all(s.ReadOnly()) }},

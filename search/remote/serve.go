@@ -100,6 +100,17 @@ func (h *handler) serveDocuments(t map[string]route) {
 		d, vectors, err := n.Encoded(ctx, q.Collection, string(q.ID))
 		return encodedAnswer{documentOf(d), convert(vectors, vector.pack)}, err
 	})
+	served(t, methodHeads, func(ctx context.Context, q page) (headsAnswer, error) {
+		if err := within("limit", q.Limit, 1, maxPage); err != nil {
+			return headsAnswer{}, err
+		}
+		list, next, err := n.Heads(ctx, q.Collection, string(q.Cursor), q.Limit)
+		return headsAnswer{headsOf(list), text(next)}, err
+	})
+	served(t, methodLookupHeads, func(ctx context.Context, q lookedUp) (heads, error) {
+		list, err := n.LookupHeads(ctx, q.Collection, stringsOf(q.IDs))
+		return headsOf(list), err
+	})
 	served(t, methodDamagedVectors, func(ctx context.Context, _ none) (damagedVectors, error) {
 		found, err := n.DamagedVectors(ctx)
 		if found == nil || err != nil {

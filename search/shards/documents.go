@@ -62,38 +62,60 @@ func (p *part) documents(docs []*backend.Document) []*backend.Document {
 }
 
 // List returns documents shard by shard, those of a shard in its order. The cursor is the shard and its own cursor.
-func (b *Backend) List(ctx context.Context, collection, cursor string, limit int) (docs []*backend.Document, next string, err error) {
+func (b *Backend) List(ctx context.Context, collection, cursor string, limit int) ([]*backend.Document, string, error) {
+	return list(ctx, b, collection, cursor, limit, func(ctx context.Context, p *part, own string, limit int) ([]*backend.Document, string, error) {
+		docs, next, err := p.List(ctx, collection, own, limit)
+		return p.documents(docs), next, err
+	})
+}
+
+// Heads returns heads in the order of List.
+func (b *Backend) Heads(ctx context.Context, collection, cursor string, limit int) ([]backend.Head, string, error) {
+	return list(ctx, b, collection, cursor, limit, func(ctx context.Context, p *part, own string, limit int) ([]backend.Head, string, error) {
+		return p.Heads(ctx, collection, own, limit)
+	})
+}
+
+// LookupHeads returns heads by id.
+func (b *Backend) LookupHeads(ctx context.Context, collection string, ids []string) ([]backend.Head, error) {
+	return gather(ctx, b, collection, ids, b.placeID, func(ctx context.Context, p *part, own []string) ([]backend.Head, error) {
+		return p.LookupHeads(ctx, collection, own)
+	})
+}
+
+// list returns limit of what the parts list, part by part.
+func list[T any](ctx context.Context, b *Backend, collection, cursor string, limit int, ask func(ctx context.Context, p *part, own string, limit int) ([]T, string, error)) (out []T, next string, err error) {
 	at, own, err := b.placeCursor(cursor)
 	if err != nil {
 		return nil, "", err
 	}
 	for ; at < len(b.parts); at, own = at+1, "" {
-		full := len(docs) == limit && limit > 0
-		want := max(limit-len(docs), 1) // a full page is followed by another where there is one document more
-		found, err := one(ctx, b, collection, b.parts[at], func(ctx context.Context, p *part) (page, error) {
-			docs, next, err := p.List(ctx, collection, own, want)
-			return page{p.documents(docs), next}, err
+		full := len(out) == limit && limit > 0
+		want := max(limit-len(out), 1) // a full page is followed by another where there is one document more
+		found, err := one(ctx, b, collection, b.parts[at], func(ctx context.Context, p *part) (page[T], error) {
+			some, next, err := ask(ctx, p, own, want)
+			return page[T]{some, next}, err
 		})
 		if err != nil {
 			return nil, "", err
 		}
 		switch {
-		case full && len(found.docs) > 0:
-			return docs, strconv.Itoa(at) + "/", nil
+		case full && len(found.some) > 0:
+			return out, strconv.Itoa(at) + "/", nil
 		case full:
 			continue
 		}
-		docs = append(docs, found.docs...)
+		out = append(out, found.some...)
 		if found.next != "" {
-			return docs, strconv.Itoa(at) + "/" + found.next, nil
+			return out, strconv.Itoa(at) + "/" + found.next, nil
 		}
 	}
-	return docs, "", nil
+	return out, "", nil
 }
 
-// page is what a part answers List with.
-type page struct {
-	docs []*backend.Document
+// page is what a part answers when it lists.
+type page[T any] struct {
+	some []T
 	next string
 }
 

@@ -29,14 +29,16 @@ func (b *Backend) mayWrite() error {
 // expecter is a part that answers as the shard that was seen, or a later claim of it, and as nothing else that comes to be in its place.
 type expecter interface{ Expect(id backend.Identity) }
 
-// join finds out whether the parts are those of a cluster that somebody has claimed, each in its place.
-func (b *Backend) join(ctx context.Context) error {
+// join finds out whether the parts are those of a cluster that somebody has claimed, each in its place, or standbys of them where these are allowed.
+func (b *Backend) join(ctx context.Context, standbys bool) error {
 	ids, err := b.identities(ctx)
 	if err != nil {
 		return err
 	}
-	if err := b.noStandby(ids); err != nil {
-		return err
+	if !standbys {
+		if err := b.noStandby(ids); err != nil {
+			return err
+		}
 	}
 	whole := clusterOf(ids)
 	if whole.Cluster != "" {

@@ -73,6 +73,38 @@ func TestReaderOpens(t *testing.T) {
 	}
 }
 
+// following is a standby of a shard.
+type following struct{ backend.Shard }
+
+func (f following) Identity(ctx context.Context) (backend.Identity, error) {
+	id, err := f.Shard.Identity(ctx)
+	id.Follows = "http://a"
+	return id, err
+}
+
+// A reader that says so takes standbys, each in the place of its shard; others do not.
+func TestReaderOfStandbys(t *testing.T) {
+	d := newData(t, 3)
+	d.mustOpen(t)
+	open := func(list []backend.Shard, o shards.Options) error {
+		_, err := shards.Open(t.Context(), list, o)
+		return err
+	}
+	list := []backend.Shard{d.parts[0], following{d.parts[1]}, following{d.parts[2]}}
+	if err := open(list, shards.Options{Reader: true, Standbys: true}); err != nil {
+		t.Error(err)
+	}
+	for name, o := range map[string]shards.Options{"a reader": {Reader: true}, "who writes": {Standbys: true}} {
+		if err := open(list, o); !errors.Is(err, backend.ErrReplica) {
+			t.Errorf("standbys for %s: %v, want ErrReplica", name, err)
+		}
+	}
+	list[1], list[2] = list[2], list[1]
+	if err := open(list, shards.Options{Reader: true, Standbys: true}); !errors.Is(err, backend.ErrPlacement) {
+		t.Errorf("standbys in another order: %v, want ErrPlacement", err)
+	}
+}
+
 // A reader changes nothing, whatever it is asked, and reads on when somebody else claims the shards.
 func TestReaderOnlyReads(t *testing.T) {
 	d := newData(t, 3)

@@ -32,6 +32,9 @@ type Options struct {
 	Notice func(text string) // told of repairs, from any goroutine; default: nobody
 	Alarm  func(text string) // told of what an operator must look at; default: Notice
 	Reader bool              // somebody else writes to the shards: they are neither claimed nor changed
+
+	// Standbys has a reader take standbys in the place of shards: what it reads of these is of a moment ago.
+	Standbys bool
 }
 
 // Backend spreads documents over shards by their ids. It is safe for concurrent use.
@@ -84,7 +87,7 @@ func Open(ctx context.Context, list []backend.Shard, o Options) (*Backend, error
 		b.parts = append(b.parts, p)
 	}
 	if b.reader {
-		if err := b.join(ctx); err != nil {
+		if err := b.join(ctx, o.Standbys); err != nil {
 			return nil, err
 		}
 		return b, nil

@@ -17,7 +17,7 @@ import (
 )
 
 // Run tests a backend that open opens anew, empty and without the documents of an earlier one. What open returns is closed by Run. The methods
-// of [backend.Values], [backend.ChangeFeed], [backend.VectorKeeper], [backend.Gauges] and [backend.Shard] are tested where it has them.
+// of [backend.Values], [backend.ChangeFeed], [backend.VectorKeeper], [backend.HeadReader], [backend.Gauges] and [backend.Shard] are tested where it has them.
 func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
 	o := opener(open)
 	t.Run("catalog", func(t *testing.T) { testCatalog(t, o.open(t)) })
@@ -42,7 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
 			{"analyze", testAnalyze}, {"expand", testExpand}, {"near", testNear}, {"lacking", testLacking},
 			{"sets", testSets}, {"facets", testFacets}, {"firsts", testFirsts}, {"passing", testPassing}, {"numbers", testNumbers}, {"order", testOrder},
 			{"nearest", testNearest}, {"cosines", testCosines}, {"vectors", testVectors}, {"names", testNames}, {"sample", testSample},
-			{"encoded", testEncoded}, {"gauges", testGauges}, {"check", testCheck},
+			{"encoded", testEncoded}, {"heads", testHeads}, {"gauges", testGauges}, {"check", testCheck},
 		} {
 			t.Run(test.name, func(t *testing.T) { test.run(t, l) })
 		}

@@ -134,6 +134,10 @@ func calls(ctx context.Context, l *library, sel backend.Selection) map[string]fu
 	if k, ok := l.Backend.(backend.VectorKeeper); ok {
 		out["Encoded"] = func(name string) error { _, _, err := k.Encoded(ctx, name, "whale"); return err }
 	}
+	if h, ok := l.Backend.(backend.HeadReader); ok {
+		out["Heads"] = func(name string) error { _, _, err := h.Heads(ctx, name, "", 1); return err }
+		out["LookupHeads"] = func(name string) error { return second(h.LookupHeads(ctx, name, []string{"whale"})) }
+	}
 	if g, ok := l.Backend.(backend.Gauges); ok {
 		out["IndexStats"] = func(name string) error { return second(g.IndexStats(ctx, name)) }
 	}

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -206,6 +207,48 @@ func testEncoded(t *testing.T, l *library) {
 	}
 	if damaged, err := k.DamagedVectors(t.Context()); err != nil || len(damaged) != 0 {
 		t.Errorf("DamagedVectors = %v, %v", damaged, err)
+	}
+}
+
+// testHeads holds what is told of documents without reading them against the documents.
+func testHeads(t *testing.T, l *library) {
+	h, ok := l.Backend.(backend.HeadReader)
+	if !ok {
+		return
+	}
+	all, _, err := l.List(t.Context(), docs, "", 1000)
+	must(t, err)
+	want := make([]backend.Head, len(all))
+	ids := make([]string, len(all))
+	for i, d := range all {
+		want[i], ids[i] = backend.Head{ID: d.ID, Hash: d.Hash, Passages: len(d.Passages)}, d.ID
+	}
+	for _, limit := range []int{1, 2, 5, len(all) - 1, len(all), 1000} {
+		var got []backend.Head
+		for cursor, pages := "", 0; ; pages++ {
+			page, next, err := h.Heads(t.Context(), docs, cursor, limit)
+			if err != nil || len(page) > limit || len(page) < limit && next != "" || pages > len(all) {
+				t.Fatalf("Heads(%q, %d) = %d heads, next %q, %v", cursor, limit, len(page), next, err)
+			}
+			got = append(got, page...)
+			if cursor = next; next == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("Heads in pages of %d = %v\nwant %v", limit, got, want)
+		}
+	}
+	slices.Reverse(ids)
+	slices.Reverse(want)
+	if got, err := h.LookupHeads(t.Context(), docs, append(ids, "nobody", ids[0])); err != nil || !slices.Equal(got, append(want, backend.Head{}, want[0])) {
+		t.Errorf("LookupHeads = %v, %v\nwant %v and one that is not there", got, err, want)
+	}
+	if got, err := h.LookupHeads(t.Context(), docs, nil); err != nil || len(got) != 0 {
+		t.Errorf("LookupHeads of nothing = %v, %v", got, err)
+	}
+	if _, _, err := h.Heads(t.Context(), docs, "no cursor", 1); !errors.Is(err, backend.ErrInvalid) {
+		t.Errorf("Heads from a wrong cursor: %v, want ErrInvalid", err)
 	}
 }
 
