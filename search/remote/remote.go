@@ -44,7 +44,7 @@ type Node interface {
 }
 
 // Protocol is the number of what this package speaks. It changes with every message, so that nothing is read as what it is not.
-const Protocol = 1
+const Protocol = 2
 
 // dialTime is how long a shard has for its first answer.
 const dialTime = 5 * time.Second
@@ -75,7 +75,11 @@ type Shard struct {
 	}
 }
 
-var _ backend.Shard = (*Shard)(nil)
+var (
+	_ backend.Shard  = (*Shard)(nil)
+	_ backend.Joined = (*Shard)(nil)
+	_ backend.Opener = (*Shard)(nil)
+)
 
 // hello is what a shard says of itself.
 type hello struct {
