@@ -296,15 +296,20 @@ func (e *Engine) record(c backend.Collection) (record, error) {
 
 // open returns the collection that a name or an alias leads to, under the name that it is stored by, and its record.
 func (e *Engine) open(ctx context.Context, name string) (backend.Collection, record, error) {
-	c, r, err := e.openKnown(ctx, name)
+	return e.openFor(ctx, name, backend.Words{})
+}
+
+// openFor is open for a search by words.
+func (e *Engine) openFor(ctx context.Context, name string, words backend.Words) (backend.Collection, record, error) {
+	c, r, err := e.openKnown(ctx, name, words)
 	if e.renewed(ctx, err) {
-		return e.openKnown(ctx, name)
+		return e.openKnown(ctx, name, words)
 	}
 	return c, r, err
 }
 
-// openKnown is open by the names that are known.
-func (e *Engine) openKnown(ctx context.Context, name string) (backend.Collection, record, error) {
+// openKnown is openFor by the names that are known.
+func (e *Engine) openKnown(ctx context.Context, name string, words backend.Words) (backend.Collection, record, error) {
 	if err := e.running(); err != nil {
 		return backend.Collection{}, record{}, err
 	}
@@ -317,7 +322,13 @@ func (e *Engine) openKnown(ctx context.Context, name string) (backend.Collection
 	if !ok {
 		return backend.Collection{}, record{}, e.catalog.none(name)
 	}
-	c, err := e.backend.Collection(ctx, stored)
+	var c backend.Collection
+	var err error
+	if e.cluster != nil && words.Text != "" {
+		c, err = e.cluster.Opened(ctx, stored, words)
+	} else {
+		c, err = e.backend.Collection(ctx, stored)
+	}
 	if errors.Is(err, backend.ErrCollectionNotFound) {
 		err = fmt.Errorf("%w: %s", backend.ErrCollectionNotFound, quoteShort(name))
 	}

@@ -21,16 +21,10 @@ func (s *search) fetch(ctx context.Context) error {
 	if len(refs) == 0 {
 		return nil
 	}
-	var docs []*backend.Document
+	var shown []backend.Shown
 	var ch *chooser
-	cosines := make([][]float64, len(refs))
 	err := s.engine.together(func() (err error) {
-		docs, err = s.engine.backend.Fetch(ctx, s.collection, refs)
-		return err
-	}, func() (err error) {
-		if s.vector != nil {
-			cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, refs)
-		}
+		shown, err = backend.ShowDocuments(ctx, s.engine.backend, s.collection, refs, s.show())
 		return err
 	}, func() (err error) {
 		ch, err = s.chooser(ctx)
@@ -39,17 +33,33 @@ func (s *search) fetch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, d := range docs {
-		if d == nil {
+	s.terms = make(map[backend.Ref][]backend.TermScore, len(refs))
+	for i, d := range shown {
+		if d.Explained {
+			s.terms[refs[i]] = d.Terms
+		}
+	}
+	for i, d := range shown {
+		if d.Document == nil {
 			continue
 		}
-		h, err := s.hit(ctx, s.page[i], d, cosines[i], ch)
+		h, err := s.hit(ctx, s.page[i], d.Document, d.Cosines, ch)
 		if err != nil {
 			return err
 		}
 		s.hits = append(s.hits, h)
 	}
 	return nil
+}
+
+// show returns what is asked for of the documents of the page: cosines where there is a vector, and the shares of terms where an explanation or the choice
+// among passages takes them.
+func (s *search) show() backend.Show {
+	q := backend.Show{Vector: s.vector, Every: s.plan.Explain && s.plan.Mode != Semantic}
+	if q.Every || s.vector != nil && s.plan.passages > 0 && (s.plan.Mode == Hybrid || len(s.plan.text.Phrases) > 0) {
+		q.Words = &s.plan.words
+	}
+	return q
 }
 
 // hit makes one hit.
@@ -106,11 +116,7 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 
 // passageHit returns a passage with its text.
 func passageHit(parts mapping.Parts, p backend.Passage) PassageHit {
-	h := PassageHit{Field: p.Field, Start: p.Start, End: p.End}
-	if f, ok := parts.Field(p.Field); ok && 0 <= p.Start && p.Start <= p.End && p.End <= len(f.Text) {
-		h.Text = f.Text[p.Start:p.End]
-	}
-	return h
+	return PassageHit{Field: p.Field, Start: p.Start, End: p.End, Text: p.In(parts)}
 }
 
 // column returns how many runes of its line stand before a passage.

@@ -31,7 +31,8 @@ type candidate struct {
 	ref       backend.Ref
 	words     leg
 	vector    leg
-	best      int // ordinal of the passage nearest to the query; 0 without the vector leg
+	bare      bool // it has no vector, as is known
+	best      int  // ordinal of the passage nearest to the query; 0 without the vector leg
 	score     float64
 	boosted   *boosted          // nil where there are no boosts
 	rerank    *RerankExplain    // nil where there was no re-ranking

@@ -8,7 +8,6 @@ import (
 
 	"searchd/index/maxsim"
 	"searchd/search/backend"
-	"searchd/search/mapping"
 )
 
 // Matcher is an [Embedder] whose checkpoint can compare texts token by token, too.
@@ -124,53 +123,63 @@ func (s *search) compare(ctx context.Context, cs []candidate) error {
 
 // passageTokens returns the tokens of the best passage of each candidate, and which are still there.
 func (s *search) passageTokens(ctx context.Context, cs []candidate) (texts []maxsim.Text, there []bool, err error) {
-	passages := make([]backend.PassageRef, len(cs))
-	for i, c := range cs {
-		passages[i] = backend.PassageRef{Ref: c.ref, Ordinal: c.best}
-	}
-	names, err := s.engine.backend.Names(ctx, s.collection, passages)
+	passages, names, err := s.passageNames(ctx, cs)
 	if err != nil {
 		return nil, nil, err
 	}
 	texts, there = make([]maxsim.Text, len(cs)), make([]bool, len(cs))
-	var missing []backend.Ref
+	var missing []backend.PassageRef
 	var places []int
 	for i, name := range names {
 		if texts[i], there[i] = s.encoding.passages.get(name); !there[i] && name != 0 {
-			missing, places = append(missing, cs[i].ref), append(places, i)
+			missing, places = append(missing, passages[i]), append(places, i)
 		}
 	}
 	if len(missing) == 0 {
 		return texts, there, nil
 	}
-	docs, err := s.engine.backend.Fetch(ctx, s.collection, missing)
-	if err != nil {
-		return nil, nil, err
-	}
-	now, err := s.engine.backend.Names(ctx, s.collection, passages) // a document that was written meanwhile has other names
+	found, err := backend.ReadTexts(ctx, s.engine.backend, s.collection, missing)
 	if err != nil {
 		return nil, nil, err
 	}
 	for k, i := range places {
-		d := docs[k]
-		if d == nil || cs[i].best >= len(d.Passages) || now[i] != names[i] {
-			continue
+		if found[k].Name == names[i] { // else its document was written meanwhile
+			texts[i], there[i] = s.encoding.tokens(s.title(found[k].Title, found[k].Text), found[k].Text), true
+			s.encoding.passages.put(names[i], texts[i])
 		}
-		parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
-		if err != nil {
-			return nil, nil, err
-		}
-		p := passageHit(parts, d.Passages[cs[i].best])
-		texts[i], there[i] = s.encoding.tokens(s.title(parts, p), p.Text), true
-		s.encoding.passages.put(names[i], texts[i])
 	}
 	return texts, there, ctx.Err()
 }
 
-// title returns what stands in front of a passage where it is encoded: its document's title; "" where that is not so.
-func (s *search) title(parts mapping.Parts, p PassageHit) string {
-	title := strings.TrimSpace(parts.Title)
-	if s.record.Settings.Passages.NoTitle || parts.IsTitle(p.Field) || strings.HasPrefix(p.Text, title) {
+// passageNames returns the best passage of each candidate and its name. Those that the legs have told are not asked for.
+func (s *search) passageNames(ctx context.Context, cs []candidate) (passages []backend.PassageRef, names []uint64, err error) {
+	passages, names = make([]backend.PassageRef, len(cs)), make([]uint64, len(cs))
+	var unknown []backend.PassageRef
+	var places []int
+	for i, c := range cs {
+		passages[i] = backend.PassageRef{Ref: c.ref, Ordinal: c.best}
+		var known bool
+		if names[i], known = s.names[passages[i]]; !known && c.vector.known {
+			unknown, places = append(unknown, passages[i]), append(places, i)
+		}
+	}
+	if len(unknown) == 0 {
+		return passages, names, nil
+	}
+	told, err := s.engine.backend.Names(ctx, s.collection, unknown)
+	if err != nil {
+		return nil, nil, err
+	}
+	for k, i := range places {
+		names[i] = told[k]
+	}
+	return passages, names, nil
+}
+
+// title returns what stands in front of the text of a passage where it is encoded: the title over it; "" where that is not so.
+func (s *search) title(over, text string) string {
+	title := strings.TrimSpace(over)
+	if s.record.Settings.Passages.NoTitle || strings.HasPrefix(text, title) {
 		return ""
 	}
 	return title

@@ -26,11 +26,12 @@ type plan struct {
 	facets    []backend.Facet
 	sort      []backend.SortKey
 	boosts    []boost
+	wrong     fieldErrors // of what was asked
 }
 
-// newPlan checks a query of a collection with the mapping m and fills in its defaults. It names every wrong field at once.
-func newPlan(q Query, m mapping.Mapping, defaultAlpha float64, canRerank bool) (*plan, error) {
-	p := &plan{Query: q, limit: DefaultLimit, passages: 1, alpha: defaultAlpha, highlight: true, given: q.likeness}
+// newPlan checks a query and fills in those of its defaults that are the same of every collection. [plan.of] does the rest, and names every wrong field at once.
+func newPlan(q Query, canRerank bool) *plan {
+	p := &plan{Query: q, limit: DefaultLimit, passages: 1, highlight: true, given: q.likeness}
 	var wrong fieldErrors
 	if !p.given {
 		p.checkText(&wrong)
@@ -59,8 +60,17 @@ func newPlan(q Query, m mapping.Mapping, defaultAlpha float64, canRerank bool) (
 		}
 		p.filter = filter.WithID(e)
 	}
-	checkStored(m, p.uses(), &wrong)
-	return p, wrong.err()
+	p.wrong = wrong
+	return p
+}
+
+// of checks the query against a collection with the mapping m.
+func (p *plan) of(m mapping.Mapping, defaultAlpha float64) error {
+	if p.Alpha == nil {
+		p.alpha = defaultAlpha
+	}
+	checkStored(m, p.uses(), &p.wrong)
+	return p.wrong.err()
 }
 
 // oneOf sets an empty field to the first of what is allowed, and refuses what is not among it.

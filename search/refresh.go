@@ -75,8 +75,14 @@ func answered[T any](ctx context.Context, e *Engine, collection string, q Query,
 		if err != nil {
 			return out, err
 		}
-		if out, err = answer(s); again || !e.renewed(ctx, err) {
+		if out, err = ended(s, answer); again || !e.renewed(ctx, err) {
 			return out, err
 		}
 	}
+}
+
+// ended has a search answered, after which nothing of it is under way.
+func ended[T any](s *search, answer func(s *search) (T, error)) (T, error) {
+	defer s.guess.end()
+	return answer(s)
 }

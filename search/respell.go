@@ -147,6 +147,11 @@ func (s *search) readAll(ctx context.Context, words []*reading) error {
 
 // readAs finds out as what a word is read.
 func (s *search) readAs(ctx context.Context, r *reading) (err error) {
+	if s.engine.cluster != nil {
+		if stands, err := s.engine.cluster.Stands(ctx, s.collection, s.plan.words, r.word); stands || err != nil {
+			return err
+		}
+	}
 	if r.unfinished {
 		if r.as, err = s.completed(ctx, r.word); r.as != "" || err != nil {
 			r.completed = &Respelling{r.word, r.as}

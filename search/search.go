@@ -19,9 +19,16 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 	return answered(ctx, e, collection, q, func(s *search) (*Response, error) { return s.answer(ctx, start) })
 }
 
-// newSearch checks a query.
-func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (*search, error) {
-	c, rec, err := e.open(ctx, collection)
+// newSearch checks a query. The caller ends its guess.
+func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (s *search, err error) {
+	p := newPlan(q, e.reranker != nil)
+	g := e.guess(ctx, collection, p)
+	defer func() {
+		if err != nil {
+			g.end()
+		}
+	}()
+	c, rec, err := e.openFor(ctx, collection, p.words)
 	if err != nil {
 		return nil, err
 	}
@@ -29,14 +36,13 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (*se
 	if mismatch != nil {
 		enc = e.encodings.own
 	}
-	p, err := newPlan(q, rec.Settings.Fields, enc.calibration.Alpha, e.reranker != nil)
-	if err != nil {
+	if err := p.of(rec.Settings.Fields, enc.calibration.Alpha); err != nil {
 		return nil, err
 	}
 	if p.Mode != Keyword && mismatch != nil {
 		return nil, mismatch
 	}
-	return &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, timings: map[string]float64{}}, nil
+	return &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, guess: g, timings: map[string]float64{}}, nil
 }
 
 // step is a part of the pipeline.
@@ -148,20 +154,24 @@ type search struct {
 	record     record
 	encoding   *encoding
 	plan       *plan
+	guess      *guess // nil: nothing was begun with
+	guessed    bool   // the selection is that of the guess
 
 	vector       []float32            // of the query; nil without the vector leg
 	except       map[backend.Ref]bool // documents that are not looked for; the vector leg alone obeys
 	selection    backend.Selection    // nil: all documents
 	candidates   []candidate
-	byRef        map[backend.Ref]int  // position in candidates, until they are ranked
-	wordTotal    int                  // documents that match by words, beyond the window too
-	wordCeiling  float64              // a BM25 that no document can exceed
-	wordSet      backend.Selection    // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
-	bestWords    float64              // the BM25 that counts as a full match
-	matched      *matched             // nil: no candidate was compared token by token
-	wordsPartial bool                 // the keyword index is being filled
-	nearFull     bool                 // the vector leg filled its window: there may be more
-	collapsed    map[backend.Ref]bool // candidates that another of their group stands for
+	byRef        map[backend.Ref]int           // position in candidates, until they are ranked
+	wordTotal    int                           // documents that match by words, beyond the window too
+	wordCeiling  float64                       // a BM25 that no document can exceed
+	wordSet      backend.Selection             // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
+	bestWords    float64                       // the BM25 that counts as a full match
+	matched      *matched                      // nil: no candidate was compared token by token
+	joined       *backend.LegMatches           // what both legs found, with what each says of the other's; nil where they were asked apart
+	names        map[backend.PassageRef]uint64 // of passages, as far as they are known
+	wordsPartial bool                          // the keyword index is being filled
+	nearFull     bool                          // the vector leg filled its window: there may be more
+	collapsed    map[backend.Ref]bool          // candidates that another of their group stands for
 	page         []candidate
 	terms        map[backend.Ref][]backend.TermScore // of the page, once one of them is asked for
 	expanded     *expanded                           // what the words are read as, once it is asked for
@@ -203,7 +213,7 @@ func (s *search) embed(ctx context.Context) error {
 		limited, cancel = context.WithTimeout(ctx, time.Duration(embedShare*float64(time.Until(end))))
 		defer cancel()
 	}
-	v, tokenization, err := s.encoding.queries.vector(limited, s.encoding.collector, s.plan.text.Text)
+	v, tokenization, err := s.queryVector(limited)
 	switch {
 	case err == nil:
 	case s.plan.Mode != Hybrid || ctx.Err() != nil:
@@ -233,12 +243,17 @@ func (s *search) filter(ctx context.Context) (err error) {
 	if s.plan.filter == nil && len(t.Phrases)+len(t.Without) == 0 && !s.plan.browse {
 		return nil
 	}
-	subset := backend.Subset{Filter: s.plan.filter, With: t.Phrases, Without: t.Without, Rank: s.plan.words, NoVectors: s.plan.Mode == Keyword}
-	for _, f := range s.plan.words.Fields {
-		subset.Fields = append(subset.Fields, f.Name)
-	}
-	s.selection, err = s.engine.backend.Select(ctx, s.collection, subset)
+	s.selection, err = s.selectedBy(ctx, s.plan.subset())
 	return err
+}
+
+// subset returns the question for the documents that may be found.
+func (p *plan) subset() backend.Subset {
+	q := backend.Subset{Filter: p.filter, With: p.text.Phrases, Without: p.text.Without, Rank: p.words, NoVectors: p.Mode == Keyword}
+	for _, f := range p.words.Fields {
+		q.Fields = append(q.Fields, f.Name)
+	}
+	return q
 }
 
 // meaningful returns the phrases of which the analysis leaves something, and notes the others as ignored.
@@ -261,26 +276,14 @@ func (s *search) meaningful(ctx context.Context, phrases []string) (kept []strin
 func (s *search) find(ctx context.Context) error {
 	var words backend.WordMatches
 	var near []backend.PassageMatch
-	var wordsErr, nearErr error
-	var wg sync.WaitGroup
-	if s.plan.Mode != Semantic {
-		wg.Go(func() {
-			defer s.time("keyword", time.Now())
-			words, wordsErr = s.engine.backend.Words(ctx, s.collection, s.plan.words, s.plan.Window, s.selection)
-		})
+	var err error
+	if s.engine.cluster != nil && s.plan.Mode != Keyword {
+		words, near, err = s.findJoined(ctx)
+	} else {
+		words, near, err = s.findApart(ctx)
 	}
-	if s.plan.Mode != Keyword {
-		wg.Go(func() {
-			defer s.time("vector", time.Now())
-			near, nearErr = s.nearest(ctx)
-		})
-	}
-	wg.Wait()
-	if wordsErr != nil {
-		return wordsErr
-	}
-	if nearErr != nil {
-		return nearErr
+	if err != nil {
+		return err
 	}
 	s.wordTotal, s.wordCeiling, s.wordSet, s.wordsPartial = words.Total, words.Ceiling, words.All, words.Partial
 	s.byRef = make(map[backend.Ref]int, len(words.Matches)+len(near))
@@ -292,7 +295,35 @@ func (s *search) find(ctx context.Context) error {
 		c := s.candidate(m.Ref)
 		c.vector, c.best = leg{rank: i + 1, score: m.Cosine, known: true}, m.Ordinal
 	}
+	if s.joined != nil {
+		s.join(words.Matches)
+	}
 	return nil
+}
+
+// findApart asks for each leg by itself.
+func (s *search) findApart(ctx context.Context) (words backend.WordMatches, near []backend.PassageMatch, err error) {
+	var wordsErr, nearErr error
+	var wg sync.WaitGroup
+	if s.plan.Mode != Semantic {
+		wg.Go(func() {
+			defer s.time("keyword", time.Now())
+			words, wordsErr = s.engine.backend.Words(ctx, s.collection, s.plan.words, s.plan.Window, s.selection)
+		})
+	}
+	if s.plan.Mode != Keyword {
+		wg.Go(func() {
+			defer s.time("vector", time.Now())
+			near, nearErr = s.nearest(func(k int) ([]backend.PassageMatch, error) {
+				return s.engine.backend.Nearest(ctx, s.collection, s.vector, k, s.selection)
+			})
+		})
+	}
+	wg.Wait()
+	if wordsErr != nil {
+		return words, nil, wordsErr
+	}
+	return words, near, nearErr
 }
 
 func (s *search) candidate(ref backend.Ref) *candidate {
@@ -307,9 +338,9 @@ func (s *search) candidate(ref backend.Ref) *candidate {
 
 // nearest returns the best passage of each of the window's nearest documents. A document may own many of the nearest passages,
 // so it asks for more until the window is full or there are none left.
-func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
-	for k := s.plan.Window + s.plan.Window/2; ; k *= 2 {
-		found, err := s.engine.backend.Nearest(ctx, s.collection, s.vector, k, s.selection)
+func (s *search) nearest(ask func(k int) ([]backend.PassageMatch, error)) ([]backend.PassageMatch, error) {
+	for k := s.plan.firstPassages(); ; k *= 2 {
+		found, err := ask(k)
 		if err != nil {
 			return nil, err
 		}
@@ -335,6 +366,9 @@ func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 	}
 }
 
+// firstPassages returns how many passages are looked at to fill the window.
+func (p *plan) firstPassages() int { return p.Window + p.Window/2 }
+
 // fill gives each candidate of a hybrid search the score of the leg that did not find it.
 func (s *search) fill(ctx context.Context) error {
 	if s.plan.Mode != Hybrid {
@@ -345,7 +379,7 @@ func (s *search) fill(ctx context.Context) error {
 		if !c.words.known {
 			noWords = append(noWords, c.ref)
 		}
-		if !c.vector.known {
+		if !c.vector.known && !c.bare {
 			noVector = append(noVector, c.ref)
 		}
 	}

@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -319,6 +320,34 @@ func NewAnalysis(language string) (*Analysis, error) {
 	}
 	return &Analysis{a}, nil
 }
+
+// Term returns the term of a text that a query takes for exactly one; false for any other text.
+func (a *Analysis) Term(text string) (term string, ok bool) {
+	terms := a.index().queryTerms(Query{Text: text}, nil)
+	if len(terms) != 1 {
+		return "", false
+	}
+	return string(terms[0].text), true
+}
+
+// Expand is [Index.Expand] of any of the indexes that q.Global is of: these statistics say all that must be known of documents.
+func (a *Analysis) Expand(ctx context.Context, q Query) ([]Expansion, error) {
+	if q.Global == nil {
+		return nil, fmt.Errorf("%w: there are none", ErrStatistics)
+	}
+	if q.Texts == nil { // it has been read by the indexes
+		q.Texts = func(context.Context, []uint32, func(no uint32, text Field, starts []int)) error { return nil }
+	}
+	x := a.index()
+	l, err := x.lexicon(nil, q)
+	if err != nil {
+		return nil, err
+	}
+	return x.expand(ctx, l, q)
+}
+
+// index is an index of the language without any documents.
+func (a *Analysis) index() *Index { return &Index{analyzer: a.analyzer} }
 
 // Occurrences is [Index.Occurrences].
 func (a *Analysis) Occurrences(text string, wanted func(term string) bool) []Token {

@@ -120,6 +120,13 @@ func (s *spread) differ(q Query, allow *roaring.Bitmap) error {
 	if q.Global, _, err = s.statistics(q); err != nil {
 		return err
 	}
+	analysis, err := NewAnalysis("")
+	if err != nil {
+		return err
+	}
+	if got, err := analysis.Expand(s.ctx, q); err != nil || !reflect.DeepEqual(got, expansions) {
+		return fmt.Errorf("%q: without an index it is read as %+v, %v, want %+v", q.Text, got, err, expansions)
+	}
 	all := Found{All: roaring.New()}
 	sumScores, sumTerms := make([]float64, len(nos)), make([][]TermScore, len(nos))
 	for i, x := range s.parts {

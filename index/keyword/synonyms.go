@@ -267,14 +267,19 @@ type Alternative struct {
 
 // Expand returns the parts of the text of q that are read as others, in order: for their synonyms, or as documents write them.
 func (x *Index) Expand(ctx context.Context, q Query) (out []Expansion, err error) {
-	var expansions []expansion
 	err = x.read(func(v *view) error {
 		l, err := x.lexicon(v, q)
 		if err == nil {
-			expansions, err = x.expansions(ctx, l, q)
+			out, err = x.expand(ctx, l, q)
 		}
 		return err
 	})
+	return out, err
+}
+
+// expand is Expand with a lexicon.
+func (x *Index) expand(ctx context.Context, l lexicon, q Query) (out []Expansion, err error) {
+	expansions, err := x.expansions(ctx, l, q)
 	first := map[string]string{} // name by key: equal ones are one term of the query
 	for _, e := range expansions {
 		if name, seen := first[e.key]; seen {

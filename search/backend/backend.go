@@ -114,6 +114,15 @@ type Passage struct {
 	Start, End int
 }
 
+// In returns the text of the passage in the parts of its document; empty where it is out of place.
+func (p Passage) In(parts mapping.Parts) string {
+	f, ok := parts.Field(p.Field)
+	if !ok || p.Start < 0 || p.Start > p.End || p.End > len(f.Text) {
+		return ""
+	}
+	return f.Text[p.Start:p.End]
+}
+
 // Document is a stored document.
 type Document struct {
 	Ref      Ref

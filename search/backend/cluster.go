@@ -6,10 +6,15 @@ import "context"
 // last to claim the shards [ErrClaimed].
 type Cluster interface {
 	Backend
+	Joined
 	Values
 	ChangeFeed
 	VectorKeeper
 	Gauges
+	// Opened describes a collection for a search by q: what has to be known of these words before anything is found comes with it.
+	Opened(ctx context.Context, name string, q Words) (Collection, error)
+	// Stands reports whether a word of q is known to be one of a document. Then it stands for Near and Beginning, which need not be asked; false says nothing.
+	Stands(ctx context.Context, collection string, q Words, word string) (bool, error)
 	// Name is that of the cluster: servers that have another one have other shards.
 	Name() string
 	// Reader says whether somebody else writes to the shards: what would change them returns [ErrReader].

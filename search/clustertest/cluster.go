@@ -62,6 +62,17 @@ func (c *Cluster) Analyze(ctx context.Context, collection, text string, wanted f
 	return c.shard.Analyze(ctx, collection, text, wanted)
 }
 
+// Expand implements backend.Backend. It asks no shard: what is known of the words came with Opened.
+func (c *Cluster) Expand(ctx context.Context, collection string, q backend.Words) ([]backend.Expansion, error) {
+	return c.shard.Expand(ctx, collection, q)
+}
+
+// Stands implements backend.Cluster. It asks no shard: what is known of the words came with Opened.
+func (c *Cluster) Stands(ctx context.Context, collection string, q backend.Words, word string) (bool, error) {
+	near, err := c.shard.Near(ctx, collection, word, 0, nil)
+	return near.Stands, err
+}
+
 // States implements backend.Cluster. What the hook says of it is said of the shard.
 func (c *Cluster) States(ctx context.Context, counted bool) []backend.ShardState {
 	s := backend.ShardState{Name: Name}

@@ -81,8 +81,20 @@ func (c *Cluster) WordTerms(ctx context.Context, collection string, q backend.Wo
 	return hooked(ctx, c, "WordTerms", func() ([][]backend.TermScore, error) { return c.shard.WordTerms(ctx, collection, q, refs) })
 }
 
-func (c *Cluster) Expand(ctx context.Context, collection string, q backend.Words) ([]backend.Expansion, error) {
-	return hooked(ctx, c, "Expand", func() ([]backend.Expansion, error) { return c.shard.Expand(ctx, collection, q) })
+func (c *Cluster) Legs(ctx context.Context, collection string, q backend.Legs, sel backend.Selection) (backend.LegMatches, error) {
+	return hooked(ctx, c, "Legs", func() (backend.LegMatches, error) { return backend.FindLegs(ctx, c.shard, collection, q, sel) })
+}
+
+func (c *Cluster) Texts(ctx context.Context, collection string, passages []backend.PassageRef) ([]backend.PassageText, error) {
+	return hooked(ctx, c, "Texts", func() ([]backend.PassageText, error) { return backend.ReadTexts(ctx, c.shard, collection, passages) })
+}
+
+func (c *Cluster) Shown(ctx context.Context, collection string, refs []backend.Ref, q backend.Show) ([]backend.Shown, error) {
+	return hooked(ctx, c, "Shown", func() ([]backend.Shown, error) { return backend.ShowDocuments(ctx, c.shard, collection, refs, q) })
+}
+
+func (c *Cluster) Opened(ctx context.Context, name string, _ backend.Words) (backend.Collection, error) {
+	return c.Collection(ctx, name)
 }
 
 func (c *Cluster) Near(ctx context.Context, collection, word string, edits int, sel backend.Selection) (backend.NearTerms, error) {

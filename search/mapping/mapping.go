@@ -222,6 +222,14 @@ func (p Parts) IsTitle(name string) bool {
 	return len(p.Text) > 0 && p.Text[0].Name == name && IsTitle(name)
 }
 
+// TitleOver returns the title over a text of a field; empty where that is of the title itself.
+func (p Parts) TitleOver(field string) string {
+	if p.IsTitle(field) {
+		return ""
+	}
+	return p.Title
+}
+
 // Weight is what an occurrence of a word in a text field counts in the keyword leg.
 func (m Mapping) Weight(name string) float64 {
 	if w := m[name].Weight; w > 0 {

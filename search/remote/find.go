@@ -81,6 +81,11 @@ func (s *Shard) Words(ctx context.Context, collection string, q backend.Words, k
 	got, err := withSet(sel, func(c *chosen) (foundAnswer, error) {
 		return methodWords.call(ctx, s, found{collection, wordsOf(q), k, c})
 	})
+	return s.wordMatches(got, err)
+}
+
+// wordMatches reads what was found by words.
+func (s *Shard) wordMatches(got foundAnswer, err error) (out backend.WordMatches, _ error) {
 	list, err := unpacked(s, matches, anyLength, got.Matches, err)
 	if err != nil {
 		return out, err

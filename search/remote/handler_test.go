@@ -297,6 +297,10 @@ func hostile() map[string]string {
 		"passing":         `{"collection":"docs","filter":[{"is":"compare","op":"=","values":[{"kind":4}]}],"refs":null}`,
 		"word_terms":      `{"collection":"docs","refs":"` + strings.Repeat("=", 8) + `"}`,
 		"damaged_vectors": `{"a":1}`,
+		"opened":          `{"collection":"docs","words":{"text":5}}`,
+		"legs":            `{"collection":"docs","vector":"AACAPw==","documents":-1,"passages":1099511627776}`,
+		"texts":           `{"collection":"docs","passages":"AAAAAAEAAAAAAAAAAAAAAA=="}`,
+		"shown":           `{"collection":"docs","refs":"AQAAAAAAAAA=","vector":"AACAPw=="}`,
 	}
 }
 
@@ -352,7 +356,10 @@ func FuzzHandler(f *testing.F) {
 	s.Facets(f.Context(), "docs", []backend.Facet{{Field: "kind", Limit: 3}}, sel)
 	s.Apply(f.Context(), "docs", library()[:2])
 	s.Select(f.Context(), "docs", backend.Subset{With: []string{"alpha beta"}})
-	if len(recorded.sent) != 6 {
+	s.Legs(f.Context(), "docs", backend.Legs{Words: &backend.Words{Text: "car"}, Vector: query, Documents: 3, Passages: 4}, sel)
+	s.Shown(f.Context(), "docs", []backend.Ref{1, 2}, backend.Show{Vector: query, Words: &backend.Words{Text: "car"}})
+	s.Texts(f.Context(), "docs", []backend.PassageRef{{Ref: 1}, {Ref: 2, Ordinal: 1}})
+	if len(recorded.sent) != 9 {
 		f.Fatalf("%d requests of a client were recorded", len(recorded.sent))
 	}
 	for _, q := range recorded.sent {

@@ -41,6 +41,11 @@ var (
 	methodLacking    = method[lacking, lackingAnswer]{"lacking", reads}
 	methodStatistics = method[scored, backend.Statistics]{"statistics", reads}
 
+	methodOpened = method[scored, openedAnswer]{"opened", reads}
+	methodLegs   = method[legs, legsAnswer]{"legs", reads}
+	methodTexts  = method[ofPassages, []passageText]{"texts", reads}
+	methodShown  = method[show, []shown]{"shown", reads}
+
 	methodFacets  = method[facets, []facetCounts]{"facets", reads}
 	methodFirsts  = method[ofField, []*value]{"firsts", reads}
 	methodPassing = method[passing, []bool]{"passing", reads}

@@ -110,6 +110,15 @@ var (
 	matches = layout[backend.Match]{16,
 		func(b []byte, m backend.Match) { putRef(b, m.Ref); putFloat(b[8:], m.Score) },
 		func(b []byte) backend.Match { return backend.Match{Ref: takeRef(b), Score: takeFloat(b[8:])} }}
+	bests = layout[backend.Best]{24,
+		func(b []byte, x backend.Best) {
+			putOrdinal(b, x.Ordinal)
+			putFloat(b[8:], x.Cosine)
+			put(b[16:], x.Name)
+		},
+		func(b []byte) backend.Best {
+			return backend.Best{Ordinal: takeOrdinal(b), Cosine: takeFloat(b[8:]), Name: take(b[16:])}
+		}}
 	fieldNumbers = layout[backend.Number]{16,
 		func(b []byte, n backend.Number) { putRef(b, n.Ref); putFloat(b[8:], n.Value) },
 		func(b []byte) backend.Number { return backend.Number{Ref: takeRef(b), Value: takeFloat(b[8:])} }}

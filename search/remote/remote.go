@@ -75,7 +75,11 @@ type Shard struct {
 	}
 }
 
-var _ backend.Shard = (*Shard)(nil)
+var (
+	_ backend.Shard  = (*Shard)(nil)
+	_ backend.Joined = (*Shard)(nil)
+	_ backend.Opener = (*Shard)(nil)
+)
 
 // hello is what a shard says of itself.
 type hello struct {

@@ -318,6 +318,42 @@ func reading() []call {
 			st, err := s.Statistics(ctx, "docs", q)
 			return all(st, err)
 		}},
+		{"Opened", func(t *testing.T, s backend.Shard) []any {
+			c, st, err := backend.OpenFor(ctx, s, "docs", q)
+			return all(c, st, err)
+		}},
+		{"Opened", func(t *testing.T, s backend.Shard) []any { // words that it cannot tell of
+			c, st, err := backend.OpenFor(ctx, s, "docs", backend.Words{Text: "car", Fields: []backend.FieldWeight{{Name: "text", Weight: -1}}})
+			return all(c, st, err)
+		}},
+		{"Legs", func(t *testing.T, s backend.Shard) []any {
+			m, err := backend.FindLegs(ctx, s, "docs", backend.Legs{Words: &q, Vector: query, Documents: 9, Passages: 12}, selectKind(t, s, false))
+			clear(m.Names) // those of two shards are not the same ones
+			for i := range m.Best {
+				m.Best[i].Name = 0
+			}
+			return all(m, err)
+		}},
+		{"Legs", func(t *testing.T, s backend.Shard) []any {
+			m, err := backend.FindLegs(ctx, s, "docs", backend.Legs{Vector: query, Documents: 20, Passages: 30, Least: 0.9}, nil)
+			clear(m.Names)
+			return all(m, err)
+		}},
+		{"Texts", func(t *testing.T, s backend.Shard) []any {
+			texts, err := backend.ReadTexts(ctx, s, "docs", places)
+			for i := range texts {
+				texts[i].Name = min(texts[i].Name, 1)
+			}
+			return all(texts, err)
+		}},
+		{"Shown", func(t *testing.T, s backend.Shard) []any {
+			list, err := backend.ShowDocuments(ctx, s, "docs", some, backend.Show{Vector: query, Words: &q})
+			return all(list, err)
+		}},
+		{"Shown", func(t *testing.T, s backend.Shard) []any {
+			list, err := backend.ShowDocuments(ctx, s, "none", some, backend.Show{})
+			return all(list, err)
+		}},
 		{"Position", func(t *testing.T, s backend.Shard) []any { p, err := s.Position(ctx, "docs"); return all(p, err) }},
 		{"Changed", func(t *testing.T, s backend.Shard) []any {
 			ids, next, err := s.Changed(ctx, "docs", backend.Position{50}, 5)
@@ -549,12 +585,12 @@ func TestNames(t *testing.T) {
 	for i := range uint64(1000) {
 		names = append(names, 1+i, 1<<64-1-i, 7<<32|i)
 	}
-	(&handler{boot: 1<<64 - 1}).named(names)
+	h := &handler{boot: 1<<64 - 1}
 	for _, n := range names {
-		kept[n] = true
+		kept[h.named(n)] = true
 	}
-	if len(kept) != len(names) || names[0] != 0 {
-		t.Errorf("%d names of %d are different, the first is %d", len(kept), len(names), names[0])
+	if len(kept) != len(names) || h.named(0) != 0 {
+		t.Errorf("%d names of %d are different, that of 0 is %d", len(kept), len(names), h.named(0))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 const (
 	maxValues = 1 << 20  // of a facet
 	maxPage   = 1 << 16  // documents of a page, changes, passages of a sample
+	maxFound  = 1 << 20  // documents and passages of both legs
 	listStep  = 64       // documents of a page that are read before it is looked how large it is
 	listBytes = 64 << 20 // from which on a page ends
 )
@@ -37,6 +38,7 @@ func (h *handler) table() map[string]route {
 	h.serveVectors(t)
 	h.serveWords(t)
 	h.serveSets(t)
+	h.serveJoined(t)
 	h.serveState(t)
 	return t
 }
@@ -177,14 +179,13 @@ func (h *handler) query(ctx context.Context, collection string, b []byte) ([]flo
 	return q, err
 }
 
-// named makes the names that the shard gives to passages its own, as of this start: another shard gives the same ones, and a store that was replaced gives
+// named makes a name that the shard gives to a passage its own, as of this start: another shard gives the same ones, and a store that was replaced gives
 // them to others. Equal names stay equal, others different; 0 stays 0, which says that the passage is gone.
-func (h *handler) named(names []uint64) {
-	for i, x := range names {
-		if x != 0 {
-			names[i] = max(backend.Spread(x)^h.boot, 1)
-		}
+func (h *handler) named(name uint64) uint64 {
+	if name == 0 {
+		return 0
 	}
+	return max(backend.Spread(name)^h.boot, 1)
 }
 
 func (h *handler) serveVectors(t map[string]route) {
@@ -227,7 +228,9 @@ func (h *handler) serveVectors(t map[string]route) {
 			return nil, err
 		}
 		names, err := n.Names(ctx, q.Collection, list)
-		h.named(names)
+		for i, name := range names {
+			names[i] = h.named(name)
+		}
 		return numbers.pack(names), err
 	})
 	served(t, methodSample, func(ctx context.Context, q sample) (a sampleAnswer, err error) {

@@ -29,8 +29,7 @@ func (h *handler) serveWords(t map[string]route) {
 		if err != nil {
 			return a, err
 		}
-		all, err := h.chosen(q.Collection, got.All, false)
-		return foundAnswer{matches.pack(got.Matches), got.Total, got.Ceiling, got.Partial, all}, err
+		return h.foundAnswer(q.Collection, got)
 	})
 	served(t, methodWordScores, func(ctx context.Context, q scored) ([]byte, error) {
 		list, err := documentRefs(q.Refs)
@@ -84,6 +83,12 @@ func (h *handler) serveWords(t map[string]route) {
 	})
 }
 
+// foundAnswer packs what was found by words.
+func (h *handler) foundAnswer(collection string, got backend.WordMatches) (foundAnswer, error) {
+	all, err := h.chosen(collection, got.All, false)
+	return foundAnswer{matches.pack(got.Matches), got.Total, got.Ceiling, got.Partial, all}, err
+}
+
 func (h *handler) serveSets(t map[string]route) {
 	n := h.node
 	served(t, methodFacets, func(ctx context.Context, q facets) ([]facetCounts, error) {
@@ -131,10 +136,7 @@ func (h *handler) serveSets(t map[string]route) {
 		return fieldNumbers.pack(out), err
 	})
 	served(t, methodOrder, func(ctx context.Context, q order) ([]ordered, error) {
-		by := backend.Scorer{Values: q.Values}
-		if q.Words != nil {
-			by.Words = new(q.Words.words())
-		}
+		by := backend.Scorer{Words: q.Words.optional(), Values: q.Values}
 		var err error
 		if by.Known, err = known(q.Known); err != nil {
 			return nil, err

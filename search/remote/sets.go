@@ -75,10 +75,7 @@ func (s *Shard) Numbers(ctx context.Context, collection, field string, dates boo
 
 // Order implements backend.SetReader.
 func (s *Shard) Order(ctx context.Context, collection string, keys []backend.SortKey, set backend.Selection, k int, by backend.Scorer) ([]backend.Ordered, error) {
-	q := order{Collection: collection, Keys: convert(keys, sortKeyOf), K: k, Known: knownOf(by.Known), Values: by.Values}
-	if by.Words != nil {
-		q.Words = new(wordsOf(*by.Words))
-	}
+	q := order{Collection: collection, Keys: convert(keys, sortKeyOf), K: k, Words: optionalWords(by.Words), Known: knownOf(by.Known), Values: by.Values}
 	got, err := withSet(set, func(c *chosen) ([]ordered, error) {
 		q.Set = c
 		return methodOrder.call(ctx, s, q)

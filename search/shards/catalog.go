@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"searchd/search/backend"
 )
@@ -28,6 +29,7 @@ func (b *Backend) begin(ctx context.Context) (done func(), err error) {
 	case b.changes <- struct{}{}:
 		return func() {
 			b.writes.Add(1)
+			b.changed.Add(1)
 			<-b.changes
 		}, nil
 	case <-ctx.Done():
@@ -244,6 +246,29 @@ func (b *Backend) Collection(ctx context.Context, name string) (c backend.Collec
 	return seen.describe(), nil
 }
 
+// Opened describes a collection for a search by q. What the parts know of its words comes with it and is kept, see [withGlobal], unless it is known.
+func (b *Backend) Opened(ctx context.Context, name string, q backend.Words) (c backend.Collection, err error) {
+	key, q, err := statisticsKey(name, q)
+	if err != nil || len(b.parts) == 1 || b.differing.has(name) || b.statistics.has(key, b.moment(name)) {
+		return b.Collection(ctx, name)
+	}
+	known := make([]*backend.Statistics, len(b.parts))
+	seen, err := b.lookWith(ctx, name, func(ctx context.Context, p *part) (c backend.Collection, err error) {
+		c, known[p.index], err = backend.OpenFor(ctx, p.Shard, name, q)
+		return c, err
+	})
+	if err == nil {
+		err = seen.found()
+	}
+	if err != nil {
+		return c, err
+	}
+	if sum, err := b.complete(ctx, name, q, known); err == nil { // else who needs them asks again, and is told why there are none
+		b.statistics.keep(key, seen.moment, seen.began, sum)
+	}
+	return seen.describe(), nil
+}
+
 // explained is an error about a collection: that a shard has none of the name is another thing where the first one has one.
 func (b *Backend) explained(ctx context.Context, name string, err error) error {
 	if name == "" || len(b.parts) == 1 || !errors.Is(err, backend.ErrCollectionNotFound) {
@@ -260,6 +285,9 @@ type sighting struct {
 	b     *Backend
 	name  string
 	parts []*backend.Collection // nil where it is not; Damaged where it cannot be opened
+
+	began  time.Time // when look asked
+	moment string    // of what was seen, see Backend.moment
 }
 
 // looks is how often parts are asked that do not all have a collection: it may be made or dropped meanwhile, which is done part by part, the first one last or
@@ -267,13 +295,25 @@ type sighting struct {
 const looks = 3
 
 // look asks all parts for a collection.
-func (b *Backend) look(ctx context.Context, name string) (seen *sighting, err error) {
+func (b *Backend) look(ctx context.Context, name string) (*sighting, error) {
+	return b.lookWith(ctx, name, func(ctx context.Context, p *part) (backend.Collection, error) { return p.Collection(ctx, name) })
+}
+
+// lookWith is look by another call.
+func (b *Backend) lookWith(ctx context.Context, name string, ask func(ctx context.Context, p *part) (backend.Collection, error)) (*sighting, error) {
+	writes, changed, began := b.writes.Load(), b.changed.Load(), time.Now()
 	for try := 1; ; try++ {
-		if seen, err = b.lookOnce(ctx, name); err != nil {
+		seen, err := b.lookOnce(ctx, name, ask)
+		if err != nil {
 			return seen, err
 		}
-		b.stands.note(seen)
+		own := seen.stand()
+		b.stands.note(name, own)
 		if try == looks || seen.sure() {
+			seen.began, seen.moment = began, momentOf(writes, own)
+			if seen.found() == nil {
+				b.configs.keep(name, settingsOf(changed, own), began, seen.parts[0].Config)
+			}
 			return seen, nil
 		}
 		if err := b.lookAgain(); err != nil {
@@ -290,9 +330,9 @@ func (b *Backend) lookAgain() error {
 	return b.readMarks()
 }
 
-func (b *Backend) lookOnce(ctx context.Context, name string) (*sighting, error) {
+func (b *Backend) lookOnce(ctx context.Context, name string, ask func(ctx context.Context, p *part) (backend.Collection, error)) (*sighting, error) {
 	parts, err := all(ctx, b, "", func(ctx context.Context, p *part) (*backend.Collection, error) {
-		c, err := p.Collection(ctx, name)
+		c, err := ask(ctx, p)
 		var damaged *backend.DamagedError
 		switch {
 		case errors.Is(err, backend.ErrCollectionNotFound):
@@ -302,7 +342,7 @@ func (b *Backend) lookOnce(ctx context.Context, name string) (*sighting, error) 
 		}
 		return &c, err
 	})
-	return &sighting{b, name, parts}, err
+	return &sighting{b: b, name: name, parts: parts}, err
 }
 
 // lookAll asks all parts for all collections, and returns them by name.
@@ -330,7 +370,7 @@ func (b *Backend) lookAllOnce(ctx context.Context) ([]*sighting, error) {
 		for _, c := range list {
 			s := byName[c.Name]
 			if s == nil {
-				s = &sighting{b, c.Name, make([]*backend.Collection, len(b.parts))}
+				s = &sighting{b: b, name: c.Name, parts: make([]*backend.Collection, len(b.parts))}
 				byName[c.Name] = s
 			}
 			s.parts[i] = &c

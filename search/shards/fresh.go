@@ -54,6 +54,23 @@ func (f *fresh[V]) get(ctx context.Context, key, moment string, ask func() (V, e
 	}
 }
 
+// has reports whether an answer of a moment is kept, or asked for.
+func (f *fresh[V]) has(key, moment string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a := f.mu.answers[key]
+	return a != nil && a.good(moment, time.Now())
+}
+
+// keep keeps an answer that came with another, which was asked for when it began.
+func (f *fresh[V]) keep(key, moment string, began time.Time, value V) {
+	a := &answer[V]{moment: moment, began: began, done: make(chan struct{}), value: value}
+	close(a.done)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.put(key, a)
+}
+
 // find returns what is kept for key; mine: nothing was, and the caller has to fill it.
 func (f *fresh[V]) find(key, moment string) (a *answer[V], mine bool) {
 	f.mu.Lock()
@@ -62,10 +79,18 @@ func (f *fresh[V]) find(key, moment string) (a *answer[V], mine bool) {
 	if a := f.mu.answers[key]; a != nil && a.good(moment, now) {
 		return a, false
 	}
+	a = &answer[V]{moment: moment, began: now, done: make(chan struct{})}
+	f.put(key, a)
+	return a, true
+}
+
+// put puts an answer in the place of another. The caller holds mu.
+func (f *fresh[V]) put(key string, a *answer[V]) {
 	if f.mu.answers == nil {
 		f.mu.answers = map[string]*answer[V]{}
 	}
 	if len(f.mu.answers) >= keptMost {
+		now := time.Now()
 		for k, a := range f.mu.answers {
 			if now.Sub(a.began) >= keptFor {
 				delete(f.mu.answers, k)
@@ -75,9 +100,7 @@ func (f *fresh[V]) find(key, moment string) (a *answer[V], mine bool) {
 	if len(f.mu.answers) >= keptMost {
 		clear(f.mu.answers)
 	}
-	a = &answer[V]{moment: moment, began: now, done: make(chan struct{})}
 	f.mu.answers[key] = a
-	return a, true
 }
 
 func (a *answer[V]) good(moment string, now time.Time) bool {

@@ -156,6 +156,3 @@ func gather[K, V any](ctx context.Context, b *Backend, collection string, keys [
 
 // placeID is where a document lives, as gather asks for it.
 func (b *Backend) placeID(id string) (int, string) { return Place(id, len(b.parts)), id }
-
-// next returns a part to ask what each of them knows, another each time.
-func (b *Backend) next() *part { return b.parts[b.turn.Add(1)%uint64(len(b.parts))] }

@@ -103,26 +103,33 @@ type stand struct {
 // settingsSeed makes the hashes of settings.
 var settingsSeed = maphash.MakeSeed()
 
-// note takes note of what was seen. An answer that took long takes nothing back.
-func (s *stands) note(seen *sighting) {
+// stand is how far the collection was seen to be.
+func (seen *sighting) stand() stand {
 	n := len(seen.parts)
-	now := stand{make([]string, n), make([]uint64, n), make([]uint64, n)}
+	out := stand{make([]string, n), make([]uint64, n), make([]uint64, n)}
 	for i, c := range seen.parts {
 		if c != nil {
-			now.origins[i], now.settings[i], now.sequences[i] = c.Origin, maphash.Bytes(settingsSeed, c.Config.Payload), c.Sequence
+			out.origins[i], out.settings[i], out.sequences[i] = c.Origin, maphash.Bytes(settingsSeed, c.Config.Payload), c.Sequence
 		}
 	}
+	return out
+}
+
+// note takes note of what was seen. An answer that took long takes nothing back.
+func (s *stands) note(name string, seen stand) {
+	now := seen
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.byName == nil || len(s.mu.byName) >= keptMost {
 		s.mu.byName = map[string]stand{}
 	}
-	if was, ok := s.mu.byName[seen.name]; ok && slices.Equal(was.origins, now.origins) {
+	if was, ok := s.mu.byName[name]; ok && slices.Equal(was.origins, now.origins) {
+		now.sequences = slices.Clone(now.sequences)
 		for i, n := range was.sequences {
 			now.sequences[i] = max(now.sequences[i], n)
 		}
 	}
-	s.mu.byName[seen.name] = now
+	s.mu.byName[name] = now
 }
 
 // of returns what was noted of a collection.
@@ -134,5 +141,14 @@ func (s *stands) of(name string) stand {
 
 // moment says what must be the same for an answer about a collection to be kept.
 func (b *Backend) moment(collection string) string {
-	return fmt.Sprint(b.writes.Load(), b.stands.of(collection))
+	return momentOf(b.writes.Load(), b.stands.of(collection))
 }
+
+func momentOf(writes uint64, s stand) string { return fmt.Sprint(writes, s) }
+
+// settings says what must be the same for the settings of a collection to be kept.
+func (b *Backend) settings(collection string) string {
+	return settingsOf(b.changed.Load(), b.stands.of(collection))
+}
+
+func settingsOf(changed uint64, s stand) string { return fmt.Sprint(changed, s.origins, s.settings) }

@@ -11,7 +11,7 @@
 //     or from the next opening.
 //  5. The values, which no document has, are the first shard's.
 //  6. What needs a shard that does not answer fails, and names it: an answer is never of a part of the documents without saying so.
-//  7. What is kept between two calls, statistics and languages, is not older than the last write of this process, nor than what the parts were last seen to
+//  7. What is kept between two calls, statistics and settings, is not older than the last write of this process, nor than what the parts were last seen to
 //     have of the collection, nor than a second.
 //  8. A reader changes nothing. What somebody else makes or drops part by part while it looks is looked at again, so that it is there whole or not at all.
 package shards
@@ -51,11 +51,11 @@ type Backend struct {
 	differing names         // collections of which others may have other settings than the first shard
 
 	writes     atomic.Uint64 // calls that changed something, or may have
+	changed    atomic.Uint64 // of these, those that changed a collection
 	stands     stands        // of collections
 	statistics fresh[*backend.Statistics]
-	languages  fresh[string] // of collections
-	analyses   analyses
-	turn       atomic.Uint64 // whose turn it is to answer what each can answer alone
+	configs    fresh[backend.Config] // of collections
+	readings   readings
 
 	closed atomic.Bool
 }

@@ -30,21 +30,29 @@ func withGlobal[T any](ctx context.Context, b *Backend, collection string, q bac
 			return out, err
 		}
 		b.writes.Add(1)
+		b.changed.Add(1)
 	}
 }
 
-// global returns what all parts know of the words of q. It is the same with any weights, for either operator and for a set of all that is found.
-func (b *Backend) global(ctx context.Context, collection string, q backend.Words) (*backend.Statistics, error) {
+// statisticsKey returns by what the statistics of the words of q are kept, and the words that they are asked for with: they are the same with any weights, for
+// either operator and for a set of all that is found.
+func statisticsKey(collection string, q backend.Words) (string, backend.Words, error) {
 	q.And, q.All, q.Global = false, false, nil
 	words := [][]string{{collection, q.Text}, q.Exact, nil}
 	for _, f := range q.Fields {
 		words[2] = append(words[2], f.Name)
 	}
 	key, err := json.Marshal(words)
+	return string(key), q, err
+}
+
+// global returns what all parts know of the words of q.
+func (b *Backend) global(ctx context.Context, collection string, q backend.Words) (*backend.Statistics, error) {
+	key, q, err := statisticsKey(collection, q)
 	if err != nil {
 		return nil, err
 	}
-	return b.statistics.get(ctx, string(key), b.moment(collection), func() (*backend.Statistics, error) { return b.ask(ctx, collection, q) })
+	return b.statistics.get(ctx, key, b.moment(collection), func() (*backend.Statistics, error) { return b.ask(ctx, collection, q) })
 }
 
 // ask asks all parts for their statistics, and again with the sum, until that is complete.
@@ -65,4 +73,20 @@ func (b *Backend) ask(ctx context.Context, collection string, q backend.Words) (
 		}
 	}
 	return nil, fmt.Errorf("what the shards know of the words of %.100q is not complete after %d rounds", q.Text, maxRounds)
+}
+
+// complete is ask where all parts have been asked once.
+func (b *Backend) complete(ctx context.Context, collection string, q backend.Words, known []*backend.Statistics) (*backend.Statistics, error) {
+	var sum backend.Statistics
+	for i, one := range known {
+		if one == nil {
+			return nil, fmt.Errorf("%s knows nothing of the words of %.100q", b.parts[i].name, q.Text)
+		}
+		sum.Add(*one)
+	}
+	if sum.Complete {
+		return &sum, nil
+	}
+	q.Global = &sum
+	return b.ask(ctx, collection, q)
 }

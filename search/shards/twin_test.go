@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unicode"
 
+	"searchd/index/maxsim"
 	"searchd/models"
 	"searchd/search"
 	"searchd/search/shards"
@@ -47,8 +48,30 @@ func (hashEmbedder) Model() search.ModelInfo {
 }
 
 func (hashEmbedder) Calibration() models.Calibration {
-	return models.Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5}
+	return models.Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5, Match: 0.25}
 }
+
+const hashVocab = 1 << 10
+
+// Tokens implements search.Matcher.
+func (hashEmbedder) Tokens(text string) (ids []int32) {
+	for w := range strings.FieldsSeq(strings.ToLower(text)) {
+		h := fnv.New32a()
+		h.Write([]byte(w))
+		ids = append(ids, int32(h.Sum32()%hashVocab))
+	}
+	return ids
+}
+
+// TokenTable implements search.Matcher.
+func (hashEmbedder) TokenTable() *maxsim.Table { return hashTable }
+
+var hashTable = maxsim.NewTable(hashVocab, hashDim, func(dst []float32, id int) {
+	r := rand.New(rand.NewPCG(uint64(id), 1))
+	for i := range dst {
+		dst[i] = float32(r.NormFloat64())
+	}
+})
 
 // twins are an engine over shards and one over a single backend that are given the same.
 type twins struct {

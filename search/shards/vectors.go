@@ -21,9 +21,7 @@ func (b *Backend) Nearest(ctx context.Context, collection string, q []float32, k
 		return nil, err
 	}
 	out := slices.Concat(found...)
-	slices.SortFunc(out, func(a, b backend.PassageMatch) int {
-		return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), cmp.Compare(a.Ref, b.Ref), cmp.Compare(a.Ordinal, b.Ordinal))
-	})
+	slices.SortFunc(out, backend.CompareNearest)
 	return out[:min(k, len(out))], nil
 }
 

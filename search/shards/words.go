@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
@@ -75,11 +74,40 @@ func (b *Backend) WordTerms(ctx context.Context, collection string, q backend.Wo
 	})
 }
 
-// Expand returns the parts of a query that are read as their synonyms, or as documents write them: each shard knows it, with what all know.
+// Expand returns the parts of a query that are read as their synonyms, or as documents write them. Of several shards none is asked: what all know of the words
+// says all that must be known of documents.
 func (b *Backend) Expand(ctx context.Context, collection string, q backend.Words) ([]backend.Expansion, error) {
+	if len(b.parts) == 1 {
+		return one(ctx, b, collection, b.parts[0], func(ctx context.Context, p *part) ([]backend.Expansion, error) { return p.Expand(ctx, collection, q) })
+	}
 	return withGlobal(ctx, b, collection, q, func(q backend.Words) ([]backend.Expansion, error) {
-		return one(ctx, b, collection, b.next(), func(ctx context.Context, p *part) ([]backend.Expansion, error) { return p.Expand(ctx, collection, q) })
+		r, err := b.reading(ctx, collection)
+		if err != nil {
+			return nil, err
+		}
+		asked := keyword.Query{Text: q.Text, Exact: q.Exact, Synonyms: r.synonyms, Global: q.Global}
+		if q.And {
+			asked.Operator = keyword.And
+		}
+		return r.analysis.Expand(ctx, asked)
 	})
+}
+
+// Stands reports whether a document of any shard has a word of q, by what all know of the words: then Near and Beginning have nothing for it.
+func (b *Backend) Stands(ctx context.Context, collection string, q backend.Words, word string) (bool, error) {
+	if len(b.parts) == 1 {
+		return false, nil
+	}
+	known, err := b.global(ctx, collection, q)
+	if err != nil {
+		return false, err
+	}
+	r, err := b.reading(ctx, collection)
+	if err != nil {
+		return false, err
+	}
+	term, ok := r.analysis.Term(word)
+	return ok && known.Terms[term] > 0, nil
 }
 
 // Near returns the terms that are spelled much like a word that no document of any shard has.
@@ -143,41 +171,9 @@ func (b *Backend) Analyze(ctx context.Context, collection, text string, wanted f
 	if b.closed.Load() {
 		return nil, backend.ErrClosed
 	}
-	language, err := b.languages.get(ctx, collection, b.moment(collection), func() (string, error) {
-		c, err := b.Collection(ctx, collection)
-		return c.Config.Language, err
-	})
+	r, err := b.reading(ctx, collection)
 	if err != nil {
 		return nil, err
 	}
-	a, err := b.analyses.of(language)
-	if err != nil {
-		return nil, err
-	}
-	return a.Occurrences(text, wanted), nil
-}
-
-// analyses has those of the languages that were asked for. The zero value is empty.
-type analyses struct {
-	mu struct {
-		sync.Mutex
-		byLanguage map[string]*keyword.Analysis
-	}
-}
-
-func (l *analyses) of(language string) (*keyword.Analysis, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if a := l.mu.byLanguage[language]; a != nil {
-		return a, nil
-	}
-	a, err := keyword.NewAnalysis(language)
-	if err != nil {
-		return nil, err
-	}
-	if l.mu.byLanguage == nil {
-		l.mu.byLanguage = map[string]*keyword.Analysis{}
-	}
-	l.mu.byLanguage[language] = a
-	return a, nil
+	return r.analysis.Occurrences(text, wanted), nil
 }

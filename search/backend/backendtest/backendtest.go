@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
 			{"analyze", testAnalyze}, {"expand", testExpand}, {"near", testNear}, {"lacking", testLacking},
 			{"sets", testSets}, {"facets", testFacets}, {"firsts", testFirsts}, {"passing", testPassing}, {"numbers", testNumbers}, {"order", testOrder},
 			{"nearest", testNearest}, {"cosines", testCosines}, {"vectors", testVectors}, {"names", testNames}, {"sample", testSample},
+			{"legs", testLegs}, {"texts", testTexts}, {"shown", testShown},
 			{"encoded", testEncoded}, {"heads", testHeads}, {"gauges", testGauges}, {"check", testCheck},
 		} {
 			t.Run(test.name, func(t *testing.T) { test.run(t, l) })

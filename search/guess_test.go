@@ -1,0 +1,94 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"searchd/search"
+	"searchd/search/clustertest"
+)
+
+// TestGuess: while the shards say how the collection is, a search looks for the nearest passages and for the documents of its filter; where that fails it asks again.
+func TestGuess(t *testing.T) {
+	for name, q := range map[string]search.Query{"nearest": {Q: "fish word7", Mode: search.Semantic}, "filter": {Q: "fish word7", Mode: search.Keyword, Filter: "n < 50"}, "both": {Q: "fish word7", Mode: search.Semantic, Filter: "n < 50"}} {
+		first := "Legs"
+		if q.Filter != "" {
+			first = "Select"
+		}
+		t.Run(name, func(t *testing.T) {
+			c := clustertest.New(t, t.TempDir())
+			var ahead atomic.Pointer[chan struct{}] // closed when what is guessed is asked for
+			var fails atomic.Bool
+			c.Hook = func(ctx context.Context, method string) error {
+				begun := ahead.Load()
+				switch {
+				case begun == nil:
+				case method == "Collection":
+					select {
+					case <-*begun:
+					case <-time.After(20 * time.Second):
+						t.Error("nothing was asked for meanwhile")
+					}
+				case method == first && ahead.CompareAndSwap(begun, nil):
+					close(*begun)
+					if fails.Load() {
+						return errAway
+					}
+				}
+				return nil
+			}
+			e := openCluster(t, c, search.Options{})
+			put(t, e, search.Created, fish(60)...)
+			want := find(t, e, q)
+			for _, failing := range []bool{false, true} {
+				fails.Store(failing)
+				c.Calls()
+				ahead.Store(new(make(chan struct{})))
+				if got := find(t, e, q); got != want || got == "" {
+					t.Errorf("failing: %t: %q, want %q", failing, got, want)
+				}
+				asked := 1
+				if failing {
+					asked = 2
+				}
+				if calls, _ := c.Calls(); calls[first] != asked {
+					t.Errorf("failing: %t: calls %v, want %d of %s", failing, calls, asked, first)
+				}
+			}
+		})
+	}
+}
+
+// TestGuessEnds: with a search that fails, what was begun with it has ended.
+func TestGuessEnds(t *testing.T) {
+	c := clustertest.New(t, t.TempDir())
+	var away atomic.Bool
+	var running atomic.Int32
+	c.Hook = func(ctx context.Context, method string) error {
+		switch {
+		case !away.Load():
+		case method == "Collection":
+			for running.Load() == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			return errAway
+		case method == "Legs":
+			running.Add(1)
+			defer running.Add(-1)
+			<-ctx.Done()
+			time.Sleep(20 * time.Millisecond)
+			return ctx.Err()
+		}
+		return nil
+	}
+	e := openCluster(t, c, search.Options{})
+	put(t, e, search.Created, fish(10)...)
+	away.Store(true)
+	defer away.Store(false)
+	if _, err := e.Search(t.Context(), "docs", search.Query{Q: "fish", Mode: search.Semantic}); !errors.Is(err, errAway) || running.Load() != 0 {
+		t.Errorf("%v, and %d calls are under way", err, running.Load())
+	}
+}
