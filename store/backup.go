@@ -162,6 +162,9 @@ type RestoreOptions struct {
 	// Damaged is told of each value of the backup that is damaged, and the backup is restored with them: DropDamaged takes
 	// out what they belong to. nil: a backup with such a value is refused. One whose pages are damaged always is.
 	Damaged func(Problem)
+
+	// Prepare changes what was restored before it is in its place: the folder has both, or neither where Prepare fails. nil: nothing.
+	Prepare func(s *Store) error
 }
 
 // Restore reads a backup into the folder dir, which must not hold a store: it gets a new one only after the whole
@@ -318,6 +321,9 @@ func verifyRestored(ctx context.Context, dir string, lock *os.File, o RestoreOpt
 	}
 	if err == nil && !o.KeepID {
 		err = s.renewID(h.db)
+	}
+	if err == nil && o.Prepare != nil {
+		err = o.Prepare(s)
 	}
 	return errors.Join(err, h.close())
 }

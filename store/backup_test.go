@@ -192,6 +192,11 @@ func TestRestoreRefuses(t *testing.T) {
 	if err := Restore(canceled, bytes.NewReader(saved), t.TempDir(), RestoreOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Restore = %v, want context.Canceled", err)
 	}
+	dir, refused := t.TempDir(), errors.New("refused")
+	prepare := func(s *Store) error { return errors.Join(s.SetValue(t.Context(), "k", []byte("v")), refused) }
+	if err := Restore(t.Context(), bytes.NewReader(saved), dir, RestoreOptions{Prepare: prepare}); !errors.Is(err, refused) || listing(t, dir) != "" {
+		t.Errorf("Restore with Prepare = %v, and left %.100s", err, listing(t, dir))
+	}
 	if _, err := s.Backup(canceled, new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Backup = %v, want context.Canceled", err)
 	}

@@ -2,6 +2,7 @@ package hnsw
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -138,5 +139,22 @@ func TestChurn(t *testing.T) {
 		if churned < built-0.01 {
 			t.Errorf("ef %d: recall@10 %.4f after churn, %.4f built at once", ef, churned, built)
 		}
+	}
+}
+
+// TestCandidatesDie deletes all that an insertion has found before it links: it finds others, so that it is reached at once.
+func TestCandidatesDie(t *testing.T) {
+	base := clustered(1, 2*checkAlways, 8)
+	g := build(t, Options{M: 4, EfConstruction: 4, ExactBelow: -1}, base[1:], 0)
+	c, s := g.core.Load(), g.pool.take()
+	s.prepare(g, base[0])
+	c.from(&s.query, s.vec)
+	p := &plan{node: noNode}
+	seen := c.plan(s, p)
+	for _, k := range slices.Clone(p.layers[0]) {
+		g.Delete(c.primaryID(keyNode(k)))
+	}
+	if c.refresh(s, p, seen); len(p.layers[0]) == 0 || slices.ContainsFunc(p.layers[0], func(k key) bool { return c.isDead(keyNode(k)) }) {
+		t.Errorf("candidates %v, want some, all of them alive", p.layers[0])
 	}
 }

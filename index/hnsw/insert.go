@@ -152,11 +152,14 @@ func (c *core) plan(s *scratch, p *plan) uint32 {
 }
 
 // refresh brings a plan up to date with what happened since it was made: nodes from seen on become candidates, dead
-// nodes no longer are.
+// nodes no longer are. Where none is left the plan is made again: a node without links would be found by nobody.
 func (c *core) refresh(s *scratch, p *plan, seen uint32) {
 	if c.dead.Load() > 0 {
 		for layer := 0; layer <= p.level; layer++ {
 			p.layers[layer] = slices.DeleteFunc(p.layers[layer], func(k key) bool { return c.isDead(keyNode(k)) })
+		}
+		if len(p.layers[0]) == 0 {
+			seen = c.plan(s, p)
 		}
 	}
 	if seen < c.next {

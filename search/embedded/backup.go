@@ -34,39 +34,34 @@ func BackupFolder(ctx context.Context, dir string, w io.Writer) (n int64, err er
 // Restore reads a backup into a folder that holds no store yet. What a replica had of its own is left out: the folder follows nobody. A shard is as of the
 // backup, and Unclaimed.
 func Restore(ctx context.Context, r io.Reader, dir string) error {
-	if err := store.Restore(ctx, r, dir, store.RestoreOptions{Omit: localPrefix}); err != nil {
-		return translate(err)
-	}
-	return unclaim(ctx, dir)
+	return restore(ctx, r, dir, store.RestoreOptions{Prepare: unclaim})
 }
 
 // RestoreDamaged is Restore that takes a backup with damaged values, too, and tells of each; DropDamaged removes them.
 func RestoreDamaged(ctx context.Context, r io.Reader, dir string, damaged func(text string)) error {
-	if err := restoreDamaged(ctx, r, dir, damaged); err != nil {
-		return err
-	}
-	return unclaim(ctx, dir)
+	return restore(ctx, r, dir, store.RestoreOptions{Damaged: tellOf(damaged), Prepare: unclaim})
 }
 
-// restoreDamaged is RestoreDamaged for a copy that is like what it is of.
-func restoreDamaged(ctx context.Context, r io.Reader, dir string, damaged func(text string)) error {
-	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{Omit: localPrefix, Damaged: func(p store.Problem) { damaged(p.String()) }}))
+// restore is store.Restore of a data folder.
+func restore(ctx context.Context, r io.Reader, dir string, o store.RestoreOptions) error {
+	o.Omit = localPrefix
+	return translate(store.Restore(ctx, r, dir, o))
 }
 
-// unclaim notes in the folder of a shard that it was restored. Where what it is cannot be read it is left alone: nobody can claim it.
-func unclaim(ctx context.Context, dir string) error {
-	s, err := store.Open(dir, storeOptions(true))
-	if err != nil {
-		return translate(err)
-	}
+func tellOf(damaged func(text string)) func(store.Problem) {
+	return func(p store.Problem) { damaged(p.String()) }
+}
+
+// unclaim notes in what was restored of a shard that it was. Where what it is cannot be read it is left alone: nobody can claim it.
+func unclaim(s *store.Store) error {
 	v, err := unclaimed(s)
 	switch {
 	case errors.Is(err, backend.ErrDamaged):
-		err = nil
+		return nil
 	case err == nil && v != nil:
-		err = s.SetValue(ctx, shardKey, v)
+		err = s.SetValue(context.Background(), shardKey, v)
 	}
-	return translate(errors.Join(err, s.Close()))
+	return err
 }
 
 // VerifyBackup reads the backup in a file and returns what Restore would refuse it for; an error where it is no whole backup.

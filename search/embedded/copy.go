@@ -34,20 +34,14 @@ func FetchCopy(ctx context.Context, r io.Reader, dir string, m backend.Marker, d
 	if err := os.RemoveAll(to); err != nil {
 		return 0, 0, err
 	}
-	n := &counting{r: r}
-	if err := restoreDamaged(ctx, n, to, damaged); err != nil {
-		return n.bytes, 0, err
-	}
-	s, err := store.Open(to, storeOptions(true))
-	if err != nil {
-		return n.bytes, 0, translate(err)
-	}
 	value, err := json.Marshal(m)
-	if err == nil {
-		err = s.SetValue(ctx, markerKey, value)
+	if err != nil {
+		return 0, 0, err
 	}
-	if err = errors.Join(err, s.Close()); err != nil {
-		return n.bytes, 0, translate(err)
+	n := &counting{r: r}
+	mark := func(s *store.Store) error { return s.SetValue(ctx, markerKey, value) }
+	if err := restore(ctx, n, to, store.RestoreOptions{Damaged: tellOf(damaged), Prepare: mark}); err != nil {
+		return n.bytes, 0, err
 	}
 	b, err := OpenContext(ctx, to, Options{RebuildFrom: math.MaxInt})
 	if err != nil {

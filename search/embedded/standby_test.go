@@ -2,8 +2,11 @@ package embedded_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"searchd/search/backend"
@@ -179,5 +182,35 @@ func TestRestoredShard(t *testing.T) {
 				t.Errorf("values %v, %v", values, err)
 			}
 		}
+	}
+}
+
+// endsWithStore is a context that ends when a folder has a store.
+type endsWithStore struct {
+	context.Context
+	dir string
+}
+
+func (c endsWithStore) Err() error {
+	if _, err := os.Stat(filepath.Join(c.dir, "searchd.db")); err == nil {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestRestoredShardFromTheBeginning: a restored shard says so from the moment at which it is there, so that one whose restore ended then does, too.
+func TestRestoredShardFromTheBeginning(t *testing.T) {
+	a := mustOpen(t, t.TempDir(), embedded.Options{})
+	if err := a.Claim(t.Context(), backend.Identity{Cluster: "c", Index: 1, Of: 2, Epoch: 5}); err != nil {
+		t.Fatal(err)
+	}
+	var backup bytes.Buffer
+	if _, err := a.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	err := embedded.Restore(endsWithStore{t.Context(), dir}, &backup, dir)
+	if id := identity(t, mustOpen(t, dir, embedded.Options{})); !id.Unclaimed {
+		t.Errorf("it is %+v, and Restore = %v", id, err)
 	}
 }
