@@ -228,7 +228,7 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	defer e.trimEncodings(ctx)
+	defer e.trim(ctx)
 	return e.backend.Drop(ctx, stored)
 }
 

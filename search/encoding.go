@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"searchd/encoder"
 	"searchd/models"
@@ -309,19 +312,30 @@ func (e *Engine) adoptParts(ctx context.Context, c backend.Collection, name stri
 	return nil
 }
 
-// trimEncodings forgets the checkpoints that no collection needs any more.
-func (e *Engine) trimEncodings(ctx context.Context) {
+// trim forgets what no collection needs any more: checkpoints, and what is kept of collections that are gone.
+func (e *Engine) trim(ctx context.Context) {
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
 		return
 	}
-	used := map[string]bool{}
+	used, there := map[string]bool{}, map[string]bool{}
 	for _, c := range list {
+		there[c.Name] = true
 		if r, err := e.record(c); err == nil {
 			used[r.key()] = true
 		}
 	}
 	e.encodings.keep(used)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	maps.DeleteFunc(e.mu.records, func(stored string, _ cachedRecord) bool { return !there[stored] })
+	maps.DeleteFunc(e.mu.writers, func(stored string, l *semaphore.Weighted) bool {
+		if there[stored] || !l.TryAcquire(writerSlots) {
+			return false
+		}
+		l.Release(writerSlots) // whoever gets it now sees that it is not the collection's any more
+		return true
+	})
 }
 
 // errNoModel turns the failure to load a checkpoint that a request named into the request's fault.

@@ -241,7 +241,7 @@ func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collec
 			release()
 			return c, r, nil, err
 		}
-		if now, ok := e.catalog.stored(name); ok && now == c.Name {
+		if now, ok := e.catalog.stored(name); ok && now == c.Name && l == e.writers(c.Name) {
 			if c, r, err = e.open(ctx, name); err != nil { // its settings may have changed meanwhile
 				release()
 				return c, r, nil, err
@@ -281,13 +281,19 @@ func (e *Engine) openAlone(ctx context.Context, name string) (c backend.Collecti
 
 // stopWriters waits for the writers of a stored collection, and keeps others out until start is called.
 func (e *Engine) stopWriters(ctx context.Context, stored string) (start func(), err error) {
-	l := e.writers(stored)
-	if err := l.Acquire(ctx, writerSlots); err != nil {
-		return nil, err
+	for {
+		l := e.writers(stored)
+		if err := l.Acquire(ctx, writerSlots); err != nil {
+			return nil, err
+		}
+		if l == e.writers(stored) {
+			return func() { l.Release(writerSlots) }, nil
+		}
+		l.Release(writerSlots) // a collection of before had it
 	}
-	return func() { l.Release(writerSlots) }, nil
 }
 
+// writers returns the lock of a stored collection. [Engine.trim] forgets that of one that is gone, so who has got it asks again whether it still is.
 func (e *Engine) writers(stored string) *semaphore.Weighted {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -139,7 +139,7 @@ func (e *Engine) Take(ctx context.Context, n *store.News) (keys bool, err error)
 			return keys, err
 		}
 		e.stale.Store(false)
-		defer e.trimEncodings(ctx)
+		defer e.trim(ctx)
 	}
 	gone, err := f.Gone(n)
 	for _, c := range gone {
@@ -163,7 +163,7 @@ func (e *Engine) leave(ctx context.Context, f follower, c store.Collection) erro
 			if err := f.Leave(e.tasks.ctx, c); err != nil {
 				e.notice(fmt.Sprintf("dropping a generation that has been replaced, the next opening tries again: %v", err))
 			}
-			e.trimEncodings(e.tasks.ctx)
+			e.trim(e.tasks.ctx)
 		case <-e.tasks.ctx.Done():
 		}
 	})

@@ -149,7 +149,7 @@ func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work 
 		if err != nil && !errors.Is(context.Cause(ctx), errShutdown) && r.next.Name != "" {
 			err = errors.Join(err, e.dropReplaced(last, r.next.Name))
 		}
-		e.trimEncodings(last)
+		e.trim(last)
 		return result, err
 	}
 }

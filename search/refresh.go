@@ -37,7 +37,7 @@ func (e *Engine) Refresh(ctx context.Context) (version string, err error) {
 	if err := e.renew(ctx); err != nil {
 		return "", err
 	}
-	e.trimEncodings(ctx)
+	e.trim(ctx)
 	e.version = version
 	return version, nil
 }

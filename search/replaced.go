@@ -21,7 +21,7 @@ func (e *Engine) dropLater(stored string) {
 			if err := e.dropReplaced(ctx, stored); err != nil {
 				e.notice(fmt.Sprintf("dropping a generation that has been replaced, the next opening tries again: %v", err))
 			}
-			e.trimEncodings(ctx)
+			e.trim(ctx)
 		case <-e.tasks.ctx.Done():
 		}
 	})
