@@ -27,24 +27,27 @@ type labelFigures struct {
 func evalClasses(cmd *cobra.Command, f modelFlags, dir string, asJSON bool) error {
 	fsys := os.DirFS(dir)
 	texts, err := eval.ReadLabelled(fsys, "all.tsv")
-	var train int
-	if errors.Is(err, fs.ErrNotExist) {
+	train, crossed := 0, !errors.Is(err, fs.ErrNotExist)
+	if !crossed {
 		if texts, err = eval.ReadLabelled(fsys, "train.tsv"); err == nil {
 			train = len(texts)
 			var test []eval.Labelled
 			test, err = eval.ReadLabelled(fsys, "test.tsv")
 			texts = append(texts, test...)
+			if err == nil && (train == 0 || len(test) == 0) {
+				err = fmt.Errorf("%d and %d texts", train, len(test))
+			}
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("--classes %s: want train.tsv and test.tsv, or all.tsv: %w", dir, err)
 	}
 	measure := "accuracy, nearest centroid"
-	if train == 0 {
-		measure = fmt.Sprintf("%s, %d-fold", measure, eval.Folds)
+	if crossed {
+		measure = fmt.Sprintf("%s, %d-fold", measure, min(eval.Folds, len(texts)))
 	}
 	return compareLabels(cmd, f, texts, measure, asJSON, func(p eval.Points, class []int, classes int) float64 {
-		if train == 0 {
+		if crossed {
 			return eval.CrossValidated(p, class, classes)
 		}
 		all := make([]int, len(texts))

@@ -60,3 +60,19 @@ func TestInterruptedPipe(t *testing.T) {
 		})
 	}
 }
+
+// A line that cannot be read ends a command, but the lines before it have their answers.
+func TestBrokenLineInPipe(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args  []string
+		stdin string
+	}{
+		"embed":  {[]string{"embed"}, "\"a\"\n\"b\"\n{}\n\"c\"\n"},
+		"rerank": {[]string{"rerank", "--model", filepath.Join("..", "..", "encoder", "testdata", "cross-xlmr")}, "{\"query\":\"a\",\"text\":\"b\"}\n{\"query\":\"a\",\"text\":\"c\"}\n{}\n"},
+	} {
+		out, _, err := execute(t, tt.stdin, tt.args...)
+		if n := strings.Count(out, "\n"); n != 2 || err == nil || !strings.Contains(err.Error(), "line 3") {
+			t.Errorf("%s: %v with %d lines, want an error of line 3 with 2", name, err, n)
+		}
+	}
+}

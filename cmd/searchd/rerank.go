@@ -42,12 +42,13 @@ func newRerankCommand() *cobra.Command {
 		var pairs [][2]string
 		size := 0
 		flush := func() error {
-			scores, err := m.Score(context.WithoutCancel(cmd.Context()), pairs)
+			batch := pairs
+			pairs, size = nil, 0
+			scores, err := m.Score(context.WithoutCancel(cmd.Context()), batch)
 			if err != nil {
 				return err
 			}
-			scored.Add(int64(len(pairs)))
-			pairs, size = nil, 0
+			scored.Add(int64(len(batch)))
 			for _, s := range scores.Logits {
 				if err := enc.Encode(map[string]float32{"score": s}); err != nil {
 					return err
@@ -66,7 +67,7 @@ func newRerankCommand() *cobra.Command {
 			}
 			return nil
 		})
-		if (err == nil || errors.Is(err, context.Canceled)) && len(pairs) > 0 { // interrupted: what was read is scored
+		if len(pairs) > 0 { // what was read before an error is scored, too
 			err = errors.Join(err, flush())
 		}
 		return errors.Join(err, w.Flush())
