@@ -28,9 +28,9 @@ func TestImportLanguage(t *testing.T) {
 	for _, c := range []struct{ collection, body, want string }{
 		{"none", lines(8, german), "de"},
 		{"none", lines(8, english), ""},
-		{"none", lines(importBatchDocs, german), "de"},      // the last batch is the first
-		{"none", lines(3*importBatchDocs, german), "de"},    // told once
-		{"none", lines(3, "Haus, Boot."), ""},               // too little
+		{"none", lines(importBatchDocs, german), "de"},       // the last batch is the first
+		{"none", lines(3*importBatchDocs, german), "de"},     // told once
+		{"none", lines(3, "Haus, Boot."), ""},                // too little
 		{"none", "{\"id\":\"\"}\n" + lines(8, german), "de"}, // a line that cannot be read says nothing
 		{"german", lines(8, german), ""},
 		{"german", lines(8, english), "en"},
