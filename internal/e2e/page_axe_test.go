@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // axe finds faults that keep people out: those that it calls serious or critical. AXE_CORE names axe.min.js of the npm package axe-core.
@@ -28,7 +29,8 @@ func TestPageAxe(t *testing.T) {
 		{"keys", "/?q=flip+pancakes", idle},
 		{"delete", "/?view=collections", "document.querySelector('[aria-label=\"Delete kitchen\"]') !== null"},
 		{"settings", "/?view=collections", "document.querySelector('[aria-label=\"Settings of kitchen\"]') !== null"},
-		{"boost", "/?q=flip&boost=0.3,52w,now,published", idle + " && document.querySelector('#boostWeight') !== null"},
+		{"leave", "/?view=collections", "document.querySelector('[aria-label=\"Settings of kitchen\"]') !== null"},
+		{"boost", "/?q=flip&boost=0.3,52w,now,published&boost=0.3,5,,year", idle + " && document.querySelector('#boostWeight1') !== null"},
 		{"empty", "/", "document.querySelectorAll('.teach section').length === 3"},
 		{"results", "/?q=flip+pancakes", idle},
 		{"nothing", "/?q=zzzz&mode=keyword", "document.querySelector('#blank').innerText.includes('Nothing found')"},
@@ -59,6 +61,12 @@ func TestPageAxe(t *testing.T) {
 					p.js(t, "[...document.querySelectorAll('.configuring .link')].find((b) => b.textContent === 'Name a field').click(); document.querySelector('.configuring textarea').value = 'a'; document.querySelector('.configuring [data-name=name]').value = 'title'; document.querySelector('.configuring .primary').click()")
 					p.until(t, "document.querySelector('.configuring .wrongs').innerText !== ''")
 					p.expect(t, "400")
+				case "leave":
+					p.js(t, "document.querySelector('[aria-label=\"Settings of kitchen\"]').click()")
+					p.until(t, "document.querySelector('.configuring textarea') === document.activeElement && document.activeElement !== null")
+					p.js(t, "document.querySelector('.configuring textarea').value = 'a, b'")
+					p.do(t, chromedp.KeyEvent(kb.Escape))
+					p.until(t, "document.querySelector('#leaveTitle') !== null")
 				case "delete":
 					p.js(t, "document.querySelector('[aria-label=\"Delete kitchen\"]').click()")
 				}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -89,10 +90,11 @@ func TestPageServerAway(t *testing.T) {
 		p.until(t, idle+" && document.activeElement.id === 'q'")
 		wait := make(chan struct{})
 		u.hangs.Store(&wait)
+		goOn := sync.OnceFunc(func() { u.hangs.Store(nil); close(wait) })
+		defer goOn() // the server ends with its requests
 		p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), " pancakes"))
 		p.until(t, "document.querySelector('#status').textContent === 'Waiting for the server …'")
-		u.hangs.Store(nil)
-		close(wait)
+		goOn()
 		p.until(t, idle+" && document.querySelector('#q').value === 'flip pancakes'")
 		p.clean(t)
 	})
