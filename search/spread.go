@@ -86,7 +86,7 @@ type spread struct {
 	from, to    Whole
 	list        []*named          // what is copied
 	gone        []string          // what was dropped
-	values      map[string][]byte // copied too
+	values      map[string][]byte // copied too, in the end: an unfinished copy has none
 	origin      string            // of from
 	done, total int64
 	counts      SpreadCounts
@@ -249,18 +249,8 @@ func (s *spread) compare(context.Context) error {
 
 // end makes the copy complete.
 func (s *spread) end(ctx context.Context) error {
-	change := map[string][]byte{spreadKey: nil}
-	for _, prefix := range []string{aliasKey, accessKey} {
-		there, err := s.to.Values(prefix)
-		if err != nil {
-			return err
-		}
-		for key := range there {
-			change[key] = nil
-		}
-	}
-	maps.Copy(change, s.values)
-	return s.to.SetValues(ctx, change)
+	s.values[spreadKey] = nil
+	return s.to.SetValues(ctx, s.values)
 }
 
 // report says what became of each collection.

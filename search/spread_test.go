@@ -3,6 +3,7 @@ package search_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -185,6 +186,35 @@ func TestSpreadOfWhatChanged(t *testing.T) {
 	sameHeld(t, from, to)
 }
 
+// TestSpreadRevisions: where the last pass was cut off and the source was written to again, revisions are larger than all that there were all the same.
+func TestSpreadRevisions(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	spreadSource(t, from, 300)
+	ctx, cancel := context.WithCancel(t.Context())
+	stop := search.SpreadOptions{Report: func(int64, int64, search.SpreadCounts) { cancel() }}
+	if _, err := spreadInto(t, ctx, from, to, stop); !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted: %v", err)
+	}
+	e := open(t, from, &fakeEmbedder{})
+	for i := range 20 {
+		put(t, e, search.Updated, doc("n000", fmt.Sprintf(`{"text":"again %d"}`, i)))
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := spreadInto(t, t.Context(), from, to, search.SpreadOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	sameHeld(t, from, to)
+	_, before, _ := held(t, from)
+	_, after, _ := held(t, to)
+	for id, r := range after {
+		if r <= before["docs/n000"] {
+			t.Errorf("%s has revision %d, and there was one of %d", id, r, before["docs/n000"])
+		}
+	}
+}
+
 // sameHeld wants the same documents and values in two folders.
 func sameHeld(t *testing.T, from, to string) {
 	t.Helper()
@@ -321,5 +351,39 @@ func TestSpreadOfWhatCannotBeRead(t *testing.T) {
 	}
 	if list, err = search.Spread(t.Context(), b, to, search.SpreadOptions{}); err != nil || list[0].Documents != 9 || list[0].Same != 9 {
 		t.Errorf("the last pass: %+v, %v", list, err)
+	}
+}
+
+// TestSpreadOfOtherPassages: a document with the content of before that is cut otherwise is copied again.
+func TestSpreadOfOtherPassages(t *testing.T) {
+	from := t.TempDir()
+	spreadSource(t, from, 10)
+	b, to := openFolder(t, from), openFolder(t, t.TempDir())
+	defer b.Close()
+	defer to.Close()
+	if _, err := search.Spread(t.Context(), b, to, search.SpreadOptions{More: true}); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := b.Lookup(t.Context(), "docs", []string{"n005"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := backend.Write{ID: "n005", Fields: docs[0].Fields, Hash: docs[0].Hash}
+	for i := range 2 {
+		again.Passages = append(again.Passages, backend.Passage{Field: "text", Start: i, End: i + 5})
+		v := make([]float32, fakeDim)
+		v[i] = 1
+		again.Vectors = append(again.Vectors, v)
+	}
+	if _, err := b.Apply(t.Context(), "docs", []backend.Write{{ID: "n005", Delete: true}, again}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := search.Spread(t.Context(), b, to, search.SpreadOptions{})
+	if err != nil || list[0].SpreadCounts != (search.SpreadCounts{Changed: 1, Same: 9}) {
+		t.Errorf("Spread = %+v, %v, want one changed", list, err)
+	}
+	want, _, _ := heldBy(t, b)
+	if got, _, _ := heldBy(t, to); !reflect.DeepEqual(got, want) {
+		t.Errorf("the copy differs: %d and %d documents with collections", len(got), len(want))
 	}
 }

@@ -275,10 +275,18 @@ func (g *growing) pass(more, mayCut bool) error {
 	if complete := search.Complete(to); more && err == nil && !errors.Is(complete, search.ErrUnfinished) {
 		g.Errorf("after a pass that others follow: %v, want ErrUnfinished", complete)
 	}
-	if errors.Is(err, search.ErrNotEmpty) && search.Complete(to) == nil && !more {
-		return nil // the last answer of the pass before was cut off
-	}
 	return err
+}
+
+// complete reports whether the copy is: it holds something, and no mark.
+func (g *growing) complete() bool {
+	to := g.copied()
+	defer to.Close()
+	list, err := to.Collections(context.Background())
+	if err != nil {
+		g.Fatal(err)
+	}
+	return len(list) > 0 && search.Complete(to) == nil
 }
 
 // TestSpreadPasses changes a source at random between passes, and while they are under way, and cuts passes off. In the end the copy is what a copy is that is
@@ -331,6 +339,10 @@ func TestSpreadPasses(t *testing.T) {
 					if !errors.Is(err, errCut) {
 						rt.Fatalf("the last pass: %v", err)
 					}
+					if g.complete() {
+						break // its last answer was cut off
+					}
+					change()
 				}
 				g.compare()
 			})
