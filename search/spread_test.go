@@ -387,3 +387,32 @@ func TestSpreadOfOtherPassages(t *testing.T) {
 		t.Errorf("the copy differs: %d and %d documents with collections", len(got), len(want))
 	}
 }
+
+// TestSpreadOfWhatGoes: a collection that is dropped while it is copied is for the next pass, which drops it from the copy; in a last pass it is an error.
+func TestSpreadOfWhatGoes(t *testing.T) {
+	for _, more := range []bool{true, false} {
+		from := t.TempDir()
+		spreadSource(t, from, 10)
+		b, to := openFolder(t, from), openFolder(t, t.TempDir())
+		if err := b.Create(t.Context(), "kept", backend.Config{Dimension: 2, Language: "en", Payload: []byte(`{}`)}); err != nil {
+			t.Fatal(err)
+		}
+		gone := &hookedWhole{Whole: b, before: func(method string) error {
+			if method == "Lookup" {
+				return b.Drop(t.Context(), "docs")
+			}
+			return nil
+		}}
+		_, err := search.Spread(t.Context(), gone, to, search.SpreadOptions{More: more})
+		if more && err != nil || !more && !errors.Is(err, search.ErrCollectionNotFound) {
+			t.Errorf("dropped meanwhile, more %v: %v", more, err)
+		}
+		list, err := search.Spread(t.Context(), b, to, search.SpreadOptions{More: true})
+		if err != nil || len(list) != 2 || list[1].Name != "docs" || !list[1].Dropped {
+			t.Errorf("the pass after it: %+v, %v, want docs dropped", list, err)
+		}
+		if err := errors.Join(b.Close(), to.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

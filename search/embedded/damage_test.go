@@ -89,6 +89,9 @@ func TestDamagedDocumentIsLeftOut(t *testing.T) {
 			} else if d, err := b.Lookup(ctx, "bad", []string{"d1"}); err != nil || d[0].Hash != [32]byte{} {
 				t.Errorf("Lookup = %+v, %v, want no hash", d[0], err)
 			}
+			if h, err := b.LookupHeads(ctx, "bad", []string{"d1"}); err != nil || h[0].ID != "d1" || h[0].Hash != [32]byte{} {
+				t.Errorf("LookupHeads = %+v, %v, want no hash", h, err)
+			}
 			outcomes, err := b.Apply(ctx, "bad", []backend.Write{{ID: "d1", Fields: json.RawMessage(`{"text":"bad text 1"}`), Hash: [32]byte{2, 3},
 				Passages: []backend.Passage{{Field: "text", End: 10}}, Vectors: [][]float32{{0.6, 0.8}}}})
 			if err != nil || outcomes[0].Status != backend.Updated {
