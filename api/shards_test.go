@@ -65,7 +65,7 @@ func TestShardReplaced(t *testing.T) {
 func TestShardAway(t *testing.T) {
 	f, s := newShardFixture(t)
 	f.do("GET", "/readyz", "").want(200, nil)
-	s.away.Store("Words Apply")
+	s.away.Store("Legs Apply")
 	for _, r := range [][3]string{
 		{"POST", "/v1/collections/docs/search", `{"q":"pancakes"}`},
 		{"PUT", "/v1/collections/docs/documents/x", `{"text":"new"}`},
