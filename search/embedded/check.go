@@ -44,6 +44,9 @@ func (b *Backend) Check(ctx context.Context, deep bool) ([]backend.Problem, erro
 		r := report{where: "collection " + name}
 		err = c.check(ctx, deep, &r)
 		release()
+		if errors.Is(err, store.ErrNoCollection) {
+			continue // dropped meanwhile
+		}
 		if err != nil {
 			return out, err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
@@ -66,6 +67,33 @@ func TestCheckFindsDifferences(t *testing.T) {
 				t.Errorf("Check found %q, want %q", all.String(), tc.want)
 			}
 		})
+	}
+}
+
+// TestCheckOfADroppedCollection drops a collection while it is checked: it is no difference, and no error.
+func TestCheckOfADroppedCollection(t *testing.T) {
+	b, c := openThree(t)
+	c.write.Lock() // the check waits for it
+	type answer struct {
+		problems []backend.Problem
+		err      error
+	}
+	checked := make(chan answer)
+	go func() {
+		problems, err := b.Check(context.Background(), true)
+		checked <- answer{problems, err}
+	}()
+	for c.use.TryLock() { // until the check has begun with the collection
+		c.use.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+	err := b.Drop(t.Context(), "docs")
+	c.write.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := <-checked; a.err != nil || len(a.problems) > 0 {
+		t.Errorf("Check = %v, %v", a.problems, a.err)
 	}
 }
 
