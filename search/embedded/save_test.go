@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestGraphIsSavedInProportion counts how often the graph is saved while documents come in one commit after another: what is written is a
@@ -52,4 +53,18 @@ func TestGraphIsSavedInProportion(t *testing.T) {
 	}
 	l.exact(t, b, "after what was not saved was replayed")
 	sound(t, b)
+}
+
+// TestOpeningIsTold opens a collection whose opening takes long enough to be told of.
+func TestOpeningIsTold(t *testing.T) {
+	defer func(often time.Duration) { openingTold = often }(openingTold)
+	openingTold = time.Microsecond
+	l := newLibrary(t, "", 200)
+	var told notices
+	b, err := Open(l.dir, Options{Notice: told.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	told.has(t, "collection docs: being opened for")
 }
