@@ -202,8 +202,8 @@ func (s *segmentView) allowed(allow *roaring.Bitmap) *roaring.Bitmap {
 		local.AddRange(0, uint64(len(s.nos)))
 		return s.live(local)
 	}
-	var found []uint32
-	if n := allow.GetCardinality(); n < uint64(len(s.nos))/16 {
+	if allow.GetCardinality() < uint64(len(s.nos))/16 {
+		var found []uint32
 		for it := allow.Iterator(); it.HasNext(); {
 			if i, ok := s.local(it.Next()); ok {
 				found = append(found, i)
@@ -212,13 +212,13 @@ func (s *segmentView) allowed(allow *roaring.Bitmap) *roaring.Bitmap {
 		local.AddMany(found)
 		return local
 	}
+	bits := newDocBits(len(s.nos))
 	for i, no := range s.nos {
 		if allow.Contains(no) {
-			found = append(found, uint32(i))
+			bits.set(uint32(i))
 		}
 	}
-	local.AddMany(found)
-	return s.live(local)
+	return s.live(roaring.FromDense(bits, false))
 }
 
 // valueRanges holds one term for each number, boolean and string; dates are strings too.

@@ -46,15 +46,8 @@ func (x *Index) order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap,
 		if by.Query != nil {
 			o.scores = func(nos []uint32) ([]float64, error) { return x.scores(ctx, v, *by.Query, nos) }
 		}
-		group := docGroup{locals: v.allowed(docs), strangers: roaring.New()}
-		if docs != nil {
-			group.strangers.Or(docs)
-		}
-		known := roaring.New()
-		for i, s := range v.segments {
-			s.addNumbers(known, group.locals[i])
-		}
-		group.strangers.AndNot(known)
+		group := docGroup{locals: v.allowed(docs)}
+		group.strangers = v.strangers(docs, group.locals)
 		if err := o.sort(ctx, group, keys); err != nil && !errors.Is(err, errEnough) {
 			return err
 		}

@@ -10,6 +10,25 @@ import (
 	"searchd/index/filter"
 )
 
+// strangers returns the documents of docs (nil: none) that are in no segment; locals has those that are.
+func (v *view) strangers(docs *roaring.Bitmap, locals []*roaring.Bitmap) *roaring.Bitmap {
+	known := roaring.New()
+	if docs == nil {
+		return known
+	}
+	n := uint64(0)
+	for _, l := range locals {
+		n += l.GetCardinality()
+	}
+	if n == docs.GetCardinality() { // each is in one segment: no need to look at all their numbers
+		return known
+	}
+	for i, s := range v.segments {
+		s.addNumbers(known, locals[i])
+	}
+	return roaring.AndNot(docs, known)
+}
+
 // Ordered is a document in an order with what it is ordered by: for each key the value that counts, of a long string its Key, or the score
 // as a number; nil where it has none.
 type Ordered struct {

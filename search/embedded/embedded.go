@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
@@ -146,7 +147,9 @@ func (b *Backend) openAll(ctx context.Context) error {
 	known := map[string]bool{}
 	for _, sc := range list {
 		known[filepath.Base(b.folder(sc.ID))] = true
+		opened := b.tellOpening(sc.Name)
 		c, err := b.openCollection(ctx, sc, b.rebuildFrom)
+		opened()
 		var a *apart
 		switch {
 		case errors.Is(err, store.ErrCorrupt):
@@ -172,6 +175,31 @@ func (b *Backend) openAll(ctx context.Context) error {
 	}
 	b.removeOrphans(known)
 	return nil
+}
+
+// openingTold is how often it is told that a collection is still being opened.
+var openingTold = 10 * time.Second
+
+// tellOpening tells that a collection is being opened for as long as it takes, until it is stopped.
+func (b *Backend) tellOpening(name string) (stop func()) {
+	began, done := time.Now(), make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		t := time.NewTicker(openingTold)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				b.notice(fmt.Sprintf("collection %s: being opened for %s", name, time.Since(began).Round(time.Second)))
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wait.Wait()
+	}
 }
 
 // removeOrphans removes the indexes of collections that were dropped when the program ended between the two steps of a drop.

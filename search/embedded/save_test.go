@@ -3,7 +3,9 @@ package embedded
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 )
 
 // TestGraphIsSavedInProportion counts how often the graph is saved while documents come in one commit after another: what is written is a
@@ -52,4 +54,21 @@ func TestGraphIsSavedInProportion(t *testing.T) {
 	}
 	l.exact(t, b, "after what was not saved was replayed")
 	sound(t, b)
+}
+
+// TestOpeningIsTold waits for what is told while a collection is being opened.
+func TestOpeningIsTold(t *testing.T) {
+	defer func(often time.Duration) { openingTold = often }(openingTold)
+	openingTold = time.Millisecond
+	told := make(chan string, 1)
+	b := &Backend{notice: func(text string) {
+		select {
+		case told <- text:
+		default:
+		}
+	}}
+	defer b.tellOpening("docs")()
+	if text := <-told; !strings.HasPrefix(text, "collection docs: being opened for ") {
+		t.Errorf("told %q", text)
+	}
 }
