@@ -31,7 +31,7 @@ func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Q
 	for part := range slices.Chunk(queries, batchAhead) {
 		begun := make([]*begunSearch, len(part))
 		for i, q := range part {
-			q.now = now
+			q.batched, q.now = true, now
 			begun[i] = e.beginSearch(ctx, collection, q)
 		}
 		prepare(ctx, begun)
@@ -59,6 +59,7 @@ func (e *Engine) beginSearch(ctx context.Context, collection string, q Query) *b
 	start := time.Now()
 	b := &begunSearch{query: q}
 	if b.search, b.err = e.newSearch(ctx, collection, q); b.err == nil {
+		defer b.guess.end()
 		b.err = b.run(ctx, b.reading())
 	}
 	b.took = time.Since(start)

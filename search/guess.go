@@ -9,7 +9,7 @@ import (
 )
 
 // guess is what a search over shards begins with while they say how the collection is: of the collection as it was last seen the documents of the filter are asked
-// for, the query is encoded as it was typed, and in a semantic search the nearest passages are looked for. Where the collection leads elsewhere by now, or words
+// for, the query is encoded as it was typed, unless it is one of a batch, and in a semantic search the nearest passages are looked for. Where the collection leads elsewhere by now, or words
 // are misspelled, it was for nothing.
 type guess struct {
 	stored string // name of the collection
@@ -42,7 +42,7 @@ func (e *Engine) guess(ctx context.Context, collection string, p *plan) *guess {
 	if p.filter != nil && !operators {
 		g.selected = make(chan struct{})
 	}
-	if p.Mode != Keyword && !p.given {
+	if p.Mode != Keyword && !p.given && !p.batched {
 		if enc, mismatch := e.encodings.of(collection, last.record); seen && mismatch == nil {
 			g.encoding, g.encoded = enc, make(chan struct{})
 		}

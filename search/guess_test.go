@@ -3,6 +3,8 @@ package search_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -59,6 +61,58 @@ func TestGuess(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGuessOfBatch: the texts of a batch over shards are encoded together, and when a batch ends nothing that was begun with one of its searches is under way.
+func TestGuessOfBatch(t *testing.T) {
+	c := clustertest.New(t, t.TempDir())
+	var batched atomic.Bool
+	var selects, running atomic.Int32
+	c.Hook = func(ctx context.Context, method string) error {
+		if !batched.Load() {
+			return nil
+		}
+		switch method {
+		case "Collection":
+			for selects.Load() == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			return errAway
+		case "Select":
+			running.Add(1)
+			defer running.Add(-1)
+			selects.Add(1)
+			<-ctx.Done()
+			time.Sleep(20 * time.Millisecond)
+			return ctx.Err()
+		}
+		return nil
+	}
+	f := &counting{fakeEmbedder: &fakeEmbedder{}}
+	e := openCluster(t, c, search.Options{Embedder: f})
+	put(t, e, search.Created, fish(60)...)
+	queries := make([]search.Query, 20)
+	for i := range queries {
+		queries[i] = search.Query{Q: fmt.Sprintf("fish word%d", i), Mode: []search.Mode{search.Hybrid, search.Semantic}[i%2], Filter: "n < 50"}
+	}
+	got, err := e.SearchBatch(t.Context(), "docs", queries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := f.calls.Load(); n != 1 {
+		t.Errorf("%d calls of the encoder, want 1", n)
+	}
+	for i, q := range queries {
+		want, err := e.Search(t.Context(), "docs", q)
+		if err != nil || got[i].Err != nil || len(want.Hits) == 0 || !slices.EqualFunc(got[i].Response.Hits, want.Hits, func(a, b search.Hit) bool { return a.ID == b.ID && a.Score == b.Score }) {
+			t.Errorf("%q: %v, %v in the batch, otherwise alone", q.Q, err, got[i].Err)
+		}
+	}
+	batched.Store(true)
+	defer batched.Store(false)
+	if got, err = e.SearchBatch(t.Context(), "docs", queries[:1]); err != nil || !errors.Is(got[0].Err, errAway) || running.Load() != 0 {
+		t.Errorf("%v, %+v, and %d calls are under way", err, got, running.Load())
 	}
 }
 

@@ -72,6 +72,7 @@ type Query struct {
 	RerankWindow  int       `json:"rerank_window,omitempty"`  // how many, 1..200; default 30. With rerank, offset+limit <= rerank_window
 
 	likeness bool      // there is no Q: the vector comes from [Similar]
+	batched  bool      // Q is encoded together with those of other queries
 	now      time.Time // what "now" means in Boosts; zero: the time at which the query is checked
 }
 
