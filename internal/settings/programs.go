@@ -9,7 +9,7 @@ var (
 	OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha base boost burst cdn classes clusters collection collections config cors-origin damaged data dataset
 		debug-addr deep dim dimensions diversity documents drain-grace drop-damaged ef ef-construction expires explain facets fields filter follow
 		follow-ca follow-key-file for format from fusion hub ids insecure into json keep-old key key-file language limit log-format m
-		max-collections max-conns max-size misspell mode model name only operator pause pooling precision quantize query rate rate-burst rate-limit
+		max-collections max-conns max-size misspell mode model more name only operator pause pooling precision quantize query rate rate-burst rate-limit
 		repair require-key reranker scopes searchers sentences server settings shard shard-ca shard-key-file shards sort sparse-model spelling sts
 		threads timeout tls-cert tls-key to truth verify writes-to writes-to-ca`)
 )
