@@ -423,3 +423,22 @@ func TestOptionsZeroValue(t *testing.T) {
 		t.Errorf("B of NoLength is %v, %v, want 0", got.BM25.B, err)
 	}
 }
+
+// TestWritingWaitsForMerging: where there are as many files as may be, what is written waits for the merging, and comes to its end.
+func TestWritingWaitsForMerging(t *testing.T) {
+	defer func(most int) { mostFiles = most }(mostFiles)
+	mostFiles = 2
+	x := openTemp(t, Options{Language: "en"})
+	for i := range uint32(200) {
+		apply(t, x, uint64(i+1), Entry{No: i, Text: []Field{{Name: "text", Text: "one of many"}}})
+	}
+	if err := x.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := x.Count(); err != nil || n != 200 {
+		t.Errorf("%d documents, %v", n, err)
+	}
+	if waited, ok := x.scorch.StatsMap()["TotPersisterSlowMergerPause"].(uint64); !ok || waited == 0 {
+		t.Error("nothing waited")
+	}
+}

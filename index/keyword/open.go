@@ -151,6 +151,10 @@ func (x *Index) loadState() error {
 	return x.names.load(s)
 }
 
+// mostFiles is from how many files of segments on disk no more is written before the merging has caught up: each is asked by every search. An index of
+// half a million documents that is written at leisure has some twenty.
+var mostFiles = 100
+
 // newScorch configures bleve's index. unsafe_batch: Batch returns before the disk has the batch; each batch
 // carries its sequence number and reaches the disk with it or not at all, and the caller applies again what is missing.
 func newScorch(dir string, queue *index.AnalysisQueue, readOnly bool) (*scorch.Scorch, error) {
@@ -160,6 +164,7 @@ func newScorch(dir string, queue *index.AnalysisQueue, readOnly bool) (*scorch.S
 		"unsafe_batch":           true,
 		"bolt_timeout":           "1s",
 		"asyncErrorCallbackName": asyncErrorCallback,
+		"scorchPersisterOptions": map[string]any{"PersisterNapUnderNumFiles": mostFiles},
 	}, queue)
 	if err != nil {
 		return nil, err
