@@ -232,7 +232,7 @@ var typed = []struct {
 	{"river boat", 0},
 	{"walking x7", 0},
 	{"along the river", 1}, // a word that no document has may be two
-	{"riverr orange", 5},   // and one that is misspelled is looked for
+	{"riverr orange", 4},   // and one that is misspelled is looked for
 	{"apple keyboard", 0},
 }
 
