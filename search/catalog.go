@@ -30,7 +30,7 @@ import (
 //  6. After a change of names of which nobody knows whether it was carried out, as a shard did not answer, nothing is read or written until the names have
 //     been read again: a write would go to a generation that no name leads to.
 //  7. A first generation that was kept under another name is not seen under its own again when that name leads elsewhere: its own then leads to
-//     NAME~0, which is nowhere, until there is a collection of that name.
+//     NAME~0, which is nowhere, until that generation is dropped or there is a collection of that name.
 type catalog struct {
 	values backend.Values // nil: the backend keeps none; there are no aliases and no generations
 	unsure atomic.Bool    // the names may be others than those that are stored
@@ -300,6 +300,13 @@ func (c *catalog) hiding(current map[string]string) map[string]string {
 		}
 	}
 	return all
+}
+
+// hides reports whether a first generation is kept from being seen under its own name.
+func (c *catalog) hides(first string) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.mu.current[first] == first+nowhere
 }
 
 // generation returns the name of the n-th generation of a collection.

@@ -229,7 +229,7 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 		}
 	}
 	defer e.trim(ctx)
-	return e.backend.Drop(ctx, stored)
+	return e.drop(ctx, stored)
 }
 
 // dropHidden drops the generations of a name that it has been led away from. The first of them has the name itself: it would be seen

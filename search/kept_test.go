@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"searchd/search"
+	"searchd/search/backend"
 	"searchd/search/embedded"
 )
 
@@ -94,6 +95,21 @@ func TestKeptIsSeenUnderItsNameAlone(t *testing.T) {
 	}
 	seen("docs-old3")
 
+	fill("b")
+	reembed("b", true)
+	for _, name := range []string{"b", "b-old"} {
+		if err := e.DropCollection(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forgotten := func(b backend.Values, name string) {
+		t.Helper()
+		if left, err := b.Values("current/" + name); err != nil || len(left) > 0 {
+			t.Errorf("of what is gone there is %q, %v", left, err)
+		}
+	}
+	forgotten(b, "b")
+
 	fill("a")
 	reembed("a", true)
 	if err := e.DropCollection(t.Context(), "a"); err != nil {
@@ -107,7 +123,13 @@ func TestKeptIsSeenUnderItsNameAlone(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	e = open(t, dir, &fakeEmbedder{})
+	if b, err = embedded.Open(dir, embedded.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = search.Open(dir, search.Options{Embedder: &fakeEmbedder{}, Backend: b}); err != nil {
+		t.Fatal(err)
+	}
+	forgotten(b, "a")
 	if _, err := e.Collection(t.Context(), "a"); !errors.Is(err, search.ErrCollectionNotFound) {
 		t.Errorf("after the next opening, a: %v, want ErrCollectionNotFound", err)
 	}

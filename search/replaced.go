@@ -37,10 +37,18 @@ func (e *Engine) dropReplaced(ctx context.Context, stored string) error {
 	if _, visible := e.catalog.nameOf(stored); visible {
 		return nil
 	}
-	if err := e.backend.Drop(ctx, stored); !errors.Is(err, backend.ErrCollectionNotFound) {
+	if err := e.drop(ctx, stored); !errors.Is(err, backend.ErrCollectionNotFound) {
 		return err
 	}
 	return nil
+}
+
+// drop drops a stored collection, and forgets what kept it from being seen under its own name. The caller holds the right to change names.
+func (e *Engine) drop(ctx context.Context, stored string) error {
+	if err := e.backend.Drop(ctx, stored); err != nil || !e.catalog.hides(stored) {
+		return err
+	}
+	return e.catalog.point(ctx, map[string]string{stored: ""})
 }
 
 // resume goes on with the tasks that an earlier run of the program did not finish, gives up those that cannot, and drops the generations
@@ -83,7 +91,7 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 			continue
 		}
 		e.notice(fmt.Sprintf("dropping %s, a generation that is not in use", c.Name))
-		if err := e.backend.Drop(ctx, c.Name); err != nil {
+		if err := e.dropReplaced(ctx, c.Name); err != nil {
 			return err
 		}
 	}

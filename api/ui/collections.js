@@ -194,14 +194,14 @@ export class Collections {
     if (fits) this.fitting.add(collection);
     this.queue = this.queue.then(async () => {
       const fitted = fits ? await this.fit(collection).finally(() => this.fitting.delete(collection)) : '';
-      this.note(collection, uploads.filter((u) => u.looks && u.looks !== fitted));
+      this.note(collection, uploads.filter((u) => u.looks && u.looks !== fitted), fitted);
       await this.ask();
     });
   }
 
-  /** Says of files that they are in another language than their collection is for, once of each collection and language. */
-  note(collection, uploads) {
-    const has = this.page.infos().find((i) => i.name === collection)?.settings.language || 'en';
+  /** Says of files that they are in another language than their collection is for, once of each collection and language. fitted: the one that it gets just now. */
+  note(collection, uploads, fitted) {
+    const has = fitted || this.page.infos().find((i) => i.name === collection)?.settings.language || 'en';
     for (const [language, of] of Map.groupBy(uploads, (u) => u.looks)) {
       const key = `${collection} ${language}`;
       if (this.noted.has(key)) continue;

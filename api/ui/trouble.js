@@ -1,4 +1,4 @@
-// What went wrong, in the reader's words: what it means for him, what the server says, and what can be done.
+// What went wrong, in the reader's words: what it means, what the server says, and what can be done.
 import { el } from './dom.js';
 import { ask } from './key.js';
 

@@ -128,7 +128,7 @@ func TestPageSettings(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageLanguage drops German texts where there is no collection, and finds them in words as German has them.
+// TestPageLanguage drops German texts where there is no collection, and finds them in words as German has them. Of a French one among them it says that this is not its language.
 func TestPageLanguage(t *testing.T) {
 	engine := kitchen(t)
 	if err := engine.DropCollection(t.Context(), "kitchen"); err != nil {
@@ -144,11 +144,13 @@ func TestPageLanguage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	paths = append(paths, writeFile(t, "lac.md", strings.Repeat("Les maisons sont sur une île au milieu du lac, et celui qui vient avec son bateau ne les voit pas, parce qu'elles sont dans la forêt. ", 2)))
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=collections"))
 	p.until(t, "document.querySelector('#files') !== null")
 	p.choose(t, "#files", paths...)
 	p.until(t, "document.querySelector('.drop .note')?.innerText.includes('docs is searched by words as German') === true")
+	p.until(t, "document.querySelector('.drop [role=status] .note')?.innerText.includes('lac.md looks like French, but docs is searched by words as German') === true")
 	p.until(t, "document.querySelector('article.collection').innerText.includes('German')")
 	p.looks(t, "language")
 	p.js(t, "document.querySelector('.drop .note .link').click()")

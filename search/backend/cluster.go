@@ -13,7 +13,7 @@ type Cluster interface {
 	Gauges
 	// Opened describes a collection for a search by q: what has to be known of these words before anything is found comes with it.
 	Opened(ctx context.Context, name string, q Words) (Collection, error)
-	// Stands reports whether a word of q is known to be one of a document. Then it stands for Near and Beginning, which need not be asked; false says nothing.
+	// Stands reports whether a word of q is known to stand for Near and Beginning, which need not be asked then; false says nothing.
 	Stands(ctx context.Context, collection string, q Words, word string) (bool, error)
 	// Name is that of the cluster: servers that have another one have other shards.
 	Name() string

@@ -93,21 +93,22 @@ func (b *Backend) Expand(ctx context.Context, collection string, q backend.Words
 	})
 }
 
-// Stands reports whether a document of any shard has a word of q, by what all know of the words: then Near and Beginning have nothing for it.
+// Stands reports whether Near and Beginning have nothing for a word of q: a document of any shard has it, by what all know of the words, or it is none or
+// several of them as the language reads it, as "between" is none.
 func (b *Backend) Stands(ctx context.Context, collection string, q backend.Words, word string) (bool, error) {
 	if len(b.parts) == 1 {
 		return false, nil
-	}
-	known, err := b.global(ctx, collection, q)
-	if err != nil {
-		return false, err
 	}
 	r, err := b.reading(ctx, collection)
 	if err != nil {
 		return false, err
 	}
 	term, ok := r.analysis.Term(word)
-	return ok && known.Terms[term] > 0, nil
+	if !ok {
+		return true, nil
+	}
+	known, err := b.global(ctx, collection, q)
+	return err == nil && known.Terms[term] > 0, err
 }
 
 // Near returns the terms that are spelled much like a word that no document of any shard has.
