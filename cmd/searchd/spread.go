@@ -225,6 +225,8 @@ func (f *spreadFlags) pass(cmd *cobra.Command, name string, from, to search.Whol
 		err = fmt.Errorf("--from: %w; `searchd check --repair --drop-damaged` mends a folder", err)
 	case errors.Is(err, backend.ErrUnavailable):
 		err = fmt.Errorf("%w; run it again to go on", err)
+	case errors.Is(err, backend.ErrNoSpace):
+		err = fmt.Errorf("%w; make room there, and run it again to go on", err)
 	}
 	return list, claimedMeanwhile(err)
 }
