@@ -73,7 +73,7 @@ func TestShardAway(t *testing.T) {
 	if got := known(); len(got) != 1 || got[0] != (infoShard{clustertest.Name, true}) {
 		t.Errorf("shards of /info: %+v", got)
 	}
-	s.away.Store("Words Apply")
+	s.away.Store("Legs Apply")
 	for _, r := range [][3]string{
 		{"POST", "/v1/collections/docs/search", `{"q":"pancakes"}`},
 		{"PUT", "/v1/collections/docs/documents/x", `{"text":"new"}`},

@@ -261,6 +261,7 @@ func TestShardAway(t *testing.T) {
 	}
 	away.Store(false)
 	eventually(t, "it does not recover", func() bool { return e.Ready() == nil })
+	eventually(t, "it does not say so", func() bool { return told.count("answers again") > 0 })
 	if told.count("does not answer") != 1 || told.count("answers again") != 1 {
 		t.Errorf("told: %q", told.all)
 	}
