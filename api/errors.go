@@ -75,6 +75,7 @@ var failures = []failure{
 	{search.ErrUnsupported, 422, "not_supported", "Not supported by this server", ""},
 	{search.ErrUnavailable, 503, "shard_unavailable", "Shard does not answer", "1"},
 	{search.ErrPlacement, 503, "shard_unavailable", "Shard is another one", ""},
+	{search.ErrUnfinished, 503, "not_ready", "Copy not complete", "1"},
 	{search.ErrClaimed, 503, "front_replaced", "Another server writes to the shards", ""},
 	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
 	{search.ErrDamaged, 503, "collection_damaged", "Collection is damaged", ""},

@@ -21,16 +21,19 @@ import (
 //  4. When a shard has said that somebody else claimed it, no write is tried any more. Reads go on with what the shards hold, so that what is read of
 //     documents is what others have written; names, aliases, API keys and checkpoints are as they were. The engine is not ready, so that requests go
 //     elsewhere.
-//  4. Where another engine writes, all that is kept is forgotten by each Refresh.
+//  5. Where another engine writes, all that is kept is forgotten by each Refresh.
+//  6. Whether the shards are being filled by [Spread] is asked every watchEvery, too: an engine that was there before that began would answer from a part of
+//     the documents. Requests fail until the copy is complete.
 type cluster struct {
 	backend.Cluster
 	notice, alarm func(text string)
 
-	states  atomic.Pointer[[]backend.ShardState] // nil: not known yet
-	hangs   atomic.Pointer[error]                // not nil: of a shard that did not answer in time when it was last asked
-	claimed atomic.Pointer[error]                // nil: writes are tried
-	stop    context.CancelFunc
-	watched sync.WaitGroup
+	states     atomic.Pointer[[]backend.ShardState] // nil: not known yet
+	hangs      atomic.Pointer[error]                // not nil: of a shard that did not answer in time when it was last asked
+	claimed    atomic.Pointer[error]                // nil: writes are tried
+	unfinished atomic.Pointer[error]                // of a copy that the shards are being filled with when they were last asked
+	stop       context.CancelFunc
+	watched    sync.WaitGroup
 
 	mu struct {
 		sync.Mutex
@@ -52,15 +55,17 @@ func newCluster(b backend.Cluster, notice, alarm func(text string)) *cluster {
 	c := &cluster{Cluster: b, notice: notice, alarm: alarm}
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
-	c.watched.Go(func() {
-		for ctx.Err() == nil {
-			c.look(ctx)
-			select {
-			case <-time.After(watchEvery):
-			case <-ctx.Done():
+	for _, look := range []func(ctx context.Context){c.look, c.lookAtCopy} { // each by itself: values are asked for without a time of ours
+		c.watched.Go(func() {
+			for ctx.Err() == nil {
+				look(ctx)
+				select {
+				case <-time.After(watchEvery):
+				case <-ctx.Done():
+				}
 			}
-		}
-	})
+		})
+	}
 	return c
 }
 
@@ -97,6 +102,20 @@ func (c *cluster) look(ctx context.Context) {
 	}
 }
 
+// lookAtCopy asks whether the shards are being filled with a copy. Where they do not say, what they said before holds.
+func (c *cluster) lookAtCopy(context.Context) {
+	err := complete(c.Cluster)
+	if err != nil && !errors.Is(err, ErrUnfinished) {
+		return
+	}
+	switch was := c.unfinished.Swap(&err); {
+	case err != nil && (was == nil || *was == nil):
+		c.alarm("the shards are being filled, and requests are refused until that has ended: " + err.Error())
+	case err == nil && was != nil && *was != nil:
+		c.notice("the copy that the shards were filled with is complete")
+	}
+}
+
 // away says whether a shard does not answer.
 func away(s backend.ShardState) bool { return s.Err != nil && !errors.Is(s.Err, backend.ErrClaimed) }
 
@@ -115,10 +134,12 @@ func (c *cluster) note(err error) {
 	}
 }
 
-// answers returns an error where a shard hangs: who waits for it takes the place of others.
+// answers returns an error where a shard hangs, as who waits for it takes the place of others, or where the shards do not have all documents yet.
 func (c *cluster) answers() error {
-	if err := c.hangs.Load(); err != nil {
-		return *err
+	for _, p := range []*atomic.Pointer[error]{&c.hangs, &c.unfinished} {
+		if err := p.Load(); err != nil && *err != nil {
+			return *err
+		}
 	}
 	return nil
 }
@@ -140,6 +161,9 @@ func (c *cluster) ready() error {
 		if away(s) {
 			return &ShardError{s.Name, s.Err}
 		}
+	}
+	if err := c.unfinished.Load(); err != nil {
+		return *err
 	}
 	return nil
 }

@@ -261,6 +261,7 @@ func TestShardAway(t *testing.T) {
 	}
 	away.Store(false)
 	eventually(t, "it does not recover", func() bool { return e.Ready() == nil })
+	eventually(t, "it does not say so", func() bool { return told.count("answers again") > 0 })
 	if told.count("does not answer") != 1 || told.count("answers again") != 1 {
 		t.Errorf("told: %q", told.all)
 	}
@@ -294,7 +295,14 @@ func TestFrontReplaced(t *testing.T) {
 			}
 			c.Calls()
 			for what, write := range map[string]func() error{
-				"ingest":     func() error { _, err := e.Ingest(t.Context(), "docs", fish(4)); return err },
+				"ingest":    func() error { _, err := e.Ingest(t.Context(), "docs", fish(4)); return err },
+				"unchanged": func() error { _, err := e.Ingest(t.Context(), "docs", fish(3)); return err },
+				"not there": func() error { _, err := e.DeleteDocuments(t.Context(), "docs", []string{"none"}); return err },
+				"none pass": func() error { _, err := e.DeleteByFilter(t.Context(), "docs", "n > 100", false); return err },
+				"settings": func() error {
+					_, err := e.ChangeSettings(t.Context(), "docs", func(s search.Settings) (search.Settings, error) { return s, nil })
+					return err
+				},
 				"deletion":   func() error { _, err := e.DeleteDocuments(t.Context(), "docs", []string{"n000"}); return err },
 				"alias":      func() error { _, err := e.SetAlias(t.Context(), "other", "docs"); return err },
 				"collection": func() error { _, err := e.CreateCollection(t.Context(), "new", search.Settings{}); return err },

@@ -96,6 +96,9 @@ func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) 
 // again where others, or the end of a re-embedding, have changed them meanwhile; its error is returned as it is. While the collection is re-embedded
 // it returns [ErrTaskRunning], unless the task keeps the settings and only synonyms and weights of fields change: the new generation gets them, too.
 func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Settings) (Settings, error)) (info CollectionInfo, err error) {
+	if err := e.mayWrite(); err != nil {
+		return info, err
+	}
 	if info, err = e.Collection(ctx, name); err != nil {
 		return info, err
 	}

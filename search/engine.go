@@ -226,8 +226,20 @@ func (e *Engine) Check(ctx context.Context, deep bool) ([]backend.Problem, error
 	return e.backend.Check(ctx, deep)
 }
 
+// mayWrite returns an error where somebody else has claimed the shards. What a write would find the same, or not there, is no answer then either: where the
+// shards were copied into others, clients may have changed it there.
+func (e *Engine) mayWrite() error {
+	if e.cluster == nil {
+		return nil
+	}
+	return e.cluster.replaced()
+}
+
 // openToWrite is open for a writer: until done is called, no other generation takes the collection's place.
 func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collection, r record, done func(), err error) {
+	if err := e.mayWrite(); err != nil {
+		return c, r, nil, err
+	}
 	for {
 		if c, r, err = e.open(ctx, name); err != nil {
 			return c, r, nil, err

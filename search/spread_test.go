@@ -302,6 +302,65 @@ func TestSpreadClaimed(t *testing.T) {
 	}
 }
 
+// TestSpreadUnderEngines: engines that were over the shards before these were filled, one that had claimed them and one that reads, answer nothing from a part
+// of the documents, and say why. The one that reads answers from all of them when the copy is complete.
+func TestSpreadUnderEngines(t *testing.T) {
+	ctx := t.Context()
+	dir := t.TempDir()
+	spreadSource(t, dir, 6)
+	source := openFolder(t, dir)
+	defer source.Close()
+	list := []backend.Shard{openFolder(t, t.TempDir()), openFolder(t, t.TempDir())}
+	over := func(o shards.Options) *shards.Backend {
+		b, err := shards.Open(ctx, list, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	engine := func(o shards.Options) (*search.Engine, *lines) {
+		var told lines
+		e, err := search.Open("", search.Options{Embedder: &fakeEmbedder{}, Backend: over(o), Alarm: told.add})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close() }) // the shards of the other, too
+		return e, &told
+	}
+	claimed, alarms := engine(shards.Options{})
+	reader, _ := engine(shards.Options{Reader: true})
+	asked := func(e *search.Engine) error {
+		_, err := e.Search(ctx, "docs", search.Query{Q: "word"})
+		return err
+	}
+	to := over(shards.Options{})
+	for range 2 {
+		if _, err := search.Spread(ctx, source, to, search.SpreadOptions{More: true}); err != nil {
+			t.Fatal(err)
+		}
+		for name, e := range map[string]*search.Engine{"who had claimed them": claimed, "a reader": reader} {
+			eventually(t, name+" answers", func() bool { return errors.Is(asked(e), search.ErrUnfinished) })
+			if err := e.Ready(); err == nil {
+				t.Errorf("%s is ready", name)
+			}
+		}
+	}
+	if err := reader.Ready(); !errors.Is(err, search.ErrUnfinished) {
+		t.Errorf("the reader: %v, want ErrUnfinished", err)
+	}
+	if n := alarms.count("the shards are being filled"); n != 1 {
+		t.Errorf("it was told %d times", n)
+	}
+	if _, err := search.Spread(ctx, source, to, search.SpreadOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the reader goes on refusing", func() bool { return reader.Ready() == nil })
+	c, err := reader.Collection(ctx, "docs")
+	if err = errors.Join(err, asked(reader)); err != nil || c.Documents != 6 {
+		t.Errorf("the reader: %d documents, %v, want 6", c.Documents, err)
+	}
+}
+
 // unread is a source in which the vectors of some documents cannot be read, and others change while they are.
 type unread struct {
 	search.Whole

@@ -135,7 +135,7 @@ func (f *spreadFlags) spread(cmd *cobra.Command) (err error) {
 	}
 	filled, err := to.filled(ctx, from)
 	if err != nil {
-		return fmt.Errorf("--to: %w", err)
+		return fmt.Errorf("--to: %w", claimedMeanwhile(err))
 	}
 	stop()
 	if f.more || from.running() {
@@ -146,7 +146,7 @@ func (f *spreadFlags) spread(cmd *cobra.Command) (err error) {
 	began := time.Now()
 	whole, err := from.whole(ctx, false)
 	if err != nil {
-		return fmt.Errorf("--from: %w", err)
+		return fmt.Errorf("--from: %w", claimedMeanwhile(err))
 	}
 	list, err := f.pass(cmd, "", whole, filled)
 	if err != nil {
@@ -225,10 +225,18 @@ func (f *spreadFlags) pass(cmd *cobra.Command, name string, from, to search.Whol
 		err = fmt.Errorf("--from: %w; `searchd check --repair --drop-damaged` mends a folder", err)
 	case errors.Is(err, backend.ErrUnavailable):
 		err = fmt.Errorf("%w; run it again to go on", err)
-	case errors.Is(err, backend.ErrClaimed):
-		err = fmt.Errorf("%w: a server in front was started meanwhile, or another spread; end that, and run it again to go on", err)
+	case errors.Is(err, backend.ErrNoSpace):
+		err = fmt.Errorf("%w; make room there, and run it again to go on", err)
 	}
-	return list, err
+	return list, claimedMeanwhile(err)
+}
+
+// claimedMeanwhile says what to do about an error that comes of a claim by somebody else; others it returns as they are.
+func claimedMeanwhile(err error) error {
+	if errors.Is(err, backend.ErrClaimed) {
+		return fmt.Errorf("%w: a server in front was started meanwhile, or another spread; end that, and run it again to go on", err)
+	}
+	return err
 }
 
 // counted tells what was found in a pass.

@@ -79,7 +79,7 @@ func (b *Backend) Claim(ctx context.Context, id backend.Identity) error {
 	}
 	if was.Cluster != "" && (was.Cluster != id.Cluster || was.Index != id.Index || was.Of != id.Of || was.Epoch >= id.Epoch) {
 		return fmt.Errorf("%w: it is shard %d of %d of %s with claim %d; this is claim %d as shard %d of %d of %s", backend.ErrClaimed,
-			was.Index, was.Of, was.Cluster, was.Epoch, id.Epoch, id.Index, id.Of, id.Cluster)
+			was.Index+1, was.Of, was.Cluster, was.Epoch, id.Epoch, id.Index+1, id.Of, id.Cluster)
 	}
 	id.Unclaimed, id.Follows = false, ""
 	v, err := json.Marshal(id)
