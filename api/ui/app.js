@@ -1,7 +1,9 @@
 // The page: the box, the views, the keys. Each view is a module that is loaded when it is first wanted.
 import * as api from './api.js';
 import { Boost } from './boost.js';
-import { $, el, number } from './dom.js';
+import { $, count, el, number } from './dom.js';
+import { example, sampleOf } from './fields.js';
+import { plain } from './narrow.js';
 import { Results } from './results.js';
 import { readURL, setHome, state, views, writeURL } from './state.js';
 import { narrowed } from './text.js';
@@ -99,7 +101,9 @@ async function show(change) {
 function showState() {
   if (ui.q.value !== state.q) ui.q.value = state.q;
   if (ui.filter.value !== state.filter) ui.filter.value = state.filter;
-  if (state.filter) openRow('filter', true);
+  if (state.filter && !plain(state.filter)) openRow('filter', true);
+  if (isOpen('filter')) exemplify();
+  loaded.search.narrow.show();
   if (state.boosts.length) openRow('boost', true);
   if (isOpen('boost')) boost.show(page.info());
   for (const m of modes) m.checked = m.value === state.mode;
@@ -109,7 +113,7 @@ function showState() {
   ui.collection.value = state.c;
   showAlpha();
   const info = page.info();
-  ui.about.textContent = info ? `${info.documents.toLocaleString('en')} documents, ${info.passages.toLocaleString('en')} passages · ${info.model.name}, ${info.model.dimension} dimensions` : '';
+  ui.about.textContent = info ? `${count(info.documents, 'document')}, ${count(info.passages, 'passage')} · ${info.model.name}, ${info.model.dimension} dimensions` : '';
   for (const a of document.querySelectorAll('#views a')) {
     const p = new URLSearchParams(a.dataset.view === 'search' ? {} : { view: a.dataset.view });
     if (state.c && state.c !== infos[0]?.name) p.set('c', state.c);
@@ -132,6 +136,13 @@ function showAlpha() {
 function openRow(name, open) {
   ui[`${name}Row`].hidden = !open || state.view !== 'search';
   ui[`${name}Toggle`].setAttribute('aria-expanded', String(open));
+}
+
+/** Shows an example of a filter, by fields that the collection has. */
+async function exemplify() {
+  const info = page.info();
+  const sample = info && await sampleOf(info).catch(() => null);
+  ui.filter.placeholder = sample && page.info() === info ? example(info, sample) : '';
 }
 
 const isOpen = (name) => ui[`${name}Toggle`].getAttribute('aria-expanded') === 'true';
@@ -229,7 +240,9 @@ function wire() {
   ui.alphaReset.addEventListener('click', () => { state.alpha = null; changed(); ui.alpha.focus(); });
   ui.filterToggle.addEventListener('click', () => {
     openRow('filter', ui.filterRow.hidden);
-    if (!ui.filterRow.hidden) ui.filter.focus();
+    if (ui.filterRow.hidden) return;
+    exemplify();
+    ui.filter.focus();
   });
   ui.boostToggle.addEventListener('click', async () => {
     openRow('boost', ui.boostRow.hidden);
@@ -242,7 +255,7 @@ function wire() {
     state.filter = ui.filter.value.trim();
     changed({ delay: filterDelay });
   });
-  ui.collection.addEventListener('change', () => { state.c = ui.collection.value; loaded.search.answer = null; changed({ push: true }); });
+  ui.collection.addEventListener('change', () => { state.c = ui.collection.value; state.sort = ''; loaded.search.answer = null; changed({ push: true }); });
   ui.theme.addEventListener('click', nextTheme);
   ui.help.addEventListener('click', () => ui.keys.showModal());
   document.addEventListener('keydown', onKey);
@@ -276,7 +289,7 @@ async function refresh() {
 
 async function start() {
   loaded.search = new Results(page);
-  boost = new Boost(ui.boostRow, () => loaded.search.texts(), () => changed({ push: true }));
+  boost = new Boost(ui.boostRow, () => changed({ push: true }));
   wire();
   showTheme();
   readURL();

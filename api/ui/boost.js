@@ -1,15 +1,13 @@
 // The boosts of a search: what is newer, or has more of something, comes first among what is about as relevant.
-import * as api from './api.js';
 import { el } from './dom.js';
+import { isDate, sampleOf } from './fields.js';
 import { state } from './state.js';
 
-const looked = 50; // documents whose fields are offered
 const most = 8; // boosts of one search
 const strengths = [[0.1, 'a little'], [0.3, 'clearly'], [1, 'strongly']];
 const spans = [['1d', 'a day'], ['1w', 'a week'], ['30d', 'a month'], ['52w', 'a year'], ['520w', 'ten years']];
 const yearSpans = [[1, 'a year'], [5, '5 years'], [20, '20 years'], [100, 'a century']];
 
-const isDate = (v) => typeof v === 'string' && /^\d{4}-\d\d-\d\d(T|$)/.test(v);
 const isYear = (v) => Number.isInteger(v) && v >= 1000 && v <= 2100;
 
 /** What to begin with for a field that has these values; null where it has neither dates nor numbers. */
@@ -21,32 +19,22 @@ function offer(field, values) {
   return { field, scale: middle > 0 ? Number(middle.toPrecision(1)) : 1, weight: 0.3 };
 }
 
-/** Adds the values of a document to those of each field, members of objects by their dotted names. */
-function collect(values, document, prefix = '') {
-  for (const [name, v] of Object.entries(document)) {
-    if (v && typeof v === 'object' && !Array.isArray(v)) collect(values, v, `${prefix}${name}.`);
-    else for (const one of [v].flat()) values.set(prefix + name, [...(values.get(prefix + name) ?? []), one]);
-  }
-}
-
-/** The row of controls under the box. texts() names fields that are not looked at; changed() is called after each choice. */
+/** The row of controls under the box. changed() is called after each choice. */
 export class Boost {
-  constructor(row, texts, changed) {
-    Object.assign(this, { row, texts, changed, key: '', offers: [] });
+  constructor(row, changed) {
+    Object.assign(this, { row, changed, key: '', offers: [] });
   }
 
-  /** Shows the boosts of the state, and what the collection has to offer, asked for once as long as it stays as it is. */
+  /** Shows the boosts of the state, and what the collection has to offer. */
   async show(info) {
-    const key = `${state.c} ${info?.sequence}`;
-    if (this.key !== key && state.c) {
+    const key = `${info?.name} ${info?.sequence}`;
+    if (this.key !== key && info) {
       this.key = key;
       this.offers = [];
-      const res = await api.search(state.c, { q: '', limit: looked, passages: 0, highlight: false, omit_fields: this.texts() }).catch(() => null);
+      const sample = await sampleOf(info).catch(() => null);
       if (this.key !== key) return;
-      if (!res) this.key = '';
-      const values = new Map();
-      for (const h of res?.hits ?? []) collect(values, h.document ?? {});
-      this.offers = [...values].map(([name, v]) => offer(name, v)).filter(Boolean);
+      if (!sample) this.key = '';
+      this.offers = [...sample?.values ?? []].map(([name, v]) => offer(name, v)).filter(Boolean);
     }
     this.render();
   }

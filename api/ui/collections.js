@@ -1,10 +1,11 @@
 // The collections view: what is there, what it takes, what the model is; and the way in for documents.
 import * as api from './api.js';
-import { ask, bytes, el, toast } from './dom.js';
+import { ask, bytes, count, el, toast } from './dom.js';
 import { languageName, languageOptions, openSettings, otherLanguage, quantizeOptions } from './settings.js';
 import { address, state } from './state.js';
 import { trouble } from './trouble.js';
 import { accepted, dropped, Upload } from './upload.js';
+import { Uploads } from './uploads.js';
 
 const firstName = 'docs'; // as the ingest command calls it
 const poll = 1500; // ms between two looks at tasks that run
@@ -21,7 +22,7 @@ export class Collections {
     this.fitted = el('p', { class: 'note', role: 'status', hidden: true });
     this.foreign = el('div', { role: 'status' }); // notes about files in other languages than their collection's
     this.noted = new Set();
-    this.uploads = el('ul', { class: 'uploads', 'aria-label': 'Uploads' });
+    this.uploads = new Uploads();
     this.make = this.create();
     root.append(this.list, this.drop(), this.tasks, this.shards, this.model);
     this.queue = Promise.resolve();
@@ -77,10 +78,10 @@ export class Collections {
       if (v.rebuilding || stats.keyword.rebuilding) facts.push(...fact('index', 'is being rebuilt'));
     }
     const rules = info.settings.synonyms?.length;
-    if (rules) facts.push(...fact('synonyms', `${rules.toLocaleString('en')} ${rules === 1 ? 'rule' : 'rules'}`));
+    if (rules) facts.push(...fact('synonyms', count(rules, 'rule')));
     facts.push(...fact('language', languageName(info.settings.language || 'en')), ...fact('model', `${info.model.name}, ${info.model.dimension} dimensions`));
     return el('article', { class: 'collection' },
-      el('header', null, el('h2', null, el('a', { href: address({ view: 'search', c: info.name, q: '', filter: '', own: {} }) }, info.name)),
+      el('header', null, el('h2', null, el('a', { href: address({ view: 'search', c: info.name, q: '', filter: '', sort: '', own: {} }) }, info.name)),
         el('span', { class: 'actions' }, el('button', { type: 'button', class: 'link', 'aria-label': `Settings of ${info.name}`, onclick: () => this.settings(info.name) }, 'Settings'),
           el('button', { type: 'button', class: 'link', 'aria-label': `Delete ${info.name}`, onclick: () => this.remove(info) }, 'Delete'))),
       el('dl', null, ...facts.flat()));
@@ -93,11 +94,10 @@ export class Collections {
 
   /** Deletes a collection, once its name has been typed. */
   remove(info) {
-    const n = info.documents.toLocaleString('en');
     const name = el('input', { id: 'sureName', autocomplete: 'off', spellcheck: 'false' });
     const wrong = el('p', { class: 'wrong', role: 'alert' });
     const { form, dialog } = ask('sureTitle', `Delete ${info.name}?`,
-      el('p', null, `Its ${n} ${info.documents === 1 ? 'document' : 'documents'} and what was made of them will be gone. There is no way back but a backup.`),
+      el('p', null, `Its ${count(info.documents, 'document')} and what was made of them will be gone. There is no way back but a backup.`),
       el('label', { for: 'sureName' }, `Type ${info.name} to go on`), name, wrong,
       el('p', { class: 'row' }, el('button', { class: 'button danger', value: 'delete' }, 'Delete it'), el('button', { class: 'button', value: 'no', formnovalidate: true }, 'Keep it')));
     form.addEventListener('submit', async (e) => {
@@ -155,7 +155,7 @@ export class Collections {
     this.first = el('p', { class: 'row', hidden: true }, `There is no collection yet: they go into a new one, ${firstName}.`);
     const zone = el('section', { class: 'drop', 'aria-label': 'Files' },
       el('p', null, el('strong', null, 'Drop files here'), ', or ', el('label', { class: 'pick' }, 'choose some', input)), this.targetRow, this.first,
-      el('p', { class: 'quiet small' }, 'NDJSON, JSON, CSV, TSV, mailboxes, notes of Evernote, contacts and calendars are many documents; Markdown, HTML, PDF, files of office programs, e-books, mail, notebooks and text are one each, also gzipped. A folder may be dropped, too. The same id again is an update.'), this.passed, this.fitted, this.foreign, this.uploads);
+      el('p', { class: 'quiet small' }, 'NDJSON, JSON, CSV, TSV, mailboxes, notes of Evernote, contacts and calendars are many documents; Markdown, HTML, PDF, files of office programs, e-books, mail, notebooks and text are one each, also gzipped. A folder may be dropped, too. The same id again is an update.'), this.passed, this.fitted, this.foreign, this.uploads.parts);
     for (const type of ['dragenter', 'dragover']) zone.addEventListener(type, (e) => { e.preventDefault(); zone.classList.add('over'); });
     for (const type of ['dragleave', 'drop']) zone.addEventListener(type, (e) => { if (type === 'drop' || !zone.contains(e.relatedTarget)) zone.classList.remove('over'); });
     zone.addEventListener('drop', (e) => {
@@ -183,7 +183,7 @@ export class Collections {
       }
     }
     const uploads = files.map((f) => new Upload(f, (u) => this.send([u], collection)));
-    this.uploads.prepend(...uploads.map((u) => u.root));
+    this.uploads.add(uploads);
     this.send(uploads, collection);
   }
 
@@ -247,7 +247,7 @@ export class Collections {
     const list = known.length ? await api.shards().catch(() => known) : [];
     this.shards.hidden = !list.length;
     const away = list.filter((x) => !x.up).length;
-    const held = (x) => (x.documents === undefined ? 'answers' : `${x.documents.toLocaleString('en')} ${x.documents === 1 ? 'document' : 'documents'}, ${bytes(x.store_bytes)}${x.read_only ? '; takes no writes until its next start' : ''}`);
+    const held = (x) => (x.documents === undefined ? 'answers' : `${count(x.documents, 'document')}, ${bytes(x.store_bytes)}${x.read_only ? '; takes no writes until its next start' : ''}`);
     this.shards.replaceChildren(el('h2', null, 'Shards'),
       el('p', { class: 'about' }, `The documents are kept on ${list.length} ${list.length === 1 ? 'shard' : 'shards'}, and every search asks all of them. `, away > 0 && el('strong', null, `While ${away === 1 ? 'one does' : `${away} do`} not answer, nothing can be searched or written.`)),
       el('dl', null, ...list.flatMap((x) => [el('dt', null, x.name), el('dd', { class: x.up ? null : 'away' }, x.up ? held(x) : `does not answer${x.error ? `: ${x.error}` : ''}`)])));

@@ -58,6 +58,9 @@ export function ask(titleID, title, ...children) {
 /** A share of 1, with two decimals. */
 export const share = (x) => x.toFixed(2);
 
+/** How many of something, as in 1 document, 2,000 documents. */
+export const count = (n, what) => `${n.toLocaleString('en')} ${what}${n === 1 ? '' : 's'}`;
+
 /** A number as people read it: 3 significant digits below 100. */
 export function number(x) {
   if (typeof x !== 'number' || !isFinite(x)) return '–';

@@ -3,7 +3,7 @@ import { el, number, share } from './dom.js';
 import { refused, shares } from './fusion.js';
 import { appendSnippet, encodedText, sentenceOf } from './passage.js';
 import { address } from './state.js';
-import { appendMarked, excerpt, markedWords, parseMarked, splitByBytes } from './text.js';
+import { appendMarked, equals, excerpt, markedWords, parseMarked, splitByBytes } from './text.js';
 import { trouble } from './trouble.js';
 import { explanation, mixBar, nearness } from './why.js';
 
@@ -140,22 +140,21 @@ export class Card {
   chips() {
     const chips = [];
     this.chipped = new Set();
-    const add = (name, v, literal = typeof v === 'string' ? `'${v.replaceAll("'", "''")}'` : String(v)) => {
+    const add = (name, v) => {
       this.chipped.add(name);
-      const label = chipLabel(v, this.link?.field === name);
+      const label = JSON.isRawJSON?.(v) ? v.rawJSON : chipLabel(v, this.link?.field === name);
       const shown = el('span', null);
       appendMarked(shown, label, this.hit.highlights?.[name] ? this.words : null); // a field that is searched by words alone
       const body = [el('span', { class: 'name' }, name), shown];
-      if (!/^[A-Za-z_][\w.]*$/.test(name)) {
+      if (name.includes('`')) {
         chips.push(el('span', { class: 'chip' }, ...body));
         return;
       }
-      chips.push(el('button', { type: 'button', class: 'chip', title: `Only ${name} = ${label}`, onclick: () => this.actions.filter(`${name} = ${literal}`) }, ...body));
+      chips.push(el('button', { type: 'button', class: 'chip', title: `Only ${name} = ${label}`, onclick: () => this.actions.filter(equals(name, v)) }, ...body));
     };
     for (const [name, v] of Object.entries(this.hit.document || {})) {
       if (name === this.title.field || textFields.includes(name) || v === this.hit.id || chips.length >= mostChips) continue;
-      if (typeof v === 'number' || typeof v === 'boolean' || (typeof v === 'string' && v && v.length <= chipLength)) add(name, v);
-      else if (JSON.isRawJSON?.(v)) add(name, v.rawJSON, v.rawJSON);
+      if (typeof v === 'number' || typeof v === 'boolean' || (typeof v === 'string' && v && v.length <= chipLength) || JSON.isRawJSON?.(v)) add(name, v);
       else if (Array.isArray(v)) {
         for (const item of v.slice(0, 4)) if (typeof item === 'string' && item && item.length <= 40 && chips.length < mostChips) add(name, item);
       }

@@ -1,8 +1,10 @@
 // The search view: asks at each key and when the typing pauses, and shows the hits without moving them under the reader.
 import * as api from './api.js';
 import { $, copy, el, number, toast } from './dom.js';
+import { texts } from './fields.js';
 import { refuse } from './fusion.js';
-import { Card, textFields, titleFields, titleOf } from './hit.js';
+import { Card, titleFields, titleOf } from './hit.js';
+import { Narrow } from './narrow.js';
 import { address, state } from './state.js';
 import { browses } from './text.js';
 import { trouble } from './trouble.js';
@@ -16,9 +18,9 @@ const mostHits = 200;
 
 const ui = {};
 
-/** Whether there is something to search for, in a collection. */
+/** Whether there is something to search for, in a collection: without words or a filter an order, or the values to narrow by, of all documents. */
 function asks() {
-  return Boolean(state.c && (state.q.trim() || state.filter));
+  return Boolean(state.c && (state.q.trim() || state.filter || state.sort || state.narrow));
 }
 
 /** The view. page: {changed(options), filterWrong(message)}. */
@@ -36,6 +38,7 @@ export class Results {
     this.typing = false; // the last word may be unfinished
     this.lastKey = 0;
     this.lastMove = 0;
+    this.narrow = new Narrow(page);
     this.wire();
   }
 
@@ -57,7 +60,9 @@ export class Results {
     const q = { q: state.q, mode: state.mode };
     if (state.alpha !== null && state.mode === 'hybrid') q.alpha = state.alpha;
     if (state.filter) q.filter = state.filter;
-    if (state.boosts.length && !browses(state.q)) q.boosts = state.boosts;
+    const [, field, order] = state.sort.match(/^(.+):(asc|desc)$/s) ?? [];
+    if (field) q.sort = [{ field, order }];
+    else if (state.boosts.length && !browses(state.q)) q.boosts = state.boosts;
     if (state.exact) q.spelling = 'exact';
     else if (this.typing) q.unfinished = true;
     return { ...q, limit: pageSize + spare, passages: 3, explain: !browses(state.q) || undefined, ...extra };
@@ -67,12 +72,6 @@ export class Results {
   asked() {
     const read = this.answer?.res.query;
     return read?.respelled || read?.completed ? read.text : state.q;
-  }
-
-  /** The fields that hits come without: texts, whose passages they bring along. A card that is opened fetches its document. */
-  texts() {
-    const fields = this.page.info()?.settings.fields ?? {};
-    return textFields.filter((f) => (fields[f]?.type ?? 'text') === 'text');
   }
 
   // ---- asking
@@ -113,7 +112,9 @@ export class Results {
     const busy = setTimeout(() => ui.box.classList.add('busy'), busyDelay);
     const slow = setTimeout(() => { ui.status.textContent = 'Waiting for the server …'; }, slowDelay);
     try {
-      const res = await api.search(asked.c, this.query({ omit_fields: this.texts(), ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) }), mine.signal);
+      const res = await this.search(asked.c, mine, preview);
+      if (mine !== this.running) return;
+      if (!this.answer) await this.narrow.ready(); // what stands above the hits comes with the first of them
       if (mine !== this.running) return;
       const answer = { asked, res, preview };
       this.arrive(answer);
@@ -125,6 +126,21 @@ export class Results {
       clearTimeout(busy);
       clearTimeout(slow);
       if (mine === this.running && !preview) ui.box.classList.remove('busy');
+    }
+  }
+
+  /** Hits come without their texts, whose passages they bring along; a card that is opened fetches its document. Counts come with them where they are shown. */
+  async search(c, { signal }, preview) {
+    const q = (facets) => this.query({ omit_fields: texts(this.page.info()), facets, ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) });
+    const facets = preview || !state.narrow ? undefined : await this.narrow.wanted();
+    signal.throwIfAborted();
+    try {
+      return await api.search(c, q(facets), signal);
+    } catch (err) {
+      if (!facets || err.status !== 400) throw err;
+      const res = await api.search(c, q(undefined), signal);
+      this.narrow.forget();
+      return res;
     }
   }
 
@@ -143,7 +159,7 @@ export class Results {
   /** Puts an answer on the page, unless that would move the hits under the pointer or the focus. */
   arrive(a) {
     const old = this.answer;
-    const refines = old && old.asked.q === a.asked.q && old.asked.c === a.asked.c && old.asked.filter === a.asked.filter && old.asked.boosts === a.asked.boosts;
+    const refines = old && old.asked.q === a.asked.q && old.asked.c === a.asked.c && old.asked.filter === a.asked.filter && old.asked.boosts === a.asked.boosts && old.asked.sort === a.asked.sort && old.asked.narrow === a.asked.narrow;
     const moves = refines && !sameOrder(old.res.hits.slice(0, this.shown), a.res.hits.slice(0, this.shown));
     const pointing = ui.results.matches(':hover') && this.lastMove > this.lastKey;
     if (moves && (pointing || ui.results.contains(document.activeElement))) {
@@ -172,7 +188,7 @@ export class Results {
     if (base.res.hits.length < this.shown && !base.end) {
       ui.more.disabled = true;
       try {
-        const res = await api.search(state.c, this.query({ omit_fields: this.texts(), offset: base.res.hits.length }));
+        const res = await api.search(state.c, this.query({ omit_fields: texts(this.page.info()), offset: base.res.hits.length }));
         if (this.answer !== base) return;
         const known = new Set(base.res.hits.map((h) => h.id));
         const added = res.hits.filter((h) => !known.has(h.id));
@@ -192,7 +208,7 @@ export class Results {
 
   /** While the slider moves, the hits are fused again from the scores of their two searches; then the server is asked. */
   slide() {
-    const order = this.answer && !this.answer.preview ? refuse(this.answer.res.hits, state.alpha) : null;
+    const order = this.answer && !this.answer.preview && !state.sort ? refuse(this.answer.res.hits, state.alpha) : null;
     if (order) {
       this.answer.res.hits = order;
       this.render(state.alpha);
@@ -211,6 +227,7 @@ export class Results {
     if (this.answer && !this.answer.preview) this.fusedWith = this.answer.res.hits[0]?.explain?.fusion?.alpha ?? this.fusedWith;
     const hits = (this.answer?.res.hits || []).slice(0, this.shown);
     this.page.filterWrong('');
+    this.narrow.take(this.answer);
     this.place(hits, alpha);
     this.renderStatus();
     this.renderBlank(hits);
@@ -322,7 +339,7 @@ export class Results {
   /** The address names a collection that is not here: those that are. */
   missing(err) {
     const names = this.page.infos().map((i) => i.name);
-    const links = names.slice(0, 12).map((c) => el('li', null, el('a', { href: address({ c, filter: '' }) }, `Search ${c}`)));
+    const links = names.slice(0, 12).map((c) => el('li', null, el('a', { href: address({ c, filter: '', sort: '' }) }, `Search ${c}`)));
     return [el('h2', null, `There is no collection ${state.c}`), links.length ? el('ul', { class: 'tips' }, ...links) : el('p', null, el('a', { href: '?view=collections' }, 'Make one')), el('p', { class: 'quiet small' }, err.code)];
   }
 

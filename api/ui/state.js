@@ -3,8 +3,11 @@
 export const views = ['search', 'compare', 'map', 'inside', 'collections'];
 const modes = ['hybrid', 'semantic', 'keyword'];
 
-/** view, c: collection, q, mode, alpha (null: the model's), filter, boosts (as in a search), exact (words as they are spelled), and `own`: parameters of single views by name. */
-export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', boosts: [], exact: false, own: {} };
+/**
+ * view, c: collection, q, mode, alpha (null: the model's), filter, boosts (as in a search), exact (words as they are spelled), sort (a field with
+ * :asc or :desc; empty for the relevance), narrow (whether values to narrow by are shown), and `own`: parameters of single views by name.
+ */
+export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', boosts: [], exact: false, sort: '', narrow: false, own: {} };
 
 const ownNames = ['text', 'a', 'b', 'color', 'layer', 'head'];
 
@@ -32,6 +35,8 @@ export function readURL() {
   state.filter = p.get('filter') || '';
   state.boosts = p.getAll('boost').map(parseBoost).filter(Boolean);
   state.exact = p.get('spelling') === 'exact';
+  state.sort = /.:(asc|desc)$/s.test(p.get('sort') || '') ? p.get('sort') : '';
+  state.narrow = p.get('narrow') === 'open';
   state.c = p.get('c') || home;
   state.own = {};
   for (const name of ownNames) if (p.get(name) !== null) state.own[name] = p.get(name);
@@ -49,6 +54,8 @@ export function address(changes = {}) {
   if (s.filter) p.set('filter', s.filter);
   for (const b of s.boosts) p.append('boost', [b.weight, b.scale, b.origin ?? '', b.field].join(','));
   if (s.exact) p.set('spelling', 'exact');
+  if (s.sort) p.set('sort', s.sort);
+  if (s.narrow) p.set('narrow', 'open');
   for (const name of ownNames) if (s.own[name] !== undefined && s.own[name] !== '') p.set(name, s.own[name]);
   return '?' + p;
 }

@@ -154,8 +154,8 @@ function clip(text, limit) {
   return text.slice(0, to > limit / 2 ? to : limit) + ' …';
 }
 
-/** A filter with one condition more, which every document has to hold. */
-export function narrowed(filter, condition) {
+/** The conditions of a filter that all have to hold, as they stand in it; null where it has an OR outside of parentheses. */
+export function conditions(filter) {
   const fill = (part) => '#'.repeat(part.length);
   let bare = filter.replace(/'[^']*'|"[^"]*"|`[^`]*`/g, fill);
   for (let before = ''; before !== bare;) {
@@ -163,9 +163,41 @@ export function narrowed(filter, condition) {
     bare = bare.replace(/\([^()]*\)/g, fill);
   }
   const keywords = [...bare.matchAll(/(?<![\p{L}\p{N}_.-])(and|or)(?![\p{L}\p{N}_.-])/giu)];
-  if (keywords.some((m) => m[0].toLowerCase() === 'or')) return `(${filter}) AND ${condition}`;
+  if (keywords.some((m) => m[0].toLowerCase() === 'or')) return null;
   const ends = [...keywords.map((m) => m.index), filter.length];
-  const held = ends.map((end, i) => filter.slice(i ? ends[i - 1] + 3 : 0, end).trim());
+  return ends.map((end, i) => filter.slice(i ? ends[i - 1] + 3 : 0, end).trim()).filter(Boolean);
+}
+
+/** A filter with one condition more, which every document has to hold. */
+export function narrowed(filter, condition) {
+  const held = conditions(filter);
+  if (!held) return `(${filter}) AND ${condition}`;
   if (held.includes(condition)) return filter;
   return filter.trim() ? `${filter} AND ${condition}` : condition;
+}
+
+/** A filter without one of its conditions. */
+export function widened(filter, condition) {
+  return conditions(filter).filter((c) => c !== condition).join(' AND ');
+}
+
+/** A value as it stands in a filter. */
+function literal(v) {
+  if (typeof v === 'string') return `'${v.replaceAll("'", "''")}'`;
+  return JSON.isRawJSON?.(v) ? v.rawJSON : String(v);
+}
+
+/** The condition that a field has a value, which may be given as it stands in a filter. No name of a field has a backquote. */
+export function equals(field, value, written = literal(value)) {
+  const plain = /^[A-Za-z_][\w.]*$/.test(field) && !/^(and|or|not|in|exists|true|false)$/i.test(field);
+  return `${plain ? field : `\`${field}\``} = ${written}`;
+}
+
+/** {field, text: of the value, same: how equals writes it} of a condition that a field has a value; null of any other. */
+export function equality(condition) {
+  const m = condition.match(/^(?:`([^`]+)`|([\p{L}_][\p{L}\p{N}_.-]*))\s*=\s*(?:'((?:[^']|'')*)'|"((?:[^"]|"")*)"|([+-]?[\d.][\d.eE+-]*|true|false))$/u);
+  if (!m) return null;
+  const field = m[1] ?? m[2];
+  const string = m[3]?.replaceAll("''", "'") ?? m[4]?.replaceAll('""', '"');
+  return { field, text: string ?? m[5], same: string === undefined ? equals(field, null, m[5]) : equals(field, string) };
 }

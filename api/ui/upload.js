@@ -1,6 +1,7 @@
 // Files on their way into a collection: each is one request to the import, whose answer has a line per document.
 import * as api from './api.js';
 import { bytes, el } from './dom.js';
+import { told } from './uploads.js';
 
 const media = {
   ndjson: 'application/x-ndjson', jsonl: 'application/x-ndjson', json: 'application/json', csv: 'text/csv', tsv: 'text/tab-separated-values', tab: 'text/tab-separated-values',
@@ -87,7 +88,7 @@ async function formOf(type, file, path) {
   return { type, query: new URLSearchParams({ name }) };
 }
 
-/** One row of the list of uploads: the file, how far it is, and what became of its documents. */
+/** One row of the list of uploads: the file, how far it is, and what became of its documents. onchange() is called when its stage or counts are others. */
 export class Upload {
   /** again(upload) is called where the server was not reached and the user wants the file sent once more. */
   constructor({ file, path }, again) {
@@ -100,6 +101,7 @@ export class Upload {
   }
 
   begin() {
+    this.stage = 'waiting'; // then sending, then done or failed
     this.counts = {};
     this.warnings = 0;
     this.looks = ''; // the language that the texts look like, where it is not the collection's
@@ -107,6 +109,8 @@ export class Upload {
 
   /** Sends the file and reads the answer. Resolves when all is done, also where it failed. */
   async run(collection) {
+    this.stage = 'sending';
+    this.onchange();
     const type = media[extension(this.file.name)];
     if (!type) {
       this.fail(`This kind of file is not read here. Allowed: ${accepted.replaceAll(',', ' ')}`);
@@ -142,16 +146,15 @@ export class Upload {
     this.counts[answer.status] = (this.counts[answer.status] || 0) + 1;
     if (answer.warning && ++this.warnings <= shownErrors) this.errors.append(el('li', null, this.many ? `line ${answer.line}: ${answer.warning}` : answer.warning));
     if (answer.status === 'error' && this.counts.error <= shownErrors) this.errors.append(el('li', null, `${this.many ? `line ${answer.line}${answer.id ? ` (${answer.id})` : ''}: ` : ''}${answer.error?.detail ?? answer.error?.code}`));
-    this.state.textContent = `${this.told()} …`;
-  }
-
-  told() {
-    return Object.entries(this.counts).map(([status, n]) => `${n.toLocaleString('en')} ${status === 'error' ? (n === 1 ? 'error' : 'errors') : status}`).join(', ');
+    this.state.textContent = `${told(this.counts)} …`;
+    this.onchange();
   }
 
   done() {
-    this.state.textContent = this.told() || 'nothing in it';
-    this.root.classList.add(this.counts.error ? 'failed' : 'done');
+    this.state.textContent = told(this.counts) || 'nothing in it';
+    this.stage = this.counts.error ? 'failed' : 'done';
+    this.root.classList.add(this.stage);
+    this.onchange();
     if (this.counts.error > shownErrors) this.errors.append(el('li', null, `and ${this.counts.error - shownErrors} more`));
     if (this.warnings > shownErrors) this.errors.append(el('li', null, `and ${this.warnings - shownErrors} more warnings`));
   }
@@ -159,13 +162,16 @@ export class Upload {
   fail(message, lost) {
     this.bar.value = 0;
     this.state.textContent = 'failed';
-    this.root.classList.add('failed');
-    const before = this.told();
+    this.stage = 'failed';
+    this.root.classList.add(this.stage);
+    this.onchange();
+    const before = told(this.counts);
     const again = () => {
       this.begin();
       this.root.classList.remove('failed');
       this.errors.replaceChildren();
       this.state.textContent = 'waiting';
+      this.onchange();
       this.again(this);
     };
     this.errors.append(el('li', null, before ? `${before}, then: ${message}` : message, lost && [' ', el('button', { type: 'button', class: 'link', 'aria-label': `Send ${this.path} again`, onclick: again }, 'Send it again')]));

@@ -33,6 +33,7 @@ func TestPageAxe(t *testing.T) {
 		{"boost", "/?q=flip&boost=0.3,52w,now,published&boost=0.3,5,,year", idle + " && document.querySelector('#boostWeight1') !== null"},
 		{"empty", "/", "document.querySelectorAll('.teach section').length === 3"},
 		{"results", "/?q=flip+pancakes", idle},
+		{"narrow", "/?q=flip&narrow=open&sort=year:desc&filter=lang+%3D+%27en%27", idle + " && document.querySelector('#facets [aria-pressed=true]') !== null"},
 		{"nothing", "/?q=zzzz&mode=keyword", "document.querySelector('#blank').innerText.includes('Nothing found')"},
 		{"compare", "/?view=compare&q=flip&a=keyword&b=semantic", "document.querySelectorAll('.column article').length > 6"},
 		{"map", "/?view=map&q=flip", "document.querySelectorAll('.nearest li').length > 4"},

@@ -1,0 +1,75 @@
+// The list of uploads: what became of all files in one line, and a row each of the first of them.
+import { count, el } from './dom.js';
+
+const mostRows = 100;
+const order = ['failed', 'sending', 'waiting', 'done']; // where there are more than rows: what somebody may have to look at first
+
+/** The list, and the line above it. */
+export class Uploads {
+  constructor() {
+    this.all = []; // those that may be shown
+    this.gone = { files: 0, counts: {} }; // those that are done and have no row any more
+    this.sum = el('p', { class: 'quiet small uploaded', hidden: true });
+    this.rows = el('ul', { class: 'uploads', 'aria-label': 'Uploads' });
+    this.parts = [this.sum, this.rows];
+  }
+
+  /** Puts uploads before those that there are. */
+  add(uploads) {
+    this.all.unshift(...uploads);
+    for (const u of uploads) u.onchange = () => this.later();
+    this.show();
+  }
+
+  /** Shows once what changes until the next frame, or in a page that is not seen before long. */
+  later() {
+    this.timer ??= setTimeout(() => { this.timer = undefined; this.show(); }, 50);
+  }
+
+  show() {
+    const rank = (u) => (u.stage === 'failed' || this.all.length > mostRows ? order.indexOf(u.stage) : order.length);
+    const sorted = this.all.toSorted((a, b) => rank(a) - rank(b));
+    const shown = sorted.slice(0, mostRows);
+    for (const u of sorted.slice(mostRows)) if (u.stage === 'done') this.drop(u);
+    this.place(shown.map((u) => u.root));
+    this.tell(shown.length);
+  }
+
+  drop(upload) {
+    this.all.splice(this.all.indexOf(upload), 1);
+    this.gone.files++;
+    add(this.gone.counts, upload.counts);
+  }
+
+  /** Makes the rows follow each other without taking out those that stay where they are, so that none loses the focus. */
+  place(nodes) {
+    const keep = new Set(nodes);
+    for (const row of [...this.rows.children]) if (!keep.has(row)) row.remove();
+    const focused = this.rows.contains(document.activeElement) && document.activeElement;
+    nodes.forEach((n, i) => { if (this.rows.children[i] !== n) this.rows.insertBefore(n, this.rows.children[i] ?? null); });
+    if (focused && focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
+  }
+
+  /** Says what became of all. */
+  tell(shown) {
+    const files = this.all.length + this.gone.files;
+    const counts = {};
+    for (const of of [this.gone.counts, ...this.all.map((u) => u.counts)]) add(counts, of);
+    const { error, ...good } = counts;
+    const failed = this.all.filter((u) => u.stage === 'failed').length;
+    const done = this.all.filter((u) => u.stage === 'done').length + this.gone.files + failed;
+    const parts = [done < files ? `${done.toLocaleString('en')} of ${count(files, 'file')}` : count(files, 'file'), failed && `${failed.toLocaleString('en')} with faults`, told({ ...good, ...(error && { error }) }), files > shown && `${shown} shown`];
+    this.sum.hidden = files < 2;
+    this.sum.textContent = parts.filter(Boolean).join(' · ');
+  }
+}
+
+/** Adds counts by what became of documents to others. */
+function add(sum, counts) {
+  for (const [status, n] of Object.entries(counts)) sum[status] = (sum[status] ?? 0) + n;
+}
+
+/** Counts as people read them: 2 created, 1 error. */
+export function told(counts) {
+  return Object.entries(counts).map(([status, n]) => (status === 'error' ? count(n, 'error') : `${n.toLocaleString('en')} ${status}`)).join(', ');
+}
