@@ -58,9 +58,8 @@ export class Narrow {
     return Promise.race([this.known, new Promise((resolve) => { setTimeout(resolve, patience); })]);
   }
 
-  /** The facets to ask for: none while the values are not shown. */
+  /** The facets to ask for, where the values are shown. */
   async wanted() {
-    if (!state.narrow) return undefined;
     await this.known;
     this.fields ??= this.pick(this.collection, this.offered.narrow.slice(0, mostAsked));
     const fields = await this.fields;

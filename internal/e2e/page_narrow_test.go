@@ -209,7 +209,11 @@ func TestPageOrder(t *testing.T) {
 	p.until(t, first("Thing 59")+" && new URLSearchParams(location.search).get('sort') === 'price:desc'")
 	choose("price:asc")
 	p.until(t, first("Thing 0"))
-	p.js(t, "const a = document.querySelector('#alpha'); a.value = 0.9; a.dispatchEvent(new Event('input', {bubbles: true}))")
+	p.js(t, `const order = () => [...document.querySelectorAll('#results h2')].map(h => h.textContent).join(), before = order(), a = document.querySelector('#alpha');
+		a.value = 0.9; a.dispatchEvent(new Event('input', {bubbles: true})); window.still = order() === before`)
+	if still := eval[bool](t, p, "window.still"); !still {
+		t.Error("the slider moves hits that are in the order of a field")
+	}
 	p.until(t, first("Thing 0")+" && location.search.includes('alpha=0.9')")
 	p.do(t, chromedp.NavigateBack())
 	p.until(t, first("Thing 59")+" && document.querySelector('#order').value === 'price:desc'")
