@@ -23,7 +23,7 @@ var alone = map[string]string{
 	"TestSettingsInPlace/some_of_several": arrival, "TestTwins": arrival, "TestClusterAnswersAsOne": arrival,
 	"TestDamagedDocument": oneFolder, "TestEncodeDamaged": oneFolder, "TestEncodeDamagedOfAnother": oneFolder, "TestDeleteByFilterBehind": oneFolder, "TestDamagedCatalog": oneFolder,
 	"TestTypesOfWhatIsRefusedNow": oneFolder, "TestReopen": oneFolder, "TestTextlessFolder": oneFolder,
-	"TestSpread": oneFolder, "TestSpreadOfWhatChanged": oneFolder, "TestSpreadOfGenerations": oneFolder, "TestSpreadPasses": oneFolder, "TestSpreadOfWhatCannotBeRead": oneFolder, "TestSpreadOfOtherPassages": oneFolder, "TestSpreadRevisions": oneFolder, "TestSpreadOfWhatGoes": oneFolder,
+	"TestSpread": oneFolder, "TestSpreadOfWhatChanged": oneFolder, "TestSpreadOfGenerations": oneFolder, "TestSpreadPasses": oneFolder, "TestSpreadOfWhatCannotBeRead": oneFolder, "TestSpreadOfOtherPassages": oneFolder, "TestSpreadRevisions": oneFolder, "TestSpreadOfWhatGoes": oneFolder, "TestSpreadUnderEngines": oneFolder,
 	"TestClosed": oneStore, "TestFollow": oneStore, "TestReplicaRefusesWrites": oneStore, "TestFollowLost": oneStore, "TestCopyInterrupted": oneStore, "TestPromote": oneStore,
 	"TestBackupOfReplica": oneStore, "TestPromoteGoesOn": oneStore, "TestFollowTwin": oneStore, "TestSearchWhileFollowing": oneStore, "TestIncarnation": oneStore, "TestSynonymsTravel": oneStore,
 }
