@@ -127,10 +127,16 @@ func inUse(err error) error {
 // told is what tell has written.
 var told sync.Map
 
-// tell writes to standard error, once: what the engine notices while it opens may be why the command fails.
+// tell writes a notice of the engine to standard error.
 func tell(text string) {
-	if _, before := told.LoadOrStore(text, true); !before {
-		fmt.Fprintln(os.Stderr, "searchd:", text)
+	told.Store(text, true)
+	fmt.Fprintln(os.Stderr, "searchd:", text)
+}
+
+// tellFailure writes why the command fails, unless a notice has told it while the engine was opened.
+func tellFailure(err error) {
+	if _, before := told.Load(err.Error()); !before {
+		tell(err.Error())
 	}
 }
 

@@ -38,7 +38,7 @@ func main() {
 	case errors.Is(err, errSome):
 		os.Exit(exitSome)
 	default:
-		tell(err.Error())
+		tellFailure(err)
 		os.Exit(exitFailed)
 	}
 }

@@ -148,7 +148,7 @@ func TestMissingCheckpointIsToldOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("a search without the checkpoint succeeds")
 	}
-	tell(err.Error()) // as main does
+	tellFailure(err) // as main does
 	said, err := os.ReadFile(stderr.Name())
 	if err != nil || strings.Count(string(said), "searchd reembed --data DIR --collection docs") != 1 {
 		t.Errorf("told %q, want it once: %v", said, err)

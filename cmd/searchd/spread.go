@@ -148,7 +148,7 @@ func (f *spreadFlags) spread(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return fmt.Errorf("--from: %w", claimedMeanwhile(err))
 	}
-	list, err := f.pass(cmd, "", whole, filled)
+	list, err := f.pass(cmd, "", false, whole, filled)
 	if err != nil {
 		if from.running() {
 			err = fmt.Errorf("%w. What is copied takes no writes since this pass began: run it again, or start the server in front of it again to go on there", err)
@@ -175,7 +175,7 @@ func (f *spreadFlags) passes(cmd *cobra.Command, from *places, filled search.Who
 		if !f.more {
 			name = fmt.Sprintf("pass %d: ", i)
 		}
-		list, err := f.pass(cmd, name, whole, filled)
+		list, err := f.pass(cmd, name, true, whole, filled)
 		if err != nil {
 			return err
 		}
@@ -197,8 +197,8 @@ func (f *spreadFlags) passes(cmd *cobra.Command, from *places, filled search.Who
 	return nil
 }
 
-// pass makes a pass.
-func (f *spreadFlags) pass(cmd *cobra.Command, name string, from, to search.Whole) ([]search.SpreadCollection, error) {
+// pass makes a pass, which others follow where more says so.
+func (f *spreadFlags) pass(cmd *cobra.Command, name string, more bool, from, to search.Whole) ([]search.SpreadCollection, error) {
 	type state struct {
 		done, total int64
 		search.SpreadCounts
@@ -210,7 +210,7 @@ func (f *spreadFlags) pass(cmd *cobra.Command, name string, from, to search.Whol
 		return fmt.Sprintf("%s%d of %d documents, %s", name, s.done, s.total, counted(s.SpreadCounts))
 	}
 	stop := showProgress(cmd.ErrOrStderr(), far)
-	list, err := search.Spread(cmd.Context(), from, to, search.SpreadOptions{More: f.more || name != "", Report: func(done, total int64, counts search.SpreadCounts) {
+	list, err := search.Spread(cmd.Context(), from, to, search.SpreadOptions{More: more, Report: func(done, total int64, counts search.SpreadCounts) {
 		now.Store(&state{done, total, counts})
 	}})
 	stop()
