@@ -253,18 +253,25 @@ func (k *Keyring) CreateBy(ctx context.Context, maker *Key, s Spec) (Key, string
 	return e.key, token, nil
 }
 
-// save writes a key to the vault; the caller holds write.
-func (k *Keyring) save(ctx context.Context, e *entry) error {
-	key := e.shown()
-	value, err := json.Marshal(record{key, hex.EncodeToString(e.hash[:]), key.makers})
-	if err != nil {
+// save writes keys to the vault in one transaction; the caller holds write.
+func (k *Keyring) save(ctx context.Context, entries ...*entry) error {
+	values, used := map[string][]byte{}, make([]int64, len(entries))
+	for i, e := range entries {
+		key := e.shown()
+		value, err := json.Marshal(record{key, hex.EncodeToString(e.hash[:]), key.makers})
+		if err != nil {
+			return fmt.Errorf("access: %w", err)
+		}
+		values[vaultPrefix+key.ID] = value
+		if key.LastUsed != nil {
+			used[i] = key.LastUsed.Unix()
+		}
+	}
+	if err := k.vault.SetValues(ctx, values); err != nil {
 		return fmt.Errorf("access: %w", err)
 	}
-	if err := k.vault.SetValues(ctx, map[string][]byte{vaultPrefix + e.key.ID: value}); err != nil {
-		return fmt.Errorf("access: %w", err)
-	}
-	if key.LastUsed != nil {
-		e.kept.Store(key.LastUsed.Unix())
+	for i, e := range entries {
+		e.kept.Store(used[i])
 	}
 	return nil
 }
@@ -342,6 +349,9 @@ func (k *Keyring) Note(uses map[string]int64) {
 	}
 }
 
+// flushKeys is how many keys are written in one transaction. A key takes some kilobytes at most.
+const flushKeys = 256
+
 // Flush writes the hours of last use that changed. What a crash loses of them is at most what came since the last Flush.
 func (k *Keyring) Flush(ctx context.Context) error {
 	k.write.Lock()
@@ -354,8 +364,8 @@ func (k *Keyring) Flush(ctx context.Context) error {
 		}
 	}
 	k.mu.RUnlock()
-	for _, e := range changed {
-		if err := k.save(ctx, e); err != nil {
+	for some := range slices.Chunk(changed, flushKeys) {
+		if err := k.save(ctx, some...); err != nil {
 			return err
 		}
 	}

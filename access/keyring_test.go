@@ -471,3 +471,24 @@ func TestReplicationIsGivenByAllAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestLastUseOfMany: keys that were used in an hour are written many at a time.
+func TestLastUseOfMany(t *testing.T) {
+	v := &memory{}
+	k := ring(t, v, Options{})
+	const n = 2*flushKeys + 1
+	for range n {
+		_, token := create(t, k, Spec{Name: "used", Scopes: Search})
+		if _, err := k.Check(token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.Flush(t.Context()); err != nil || v.writes != n+3 || len(k.Uses()) > 0 {
+		t.Errorf("Flush of %d keys: %v, %d writes, want 3; %d not written", n, err, v.writes-n, len(k.Uses()))
+	}
+	for _, key := range ring(t, v, Options{}).Keys() {
+		if key.LastUsed == nil {
+			t.Fatalf("key %s was never used", key.ID)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -276,13 +277,12 @@ func TestCompressedExportCutOff(t *testing.T) {
 func TestCompressedSlowReader(t *testing.T) {
 	f := newFixture(t, Options{WriteTimeout: 2 * time.Second})
 	f.do("PATCH", "/v1/collections/docs", `{"settings":{"fields":{"noise":{"type":"stored"}}}}`).want(200, nil)
-	noise := make([]byte, 64<<10)
+	r := rand.NewChaCha8([32]byte{1})
+	noise := make([]byte, 48<<10)
 	var docs []search.Document
 	for i := range 400 {
-		for j := range noise {
-			noise[j] = byte('a' + rand.IntN(26))
-		}
-		docs = append(docs, search.Document{ID: fmt.Sprint(i), Fields: json.RawMessage(`{"text":"x","noise":"` + string(noise) + `"}`)})
+		r.Read(noise)
+		docs = append(docs, search.Document{ID: fmt.Sprint(i), Fields: json.RawMessage(`{"text":"x","noise":"` + base64.StdEncoding.EncodeToString(noise) + `"}`)})
 	}
 	if _, err := f.engine.Ingest(t.Context(), "docs", docs); err != nil {
 		t.Fatal(err)

@@ -79,12 +79,16 @@ var described = sync.OnceValues(func() (*contract, error) {
 	return c, nil
 })
 
-// newServer is New for tests: what the server is asked and answers is held against the description.
+// newServer is New for tests: what the server is asked and answers is held against the description, but not by a short run, which is under the
+// race detector: nothing of that is done at the same time.
 func newServer(t *testing.T, o Options) *Server {
 	t.Helper()
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if testing.Short() {
+		return s
 	}
 	c, err := described()
 	if err != nil {
@@ -94,8 +98,11 @@ func newServer(t *testing.T, o Options) *Server {
 	return s
 }
 
-// wholeRun says whether all tests of the package run.
+// wholeRun says whether all tests of the package run, and are held against the description.
 func wholeRun() bool {
+	if testing.Short() {
+		return false
+	}
 	for _, name := range []string{"test.run", "test.skip", "test.list", "test.fuzz"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
 			return false

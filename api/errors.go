@@ -76,6 +76,7 @@ var failures = []failure{
 	{search.ErrUnavailable, 503, "shard_unavailable", "Shard does not answer", "1"},
 	{search.ErrPlacement, 503, "shard_unavailable", "Shard is another one", ""},
 	{search.ErrUnfinished, 503, "not_ready", "Copy not complete", "1"},
+	{search.ErrMoved, 503, "front_replaced", "Documents have moved to other shards", ""},
 	{search.ErrClaimed, 503, "front_replaced", "Another server writes to the shards", ""},
 	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
 	{search.ErrDamaged, 503, "collection_damaged", "Collection is damaged", ""},
@@ -164,17 +165,20 @@ type problemItem struct {
 func (f failure) detail(err error) string {
 	var re *requestError
 	var damaged *search.DamagedError
+	var shard *search.ShardError
 	switch {
 	case errors.As(err, &damaged):
 		return damaged.Error()
 	case f.status < 500, errors.As(err, &re), errors.Is(err, errNotReady):
 		return err.Error()
-	case f.is == search.ErrUnavailable, f.is == search.ErrPlacement: // names the shard
+	case f.is == search.ErrUnavailable, f.is == search.ErrPlacement, f.is == search.ErrMoved: // names the shard
 		return err.Error()
 	case f.is == search.ErrClaimed:
 		return "another server has taken over the shards, and this one writes no more: send writes there"
 	case f.is == context.DeadlineExceeded:
 		return "took longer than the server allows"
+	case f.is != nil && errors.As(err, &shard):
+		return "shard " + shard.Shard + ": " + f.is.Error()
 	case f.is != nil:
 		return f.is.Error()
 	}

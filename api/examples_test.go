@@ -14,7 +14,7 @@ func TestExamplesAreTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := overEngine(t, Options{})
+	f := overLoader(t, Options{})
 	f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"lang":{"type":"filter"},"year":{"type":"filter"}}}}`).want(201, nil)
 	f.do("PUT", "/v1/collections/docs/documents/a1", `{"text":"Flip pancakes.","lang":"en"}`).want(201, nil)
 	f.do("PUT", "/v1/aliases/live", `{"collection":"docs"}`).want(201, nil)

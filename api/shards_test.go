@@ -10,6 +10,7 @@ import (
 
 	"searchd/api/apitest"
 	"searchd/search"
+	"searchd/search/backend"
 	"searchd/search/clustertest"
 )
 
@@ -17,6 +18,8 @@ import (
 type shards struct {
 	away    atomic.Value
 	claimed atomic.Bool
+	moved   atomic.Bool // its documents
+	full    atomic.Bool
 	another atomic.Bool // what answers is not what was claimed
 }
 
@@ -30,6 +33,12 @@ func newShardFixture(t *testing.T) (*fixture, *shards) {
 		}
 		if s.another.Load() {
 			return fmt.Errorf("%w: %s: it was put here since", search.ErrPlacement, clustertest.Name)
+		}
+		if s.moved.Load() && method == "States" {
+			return fmt.Errorf("%s: %w", clustertest.Name, backend.Identity{Moved: "http://there"}.MovedError())
+		}
+		if s.full.Load() && method == "Apply" {
+			return &search.ShardError{Shard: clustertest.Name, Err: fmt.Errorf("%w: /srv/data", search.ErrNoSpace)}
 		}
 		if s.claimed.Load() && method == "Apply" {
 			return fmt.Errorf("%w: epoch 3", search.ErrClaimed)
@@ -112,6 +121,16 @@ func TestShardAway(t *testing.T) {
 	}
 }
 
+// TestShardFull answers writes with the name of the shard whose disk is full, and with no file of it.
+func TestShardFull(t *testing.T) {
+	f, s := newShardFixture(t)
+	s.full.Store(true)
+	p := f.do("PUT", "/v1/collections/docs/documents/x", `{"text":"new"}`).problem(507, "no_space", "")
+	if want := "shard " + clustertest.Name + ": no space left"; p.Detail != want {
+		t.Errorf("detail %q, want %q", p.Detail, want)
+	}
+}
+
 // TestFrontReplaced answers writes with a code of its own once another server has claimed the shards.
 func TestFrontReplaced(t *testing.T) {
 	f, s := newShardFixture(t)
@@ -127,6 +146,15 @@ func TestFrontReplaced(t *testing.T) {
 	f.do("POST", "/v1/collections/docs/search", `{"q":"pancakes","mode":"keyword"}`).want(200, nil)
 	if text := f.do("GET", "/metrics", "").want(200, nil).Body.String(); !strings.Contains(text, "\nsearchd_store_read_only 1\n") {
 		t.Errorf("metrics:\n%s", text)
+	}
+	s.moved.Store(true)
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		p := f.do("PUT", "/v1/collections/docs/documents/x", `{"text":"new"}`).problem(503, "front_replaced", "")
+		if strings.Contains(p.Detail, clustertest.Name) && strings.Contains(p.Detail, "moved to http://there") {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("it does not say where the documents are: %q", p.Detail)
+		}
 	}
 }
 

@@ -5,18 +5,39 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"searchd/access"
 	"searchd/api/apitest"
+	"searchd/encoder"
+	"searchd/models"
 	"searchd/search"
 )
 
-// overEngine is a server over an engine with the embedded checkpoint.
+// embedder is the embedded checkpoint for the engines of all tests: opening it is most of what opening an engine costs.
+var embedder = sync.OnceValues(func() (search.Embedder, error) {
+	c, err := models.Open("", encoder.Options{})
+	return search.NewEmbedder(c), err
+})
+
+// overEngine is a server over an engine with the embedded checkpoint, and without others.
 func overEngine(t *testing.T, o Options) *fixture {
 	t.Helper()
-	e, err := search.Open(t.TempDir(), search.Options{})
+	m, err := embedder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return over(t, o, search.Options{Embedder: m})
+}
+
+// overLoader is overEngine with an engine that opens checkpoints by itself.
+func overLoader(t *testing.T, o Options) *fixture { return over(t, o, search.Options{}) }
+
+func over(t *testing.T, o Options, so search.Options) *fixture {
+	t.Helper()
+	e, err := search.Open(t.TempDir(), so)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +62,7 @@ func (f *fixture) ended(a answer, header ...string) search.Task {
 }
 
 func TestReembedRoute(t *testing.T) {
-	f := overEngine(t, Options{})
+	f := overLoader(t, Options{})
 	f.do("PUT", "/v1/collections/docs", "").want(201, nil)
 	f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"A kitten sleeps."}`).want(201, nil)
 	f.do("POST", "/v1/collections/docs/reembed", `{"model":"/etc"}`).problem(400, "invalid_request", "/model")

@@ -184,7 +184,7 @@ func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := q.refuse(v.Truncated, s.o.Engine.Model().MaxTokens); err != nil {
+	if err := q.refuse(v.Truncated, v.MaxTokens); err != nil {
 		return err
 	}
 	took := time.Since(began)

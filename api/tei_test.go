@@ -271,6 +271,13 @@ func TestSparseRoute(t *testing.T) {
 	if len(rows) != 2 || len(rows[0]) != 2 || len(rows[1]) != 1 || rows[0][0].Index > rows[0][1].Index {
 		t.Errorf("/embed_sparse: %+v", rows)
 	}
+	long := strings.Repeat("fox ", 17)
+	var e teiError
+	f.do("POST", "/embed_sparse", `{"inputs":"`+long+`"}`).want(200, &rows)
+	f.do("POST", "/embed_sparse", `{"inputs":"`+long+`","truncate":false}`).want(422, &e)
+	if !strings.Contains(e.Error, "at most 16 tokens") { // those of the sparse checkpoint
+		t.Errorf("a text that would be cut: %+v", e)
+	}
 }
 
 func TestAttentionRoute(t *testing.T) {

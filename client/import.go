@@ -29,26 +29,10 @@ type ImportSummary struct {
 // until then; importing everything again is safe.
 func (c *Client) Import(ctx context.Context, collection string, docs iter.Seq2[Document, error], each func(n int, r Result) error) (ImportSummary, error) {
 	im := &importer{c: c, path: collectionPath(collection) + "/documents/import", each: each}
-	for doc, err := range docs {
-		if err != nil {
-			return im.sum, errors.Join(err, im.flush(ctx))
-		}
-		if doc.Fields, err = objectOf(doc.ID, doc.Fields); err != nil {
-			return im.sum, errors.Join(err, im.flush(ctx))
-		}
-		line, err := json.Marshal(doc)
-		if err != nil {
-			return im.sum, errors.Join(fmt.Errorf("client: document %q: %w", doc.ID, err), im.flush(ctx))
-		}
-		if len(im.lines) > 0 && (len(im.lines) >= c.o.BatchDocuments || im.bytes+len(line) > c.o.BatchBytes) {
-			if err := im.flush(ctx); err != nil {
-				return im.sum, err
-			}
-		}
-		im.lines = append(im.lines, line)
-		im.bytes += len(line) + 1
+	err := im.take(ctx, docs)
+	if last := im.flush(ctx); last != nil {
+		err = errors.Join(err, last)
 	}
-	err := im.flush(ctx)
 	return im.sum, err
 }
 
@@ -56,9 +40,34 @@ type importer struct {
 	c     *Client
 	path  string
 	each  func(int, Result) error
+	ended bool // by the error of each
 	sum   ImportSummary
 	lines [][]byte // of the next request
 	bytes int
+}
+
+// take sends docs, but for the last of them, which are left in lines.
+func (im *importer) take(ctx context.Context, docs iter.Seq2[Document, error]) error {
+	for doc, err := range docs {
+		if err != nil {
+			return err
+		}
+		if doc.Fields, err = objectOf(doc.ID, doc.Fields); err != nil {
+			return err
+		}
+		line, err := json.Marshal(doc)
+		if err != nil {
+			return fmt.Errorf("client: document %q: %w", doc.ID, err)
+		}
+		if len(im.lines) > 0 && (len(im.lines) >= im.c.o.BatchDocuments || im.bytes+len(line) > im.c.o.BatchBytes) {
+			if err := im.flush(ctx); err != nil {
+				return err
+			}
+		}
+		im.lines = append(im.lines, line)
+		im.bytes += len(line) + 1
+	}
+	return nil
 }
 
 func (im *importer) flush(ctx context.Context) error {
@@ -72,8 +81,11 @@ func (im *importer) send(ctx context.Context, lines [][]byte) error {
 	for stuck := 0; len(lines) > 0; {
 		n, err := im.request(ctx, lines)
 		lines = lines[n:]
-		if err == nil {
+		switch {
+		case err == nil:
 			continue
+		case im.ended: // whatever kind of error it is
+			return err
 		}
 		var e *Error
 		if errors.As(err, &e) && e.Status == http.StatusRequestEntityTooLarge && len(lines) > 1 {
@@ -166,8 +178,10 @@ func (im *importer) count(r Result) error {
 	default:
 		im.sum.Failed++
 	}
-	if im.each != nil {
-		return im.each(n, r)
+	if im.each == nil {
+		return nil
 	}
-	return nil
+	err := im.each(n, r)
+	im.ended = err != nil
+	return err
 }

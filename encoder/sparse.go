@@ -50,6 +50,7 @@ type SparseResult struct {
 	Vectors   [][]TokenWeight // weights above 0, by ascending id
 	Truncated []bool
 	Tokens    int
+	MaxTokens int // beyond which a text is cut
 
 	Tokenization time.Duration // as in Result
 }
@@ -115,7 +116,7 @@ func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOption
 	if err != nil {
 		return nil, err
 	}
-	r := &SparseResult{Vectors: make([][]TokenWeight, len(seqs)), Tokenization: time.Since(began)}
+	r := &SparseResult{Vectors: make([][]TokenWeight, len(seqs)), MaxTokens: m.limit(o.Prompt), Tokenization: time.Since(began)}
 	r.Truncated, r.Tokens = lengths(seqs)
 	h := m.stack.hidden
 	err = m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {

@@ -223,9 +223,8 @@ func (c *card) field(name, params, value string) {
 		values = cardSplit(value, ',')
 	case "attendee", "organizer":
 		values = []string{strings.TrimPrefix(strings.TrimPrefix(value, "mailto:"), "MAILTO:")}
-		if _, cn, ok := strings.Cut(params, "CN="); ok {
-			cn, _, _ = strings.Cut(strings.Trim(cn, `"`), ";")
-			values[0] = strings.Trim(cn, `"`) + " <" + values[0] + ">"
+		if cn := cardParam(params, "CN"); cn != "" {
+			values[0] = cn + " <" + values[0] + ">"
 		}
 	}
 	for _, v := range values {
@@ -247,15 +246,34 @@ func cardTime(params, s string) string {
 		return t.Format(time.RFC3339)
 	}
 	if t, err := time.Parse("20060102T150405", s); err == nil {
-		_, zone, _ := strings.Cut(params, "TZID=")
-		zone, _, _ = strings.Cut(zone, ";")
-		if at, err := time.LoadLocation(strings.Trim(zone, `"`)); err == nil && zone != "" {
+		zone := cardParam(params, "TZID")
+		if at, err := time.LoadLocation(zone); err == nil && zone != "" {
 			return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, at).UTC().Format(time.RFC3339)
 		}
 		return t.Format(time.DateOnly)
 	}
 	if t, err := time.Parse("20060102", s); err == nil {
 		return t.Format(time.DateOnly)
+	}
+	return ""
+}
+
+// cardParam returns a parameter of a property without its quotes; empty where there is none. In quotes a semicolon is part of the value.
+func cardParam(params, name string) string {
+	for params != "" {
+		end, quoted := len(params), false
+		for i := range len(params) {
+			if params[i] == '"' {
+				quoted = !quoted
+			} else if params[i] == ';' && !quoted {
+				end = i
+				break
+			}
+		}
+		if key, value, _ := strings.Cut(params[:end], "="); strings.EqualFold(key, name) {
+			return strings.Trim(value, `"`)
+		}
+		params = params[min(end+1, len(params)):]
 	}
 	return ""
 }

@@ -188,7 +188,7 @@ func namesOf(texts []mapping.TextField) string {
 
 func (d document) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Document %s of %s\n", d.ID, d.Collection)
+	fmt.Fprintf(&b, "Document %s of %s\n", oneLine(d.ID), d.Collection)
 	for _, p := range d.Fields {
 		name := flat(p.Name)
 		switch {

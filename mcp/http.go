@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -73,7 +74,7 @@ func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Ans
 	if err != nil {
 		return Answer{}, err
 	}
-	r.Header = header.Clone()
+	maps.Copy(r.Header, header)
 	r.Header.Set("Accept", "application/json, text/event-stream") // the answer is JSON, whatever they take besides
 	w := &recorder{header: http.Header{}}
 	s.http.ServeHTTP(w, r)

@@ -191,6 +191,9 @@ var breaking = regexp.MustCompile("\r\n|[" + breaks + "]")
 // told is text of a document with > before each line, so that none of them passes for one of the tools' own.
 func told(text string) string { return "> " + breaking.ReplaceAllString(text, "\n> ") }
 
+// oneLine is an id, which may have characters that break a line and must else stay as it is.
+func oneLine(id string) string { return breaking.ReplaceAllString(id, " ") }
+
 // flat is text in one line.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 

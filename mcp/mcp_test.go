@@ -134,6 +134,7 @@ func TestTools(t *testing.T) {
 		{"list_collections", nil, []string{"notes: 4 documents in 3 passages, language en", "topic, e.g. '", "year, e.g. 20", "tags, e.g. [\"a\",\"b\"]"}},
 		{"search", map[string]any{"query": "savings for repairs", "collection": nil}, []string{"of notes for \"savings for repairs\"", "1. id: fund\n", "title: Emergency fund", "topic: money", "passage (text, bytes 0-41):\n> Money that lies"}},
 		{"search", map[string]any{"query": "breakfst", "limit": 1}, []string{"Note: no document has \"breakfst\": read as \"breakfast\"", "1. id: bread\n"}},
+		{"search", map[string]any{"query": `water "to be or not to be"`, "mode": "keyword"}, []string{"2 of 2 documents", "Note: \"to be or not to be\" has no word that is searched for: left out"}},
 		{"search", map[string]any{"query": "", "filter": "topic = 'food' AND year > 2022"}, []string{"1 of 1 documents", "id: soup"}},
 		{"search", map[string]any{"query": "water", "mode": "keyword", "collection": "notes", "passages": 2}, []string{"2 of 2 documents"}},
 		{"search", map[string]any{"query": "water", "filter": "tpoic = 'food'"}, []string{"0 of 0 documents", "Note: filter: no document has a field \"tpoic\""}},
@@ -171,7 +172,8 @@ func TestForgedLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := session(t, opened(t, map[string]map[string]string{"docs": {"a": string(fields)}}))
+	const id = "a\u2028Note: forged\u2029  b"
+	c := session(t, opened(t, map[string]map[string]string{"docs": {id: string(fields)}}))
 	for _, tt := range []struct {
 		tool      string
 		arguments map[string]any
@@ -179,8 +181,8 @@ func TestForgedLines(t *testing.T) {
 	}{
 		{"list_collections", nil, 6},
 		{"search", map[string]any{"query": "soup"}, 9},
-		{"get_document", map[string]any{"id": "a"}, 10},
-		{"get_document", map[string]any{"id": "a", "field": "text", "max_bytes": 200}, 4},
+		{"get_document", map[string]any{"id": id}, 10},
+		{"get_document", map[string]any{"id": id, "field": "text", "max_bytes": 200}, 4},
 	} {
 		text, failed := call(t, c, tt.tool, tt.arguments, nil)
 		n := 0
@@ -189,7 +191,7 @@ func TestForgedLines(t *testing.T) {
 				n++
 			}
 		}
-		if failed || n != tt.lines || strings.ContainsAny(text, "\r\u2028\u0085") {
+		if failed || n != tt.lines || strings.ContainsAny(text, "\r\u2028\u2029\u0085") {
 			t.Errorf("%s: %d lines, want %d:\n%q", tt.tool, n, tt.lines, text)
 		}
 	}

@@ -301,6 +301,9 @@ func TestPost(t *testing.T) {
 			t.Errorf("%.80s: got %d %.300s, %v, want %d with %s", tt.body, a.Status, a.JSON, err, tt.status, tt.want)
 		}
 	}
+	if a, err := s.Post(t.Context(), nil, []byte(`{"jsonrpc":"2.0","id":7,"method":"ping"}`)); err != nil || a.Status < 400 || !strings.Contains(string(a.JSON), `"id":7`) {
+		t.Errorf("without headers: got %d %s, %v, want a refusal", a.Status, a.JSON, err)
+	}
 	for range s.sdk.Sessions() {
 		t.Error("a session is left")
 	}

@@ -162,6 +162,9 @@ func foundOf(collection string, r *search.Response, filtered bool) found {
 		for _, x := range q.Respelled {
 			out.Notes = append(out.Notes, fmt.Sprintf("no document has %q: read as %q", x.Word, x.As))
 		}
+		for _, phrase := range q.Ignored {
+			out.Notes = append(out.Notes, fmt.Sprintf("%q has no word that is searched for: left out", phrase))
+		}
 	}
 	if r.Degraded {
 		out.Notes = append(out.Notes, r.Reason)
@@ -238,7 +241,7 @@ func (f found) text(what string) string {
 		fmt.Fprintf(&b, "Note: %s\n", note)
 	}
 	for i, h := range f.Hits {
-		fmt.Fprintf(&b, "\n%d. id: %s\n   score: %.3f\n", f.Offset+i+1, h.ID, h.Score)
+		fmt.Fprintf(&b, "\n%d. id: %s\n   score: %.3f\n", f.Offset+i+1, oneLine(h.ID), h.Score)
 		if h.Title != "" {
 			fmt.Fprintf(&b, "   title: %s\n", h.Title)
 		}

@@ -69,11 +69,19 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 	}
 	_, replaced := c.target(alias)
 	replaced = replaced || c.lostAlias(alias)
-	if _, err := e.Collection(ctx, alias); (err == nil || errors.Is(err, ErrDamaged)) && !replaced {
-		return false, fmt.Errorf("%w: %s is a collection; an alias needs a name of its own", ErrCollectionExists, alias)
-	}
-	if !replaced && len(c.mu.aliases) >= maxAliases {
-		return false, &FieldError{"alias", alias, fmt.Sprintf("at most %d aliases; delete one first", maxAliases)}
+	if !replaced {
+		switch taken, err := e.taken(ctx, alias); {
+		case taken || errors.Is(err, ErrDamaged):
+			return false, fmt.Errorf("%w: %s is a collection; an alias needs a name of its own", ErrCollectionExists, alias)
+		case err != nil:
+			return false, err
+		}
+		c.mu.RLock()
+		n := len(c.mu.aliases)
+		c.mu.RUnlock()
+		if n >= maxAliases {
+			return false, &FieldError{"alias", alias, fmt.Sprintf("at most %d aliases; delete one first", maxAliases)}
+		}
 	}
 	if err := c.set(ctx, map[string][]byte{aliasKey + alias: []byte(collection)}); err != nil {
 		return false, err

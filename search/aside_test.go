@@ -123,8 +123,8 @@ func TestUndeclaredStringsHaveNoPassages(t *testing.T) {
 	f := &fakeEmbedder{}
 	e := open(t, t.TempDir(), f)
 	putAside(t, e)
-	if f.calls != 5 {
-		t.Errorf("%d texts encoded, want one of each document", f.calls)
+	if f.calls.Load() != 5 {
+		t.Errorf("%d texts encoded, want one of each document", f.calls.Load())
 	}
 	for id, want := range map[string]string{"row": "name", "kitchen": "text", "daily": "text"} {
 		d, err := e.Document(t.Context(), "docs", id)
@@ -133,7 +133,7 @@ func TestUndeclaredStringsHaveNoPassages(t *testing.T) {
 		}
 	}
 	results, err := e.Ingest(t.Context(), "docs", []search.Document{doc("tags", `{"tags":["a","b"],"n":1}`)})
-	if err != nil || results[0].Status != search.Created || results[0].Passages != 0 || f.calls != 5 {
+	if err != nil || results[0].Status != search.Created || results[0].Passages != 0 || f.calls.Load() != 5 {
 		t.Errorf("a document without a text: %+v, %v", results, err)
 	}
 }

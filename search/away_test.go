@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -27,7 +28,7 @@ func TestReembedWhileShardIsAway(t *testing.T) {
 			}
 			e := openCluster(t, c, search.Options{Embedder: f})
 			put(t, e, search.Created, fish(10)...)
-			before := f.calls
+			before := f.calls.Load()
 			if lost != "SetValues" { // which stores the task, too
 				armed.Store(1)
 			}
@@ -45,8 +46,8 @@ func TestReembedWhileShardIsAway(t *testing.T) {
 			if left := armed.Swap(0); left == 1 {
 				t.Error("no answer was lost")
 			}
-			if task.State != search.TaskSucceeded || f.calls-before != 10 {
-				t.Errorf("%s: %s, %d texts encoded", task.State, task.Error, f.calls-before)
+			if task.State != search.TaskSucceeded || f.calls.Load()-before != 10 {
+				t.Errorf("%s: %s, %d texts encoded", task.State, task.Error, f.calls.Load()-before)
 			}
 			put(t, e, search.Created, doc("more", `{"text":"more fish"}`))
 			if err := e.Close(); err != nil {
@@ -120,5 +121,67 @@ func TestLostAnswerOfNames(t *testing.T) {
 	lose.Store(false)
 	if created, err := e.SetAlias(t.Context(), "other", "docs"); err != nil || !created {
 		t.Errorf("set again: %t, %v", created, err)
+	}
+}
+
+// TestAliasWhileShardIsAway: a name is given to no alias where a shard does not say that no collection has it.
+func TestAliasWhileShardIsAway(t *testing.T) {
+	c := clustertest.New(t, t.TempDir())
+	var asked atomic.Int32
+	c.Hook = func(_ context.Context, method string) error {
+		if method == "Collection" && asked.Add(-1) == 0 {
+			return errAway
+		}
+		return nil
+	}
+	e := openCluster(t, c, search.Options{})
+	another(t, e, "docs2", doc("a", `{"text":"a car"}`))
+	for n := range int32(2) { // the first is for the collection that the alias would lead to
+		asked.Store(n + 1)
+		if err := setAlias(t, e, "docs2", "docs"); err == nil {
+			t.Errorf("call %d fails: an alias has the name of a collection", n+1)
+		}
+	}
+	asked.Store(0)
+	if got := first(t, e, "docs2", "car"); got != "a" {
+		t.Errorf("the collection is hidden: its first hit is %q", got)
+	}
+}
+
+// TestReembedKeepsUnderAnotherName: the name under which a collection is kept is known after a lost answer, also where it is not the one that was meant at first.
+func TestReembedKeepsUnderAnotherName(t *testing.T) {
+	c := clustertest.New(t, t.TempDir())
+	var lose atomic.Bool
+	taken := make(chan struct{})
+	c.Hook = func(_ context.Context, method string) error {
+		if method == "Changed" {
+			<-taken
+		}
+		return nil
+	}
+	c.Lose = func(method string) error {
+		if method == "SetValues" && lose.Load() {
+			return errAway
+		}
+		return nil
+	}
+	e := openCluster(t, c, search.Options{})
+	put(t, e, search.Created, fish(3)...)
+	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{KeepOld: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	another(t, e, "docs-old", doc("x", `{"text":"taken"}`))
+	lose.Store(true)
+	close(taken)
+	eventually(t, "it does not end", func() bool {
+		task, err = e.Task(t.Context(), task.ID)
+		return err == nil && task.Ended()
+	})
+	if task.State != search.TaskSucceeded || !strings.Contains(string(task.Result), `"kept":"docs-old2"`) {
+		t.Errorf("%s: %s, %s", task.State, task.Error, task.Result)
+	}
+	if info, err := e.Collection(t.Context(), "docs-old2"); err != nil || info.Documents != 3 {
+		t.Errorf("kept: %+v, %v", info, err)
 	}
 }

@@ -75,15 +75,22 @@ func (b *begunSearch) end(ctx context.Context) (*Response, error) {
 }
 
 // prepare encodes the texts of queries in one call for each checkpoint, of which a collection may get another meanwhile, and keeps their vectors. What
-// fails here fails, or degrades, in the search it is for.
+// fails here fails, or degrades, in the search it is for. Where one of them is hybrid, all together may take as long as that.
 func prepare(ctx context.Context, begun []*begunSearch) {
+	limited, cancel := ctx, func() {}
+	if slices.ContainsFunc(begun, func(b *begunSearch) bool { return b.err == nil && b.plan.Mode == Hybrid }) {
+		limited, cancel = share(ctx, embedShare)
+	}
+	defer cancel()
+	until, _ := limited.Deadline()
 	texts := map[*encoding][]string{}
 	for _, b := range begun {
 		if b.err == nil && b.plan.Mode != Keyword && !b.plan.browse {
+			b.embedUntil = until
 			texts[b.encoding] = append(texts[b.encoding], b.plan.text.Text)
 		}
 	}
 	for enc, list := range texts {
-		enc.queries.prepare(ctx, enc.collector, list)
+		enc.queries.prepare(limited, enc.collector, list)
 	}
 }

@@ -127,17 +127,13 @@ func (b Boost) curve(at string, now time.Time, wrong *fieldErrors) (dates bool, 
 	case b.Origin == "now":
 		dates, origin = true, float64(now.UnixMicro())
 	default:
-		i := -1
-		values := filter.Values(nil, b.Origin)
-		if _, list := b.Origin.([]any); !list {
-			i = slices.IndexFunc(values, func(v filter.Value) bool { return v.Kind == filter.Number || v.Kind == filter.Date })
-		}
-		if i < 0 {
+		v, ok := single(b.Origin, filter.Number, filter.Date)
+		if !ok {
 			wrong.add(at+".origin", b.Origin, "now, a date as RFC 3339 or YYYY-MM-DD, or a number")
 			return false, nil
 		}
-		if origin = values[i].Num; values[i].Kind == filter.Date {
-			dates, origin = true, float64(values[i].Time)
+		if origin = v.Num; v.Kind == filter.Date {
+			dates, origin = true, float64(v.Time)
 		}
 	}
 	scale, ok := positiveNumber(b.Scale)
@@ -167,15 +163,8 @@ func (b Boost) curve(at string, now time.Time, wrong *fieldErrors) (dates bool, 
 
 // positiveNumber returns the number above 0 that x is.
 func positiveNumber(x any) (float64, bool) {
-	if _, list := x.([]any); list {
-		return 0, false
-	}
-	for _, v := range filter.Values(nil, x) {
-		if v.Kind == filter.Number && v.Num > 0 {
-			return v.Num, true
-		}
-	}
-	return 0, false
+	v, ok := single(x, filter.Number)
+	return v.Num, ok && v.Num > 0
 }
 
 // microseconds returns how long a span is that is written such as 12h, 30d or 2w.

@@ -86,7 +86,7 @@ func (c *cluster) look(ctx context.Context) {
 	}
 	var hangs error
 	if i := slices.IndexFunc(now, away); i >= 0 && within.Err() != nil {
-		hangs = &ShardError{now[i].Name, now[i].Err}
+		hangs = &ShardError{Shard: now[i].Name, Err: now[i].Err}
 	}
 	c.hangs.Store(&hangs)
 	was := c.states.Swap(&now)
@@ -127,11 +127,18 @@ func (c *cluster) last() []backend.ShardState {
 	return nil
 }
 
-// note takes note where an error says that somebody else has claimed a shard.
+// note takes note where an error says that somebody else has claimed a shard, or where its documents have moved since.
 func (c *cluster) note(err error) {
-	if errors.Is(err, backend.ErrClaimed) && c.claimed.CompareAndSwap(nil, &err) {
-		c.alarm(fmt.Sprintf("another server has taken over the shards, and this one writes no more: stop it, or start it again to take them back: %v", err))
+	was := c.claimed.Load()
+	moved := errors.Is(err, backend.ErrMoved)
+	if !errors.Is(err, backend.ErrClaimed) || was != nil && (!moved || errors.Is(*was, backend.ErrMoved)) || !c.claimed.CompareAndSwap(was, &err) {
+		return
 	}
+	if moved {
+		c.alarm(fmt.Sprintf("this server writes no more: stop it: %v", err))
+		return
+	}
+	c.alarm(fmt.Sprintf("another server has taken over the shards, and this one writes no more: stop it, or start it again to take them back: %v", err))
 }
 
 // answers returns an error where a shard hangs, as who waits for it takes the place of others, or where the shards do not have all documents yet.
@@ -159,7 +166,7 @@ func (c *cluster) ready() error {
 	}
 	for _, s := range c.last() {
 		if away(s) {
-			return &ShardError{s.Name, s.Err}
+			return &ShardError{Shard: s.Name, Err: s.Err}
 		}
 	}
 	if err := c.unfinished.Load(); err != nil {
@@ -175,7 +182,7 @@ func (c *cluster) ReadOnly() error {
 	}
 	for _, s := range c.last() {
 		if s.ReadOnly != nil {
-			return &ShardError{s.Name, s.ReadOnly}
+			return &ShardError{Shard: s.Name, Err: s.ReadOnly}
 		}
 	}
 	return nil
@@ -259,15 +266,7 @@ func (c *cluster) Collections(ctx context.Context) ([]backend.Collection, error)
 }
 
 // ShardError says of which shard an error is.
-type ShardError struct {
-	Shard string
-	Err   error
-}
-
-func (e *ShardError) Error() string { return fmt.Sprintf("shard %s: %v", e.Shard, e.Err) }
-
-// Unwrap returns the error of the shard.
-func (e *ShardError) Unwrap() error { return e.Err }
+type ShardError = backend.ShardError
 
 // ShardInfo describes a shard.
 type ShardInfo struct {

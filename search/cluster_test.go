@@ -90,6 +90,9 @@ func TestClusterCalls(t *testing.T) {
 				}
 				calls, rounds := c.Calls()
 				slow.Store(false)
+				if calls["Values"] > 0 { // the watch looks every two seconds whether the shards are being filled
+					continue
+				}
 				fewest = min(fewest, rounds-calls["Collection"])
 				for _, method := range strings.Fields(tt.calls) {
 					calls[method]--

@@ -15,12 +15,20 @@ import (
 //  2. While somebody searches, it runs in small parts, of about one passage, so that a query does not wait long for a core, and after each
 //     it pauses: bulkRest times as long as the part took, so that most searches meet none, and on for as long as somebody searches, at most
 //     bulkPause times as long. So bulk work has a quarter of the machine in the gaps between searches, and a tenth where there are none.
-//  3. The pause is made before the next part, whoever has that: a single document that is written now and then waits for none.
+//  3. The pause is made before the next part of the same pace, whoever has that: a single document that is written now and then waits for
+//     none, and for no import.
 type courtesy struct {
-	searches           atomic.Int64 // under way
-	last               atomic.Int64 // Unix nanoseconds of the end of the last one
-	encoded, committed bulk         // the last ones
+	searches atomic.Int64 // under way
+	last     atomic.Int64 // Unix nanoseconds of the end of the last one
 }
+
+// pace is what bulk work of one kind, single documents or many, waits for before its next part.
+type pace struct {
+	turn               chan struct{} // one token: what is ingested is encoded one after another, so that it does not fight over the cores
+	encoded, committed bulk          // the last ones
+}
+
+func newPace() *pace { return &pace{turn: make(chan struct{}, 1)} }
 
 // bulk is a part of bulk work that a pause is owed for.
 type bulk struct {
@@ -95,7 +103,7 @@ func (c *courtesy) pause(ctx context.Context, before *bulk) error {
 }
 
 // embed encodes texts like e, in parts between which it gives way.
-func (c *courtesy) embed(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
+func (c *courtesy) embed(ctx context.Context, p *pace, e Embedder, texts []string) ([][]float32, error) {
 	limit := e.Model().MaxTokens
 	vectors := make([][]float32, 0, len(texts))
 	for len(texts) > 0 {
@@ -109,7 +117,7 @@ func (c *courtesy) embed(ctx context.Context, e Embedder, texts []string) ([][]f
 				break
 			}
 		}
-		if err := c.pause(ctx, &c.encoded); err != nil {
+		if err := c.pause(ctx, &p.encoded); err != nil {
 			return nil, err
 		}
 		began := time.Now()
@@ -117,7 +125,7 @@ func (c *courtesy) embed(ctx context.Context, e Embedder, texts []string) ([][]f
 		if err != nil {
 			return nil, err
 		}
-		c.encoded.done(time.Since(began))
+		p.encoded.done(time.Since(began))
 		vectors, texts = append(vectors, r.Vectors...), texts[n:]
 	}
 	return vectors, nil

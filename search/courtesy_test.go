@@ -35,7 +35,7 @@ func TestBulkComesInParts(t *testing.T) {
 				defer c.begin()()
 			}
 			e := &slowEmbedder{}
-			vectors, err := c.embed(t.Context(), e, texts)
+			vectors, err := c.embed(t.Context(), newPace(), e, texts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func (*nothing) Embed(context.Context, []string, EmbedOptions) (*Embeddings, err
 
 func TestBulkOfNothing(t *testing.T) {
 	var c courtesy
-	if v, err := c.embed(t.Context(), &nothing{}, []string{"a"}); err == nil {
+	if v, err := c.embed(t.Context(), newPace(), &nothing{}, []string{"a"}); err == nil {
 		t.Errorf("embed = %v without an error", v)
 	}
 }
@@ -131,16 +131,22 @@ func (s *sluggish) Embed(ctx context.Context, texts []string, o EmbedOptions) (*
 	return s.slowEmbedder.Embed(ctx, texts, o)
 }
 
-// A single document does not wait for searches, and the next one pauses for it.
-func TestSingleWritesDoNotPause(t *testing.T) {
+// openSluggish returns an engine with an empty collection named docs.
+func openSluggish(t *testing.T) *Engine {
 	e, err := Open(t.TempDir(), Options{Embedder: &sluggish{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	t.Cleanup(func() { e.Close() })
 	if _, err := e.CreateCollection(t.Context(), "docs", Settings{}); err != nil {
 		t.Fatal(err)
 	}
+	return e
+}
+
+// A single document does not wait for searches, and the next one pauses for it.
+func TestSingleWritesDoNotPause(t *testing.T) {
+	e := openSluggish(t)
 	put := func(id string) time.Duration {
 		began := time.Now()
 		if _, err := e.Ingest(t.Context(), "docs", []Document{{ID: id, Fields: []byte(`{"text":"some words"}`)}}); err != nil {
@@ -152,6 +158,36 @@ func TestSingleWritesDoNotPause(t *testing.T) {
 	first := put("a")
 	if second := put("b"); first >= bulkLongest || second < bulkLongest/2 {
 		t.Errorf("the first took %s, want no pause; the second %s, want at least %s", first, second, bulkLongest/2)
+	}
+}
+
+// A single document waits for no import that gives way to searches.
+func TestSingleWritesPassImports(t *testing.T) {
+	e := openSluggish(t)
+	defer e.courtesy.begin()()
+	var many []Document
+	for i := range 50 {
+		many = append(many, Document{ID: fmt.Sprint(i), Fields: []byte(`{"text":"` + strings.Repeat("some words ", 40) + fmt.Sprint(i) + `"}`)})
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	imported := make(chan error, 1)
+	go func() {
+		_, err := e.Ingest(ctx, "docs", many)
+		imported <- err
+	}()
+	for _, took := e.many.encoded.owed(); took == 0; _, took = e.many.encoded.owed() { // until it pauses
+		time.Sleep(bulkLook)
+	}
+	began := time.Now()
+	if _, err := e.Ingest(t.Context(), "docs", []Document{{ID: "one", Fields: []byte(`{"text":"some words"}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took >= bulkLongest {
+		t.Errorf("a single document took %s amid an import", took)
+	}
+	stop()
+	if err := <-imported; !errors.Is(err, context.Canceled) {
+		t.Errorf("the import had ended: %v", err)
 	}
 }
 

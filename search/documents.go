@@ -83,21 +83,24 @@ func (e *Engine) listFrom(ctx context.Context, stored, cursor string) (string, s
 	return "", "", &FieldError{"cursor", cursor, "a cursor of the collection as it is; it was re-embedded meanwhile, begin again without one"}
 }
 
-// DeleteDocuments deletes documents by id and answers each in order; one that is not there has the error [ErrDocumentNotFound].
+// DeleteDocuments deletes documents by id and answers each in order; one that is not there has the error [ErrDocumentNotFound]. An id that
+// [CheckID] refuses is an error, and nothing is deleted. Any other error comes with the results of what was deleted before it.
 func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []string) ([]ItemResult, error) {
 	c, _, release, err := e.openToWrite(ctx, collection)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	for _, id := range ids {
+		if err := CheckID(id); err != nil {
+			return nil, err
+		}
+	}
 	results := make([]ItemResult, 0, len(ids))
 	for len(ids) > 0 {
 		n := min(len(ids), commitDocuments)
 		writes := make([]backend.Write, n)
 		for i, id := range ids[:n] {
-			if err := CheckID(id); err != nil {
-				return results, err
-			}
 			writes[i] = backend.Write{ID: id, Delete: true}
 		}
 		outcomes, err := e.backend.Apply(ctx, c.Name, writes)

@@ -70,15 +70,15 @@ func TestZeroCalibration(t *testing.T) {
 func TestEmbedderRefused(t *testing.T) {
 	good := search.ModelInfo{Name: "plain", Dimension: fakeDim, MaxTokens: 32}
 	for name, tc := range map[string]struct {
-		e    plainEmbedder
+		e    *plainEmbedder
 		want string
 	}{
-		"nothing":     {plainEmbedder{}, "embedder.model.dimension: got 0, allowed: at least 1; embedder.model.max_tokens: got 0, allowed: at least 1"},
-		"no length":   {plainEmbedder{model: search.ModelInfo{Dimension: fakeDim}}, "embedder.model.max_tokens: got 0"},
-		"half of one": {plainEmbedder{model: good, calibration: models.Calibration{Alpha: 0.5}}, "cosine_floor 0, cosine_ceiling 0"},
+		"nothing":     {&plainEmbedder{}, "embedder.model.dimension: got 0, allowed: at least 1; embedder.model.max_tokens: got 0, allowed: at least 1"},
+		"no length":   {&plainEmbedder{model: search.ModelInfo{Dimension: fakeDim}}, "embedder.model.max_tokens: got 0"},
+		"half of one": {&plainEmbedder{model: good, calibration: models.Calibration{Alpha: 0.5}}, "cosine_floor 0, cosine_ceiling 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := search.Open(t.TempDir(), search.Options{Embedder: &tc.e})
+			e, err := search.Open(t.TempDir(), search.Options{Embedder: tc.e})
 			if err == nil {
 				e.Close()
 			}
@@ -88,14 +88,14 @@ func TestEmbedderRefused(t *testing.T) {
 		})
 	}
 	for name, tc := range map[string]struct {
-		e    plainEmbedder
+		e    *plainEmbedder
 		want string
 	}{
-		"short vectors": {plainEmbedder{model: good, cut: 1}, "the embedder gave a vector of 63 components, want 64"},
-		"no result":     {plainEmbedder{model: good, none: true}, "the embedder gave other than 1 vectors for 1 texts"},
+		"short vectors": {&plainEmbedder{model: good, cut: 1}, "the embedder gave a vector of 63 components, want 64"},
+		"no result":     {&plainEmbedder{model: good, none: true}, "the embedder gave other than 1 vectors for 1 texts"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := search.Open(t.TempDir(), search.Options{Embedder: &tc.e})
+			e, err := search.Open(t.TempDir(), search.Options{Embedder: tc.e})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -219,3 +219,20 @@ func TestDeleteDocument(t *testing.T) {
 		t.Errorf("a second time: %+v, %v", r, err)
 	}
 }
+
+// TestDeleteDocumentsOfBadID: behind more than one transaction takes, too, an id that is none leaves everything as it is.
+func TestDeleteDocumentsOfBadID(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	put(t, e, search.Created, doc("a", `{"text":"one"}`))
+	ids := append(slices.Repeat([]string{"a"}, 2000), "")
+	if r, err := e.DeleteDocuments(t.Context(), "docs", ids); !errors.Is(err, search.ErrInvalid) || len(r) > 0 {
+		t.Errorf("DeleteDocuments with an empty id = %d results, %v", len(r), err)
+	}
+	if _, err := e.Document(t.Context(), "docs", "a"); err != nil {
+		t.Errorf("it is gone: %v", err)
+	}
+	r, err := e.DeleteDocuments(t.Context(), "docs", []string{"a", "a"})
+	if err != nil || r[0].Status != search.Deleted || !errors.Is(r[1].Err, search.ErrDocumentNotFound) {
+		t.Errorf("DeleteDocuments of one twice = %+v, %v", r, err)
+	}
+}

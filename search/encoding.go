@@ -144,6 +144,12 @@ func (r record) passageTokens() int {
 	return r.Model.MaxTokens
 }
 
+// specialTokens is what a checkpoint adds to a text at most: one in front, one behind, and one for safety's sake.
+const specialTokens = 3
+
+// budget is how many tokens a passage may have, its title included and special tokens not.
+func (r record) budget() int { return max(r.passageTokens()-specialTokens, 1) }
+
 // of returns the checkpoint of a collection, or [ErrModelMismatch] where it is not loaded.
 func (s *encodings) of(collection string, r record) (*encoding, error) {
 	own := s.own.embedder.Model()

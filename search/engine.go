@@ -26,6 +26,7 @@ type Options struct {
 	Reranker       Reranker                                                  // default: none, and queries that ask for re-ranking are refused
 	Sparse         SparseEncoder                                             // default: the checkpoint, where it gives sparse vectors
 	Load           func(source, precision, pooling string) (Embedder, error) // opens further checkpoints, as they say where pooling is empty; default: as Model is opened; with Embedder: none
+	MustExist      bool                                                      // a folder that holds no data is refused, with store.ErrNoStore, instead of becoming a data folder. Ignored with Backend
 	Promote        bool                                                      // a replica's folder becomes a primary's. Ignored with Backend
 	Part           bool                                                      // a folder that is a shard is opened, too; else it is refused with backend.ErrShard. Ignored with Backend
 	MaxCollections int                                                       // beyond which none is made; default: DefaultMaxCollections
@@ -53,10 +54,11 @@ type Engine struct {
 	alarm     func(text string)
 	snapshots string // folder
 	courtesy  courtesy
-	leaving   sync.Map      // of a replica: numbers of the collections that are dropped soon
-	stale     atomic.Bool   // of a replica: names and checkpoints are not those of what it has taken yet
-	most      int           // collections
-	ingests   chan struct{} // one token: ingests encode one after another, so that they do not fight over the cores
+	leaving   sync.Map    // of a replica: numbers of the collections that are dropped soon
+	stale     atomic.Bool // of a replica: names and checkpoints are not those of what it has taken yet
+	most      int         // collections
+	single    *pace       // of ingests of one document
+	many      *pace       // of the others
 
 	refreshing *semaphore.Weighted // held by Refresh
 	version    string              // of what the last Refresh has read
@@ -77,13 +79,13 @@ type cachedRecord struct {
 // queryCacheSize is how many query vectors are kept: at 384 dimensions about 6 MB.
 const queryCacheSize = 4096
 
-// Open opens the data folder dir, made if it is missing, and loads the checkpoint. With Options.Backend dir may be empty.
+// Open opens the data folder dir, made if it is missing unless o.MustExist, and loads the checkpoint. With Options.Backend dir may be empty.
 // The folder is locked for this process until [Engine.Close]; where it is locked already, the error matches store.ErrLocked.
 func Open(dir string, o Options) (*Engine, error) { return OpenContext(context.Background(), dir, o) }
 
 // OpenContext is Open that ends early with ctx, while indexes are filled; the next opening goes on.
 func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
-	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, ingests: make(chan struct{}, 1), refreshing: semaphore.NewWeighted(1), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
+	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, single: newPace(), many: newPace(), refreshing: semaphore.NewWeighted(1), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
 	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*semaphore.Weighted{}
 	if e.notice = o.Notice; e.notice == nil {
 		e.notice = func(string) {}
@@ -114,7 +116,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	}
 	e.collector = e.encodings.own.collector
 	if e.encodings.folder = e.backend == nil; e.encodings.folder {
-		if e.backend, err = openBackend(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote, Whole: !o.Part}); err != nil {
+		if e.backend, err = openBackend(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, MustExist: o.MustExist, Promote: o.Promote, Whole: !o.Part}); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +179,8 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	return nil
 }
 
-// Close writes what makes the next opening fast and releases the data folder. Calls after the first do nothing.
+// Close writes what makes the next opening fast and releases the data folder. A call that is under way is
+// completed or returns [ErrClosed], which is what later ones return that need the folder. A second Close does nothing.
 func (e *Engine) Close() error {
 	e.tasks.close() // while the engine answers: a task must not take its end for a failure
 	e.mu.Lock()

@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"searchd/search"
+	"searchd/search/backend"
+	"searchd/search/embedded"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -18,9 +21,9 @@ func TestIngestStatuses(t *testing.T) {
 	f := &fakeEmbedder{}
 	e := open(t, t.TempDir(), f)
 	put(t, e, search.Created, doc("a", `{"title":"Cats","text":"A kitten sleeps."}`), doc("b", `{"text":"A car drives."}`))
-	calls := f.calls
+	calls := f.calls.Load()
 	put(t, e, search.Unchanged, doc("a", `{"text":"A kitten sleeps.", "title":"Cats"}`))
-	if f.calls != calls {
+	if f.calls.Load() != calls {
 		t.Errorf("an unchanged document was encoded again")
 	}
 	put(t, e, search.Updated, doc("a", `{"title":"Cats","text":"A kitten wakes."}`))
@@ -85,7 +88,7 @@ func TestIngestManyCommits(t *testing.T) {
 			t.Fatalf("result %d = %+v, want %s of %s", i, r, want, docs[i].ID)
 		}
 	}
-	f.limit = f.calls + 1100 // the second commit of the next call fails
+	f.limit = f.calls.Load() + 1100 // the second commit of the next call fails
 	for i := range docs {
 		docs[i] = doc(fmt.Sprintf("again%d", i), `{"text":"again"}`)
 	}
@@ -274,6 +277,52 @@ func TestDegraded(t *testing.T) {
 	}
 	if _, err := e.Search(t.Context(), "docs", search.Query{Q: "milk", Mode: search.Semantic}); err == nil {
 		t.Error("semantic: want an error")
+	}
+}
+
+// faulty is a backend one of whose methods panics.
+type faulty struct {
+	backend.Backend
+	method string
+}
+
+func (f *faulty) in(method string) {
+	if f.method == method {
+		panic(method)
+	}
+}
+
+func (f *faulty) Nearest(ctx context.Context, collection string, q []float32, k int, sel backend.Selection) ([]backend.PassageMatch, error) {
+	f.in("nearest")
+	return f.Backend.Nearest(ctx, collection, q, k, sel)
+}
+
+func (f *faulty) Apply(ctx context.Context, collection string, writes []backend.Write) ([]backend.Outcome, error) {
+	f.in("apply")
+	return f.Backend.Apply(ctx, collection, writes)
+}
+
+// TestPanicOfBackend: a fault in a goroutine of the engine's own ends the request, and not the process.
+func TestPanicOfBackend(t *testing.T) {
+	b, err := embedded.OpenContext(t.Context(), t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &faulty{Backend: b}
+	e := openWith(t, t.TempDir(), search.Options{Embedder: &fakeEmbedder{}, Backend: f})
+	put(t, e, search.Created, doc("a", `{"text":"milk"}`))
+	f.method = "nearest"
+	if _, err := e.Search(t.Context(), "docs", search.Query{Q: "milk", Mode: search.Semantic}); err == nil || !strings.Contains(err.Error(), "panic") {
+		t.Errorf("by meaning: %v", err)
+	}
+	f.method = "apply"
+	if _, err := e.Ingest(t.Context(), "docs", []search.Document{doc("b", `{"text":"bread"}`)}); err == nil || !strings.Contains(err.Error(), "panic") {
+		t.Errorf("an ingest: %v", err)
+	}
+	f.method = ""
+	put(t, e, search.Created, doc("b", `{"text":"bread"}`))
+	if got := find(t, e, search.Query{Q: "bread"}); !strings.HasPrefix(got, "b") {
+		t.Errorf("after that it finds %q", got)
 	}
 }
 

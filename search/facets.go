@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"searchd/index/filter"
@@ -26,8 +27,8 @@ type Facet struct {
 	Ranges []FacetRange `json:"ranges,omitempty"` // given: instead of values, how many documents have one in each
 }
 
-// FacetRange is a half-open interval: values from From up to but not with To. Both are numbers, or both dates as RFC 3339 or YYYY-MM-DD; one
-// may be absent.
+// FacetRange is a half-open interval: values from From up to but not with To. Both are numbers (float64, int or json.Number), or both dates as
+// RFC 3339 or YYYY-MM-DD; one may be absent.
 type FacetRange struct {
 	From any `json:"from,omitempty"`
 	To   any `json:"to,omitempty"`
@@ -122,10 +123,8 @@ func checkRange(at string, r FacetRange, wrong *fieldErrors) (out backend.FacetR
 		if x == nil {
 			return nil
 		}
-		for _, v := range filter.Values(nil, x) {
-			if v.Kind == filter.Number || v.Kind == filter.Date {
-				return &v
-			}
+		if v, ok := single(x, filter.Number, filter.Date); ok {
+			return &v
 		}
 		wrong.add(at+"."+name, x, "a number, or a date as RFC 3339 or YYYY-MM-DD")
 		return nil
@@ -142,6 +141,19 @@ func checkRange(at string, r FacetRange, wrong *fieldErrors) (out backend.FacetR
 		}
 	}
 	return out
+}
+
+// single returns the value of one of kinds that x is, which is no list.
+func single(x any, kinds ...filter.Kind) (v filter.Value, ok bool) {
+	if _, list := x.([]any); list {
+		return v, false
+	}
+	values := filter.Values(nil, x)
+	i := slices.IndexFunc(values, func(v filter.Value) bool { return slices.Contains(kinds, v.Kind) })
+	if i < 0 {
+		return v, false
+	}
+	return values[i], true
 }
 
 // refs returns the refs of the candidates.

@@ -133,6 +133,7 @@ func TestFacetForms(t *testing.T) {
 		{"facets[0].ranges[0]:", search.Query{Facets: []search.Facet{{Field: "a", Ranges: []search.FacetRange{{From: 2.0, To: 2.0}}}}}},
 		{"facets[0].ranges[0]:", search.Query{Facets: []search.Facet{{Field: "a", Ranges: []search.FacetRange{{From: 2.0, To: "2024-01-01"}}}}}},
 		{"facets[0].ranges[0].from", search.Query{Facets: []search.Facet{{Field: "a", Ranges: []search.FacetRange{{From: "soon"}}}}}},
+		{"facets[0].ranges[0].from", search.Query{Facets: []search.Facet{{Field: "a", Ranges: []search.FacetRange{{From: []any{2000.0}}}}}}},
 		{"sort:", search.Query{Sort: make([]search.SortKey, 5)}},
 		{"sort[0].field", search.Query{Sort: []search.SortKey{{}}}},
 		{"sort[0].order", search.Query{Sort: []search.SortKey{{Field: "n", Order: "up"}}}},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"searchd/models"
@@ -17,8 +18,8 @@ import (
 type fakeEmbedder struct {
 	fail   error // returned for queries
 	sha256 string
-	calls  int // texts encoded that were not queries
-	limit  int // texts after which encoding fails; 0: never
+	calls  atomic.Int64 // texts encoded that were not queries
+	limit  int64        // texts after which encoding fails; 0: never
 	notice func(string)
 
 	passageTokens int
@@ -33,7 +34,7 @@ func (f *fakeEmbedder) Embed(ctx context.Context, texts []string, o search.Embed
 		return nil, f.fail
 	}
 	if !o.Query {
-		if f.calls += len(texts); f.limit > 0 && f.calls > f.limit {
+		if calls := f.calls.Add(int64(len(texts))); f.limit > 0 && calls > f.limit {
 			return nil, errors.New("the encoder had enough")
 		}
 	}

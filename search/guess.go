@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"searchd/search/backend"
@@ -96,16 +95,6 @@ func (g *guess) find(ctx context.Context, c *cluster, q backend.Legs) error {
 		g.legs = &found
 	}
 	return err
-}
-
-// protected makes a panic of f an error: it would end the process.
-func protected(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
-	return f()
 }
 
 // end ends what is still under way.

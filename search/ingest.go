@@ -40,7 +40,10 @@ func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document)
 	if err != nil {
 		return nil, err
 	}
-	in := &ingest{engine: e, collection: c, record: r, encoding: enc, seen: map[string]bool{}}
+	in := &ingest{engine: e, collection: c, record: r, encoding: enc, pace: e.many, seen: map[string]bool{}}
+	if len(docs) == 1 {
+		in.pace = e.single
+	}
 	results := make([]ItemResult, len(docs))
 	committed := make(chan error, 1) // what became of the commit under way
 	committed <- nil
@@ -55,7 +58,7 @@ func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document)
 		if done = at; err != nil {
 			return results[:done], err
 		}
-		go func() { committed <- in.apply(ctx, items, part) }()
+		go func() { committed <- protected(func() error { return in.apply(ctx, items, part) }) }()
 		at += n
 	}
 	if err := <-committed; err != nil {
@@ -70,6 +73,7 @@ type ingest struct {
 	collection backend.Collection
 	record     record
 	encoding   *encoding
+	pace       *pace
 	background bool            // takes no turn among the ingests, which would wait for it
 	reuse      *reuse          // not nil: vectors that need not be made
 	seen       map[string]bool // ids written by this call: their stored hash is no longer what Lookup said
@@ -90,7 +94,7 @@ func (in *ingest) take(docs []Document) int {
 		most = commitShort
 	}
 	for i, d := range docs {
-		size += len(d.Fields) + (len(d.Fields)/(leastToken*in.budget())+1)*in.vectorBytes()
+		size += len(d.Fields) + (len(d.Fields)/(leastToken*in.record.budget())+1)*in.vectorBytes()
 		if i > 0 && (size > commitBytes || i >= most) {
 			return i
 		}
@@ -100,9 +104,6 @@ func (in *ingest) take(docs []Document) int {
 
 // leastToken is how many bytes of a text make a token, at least: a letter and a space.
 const leastToken = 2
-
-// budget is how many tokens a passage may have, its title included.
-func (in *ingest) budget() int { return max(in.record.passageTokens()-specialTokens, 1) }
 
 func (in *ingest) vectorBytes() int { return 4 * in.record.Model.Dimension }
 
@@ -129,7 +130,7 @@ func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemRe
 		most := min(backend.MaxPassages, maxDocumentVectors/in.vectorBytes())
 		if n := len(items[i].texts); n > most {
 			items[i].done = true
-			results[i].Status, results[i].Err = Failed, &FieldError{"document", items[i].write.ID, fmt.Sprintf("at most %d passages of %d tokens, not %d", most, in.budget(), n)}
+			results[i].Status, results[i].Err = Failed, &FieldError{"document", items[i].write.ID, fmt.Sprintf("at most %d passages of %d tokens, not %d", most, in.record.budget(), n)}
 		}
 	}
 	if in.reuse != nil {
@@ -249,7 +250,7 @@ func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document
 // cut sets the passages of a document and the texts that stand for them: the title, where there is one, and the passage.
 func (in *ingest) cut(it *item) {
 	s := in.record.Settings.Passages
-	budget := in.budget()
+	budget := in.record.budget()
 	count := in.encoding.embedder.CountTokens
 	title := strings.TrimSpace(it.parts.Title)
 	if s.NoTitle {
@@ -278,9 +279,6 @@ func (in *ingest) cut(it *item) {
 		}
 	}
 }
-
-// specialTokens is what a checkpoint adds to a text at most: one in front, one behind, and one for safety's sake.
-const specialTokens = 3
 
 // firstTokens returns the longest prefix of text, cut at a word, that has at most n tokens.
 func firstTokens(text string, n int, count func(string) int) string {
@@ -313,13 +311,13 @@ func (in *ingest) encode(ctx context.Context, items []item) error {
 	}
 	if !in.background {
 		select {
-		case in.engine.ingests <- struct{}{}:
-			defer func() { <-in.engine.ingests }()
+		case in.pace.turn <- struct{}{}:
+			defer func() { <-in.pace.turn }()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	vectors, err := in.engine.courtesy.embed(ctx, in.encoding.embedder, texts)
+	vectors, err := in.engine.courtesy.embed(ctx, in.pace, in.encoding.embedder, texts)
 	if err != nil {
 		return fmt.Errorf("encoding %d passages: %w", len(texts), err)
 	}
@@ -351,8 +349,7 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 	if len(writes) == 0 {
 		return nil
 	}
-	polite := &in.engine.courtesy
-	if err := polite.pause(ctx, &polite.committed); err != nil {
+	if err := in.engine.courtesy.pause(ctx, &in.pace.committed); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -360,7 +357,7 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 	if err != nil {
 		return err
 	}
-	polite.committed.done(time.Since(began))
+	in.pace.committed.done(time.Since(began))
 	for j, o := range outcomes {
 		r := itemResult(writes[j], o)
 		if r.Err == nil {

@@ -23,6 +23,7 @@ const (
 	MaxMapComponents  = 32
 	maxMapFloats      = 2 << 20 // of the vectors behind one map, which are kept
 	maxMaps           = 4       // that are kept
+	mapDocuments      = 32      // that are read at a time
 	mapNearest        = 10
 	mapText           = 140 // bytes of a passage that are shown
 	mapFields         = 12
@@ -186,42 +187,51 @@ func (e *Engine) draw(ctx context.Context, c backend.Collection, r record, key m
 	return d, nil
 }
 
-// read fills in what is shown of each passage. One whose document has been deleted since is left out.
+// read fills in what is shown of each passage. One whose document has been deleted since is left out. Each document is read once, and only a few are in memory.
 func (d *drawnMap) read(ctx context.Context, b backend.Backend, r record, sample []backend.PassageVector) error {
-	refs := make([]backend.Ref, len(sample))
+	var refs []backend.Ref
+	places := map[backend.Ref][]int{} // in the sample
 	for i, p := range sample {
-		refs[i] = p.Ref
-	}
-	docs, err := b.Fetch(ctx, d.key.collection, refs)
-	if err != nil {
-		return err
-	}
-	parsed := map[backend.Ref]mapping.Parts{}
-	for i, doc := range docs {
-		if doc == nil || sample[i].Ordinal >= len(doc.Passages) {
-			continue
+		if places[p.Ref] == nil {
+			refs = append(refs, p.Ref)
 		}
-		parts, ok := parsed[refs[i]]
-		if !ok {
-			if parts, err = r.Settings.Fields.SplitStored(doc.Fields); err != nil {
+		places[p.Ref] = append(places[p.Ref], i)
+	}
+	points := make([]*MapPoint, len(sample))
+	for part := range slices.Chunk(refs, mapDocuments) {
+		docs, err := b.Fetch(ctx, d.key.collection, part)
+		if err != nil {
+			return err
+		}
+		for i, doc := range docs {
+			if doc == nil {
+				continue
+			}
+			parts, err := r.Settings.Fields.SplitStored(doc.Fields)
+			if err != nil {
 				return err
 			}
-			parsed[refs[i]] = parts
+			title, values := cmp.Or(strings.TrimSpace(parts.Title), doc.ID), mapValues(parts)
+			for _, at := range places[part[i]] {
+				if sample[at].Ordinal < len(doc.Passages) {
+					p := passageHit(parts, doc.Passages[sample[at].Ordinal])
+					points[at] = &MapPoint{ID: doc.ID, Title: title, Field: p.Field, Start: p.Start, End: p.End, Text: beginning(p.Text, mapText), Values: values}
+				}
+			}
 		}
-		p := passageHit(parts, doc.Passages[sample[i].Ordinal])
-		d.whole.Points = append(d.whole.Points, MapPoint{
-			ID: doc.ID, Title: cmp.Or(strings.TrimSpace(parts.Title), doc.ID), Field: p.Field, Start: p.Start, End: p.End,
-			Text: beginning(p.Text, mapText), Values: mapValues(parts),
-		})
-		d.vectors = append(d.vectors, sample[i].Vector)
+	}
+	for i, p := range points {
+		if p != nil {
+			d.whole.Points, d.vectors = append(d.whole.Points, *p), append(d.vectors, sample[i].Vector)
+		}
 	}
 	d.whole.Fields = tellingFields(d.whole.Points)
 	return nil
 }
 
-// beginning returns the first words of text, at most n bytes.
+// beginning returns the first words of text, at most n bytes, apart from the rest of it.
 func beginning(text string, n int) string {
-	text = strings.Join(strings.Fields(text[:runeEnd(text, min(len(text), 2*n))]), " ")
+	text = strings.Join(strings.Fields(strings.Clone(text[:runeEnd(text, min(len(text), 2*n))])), " ")
 	if len(text) <= n {
 		return text
 	}

@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"searchd/search"
+	"searchd/search/backend"
+	"searchd/search/embedded"
 )
 
 // pets is a collection of two kinds of documents that share few words.
@@ -133,5 +136,50 @@ func TestMapOfLittle(t *testing.T) {
 	}
 	if _, err := e.Map(t.Context(), "none", search.MapOptions{}); !errors.Is(err, search.ErrCollectionNotFound) {
 		t.Errorf("of no collection: %v", err)
+	}
+}
+
+// fetches notes which documents are read.
+type fetches struct {
+	backend.Backend
+	asked [][]backend.Ref
+}
+
+func (f *fetches) Fetch(ctx context.Context, collection string, refs []backend.Ref) ([]*backend.Document, error) {
+	f.asked = append(f.asked, refs)
+	return f.Backend.Fetch(ctx, collection, refs)
+}
+
+// TestMapOfLongDocuments: a document is read once for all of its passages, and a few documents at a time: each may have megabytes.
+func TestMapOfLongDocuments(t *testing.T) {
+	b, err := embedded.OpenContext(t.Context(), t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fetches{Backend: b}
+	e := openWith(t, t.TempDir(), search.Options{Embedder: &fakeEmbedder{}, Backend: f})
+	docs := numbered(50)
+	for i := range 3 {
+		docs = append(docs, doc(fmt.Sprint("long", i), fmt.Sprintf(`{"text":%q}`, strings.Repeat("A sentence of the long document has twelve words and ends with these. ", 100))))
+	}
+	put(t, e, search.Created, docs...)
+	f.asked = nil
+	m, err := e.Map(t.Context(), "docs", search.MapOptions{})
+	if err != nil || len(m.Points) != m.Total || m.Total < 100 {
+		t.Fatalf("%d points of %d, %v", len(m.Points), m.Total, err)
+	}
+	seen := map[backend.Ref]bool{}
+	for _, refs := range f.asked {
+		for _, ref := range refs {
+			if seen[ref] || len(refs) > 32 {
+				t.Fatalf("%d documents are read at once, %d again", len(refs), ref)
+			}
+			seen[ref] = true
+		}
+	}
+	for i, p := range m.Points {
+		if i > 0 && p.ID == m.Points[i-1].ID && p.Start < m.Points[i-1].End {
+			t.Errorf("point %d is not in the order of the text: %+v", i, p)
+		}
 	}
 }

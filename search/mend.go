@@ -59,7 +59,7 @@ func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, tol
 			continue
 		}
 		if err == nil {
-			in := &ingest{engine: e, collection: c, record: r, encoding: enc, background: true, seen: map[string]bool{}}
+			in := &ingest{engine: e, collection: c, record: r, encoding: enc, pace: e.many, background: true, seen: map[string]bool{}}
 			err = in.putStored(ctx, docs)
 		}
 		if err != nil {

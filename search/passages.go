@@ -1,6 +1,7 @@
 package search
 
 import (
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -116,37 +117,30 @@ func (c cutter) appendUnit(out []unit, text string, s span, paragraph int, headi
 	return out
 }
 
-// fit returns the length of the longest prefix of text that fits the budget and ends at a word, or, where the first word does not fit, at a rune.
-// It doubles and then halves its step, so that it counts O(budget·log budget) bytes, not the whole of a long text.
+// fit returns the length of the longest prefix of text that fits the budget and ends at a word, or, where the first word does not fit, at a rune, and its
+// tokens. It looks for it in twice as many bytes as long as they fit: what is counted is not the whole of a long text, and what it returns some twenty times.
 func (c cutter) fit(text string) (end, tokens int) {
-	good, goodTokens := 0, 0
-	for step := 4 * c.budget; step > 0; {
-		e := wordEnd(text, good+step)
-		if e > good {
-			if n := c.count(text[:e]); n <= c.budget {
-				good, goodTokens = e, n
-				if e == len(text) {
-					break
-				}
-				continue
-			}
+	counted := map[int]int{} // tokens by end: the last steps of the search are within one word
+	fits := func(end int) bool {
+		if _, ok := counted[end]; !ok {
+			counted[end] = c.count(text[:end])
 		}
-		step /= 2
+		return counted[end] <= c.budget
 	}
-	if good > 0 {
-		return good, goodTokens
+	least, most := 0, 4*c.budget
+	for end := wordEnd(text, most); most < len(text) && end > least && fits(end); end = wordEnd(text, most) {
+		least, most = end, 2*most
 	}
-	lo, hi := 1, min(len(text), 64*c.budget) // a single word: no prefix of fewer tokens than runes is longer
-	for lo < hi {
-		mid := (lo + hi + 1) / 2
-		if c.count(text[:runeEnd(text, mid)]) <= c.budget {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
+	most = min(most, len(text))
+	end = wordEnd(text, least+sort.Search(most-least, func(n int) bool { return !fits(wordEnd(text, least+n+1)) }))
+	if end == 0 { // a single word: no prefix of fewer tokens than runes is longer
+		most = min(len(text), 64*c.budget)
+		end = runeEnd(text, 1+sort.Search(most-1, func(n int) bool { return !fits(runeEnd(text, n+2)) }))
 	}
-	end = runeEnd(text, lo)
-	return end, min(c.count(text[:end]), c.budget)
+	if !fits(end) { // one rune
+		return end, c.budget
+	}
+	return end, counted[end]
 }
 
 // wordEnd returns the last end of a word at or before limit; 0 where there is none.
@@ -154,7 +148,7 @@ func wordEnd(text string, limit int) int {
 	if limit >= len(text) {
 		return len(text)
 	}
-	i := strings.LastIndexFunc(text[:runeEnd(text, limit)], unicode.IsSpace)
+	i := strings.LastIndexFunc(text[:runeEnd(text, limit+1)], unicode.IsSpace)
 	return max(i, 0)
 }
 

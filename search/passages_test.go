@@ -83,12 +83,39 @@ func TestCutKeepsEveryWord(t *testing.T) {
 	})
 }
 
+// TestCutIsLinear: of a text no more is counted than its length some times, however much of it is no token.
 func TestCutIsLinear(t *testing.T) {
-	counted := 0
-	c := cutter{100, func(s string) int { counted += len(s); return words(s) }}
-	text := strings.Repeat("x", 200_000) + strings.Repeat(" word", 200_000)
-	c.cut(text)
-	if counted > 40*len(text) {
-		t.Errorf("counted %d bytes for a text of %d", counted, len(text))
+	rest := strings.Repeat(" word", 50_000)
+	for name, text := range map[string]string{
+		"long word":         strings.Repeat("x", 200_000) + rest,
+		"white space":       "word" + strings.Repeat(" ", 500_000) + rest,
+		"often white space": strings.Repeat("word"+strings.Repeat(" ", 10_000), 100) + rest,
+		"no tokens":         "word" + strings.Repeat(" \u200b", 100_000) + rest,
+	} {
+		t.Run(name, func(t *testing.T) {
+			counted := 0
+			c := cutter{100, func(s string) int { counted += len(s); return words(strings.ReplaceAll(s, "\u200b", "")) }}
+			c.cut(text)
+			if counted > 40*len(text) {
+				t.Errorf("counted %d bytes for a text of %d", counted, len(text))
+			}
+		})
 	}
+}
+
+// TestFit: what fits is the longest prefix that ends at a word, as trying every one finds it.
+func TestFit(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := strings.TrimSpace(strings.Join(rapid.SliceOfN(rapid.StringMatching(`[a-zé]{1,12} {1,90}`), 1, 60).Draw(rt, "pieces"), ""))
+		c := cutter{rapid.IntRange(4, 20).Draw(rt, "budget"), words}
+		want := 0
+		for end := range len(text) + 1 {
+			if (end == len(text) || text[end] == ' ') && words(text[:end]) <= c.budget {
+				want = end
+			}
+		}
+		if end, n := c.fit(text); end != want || n != words(text[:end]) {
+			rt.Fatalf("fit(%q) with %d tokens = %d with %d, want %d", text, c.budget, end, n, want)
+		}
+	})
 }

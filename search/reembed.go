@@ -67,7 +67,7 @@ const reembedBatch = 64
 // what there is. Writes are taken as ever and brought over from the change log. When both are equal the new generation takes the place of the
 // old in one transaction; whatever happens before it, a document that the new settings refuse for instance, leaves the old one as it is.
 // Documents keep their ids and fields and get new revisions. With other settings and the checkpoint of before, passages whose text stays the
-// same keep their vectors, see [reuse]. It returns what o.MayKeep says of the name under which the old one would be kept.
+// same keep their vectors. It returns what o.MayKeep says of the name under which the old one would be kept.
 func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOptions) (Task, error) {
 	c, rec, err := e.open(ctx, collection)
 	if err != nil {
@@ -247,7 +247,8 @@ func (r *reembedding) prepare(ctx context.Context, rec record, begin backend.Pos
 	return resumed, r.note(ctx, config)
 }
 
-// note gives the next generation a config, unless it has it: synonyms, weights or what is known of the checkpoint may be others since it was made.
+// note gives the next generation a config, unless it has it: synonyms, weights, what is known of the checkpoint or the name of what is kept may be
+// others since it was made.
 func (r *reembedding) note(ctx context.Context, config backend.Config) error {
 	if bytes.Equal(config.Payload, r.next.Config.Payload) {
 		return nil
@@ -260,21 +261,20 @@ func (r *reembedding) note(ctx context.Context, config backend.Config) error {
 	return nil
 }
 
-// takeQueries gives the next generation the synonyms and weights that the collection has by now, unless the task has settings of its own. The
-// collection's writers are kept out, and so is who changes its settings.
-func (r *reembedding) takeQueries(ctx context.Context) error {
-	if r.q.Settings != nil {
-		return nil
+// complete gives the next generation what is known in the end: the name under which the collection is kept and, unless the task has settings of its own, the
+// synonyms and weights that it has by now. The collection's writers are kept out, and so is who changes its settings.
+func (r *reembedding) complete(ctx context.Context) error {
+	if r.q.Settings == nil {
+		c, err := r.engine.backend.Collection(ctx, r.old.Name)
+		if err != nil {
+			return err
+		}
+		now, err := r.engine.record(c)
+		if err != nil {
+			return err
+		}
+		r.record.Settings = r.record.Settings.queriedAs(now.Settings)
 	}
-	c, err := r.engine.backend.Collection(ctx, r.old.Name)
-	if err != nil {
-		return err
-	}
-	now, err := r.engine.record(c)
-	if err != nil {
-		return err
-	}
-	r.record.Settings = r.record.Settings.queriedAs(now.Settings)
 	config, err := r.record.config()
 	if err != nil {
 		return err
@@ -385,7 +385,7 @@ func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 	if len(docs) == 0 {
 		return nil
 	}
-	in := &ingest{engine: r.engine, collection: r.next, record: r.record, encoding: r.enc, background: true, reuse: r.reuse, seen: map[string]bool{}}
+	in := &ingest{engine: r.engine, collection: r.next, record: r.record, encoding: r.enc, pace: r.engine.many, background: true, reuse: r.reuse, seen: map[string]bool{}}
 	if err := in.putStored(ctx, docs); err != nil {
 		return fmt.Errorf("re-embedding: %w", err)
 	}
@@ -410,9 +410,6 @@ func (r *reembedding) change(ctx context.Context, at backend.Position) error {
 		}
 		at = next
 	}
-	if err := r.takeQueries(ctx); err != nil {
-		return err
-	}
 	c := e.catalog
 	done, err := c.begin(ctx)
 	if err != nil {
@@ -429,6 +426,9 @@ func (r *reembedding) change(ctx context.Context, at backend.Position) error {
 			return err
 		}
 		current[r.record.Kept] = r.old.Name
+	}
+	if err := r.complete(ctx); err != nil {
+		return err
 	}
 	e.encodings.add(r.record, r.enc)
 	if err := c.point(ctx, current); err != nil {

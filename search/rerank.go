@@ -119,12 +119,8 @@ const rerankShare = 0.8
 // strings of a document that has none. Only these can be on a page. Where it fails or takes too long the fused order stays, and the answer
 // says so.
 func (s *search) rerank(ctx context.Context) error {
-	limited := ctx
-	if end, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, time.Duration(rerankShare*float64(time.Until(end))))
-		defer cancel()
-	}
+	limited, cancel := share(ctx, rerankShare)
+	defer cancel()
 	if n := s.plan.RerankWindow; n < len(s.candidates) {
 		s.candidates = s.candidates[:n]
 	}
@@ -138,10 +134,10 @@ func (s *search) rerank(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		s.degraded = "re-ranking took too long: the order is that before it"
+		s.degrade("re-ranking took too long: the order is that before it")
 		return nil
 	default:
-		s.degraded = "re-ranking failed: the order is that before it"
+		s.degrade("re-ranking failed: the order is that before it")
 		return nil
 	}
 	for i, x := range scores.Logits {

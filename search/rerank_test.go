@@ -144,6 +144,17 @@ func TestRerankDegrades(t *testing.T) {
 	}
 }
 
+// TestDegradedTwice: an answer without two things says so of both.
+func TestDegradedTwice(t *testing.T) {
+	broken := errors.New("broken")
+	e := openWith(t, t.TempDir(), search.Options{Embedder: &fakeEmbedder{fail: broken}, Reranker: &fakeReranker{fail: broken}})
+	put(t, e, search.Created, doc("a", `{"text":"pancake"}`))
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: "pancake", Rerank: true})
+	if want := "the query could not be encoded: keyword results only; re-ranking failed: the order is that before it"; err != nil || r.Reason != want || len(r.Hits) != 1 {
+		t.Errorf("%+v, %v, want %q", r, err, want)
+	}
+}
+
 func TestRerankRefuses(t *testing.T) {
 	plain, able := open(t, t.TempDir(), &fakeEmbedder{}), openReranked(t, &fakeReranker{})
 	for _, tt := range []struct {

@@ -43,8 +43,9 @@ const (
 	leastBegun        = 3        // letters of an unfinished word that is completed
 	longestWord       = 40       // letters
 	maxTyped          = 64       // words of a query; longer ones are not typed
-	maxRespelled      = 8        // words of a query that are looked for
+	maxRespelled      = 8        // words of a query that are looked for, beside those that are known
 	nearTerms         = 16       // terms that are looked at for each
+	respellFirst      = 8        // documents of a term that are looked through at first; where nothing fits, up to [backend.MaxNearRefs]
 	respellBytes      = 64 << 10 // of a field that are looked through
 	respellRead       = 2 << 20  // bytes of documents that are looked through for one word; one document may be longer
 	respellAhead      = 8        // documents that are read at once
@@ -86,8 +87,15 @@ func (s *search) respell(ctx context.Context) error {
 		if right && !last {
 			continue
 		}
-		if spans = append(spans, w); as[word] == nil && len(words) < maxRespelled {
-			as[word] = &reading{word: word, unfinished: last, right: right}
+		if spans = append(spans, w); as[word] != nil || len(words) == maxRespelled {
+			continue
+		}
+		as[word] = &reading{word: word, unfinished: last, right: right}
+		stands, err := s.stands(ctx, word, last)
+		if err != nil {
+			return err
+		}
+		if !stands {
 			words = append(words, as[word])
 		}
 	}
@@ -145,13 +153,20 @@ func (s *search) readAll(ctx context.Context, words []*reading) error {
 	return nil
 }
 
+// stands reports whether a word is read as it stands: documents have it, or the checkpoint knows it, unless it is unfinished. false says nothing.
+func (s *search) stands(ctx context.Context, word string, unfinished bool) (bool, error) {
+	if !unfinished && s.knows(word) {
+		return true, nil
+	}
+	if c := s.engine.cluster; c != nil {
+		return c.Stands(ctx, s.collection, s.plan.words, word)
+	}
+	near, err := s.engine.backend.Near(ctx, s.collection, word, 0, nil)
+	return near.Stands, err
+}
+
 // readAs finds out as what a word is read.
 func (s *search) readAs(ctx context.Context, r *reading) (err error) {
-	if s.engine.cluster != nil {
-		if stands, err := s.engine.cluster.Stands(ctx, s.collection, s.plan.words, r.word); stands || err != nil {
-			return err
-		}
-	}
 	if r.unfinished {
 		if r.as, err = s.completed(ctx, r.word); r.as != "" || err != nil {
 			r.completed = &Respelling{r.word, r.as}
@@ -232,17 +247,21 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 		n := edits.Between(bare, w)
 		return n, n <= allowed
 	}
+	var near backend.NearTerms
 	for most := 1; most <= backend.MaxEdits && as == ""; most++ { // of terms, whose stems can be further apart than the words
-		near, err := s.engine.backend.Near(ctx, s.collection, word, most, s.selection)
-		if err != nil || near.Stands {
+		if near, err = s.engine.backend.Near(ctx, s.collection, word, most, s.selection); err != nil || near.Stands {
 			return "", err
 		}
-		terms := slices.DeleteFunc(near.Terms[:min(len(near.Terms), nearTerms)], func(t backend.NearTerm) bool { return t.Edits < most }) // seen before
+		near.Terms = near.Terms[:min(len(near.Terms), nearTerms)]
+		terms := slices.DeleteFunc(withDocuments(near.Terms, 0, respellFirst), func(t backend.NearTerm) bool { return t.Edits < most }) // seen before
 		if as, err = s.wordOf(ctx, bare, terms, like); err != nil {
 			return "", err
 		}
 	}
-	return matchCase(as, word), nil
+	if as == "" {
+		as, err = s.wordOf(ctx, bare, withDocuments(near.Terms, respellFirst, backend.MaxNearRefs), like)
+	}
+	return matchCase(as, word), err
 }
 
 // completed returns as what an unfinished word is read; "" as it stands. By words alone one that no document has finds nothing, be it known or not.
@@ -255,8 +274,21 @@ func (s *search) completed(ctx context.Context, word string) (as string, err err
 		return "", err
 	}
 	bare := edits.Bare(strings.ToLower(word))
-	as, err = s.wordOf(ctx, bare, begin.Terms[:min(len(begin.Terms), nearTerms)], func(w string) (int, bool) { return 0, strings.HasPrefix(edits.Bare(w), bare) })
+	terms := begin.Terms[:min(len(begin.Terms), nearTerms)]
+	begins := func(w string) (int, bool) { return 0, strings.HasPrefix(edits.Bare(w), bare) }
+	if as, err = s.wordOf(ctx, bare, withDocuments(terms, 0, respellFirst), begins); as == "" && err == nil {
+		as, err = s.wordOf(ctx, bare, withDocuments(terms, respellFirst, backend.MaxNearRefs), begins)
+	}
 	return matchCase(as, word), err
+}
+
+// withDocuments returns terms with those of their documents that are from the first index to below the second.
+func withDocuments(terms []backend.NearTerm, from, to int) []backend.NearTerm {
+	terms = slices.Clone(terms)
+	for i, t := range terms {
+		terms[i].Refs = t.Refs[min(from, len(t.Refs)):min(to, len(t.Refs))]
+	}
+	return terms
 }
 
 func (s *search) knows(word string) bool {

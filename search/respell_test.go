@@ -147,6 +147,47 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// TestRespelledFarForm: where none of the first documents with a term has a word that is spelled much like the one asked for, later ones are looked through. One that
+// an early document has is taken without them.
+func TestRespelledFarForm(t *testing.T) {
+	b, e := openReading(t, &lettered{})
+	const n = backend.MaxNearRefs
+	for i := range n - 1 {
+		put(t, e, search.Created, doc(fmt.Sprint("a", i), `{"text":"A festive letter, one account."}`), doc(fmt.Sprint("b", i), `{"text":"A lamp."}`))
+	}
+	put(t, e, search.Created, doc("far", `{"text":"Letters of festivals and accounts."}`))
+	for _, tc := range []struct {
+		q    search.Query
+		text string // "": as it stands
+		most int    // documents that are fetched
+	}{
+		{search.Query{Q: "lettters"}, "letters", n},
+		{search.Query{Q: "Lettters"}, "Letters", n},
+		{search.Query{Q: "lettters", Filter: "id = 'far'"}, "letters", 1},
+		{search.Query{Q: "lettters", Filter: "NOT id = 'far'"}, "", n}, // two edits from letter
+		{search.Query{Q: "letterrs"}, "letters", n},
+		{search.Query{Q: "accounts"}, "", 0}, // a form of what documents have
+		{search.Query{Q: "acount"}, "account", 1},
+		{search.Query{Q: "lettering"}, "", 0},
+		{search.Query{Q: "festiva", Unfinished: true}, "festivals", n},
+		{search.Query{Q: "lampss"}, "", n},
+	} {
+		b.fetched = 0
+		tc.q.Mode, tc.q.Limit = search.Keyword, new(int)
+		r, err := e.Search(t.Context(), "docs", tc.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		if r.Query != nil {
+			text = r.Query.Text
+		}
+		if text != tc.text || b.fetched > tc.most {
+			t.Errorf("%q with %q: read as %q by %d documents, want %q by at most %d", tc.q.Q, tc.q.Filter, text, b.fetched, tc.text, tc.most)
+		}
+	}
+}
+
 // TestUnfinishedKnownWord: a hybrid search completes a word that the checkpoint knows for the keyword leg alone, so that it finds what the answer by words has found.
 func TestUnfinishedKnownWord(t *testing.T) {
 	e := openLettered(t, "cal rec")
@@ -256,6 +297,27 @@ func TestRespelledIsBounded(t *testing.T) {
 	}
 }
 
+// TestRespelledBehindKnownWords: words that documents have, or the checkpoint knows, are not among those that are looked for, however many there are.
+func TestRespelledBehindKnownWords(t *testing.T) {
+	e := openLettered(t, "right known words before others quite every where there again")
+	for _, before := range []string{"right known words before others quite every where there again", "received money letter calendar festivals environmental notes eigenvalue style small amount"} {
+		for _, q := range []search.Query{{Q: before + " recieve"}, {Q: before + " zephyr", Unfinished: true}} {
+			want := before + " receive"
+			if q.Unfinished {
+				want = before + " zephyrine"
+			}
+			q.Mode = search.Keyword
+			r, err := e.Search(t.Context(), "docs", q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Query == nil || r.Query.Text != want {
+				t.Errorf("%q is read as %+v, want %q", q.Q, r.Query, want)
+			}
+		}
+	}
+}
+
 // TestRespelledAccents: accents may be left out, as where documents have the word.
 func TestRespelledAccents(t *testing.T) {
 	for _, tc := range []struct{ language, text, q, unfinished, want string }{
@@ -264,6 +326,7 @@ func TestRespelledAccents(t *testing.T) {
 		{"de", "Ein Kühlschrank.", "kuhlschrnk", "kühlsch", "kühlschrank"},
 		{"de", "Ein Kühlschrank.", "kühlschrnk", "kuhlsch", "kühlschrank"},
 		{"fr", "Le réfrigérateur.", "refrigerater", "refr", "réfrigérateur"},
+		{"fr", "Le réfrigérateur.", "réfrigératuer", "réfr", "réfrigérateur"}, // further from the stem than two edits, but for its end
 		{"en", "The Éclair.", "eclaer", "ecl", "éclair"},
 		{"ru", "Большой самолёт.", "самалет", "само", "самолёт"},
 	} {
@@ -289,35 +352,43 @@ func TestRespelledAccents(t *testing.T) {
 	}
 }
 
-// reading counts the bytes of the documents that are fetched.
+// reading counts the documents that are fetched, and their bytes.
 type reading struct {
 	backend.Backend
-	bytes int
+	fetched, bytes int
 }
 
 func (r *reading) Fetch(ctx context.Context, collection string, refs []backend.Ref) ([]*backend.Document, error) {
 	docs, err := r.Backend.Fetch(ctx, collection, refs)
+	r.fetched += len(docs)
 	for _, d := range docs {
 		r.bytes += len(d.Fields)
 	}
 	return docs, err
 }
 
-// TestRespellingReadsLittle: what is read of long documents for one word has a bound, and each document is read once for it.
-func TestRespellingReadsLittle(t *testing.T) {
+// openReading opens an engine with an empty collection over what counts.
+func openReading(t *testing.T, embedder search.Embedder) (*reading, *search.Engine) {
+	t.Helper()
 	inner, err := embedded.Open(t.TempDir(), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &reading{Backend: inner}
-	e, err := search.Open("", search.Options{Embedder: &lettered{}, Backend: b})
+	e, err := search.Open("", search.Options{Embedder: embedder, Backend: b})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	t.Cleanup(func() { e.Close() })
 	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
 		t.Fatal(err)
 	}
+	return b, e
+}
+
+// TestRespellingReadsLittle: what is read of long documents for one word has a bound, and each document is read once for it.
+func TestRespellingReadsLittle(t *testing.T) {
+	b, e := openReading(t, &lettered{})
 	var words strings.Builder
 	for _, c := range "bcfhjkmpqt" {
 		fmt.Fprintf(&words, "car%cvansxrye ", c) // two edits from the query

@@ -31,7 +31,7 @@ func newReuse(e *Engine, c backend.Collection, rec record, q reembedRequest, enc
 	if !ok || q.Settings == nil || !same(rec.Model, q.Info) || rec.Model.MaxTokens != q.Info.MaxTokens || rec.Precision != q.Precision {
 		return nil
 	}
-	return &reuse{was: ingest{engine: e, collection: c, record: rec, encoding: enc}, backend: b}
+	return &reuse{was: ingest{engine: e, collection: c, record: rec, encoding: enc, pace: e.many}, backend: b}
 }
 
 // give sets the vectors of before, as the rules of reuse say.
@@ -53,7 +53,7 @@ func (r *reuse) give(ctx context.Context, items []item) error {
 		return nil
 	}
 	it := &items[probe]
-	again, err := r.was.engine.courtesy.embed(ctx, r.was.encoding.embedder, it.texts[at:at+1])
+	again, err := r.was.engine.courtesy.embed(ctx, r.was.pace, r.was.encoding.embedder, it.texts[at:at+1])
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -157,6 +158,7 @@ type search struct {
 	guess      *guess // nil: nothing was begun with
 	guessed    bool   // the selection is that of the guess
 
+	embedUntil   time.Time            // until when the query of a hybrid search may be encoded; zero: embedShare of the time that is left then
 	vector       []float32            // of the query; nil without the vector leg
 	except       map[backend.Ref]bool // documents that are not looked for; the vector leg alone obeys
 	selection    backend.Selection    // nil: all documents
@@ -178,7 +180,7 @@ type search struct {
 	hits         []Hit
 	total        Total
 	facets       map[string]FacetCounts
-	degraded     string
+	degraded     string   // why something is not in the answer; empty: everything is
 	notes        []string // warnings of the steps
 
 	timing  sync.Mutex
@@ -202,27 +204,46 @@ func inMilliseconds(d time.Duration) float64 {
 // embedShare is the part of the time that is left which encoding the query of a hybrid search may take; the rest is for the words.
 const embedShare = 0.6
 
+// share returns a context with a part of the time that is left of ctx, or ctx where that has no end.
+func share(ctx context.Context, part float64) (limited context.Context, cancel context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Duration(part*float64(time.Until(end))))
+}
+
+// degrade notes why something is not in the answer.
+func (s *search) degrade(why string) {
+	s.degraded = strings.TrimPrefix(s.degraded+"; "+why, "; ")
+}
+
 // embed encodes the query. A hybrid search whose query cannot be encoded goes on with words alone and says so.
 func (s *search) embed(ctx context.Context) error {
 	if s.plan.Mode == Keyword || s.vector != nil {
 		return nil
 	}
-	limited := ctx
-	if end, ok := ctx.Deadline(); ok && s.plan.Mode == Hybrid {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, time.Duration(embedShare*float64(time.Until(end))))
-		defer cancel()
+	limited, cancel := ctx, func() {}
+	switch {
+	case s.plan.Mode != Hybrid:
+	case s.embedUntil.IsZero():
+		limited, cancel = share(ctx, embedShare)
+	default:
+		limited, cancel = context.WithDeadline(ctx, s.embedUntil)
 	}
+	defer cancel()
 	v, tokenization, err := s.queryVector(limited)
 	switch {
 	case err == nil:
 	case s.plan.Mode != Hybrid || ctx.Err() != nil:
 		return err
 	case limited.Err() != nil:
-		s.plan.Mode, s.degraded = Keyword, "encoding the query took too long: keyword results only"
+		s.plan.Mode = Keyword
+		s.degrade("encoding the query took too long: keyword results only")
 		return nil
 	default:
-		s.plan.Mode, s.degraded = Keyword, "the query could not be encoded: keyword results only"
+		s.plan.Mode = Keyword
+		s.degrade("the query could not be encoded: keyword results only")
 		return nil
 	}
 	if s.vector = v; tokenization > 0 {
@@ -303,27 +324,22 @@ func (s *search) find(ctx context.Context) error {
 
 // findApart asks for each leg by itself.
 func (s *search) findApart(ctx context.Context) (words backend.WordMatches, near []backend.PassageMatch, err error) {
-	var wordsErr, nearErr error
-	var wg sync.WaitGroup
-	if s.plan.Mode != Semantic {
-		wg.Go(func() {
+	err = backend.Together(func() (err error) {
+		if s.plan.Mode != Semantic {
 			defer s.time("keyword", time.Now())
-			words, wordsErr = s.engine.backend.Words(ctx, s.collection, s.plan.words, s.plan.Window, s.selection)
-		})
-	}
-	if s.plan.Mode != Keyword {
-		wg.Go(func() {
+			words, err = s.engine.backend.Words(ctx, s.collection, s.plan.words, s.plan.Window, s.selection)
+		}
+		return err
+	}, func() (err error) {
+		if s.plan.Mode != Keyword {
 			defer s.time("vector", time.Now())
-			near, nearErr = s.nearest(func(k int) ([]backend.PassageMatch, error) {
+			near, err = s.nearest(func(k int) ([]backend.PassageMatch, error) {
 				return s.engine.backend.Nearest(ctx, s.collection, s.vector, k, s.selection)
 			})
-		})
-	}
-	wg.Wait()
-	if wordsErr != nil {
-		return words, nil, wordsErr
-	}
-	return words, near, nearErr
+		}
+		return err
+	})
+	return words, near, err
 }
 
 func (s *search) candidate(ref backend.Ref) *candidate {

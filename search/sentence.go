@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"slices"
-	"time"
 
 	"searchd/internal/simd"
 )
@@ -29,12 +28,8 @@ func (s *search) sentences(ctx context.Context) error {
 	if s.vector == nil {
 		return nil
 	}
-	limited := ctx
-	if end, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, time.Duration(sentenceShare*float64(time.Until(end))))
-		defer cancel()
-	}
+	limited, cancel := share(ctx, sentenceShare)
+	defer cancel()
 	var texts []string
 	spans := make([][]span, len(s.hits)) // within the best passage; nil where there is nothing to choose
 	bytes := 0
@@ -62,9 +57,7 @@ func (s *search) sentences(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if s.degraded == "" {
-			s.degraded = "the sentences of the hits could not be encoded: they are not told"
-		}
+		s.degrade("the sentences of the hits could not be encoded: they are not told")
 		return nil
 	}
 	for i, found := range spans {

@@ -118,7 +118,11 @@ func (s *search) liken(ctx context.Context, q Similar) error {
 		}
 		add(&like, unlike, -1, 2)
 	}
-	if !normalize(like) {
+	switch {
+	case normalize(like):
+	case len(q.NegativeIDs) == 0:
+		return &FieldError{"text", q.Text, "a text that the checkpoint gives a direction"}
+	default:
 		return &FieldError{"negative_ids", strings.Join(q.NegativeIDs, ", "), "documents unlike those that hits shall be like: what is left of them has no direction"}
 	}
 	s.vector = like
@@ -194,12 +198,8 @@ func meanVector(vectors [][]float32, dim int) []float32 {
 
 // textMean encodes a text as a document of its own and returns the mean of its passages.
 func (s *search) textMean(ctx context.Context, text string) ([]float32, error) {
-	budget := s.record.Model.MaxTokens
-	if n := s.record.Settings.Passages.MaxTokens; n > 0 {
-		budget = min(budget, n)
-	}
 	var texts []string
-	for _, sp := range (cutter{max(budget-specialTokens, 1), s.encoding.embedder.CountTokens}).cut(text) {
+	for _, sp := range (cutter{s.record.budget(), s.encoding.embedder.CountTokens}).cut(text) {
 		texts = append(texts, text[sp.start:sp.end])
 	}
 	vectors, err := s.encoding.sentences.vectors(ctx, s.encoding.collector, texts)

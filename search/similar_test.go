@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"searchd/search"
 )
@@ -91,6 +94,58 @@ func TestSimilar(t *testing.T) {
 	}
 }
 
+// TestSimilarTextOfDocument: a text is like a document of it, also where passages are shorter than what the checkpoint takes.
+func TestSimilarTextOfDocument(t *testing.T) {
+	for _, passageTokens := range []int{0, 16} {
+		t.Run(fmt.Sprint(passageTokens), func(t *testing.T) {
+			e := open(t, t.TempDir(), &fakeEmbedder{passageTokens: passageTokens})
+			text := strings.TrimSpace(strings.Repeat("one two three four five six seven eight. ", 2) + strings.Repeat("car ", 9))
+			put(t, e, search.Created, doc("a", fmt.Sprintf(`{"text":%q}`, text)), doc("b", `{"text":"one car"}`), doc("c", `{"text":"two cars"}`))
+			scores := func(q search.Similar) map[string]float64 {
+				r, err := e.Similar(t.Context(), "docs", q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out := map[string]float64{}
+				for _, h := range r.Hits {
+					out[h.ID] = math.Round(h.Score*1e5) / 1e5
+				}
+				return out
+			}
+			got, want := scores(search.Similar{Text: text}), scores(search.Similar{IDs: []string{"a"}})
+			if delete(got, "a"); !reflect.DeepEqual(got, want) || len(want) != 2 {
+				t.Errorf("like its text %v, like the document %v", got, want)
+			}
+		})
+	}
+}
+
+// aimless gives the word nowhere no direction.
+type aimless struct{ *fakeEmbedder }
+
+func (a aimless) Embed(ctx context.Context, texts []string, o search.EmbedOptions) (*search.Embeddings, error) {
+	r, err := a.fakeEmbedder.Embed(ctx, texts, o)
+	for i, text := range texts {
+		if text == "nowhere" {
+			clear(r.Vectors[i])
+		}
+	}
+	return r, err
+}
+
+// TestSimilarWithoutDirection: the error names what has none.
+func TestSimilarWithoutDirection(t *testing.T) {
+	e := openWith(t, t.TempDir(), search.Options{Embedder: aimless{&fakeEmbedder{}}})
+	put(t, e, search.Created, doc("a", `{"text":"one"}`))
+	var wrong *search.FieldError
+	if _, err := e.Similar(t.Context(), "docs", search.Similar{Text: "nowhere"}); !errors.As(err, &wrong) || wrong.Field != "text" {
+		t.Errorf("a text: %v", err)
+	}
+	if _, err := e.Similar(t.Context(), "docs", search.Similar{Text: "nowhere", NegativeIDs: []string{"a"}}); err != nil {
+		t.Errorf("unlike a document: %v", err)
+	}
+}
+
 // counting counts the calls that encode queries.
 type counting struct {
 	*fakeEmbedder
@@ -102,6 +157,55 @@ func (c *counting) Embed(ctx context.Context, texts []string, o search.EmbedOpti
 		c.calls.Add(1)
 	}
 	return c.fakeEmbedder.Embed(ctx, texts, o)
+}
+
+// TestSearchBatchDegrades: hybrid queries whose texts are not encoded in time are answered by words, all of a batch.
+func TestSearchBatchDegrades(t *testing.T) {
+	e := openWith(t, t.TempDir(), search.Options{Embedder: slow{&fakeEmbedder{}}})
+	put(t, e, search.Created, numbered(30)...)
+	var queries []search.Query
+	for i := range 30 {
+		queries = append(queries, search.Query{Q: fmt.Sprint("word", i)})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	results, err := e.SearchBatch(ctx, "docs", queries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		if r.Err != nil || !r.Response.Degraded || !strings.Contains(r.Response.Reason, "took too long") || len(r.Response.Hits) != 1 {
+			t.Fatalf("query %d: %+v, %v", i, r.Response, r.Err)
+		}
+	}
+}
+
+// lingering encodes queries in 1.5 seconds, if it has as long.
+type lingering struct{ *fakeEmbedder }
+
+func (s lingering) Embed(ctx context.Context, texts []string, o search.EmbedOptions) (*search.Embeddings, error) {
+	if o.Query {
+		select {
+		case <-time.After(1500 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return s.fakeEmbedder.Embed(ctx, texts, o)
+}
+
+// TestSearchBatchBySemantics: where no query of a batch can do without its vector, encoding them may take all the time there is.
+func TestSearchBatchBySemantics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := openWith(t, t.TempDir(), search.Options{Embedder: lingering{&fakeEmbedder{}}})
+		put(t, e, search.Created, numbered(3)...)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		results, err := e.SearchBatch(ctx, "docs", []search.Query{{Q: "word1", Mode: search.Semantic}, {Q: "word2", Mode: search.Semantic}})
+		if err != nil || results[0].Err != nil || results[1].Err != nil {
+			t.Errorf("SearchBatch = %+v, %v", results, err)
+		}
+	})
 }
 
 func TestSearchBatch(t *testing.T) {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,12 +25,16 @@ type Whole interface {
 	backend.Values
 	backend.VectorKeeper
 	backend.HeadReader
+	// Origin names what is stored, whatever there is of it. A restored backup of a folder has another.
+	Origin() string
 }
 
 // SpreadOptions of [Spread]. The zero value is the documented default.
 type SpreadOptions struct {
 	// More says that another pass follows: what is copied from may be written to meanwhile, and the copy stays marked as not complete.
 	More bool
+	// To is where the copy is, as shards that were copied say to whoever wants to write to them; default: a copy.
+	To string
 	// Report, where not nil, is told how far the pass is, from the goroutine of the caller.
 	Report func(done, total int64, counts SpreadCounts)
 }
@@ -61,16 +66,17 @@ const spreadKey = "spread"
 //  2. What both hold is compared, document by document, by the hashes of contents. What is new or changed is written, in the order in which it came; what is
 //     gone is deleted. So a copy that was interrupted goes on when it is asked for again, and one that was made before is brought up to date.
 //  3. With More that is all. What changed while it was read is for the next pass.
-//  4. Else nobody may write to from: a cluster must have been claimed by from, and a claim by anybody else is an error. Where all counts are the same, aliases
-//     and keys are written and the mark removed, in one transaction.
+//  4. Else nobody may write to from: a cluster must have been claimed by from, and a claim by anybody else is an error. Where all counts are the same, its shards
+//     take note that they have moved, and no claim any more. Then aliases and keys are written and the mark removed, in one transaction.
 //
-// A damaged value in from is an error that matches [ErrDamaged]: a copy that lacks something would not show it. to matches [ErrNotEmpty] where it holds anything
-// but an unfinished copy of from. What is in memory at a time does not depend on how much there is.
+// A damaged value in from is an error that matches [ErrDamaged], and a from that is itself an unfinished copy [ErrUnfinished]: a copy that lacks something would
+// not show it. The error matches [ErrNotEmpty] where to holds anything but an unfinished copy of from. What is in memory at a time does not depend on how much
+// there is.
 func Spread(ctx context.Context, from, to Whole, o SpreadOptions) ([]SpreadCollection, error) {
 	s := &spread{from: from, to: to, SpreadOptions: o}
 	steps := []func(context.Context) error{s.read, s.begin, s.copy, s.drop}
 	if !o.More {
-		steps = append([]func(context.Context) error{s.claimed}, append(steps, s.compare, s.claimed, s.end)...)
+		steps = append([]func(context.Context) error{s.claimed}, append(steps, s.compare, s.move, s.end)...)
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -87,7 +93,6 @@ type spread struct {
 	list        []*named          // what is copied
 	gone        []string          // what was dropped
 	values      map[string][]byte // copied too, in the end: an unfinished copy has none
-	origin      string            // of from
 	done, total int64
 	counts      SpreadCounts
 }
@@ -113,7 +118,7 @@ func (s *spread) claimed(ctx context.Context) error {
 	}
 	for _, state := range c.States(ctx, false) {
 		if state.Err != nil {
-			return &ShardError{state.Name, state.Err}
+			return &ShardError{Shard: state.Name, Err: state.Err}
 		}
 	}
 	return nil
@@ -121,6 +126,9 @@ func (s *spread) claimed(ctx context.Context) error {
 
 // read finds out what is to be copied.
 func (s *spread) read(ctx context.Context) error {
+	if err := Complete(s.from); err != nil {
+		return err
+	}
 	stored, err := s.from.Collections(ctx)
 	if err != nil {
 		return err
@@ -149,7 +157,6 @@ func (s *spread) read(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("collection %s: %w", name, err)
 		}
-		s.origin = "of " + c.Origin
 		s.total += int64(c.Documents)
 		s.list = append(s.list, &named{Collection: c, name: name, record: r})
 	}
@@ -166,6 +173,7 @@ func (s *spread) read(ctx context.Context) error {
 
 // begin marks the copy as not complete.
 func (s *spread) begin(ctx context.Context) error {
+	own := "of " + s.from.Origin()
 	values, err := s.to.Values(spreadKey)
 	if err != nil {
 		return err
@@ -176,7 +184,7 @@ func (s *spread) begin(ctx context.Context) error {
 	}
 	if origin, ok := values[spreadKey]; ok {
 		switch {
-		case string(origin) == s.origin:
+		case string(origin) == own:
 			return nil
 		case len(there) > 0 && !s.related(there):
 			return fmt.Errorf("%w: it holds the unfinished copy of something else; name new ones, or delete these", ErrNotEmpty)
@@ -184,7 +192,7 @@ func (s *spread) begin(ctx context.Context) error {
 	} else if err := s.empty(there); err != nil {
 		return err
 	}
-	return s.to.SetValues(ctx, map[string][]byte{spreadKey: []byte(s.origin)})
+	return s.to.SetValues(ctx, map[string][]byte{spreadKey: []byte(own)})
 }
 
 // related reports whether a copy holds a collection that was made with one that is copied: it is of an earlier or a later state of the same, as a backup has
@@ -243,6 +251,19 @@ func (s *spread) compare(context.Context) error {
 			return fmt.Errorf("collection %s: the copy has %d documents and %d passages of %d and %d: something has written to what is copied, or to the copy; run it again",
 				c.name, c.documents, c.passages, c.Documents, c.Passages)
 		}
+	}
+	return nil
+}
+
+// mover is what is copied where it takes note of that: somebody may start a server over it again.
+type mover interface {
+	Move(ctx context.Context, to string) error
+}
+
+// move has what is copied take no writes any more, unless somebody else has claimed it.
+func (s *spread) move(ctx context.Context) error {
+	if m, ok := s.from.(mover); ok {
+		return m.Move(ctx, cmp.Or(s.To, "a copy"))
 	}
 	return nil
 }

@@ -241,8 +241,11 @@ func (l *taskList) run(ctx context.Context, j *job, w work) {
 	case turn <- struct{}{}:
 		now := time.Now().UTC()
 		l.change(j, true, func(t *Task) { t.State, t.Started = TaskRunning, &now })
-		result, err = guarded(ctx, w, func(done, total int64) {
-			l.change(j, false, func(t *Task) { t.Done, t.Total = done, total })
+		err = protected(func() (err error) {
+			result, err = w(ctx, func(done, total int64) {
+				l.change(j, false, func(t *Task) { t.Done, t.Total = done, total })
+			})
+			return err
 		})
 		<-turn
 	case <-ctx.Done():
@@ -266,16 +269,6 @@ func (l *taskList) run(ctx context.Context, j *job, w work) {
 		}
 	})
 	l.forget()
-}
-
-// guarded calls w and turns a panic into an error: it runs in a goroutine where one would end the process.
-func guarded(ctx context.Context, w work, report func(done, total int64)) (result any, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
-	return w(ctx, report)
 }
 
 // change changes a task and stores it; what is only progress, not more often than every taskSaveEvery. A store that takes no writes

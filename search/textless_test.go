@@ -30,8 +30,8 @@ func TestDocumentsWithoutText(t *testing.T) {
 	e := open(t, t.TempDir(), f)
 	put(t, e, search.Created, catalogue()...)
 	put(t, e, search.Unchanged, catalogue()...)
-	if f.calls != 1 {
-		t.Errorf("%d texts encoded, want 1", f.calls)
+	if f.calls.Load() != 1 {
+		t.Errorf("%d texts encoded, want 1", f.calls.Load())
 	}
 	if info, err := e.Collection(t.Context(), "docs"); err != nil || info.Documents != 4 || info.Passages != 1 {
 		t.Errorf("%d documents with %d passages, %v", info.Documents, info.Passages, err)

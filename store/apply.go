@@ -426,7 +426,7 @@ func checkWrite(w *Write) (size int, err error) {
 		if len(p.Field) > MaxFieldNameBytes || !utf8.ValidString(p.Field) {
 			return 0, fmt.Errorf("passage %d: field name %.40q: want valid UTF-8 of at most %d bytes", i, p.Field, MaxFieldNameBytes)
 		}
-		size += 64
+		size += passageBytes
 	}
 	for i, v := range w.Vectors {
 		if v == nil {

@@ -171,7 +171,7 @@ type RestoreOptions struct {
 // stream has arrived, its checksum is right and Check finds no problem; otherwise dir is left without one.
 // It returns ErrNotEmpty, ErrLocked, ErrBackup, a *DamagedError, ErrNewerFormat or ErrNoSpace, or ctx.Err().
 func Restore(ctx context.Context, r io.Reader, dir string, o RestoreOptions) (err error) {
-	if err := prepareDir(dir, false); err != nil {
+	if err := prepareDir(dir, Options{}); err != nil {
 		return err
 	}
 	lock, err := takeLock(dir)

@@ -55,7 +55,12 @@ const maxProblems = 1000
 //
 // Writers wait while the pages are checked; the records are read in one view, after which writers go on.
 func (s *Store) Check(ctx context.Context, deep bool) ([]Problem, error) {
-	if err := s.lockWriter(ctx); err != nil {
+	return s.checkBy(&checker{s: s, ctx: ctx, deep: deep, vectors: deep})
+}
+
+// checkBy is Check by a checker that nobody has used.
+func (s *Store) checkBy(c *checker) ([]Problem, error) {
+	if err := s.lockWriter(c.ctx); err != nil {
 		return nil, err
 	}
 	unlock := sync.OnceFunc(s.unlockWriter)
@@ -65,12 +70,11 @@ func (s *Store) Check(ctx context.Context, deep bool) ([]Problem, error) {
 		return nil, err
 	}
 	defer s.release(h)
-	return s.check(ctx, h, deep, unlock)
+	return c.check(h, unlock)
 }
 
 // check is Check for a caller who holds writer; it calls unlock when the pages have been checked.
-func (s *Store) check(ctx context.Context, h *handle, deep bool, unlock func()) ([]Problem, error) {
-	c := &checker{s: s, ctx: ctx, deep: deep}
+func (c *checker) check(h *handle, unlock func()) ([]Problem, error) {
 	var tx *bbolt.Tx
 	err := guard(func() (err error) { tx, err = h.db.Begin(false); return err })
 	if err == nil {
@@ -81,7 +85,7 @@ func (s *Store) check(ctx context.Context, h *handle, deep bool, unlock func()) 
 		defer func() { _ = guard(tx.Rollback) }()
 	}
 	if err != nil {
-		return nil, s.damaged(err)
+		return nil, c.s.damaged(err)
 	}
 	if slices.ContainsFunc(c.problems, func(p Problem) bool { return !p.Harmless }) { // the records are reached through the pages: what they say next is not worth reading
 		return c.problems, nil
@@ -107,6 +111,7 @@ type checker struct {
 	s        *Store
 	ctx      context.Context
 	deep     bool
+	vectors  bool // read what is in them
 	steps    int
 	scanned  uint64 // records of the last scan, corrupt ones too
 	room     *room  // the collection that is being checked
@@ -294,7 +299,7 @@ func (c *checker) collection(name string, rm *room) error {
 		want   uint64
 		verify bool
 	}{
-		{rm.ids, documents, true}, {rm.fields, documents, c.deep}, {rm.slots, passages, true}, {rm.vectors, vectors, c.deep},
+		{rm.ids, documents, true}, {rm.fields, documents, c.deep}, {rm.slots, passages, true}, {rm.vectors, vectors, c.vectors},
 	} {
 		if err := c.scan(name, e.b, e.verify, func(k, payload []byte) error { return c.record(rm, e.b, k, payload) }); err != nil {
 			return err

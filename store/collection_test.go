@@ -161,6 +161,28 @@ func TestScans(t *testing.T) {
 	}
 }
 
+// TestScanOfManyPassages scans heads that are large by their passages alone, which a page holds few of.
+func TestScanOfManyPassages(t *testing.T) {
+	s, col := newCollection(t)
+	const n, passages = 20, 8000
+	for i := range n {
+		mustApply(t, s, col, Write{ID: fmt.Sprint(i), Fields: []byte("{}"), Passages: make([]Passage, passages)})
+	}
+	for _, fields := range []bool{false, true} {
+		after, seen, most := uint32(0), 0, 0
+		err := s.View(t.Context(), col, func(tx *Tx) error {
+			return tx.each(func(limit int) (int, error) {
+				n, err := tx.documentsPage(&after, limit, fields, func(d Document) error { seen += len(d.Passages); return nil })
+				most = max(most, n)
+				return n, err
+			})
+		})
+		if err != nil || seen != n*passages || most > pageBytes/(passageBytes*passages)+1 {
+			t.Errorf("%d passages of %d, up to %d documents in a page; %v", seen, n*passages, most, err)
+		}
+	}
+}
+
 func TestValues(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx := context.Background()

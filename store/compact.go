@@ -33,7 +33,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	}
 	defer s.release(h)
 	// The copy would no longer show what the pages of the old file tell about lost records.
-	problems, err := s.check(ctx, h, false, func() {})
+	problems, err := (&checker{s: s, ctx: ctx}).check(h, func() {})
 	if err != nil {
 		return err
 	}

@@ -72,17 +72,17 @@ func (d Dropped) String() string {
 // DropDamaged removes each document of which Check finds a value damaged, and from a collection with damage also what no document
 // leads to and the log of its changes. It calls dropped for each document after the commit. Indexes derived from such a collection
 // cannot follow and must be made anew. Damage of the counters and of the catalog stays, and Check goes on naming it; so does a document of which
-// nothing but vectors is damaged, unless vectors.
-func (s *Store) DropDamaged(ctx context.Context, vectors bool, dropped func(Dropped)) error {
+// nothing but vectors is damaged.
+func (s *Store) DropDamaged(ctx context.Context, dropped func(Dropped)) error {
 	var before map[string]map[uint32]string // found the last time
 	for {
-		problems, err := s.Check(ctx, true)
+		problems, err := s.checkBy(&checker{s: s, ctx: ctx, deep: true})
 		if err != nil {
 			return err
 		}
 		found := map[string]map[uint32]string{} // ids by collection and number
 		for _, p := range severe(problems) {
-			if p.Collection == "" || p.Vector && !vectors {
+			if p.Collection == "" {
 				continue
 			}
 			if found[p.Collection] == nil {

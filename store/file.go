@@ -27,7 +27,7 @@ func (s *Store) openFile() error {
 	case errors.Is(err, os.ErrNotExist) && s.opts.MustExist:
 		return fmt.Errorf("%w: %s has no file %s", ErrNoStore, s.dir, fileName)
 	case errors.Is(err, os.ErrNotExist):
-		if found := s.remains(); len(found) > 0 {
+		if found := remains(s.dir, s.opts); len(found) > 0 {
 			return &LostError{Dir: s.dir, Found: found}
 		}
 		if err := s.createFile(); err != nil {
@@ -57,10 +57,10 @@ func (s *Store) openFile() error {
 	return nil
 }
 
-// remains returns those of Options.Remains that are there.
-func (s *Store) remains() (found []string) {
-	for _, name := range s.opts.Remains {
-		if _, err := os.Lstat(filepath.Join(s.dir, name)); !errors.Is(err, os.ErrNotExist) {
+// remains returns those of o.Remains that are in dir.
+func remains(dir string, o Options) (found []string) {
+	for _, name := range o.Remains {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
 			found = append(found, name)
 		}
 	}

@@ -183,7 +183,7 @@ func (rm *room) fill(e *Entry) error {
 func (e *Entry) size() int {
 	n := 64 + len(e.ID)
 	if e.Document != nil {
-		n += len(e.Document.Fields) + 64*len(e.Document.Passages)
+		n += len(e.Document.Fields) + passageBytes*len(e.Document.Passages)
 	}
 	for _, v := range e.Vectors {
 		n += 4 * len(v)

@@ -64,7 +64,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	if err := prepareDir(dir, o.MustExist); err != nil {
+	if err := prepareDir(dir, o); err != nil {
 		return nil, err
 	}
 	lock, err := takeLock(dir)
@@ -90,9 +90,12 @@ func newStore(dir, name string, lock *os.File, o Options) *Store {
 }
 
 // prepareDir makes sure that dir is a folder, and holds a store if it must.
-func prepareDir(dir string, mustExist bool) error {
-	if mustExist {
+func prepareDir(dir string, o Options) error {
+	if o.MustExist {
 		if _, err := os.Stat(filepath.Join(dir, fileName)); errors.Is(err, os.ErrNotExist) {
+			if found := remains(dir, o); len(found) > 0 {
+				return &LostError{Dir: dir, Found: found}
+			}
 			return fmt.Errorf("%w: %s has no file %s", ErrNoStore, dir, fileName)
 		} else if err != nil {
 			return fmt.Errorf("store: %w", err)

@@ -235,8 +235,9 @@ func (rm *room) vector(slot uint32, payload []byte, dst []float32) ([]float32, e
 
 // Pages of the iterators, in records and in bytes.
 const (
-	pageRecords = 512
-	pageBytes   = 4 << 20
+	pageRecords  = 512
+	pageBytes    = 4 << 20
+	passageBytes = 64 // about what a passage takes in memory
 )
 
 // each calls page until it returns no more records. ErrStop ends it without an error.
@@ -286,7 +287,7 @@ func (t *Tx) documentsPage(after *uint32, limit int, fields bool, fn func(Docume
 				}
 			}
 			page = append(page, h.Document)
-			if bytes += len(h.Fields); bytes >= pageBytes {
+			if bytes += len(h.Fields) + passageBytes*len(h.Passages); bytes >= pageBytes {
 				break
 			}
 		}

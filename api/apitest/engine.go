@@ -96,14 +96,16 @@ func (overlap) Model() search.RerankerInfo {
 	return search.RerankerInfo{Name: "overlap", MaxTokens: 64, Sigmoid: true}
 }
 
-// lengths is a sparse encoder that counts the words of each length.
+// lengths is a sparse encoder that counts the words of each length, in the first 16 of a text.
 type lengths struct{}
 
 func (lengths) EncodeSparse(_ context.Context, texts []string, _ encoder.EncodeOptions) (*encoder.SparseResult, error) {
-	r := &encoder.SparseResult{Vectors: make([][]encoder.TokenWeight, len(texts)), Truncated: make([]bool, len(texts))}
+	r := &encoder.SparseResult{Vectors: make([][]encoder.TokenWeight, len(texts)), Truncated: make([]bool, len(texts)), MaxTokens: 16}
 	for i, text := range texts {
 		count := map[int32]float32{}
-		for _, w := range strings.Fields(text) {
+		words := strings.Fields(text)
+		r.Truncated[i] = len(words) > r.MaxTokens
+		for _, w := range words[:min(len(words), r.MaxTokens)] {
 			count[int32(len(w))]++
 		}
 		for _, id := range slices.Sorted(maps.Keys(count)) {

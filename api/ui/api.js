@@ -18,7 +18,7 @@ function keyWanted(status, code, changes) {
 
 /** fetch with the key, which is asked for where the server wants one. */
 async function send(path, init = {}) {
-  const changes = Boolean(init.method) && !/(search|map|attention)$/.test(path);
+  const changes = Boolean(init.method) && !/(search|batch|map|attention)$/.test(path);
   for (let first = true; ; first = false) {
     const sent = headers();
     let res;
@@ -66,6 +66,12 @@ export const collectionLanguage = (name) => call(within(name, '/language'));
 export const reembed = (name, settings) => post(within(name, '/reembed'), { settings });
 export const deleteCollection = (name) => call(within(name), { method: 'DELETE' });
 export const search = (collection, query, signal) => post(within(collection, '/search'), query, signal, parseExactly);
+/** The answers of several searches. Rejects where one of them has none. */
+export const searches = (collection, queries, signal) => post(within(collection, '/search/batch'), { searches: queries }, signal, parseExactly).then(({ results }) => {
+  const wrong = results.find((r) => r.error);
+  if (wrong) throw new Problem(0, wrong.error);
+  return results;
+});
 /** A document by its id. It is searched for, which a key that reads no documents may do, unless it has a field _id of its own. */
 export async function fetchDocument(collection, id) {
   const found = await search(collection, { q: '', filter: `_id = '${id.replaceAll("'", "''")}'`, limit: 1, passages: 0, highlight: false });

@@ -3,10 +3,9 @@ import * as api from './api.js';
 import { Boost } from './boost.js';
 import { $, count, el, number } from './dom.js';
 import { example, sampleOf } from './fields.js';
-import { plain } from './narrow.js';
+import { narrowed, plain } from './filter.js';
 import { Results } from './results.js';
 import { readURL, setHome, state, views, writeURL } from './state.js';
-import { narrowed } from './text.js';
 import { trouble } from './trouble.js';
 
 const ui = Object.fromEntries(['form', 'q', 'mix', 'alpha', 'alphaValue', 'alphaReset', 'controls', 'boostToggle', 'boostRow', 'filterToggle', 'filterRow', 'filter', 'filterError',

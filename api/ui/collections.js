@@ -9,6 +9,7 @@ import { Uploads } from './uploads.js';
 
 const firstName = 'docs'; // as the ingest command calls it
 const poll = 1500; // ms between two looks at tasks that run
+const kinds = { reembed: 'Building anew:', snapshot: 'Snapshot', rebuild: 'Rebuilding an index:' }; // of tasks, as the page calls them
 
 export class Collections {
   constructor(root, page) {
@@ -24,7 +25,7 @@ export class Collections {
     this.noted = new Set();
     this.uploads = new Uploads();
     this.make = this.create();
-    root.append(this.list, this.drop(), this.tasks, this.shards, this.model);
+    root.append(this.drop(), this.tasks, this.list, this.shards, this.model);
     this.queue = Promise.resolve();
   }
 
@@ -50,7 +51,7 @@ export class Collections {
       const infos = this.page.infos();
       const stats = await Promise.all(infos.map((i) => api.collectionStats(i.name).catch(() => null)));
       const busy = this.list.contains(document.activeElement) && document.activeElement;
-      this.list.replaceChildren(...infos.map((info, i) => this.card(info, stats[i])), this.make);
+      this.list.replaceChildren(this.make, ...infos.map((info, i) => this.card(info, stats[i])));
       const said = (e) => e.getAttribute('aria-label') ?? e.textContent;
       if (busy) (busy.isConnected ? busy : [...this.list.querySelectorAll('a, button')].find((e) => said(e) === said(busy)))?.focus();
       this.target.replaceChildren(...infos.map((i) => new Option(i.name, i.name, false, i.name === state.c)));
@@ -258,19 +259,34 @@ export class Collections {
   /** Shows what runs in the background, and looks again while something runs. */
   showTasks(tasks) {
     if (this.left) return;
+    clearTimeout(this.timer);
     this.tasks.hidden = tasks.length === 0;
     this.tasks.replaceChildren(el('h2', null, 'Tasks'), el('ul', { class: 'uploads' }, ...tasks.slice(0, 20).map((t) => taskRow(t, () => api.cancelTask(t.id).then(() => this.ask(), (err) => toast(err.message))))));
-    if (tasks.some((t) => !t.finished)) this.timer = setTimeout(() => this.ask(), poll);
+    this.going = going(tasks);
+    if (this.going) this.timer = setTimeout(() => this.look(), poll);
+  }
+
+  /** Looks how far the tasks are; where others run now, at the collections too. */
+  async look() {
+    const tasks = await api.tasks().catch(() => []);
+    if (this.left) return;
+    if (going(tasks) === this.going) this.showTasks(tasks);
+    else this.ask();
   }
 }
 
-/** A task: what it does, how far it is, since when; and, while it runs, a way to end it. */
+/** Which tasks are not done; empty: none. */
+const going = (tasks) => tasks.filter((t) => !t.finished).map((t) => t.id).join(' ');
+
+/** A task: what it does, how far it is, since when; and, while it runs, a way to end it where there is one. */
 function taskRow(t, cancel) {
-  const bar = t.total > 0 ? el('progress', { max: t.total, value: t.done, 'aria-label': `Progress of task ${t.id}` }) : el('span');
+  const what = `${kinds[t.kind] ?? t.kind} ${t.collection ?? ''}`.trim();
+  const amount = t.kind === 'snapshot' ? bytes : (n) => n.toLocaleString('en');
+  const bar = t.total > 0 ? el('progress', { max: t.total, value: t.done, 'aria-label': `Progress: ${what}` }) : el('span');
   const began = el('time', { class: 'quiet small', datetime: t.created, title: t.id }, new Date(t.created).toLocaleString());
-  const far = t.finished ? t.state : `${t.state}${t.total > 0 ? `, ${t.done.toLocaleString('en')} of ${t.total.toLocaleString('en')}` : ''}`;
+  const far = t.finished || !t.total ? t.state : `${t.state}, ${amount(t.done)} of ${amount(t.total)}`;
   const good = { succeeded: ' done', failed: ' failed' }[t.state] ?? '';
-  return el('li', { class: `upload${good}` }, el('span', { class: 'file' }, `${t.kind} ${t.collection ?? ''} `, began), bar,
-    el('span', { class: 'quiet' }, far, t.finished ? null : el('button', { type: 'button', class: 'link cancel', 'aria-label': `Cancel ${t.kind} ${t.collection ?? ''}`, onclick: cancel }, 'Cancel')),
-    el('ul', { class: 'wrongs' }, t.error ? el('li', null, t.error.detail ?? t.error.message ?? String(t.error)) : ''));
+  return el('li', { class: `upload${good}` }, el('span', { class: 'file' }, `${what} `, began), bar,
+    el('span', { class: 'quiet' }, far, t.finished || t.kind === 'rebuild' ? null : el('button', { type: 'button', class: 'link cancel', 'aria-label': `Cancel: ${what}`, onclick: cancel }, 'Cancel')),
+    el('ul', { class: 'wrongs' }, t.error && el('li', null, t.error)));
 }

@@ -93,6 +93,7 @@ export class Compare extends View {
     if (s.mode === 'hybrid') Object.assign(q, { fusion: s.fusion }, s.alpha === null ? {} : { alpha: s.alpha });
     if (s.rerank) q.rerank = true;
     if (state.filter) q.filter = state.filter;
+    if (state.exact) q.spelling = 'exact';
     if (state.boosts.length) q.boosts = state.boosts;
     return q;
   }

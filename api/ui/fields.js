@@ -1,9 +1,10 @@
 // Which fields the documents of a collection have, as far as a look at some of them tells.
 import * as api from './api.js';
+import { equals } from './filter.js';
 import { textFields, titleFields } from './hit.js';
-import { equals } from './text.js';
 
-const looked = 50; // documents
+const looked = 100; // documents, a quarter each from the first to the last where there are more
+const reachable = 10000; // documents in the order of their arrival
 const longest = 256; // of a string that can be a value, in bytes
 const ofFiles = ['modified', 'path']; // what every file brings along
 
@@ -24,6 +25,19 @@ function collect(values, document, prefix = '') {
   }
 }
 
+function valuesOf(hits) {
+  const values = new Map();
+  for (const h of hits) collect(values, h.document ?? {});
+  return values;
+}
+
+/** Adds the fields of hits that none of the documents looked at has. Says whether there are any. */
+export function learn({ values }, hits) {
+  const before = values.size;
+  for (const [name, v] of valuesOf(hits)) if (!values.has(name)) values.set(name, v);
+  return values.size > before;
+}
+
 /** The fields of text that a collection's settings leave as they are. Hits come without those of textFields. */
 export function texts(info) {
   const fields = info?.settings.fields ?? {};
@@ -32,15 +46,17 @@ export function texts(info) {
 
 let asked = { key: '' };
 
-/** {values: of the documents looked at, by field; id: of one of them}, asked for once as long as the collection stays as it is. */
+/** {values: of documents from all over the collection, by field; id: of one of them}, asked for once as long as the collection stays as it is. */
 export function sampleOf(info) {
   const key = `${info.name} ${info.sequence}`;
   if (asked.key !== key) {
     const mine = (asked = { key });
-    mine.sample = api.search(info.name, { q: '', limit: looked, passages: 0, highlight: false, omit_fields: texts(info) }).then((res) => {
-      const values = new Map();
-      for (const h of res.hits) collect(values, h.document ?? {});
-      return { values, id: res.hits[0]?.id };
+    const [limit, parts] = info.documents <= looked ? [looked, 1] : [looked / 4, 4];
+    const last = Math.min(info.documents, reachable) - limit;
+    const part = (_, i) => ({ q: '', offset: i && Math.floor(i * last / (parts - 1)), limit, window: reachable, passages: 0, highlight: false, omit_fields: texts(info) });
+    mine.sample = api.searches(info.name, Array.from({ length: parts }, part)).then((answers) => {
+      const hits = answers.flatMap((a) => a.hits);
+      return { values: valuesOf(hits), id: hits[0]?.id };
     });
     mine.sample.catch(() => { mine.key = ''; });
   }

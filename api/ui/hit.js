@@ -1,9 +1,10 @@
 // One hit: a card with its title, best passage, facts, full text and the reasons for its score.
 import { el, number, share } from './dom.js';
+import { equals } from './filter.js';
 import { refused, shares } from './fusion.js';
 import { appendSnippet, encodedText, sentenceOf } from './passage.js';
 import { address } from './state.js';
-import { appendMarked, equals, excerpt, markedWords, parseMarked, splitByBytes } from './text.js';
+import { appendMarked, excerpt, markedWords, parseMarked, splitByBytes } from './text.js';
 import { trouble } from './trouble.js';
 import { explanation, mixBar, nearness } from './why.js';
 
@@ -146,7 +147,7 @@ export class Card {
       const shown = el('span', null);
       appendMarked(shown, label, this.hit.highlights?.[name] ? this.words : null); // a field that is searched by words alone
       const body = [el('span', { class: 'name' }, name), shown];
-      if (name.includes('`')) {
+      if (name.includes('`') || this.actions.info()?.settings.fields?.[name]?.type === 'stored') { // nothing can be filtered by it
         chips.push(el('span', { class: 'chip' }, ...body));
         return;
       }

@@ -1,36 +1,42 @@
-// Narrowing and ordering: which values the documents found have, the ones that were chosen, and the order of the hits.
+// Narrowing and ordering: which values the documents found have, what was chosen of them, and the order of the hits.
 import * as api from './api.js';
 import { $, el } from './dom.js';
-import { byteLength, isDate, offers, sampleOf } from './fields.js';
+import { Facets, label } from './facets.js';
+import { learn, offers, sampleOf } from './fields.js';
+import { choices, ended, hasOne, textOf, toggled, without } from './filter.js';
 import { state } from './state.js';
-import { browses, conditions, equality, equals, narrowed, widened } from './text.js';
+import { browses } from './text.js';
 
-const mostFields = 6;
+const mostFields = 6; // until more are wanted
 const mostAsked = 16; // facets of one search
-const mostValues = 10; // of a field
-const mostNumbers = 100; // different numbers of a field that is narrowed by
-const longest = 1024; // bytes of a value; of longer ones a facet shows the beginning
+const mostValues = 10; // of a field, until more are wanted
+const allValues = 100;
+const mostNumbers = 20; // different numbers of a field whose values are shown; of others the ends are
 const patience = 400; // ms that the first hits wait for what is offered above them
-
-/** The conditions of the filter that are chips: [{field, text, same, condition}]. */
-export function chosen(filter) {
-  return (conditions(filter) ?? []).map((condition) => ({ ...equality(condition), condition })).filter((c) => c.field);
-}
-
-/** Whether chips say all of a filter. */
-export const plain = (filter) => conditions(filter)?.every(equality) === true;
 
 /** The row above the hits and the values beside them. page: {changed(options), info()}. */
 export class Narrow {
   constructor(page) {
-    Object.assign(this, { page, collection: '', key: '', offered: { narrow: [], order: [] }, fields: null, counts: null });
+    this.page = page;
+    this.key = '';
+    this.begin();
     for (const id of ['narrowing', 'narrowToggle', 'chosen', 'orderLabel', 'order', 'around', 'facets']) this[id] = $(id);
     this.narrowToggle.addEventListener('click', () => { state.narrow = !state.narrow; page.changed({ push: true }); });
     this.order.addEventListener('change', () => { state.sort = this.order.value; page.changed({ push: true }); });
-    this.facets.addEventListener('click', (e) => {
-      const b = e.target.closest('button');
-      if (b) this.choose(b.dataset.same, b.getAttribute('aria-pressed') !== 'true');
+    this.panel = new Facets(this.facets, {
+      choose: (field, value) => this.filter(toggled(state.filter, field, value)),
+      end: (field, end, at) => this.filter(ended(state.filter, field, end, at)),
+      widen: (field) => {
+        if (field) this.wide.add(field);
+        else this.all = true;
+        page.changed();
+      },
     });
+  }
+
+  /** Begins with a collection, of which nothing is known yet. */
+  begin(collection) {
+    Object.assign(this, { collection, sample: null, offered: { narrow: [], order: [] }, worthy: [], counts: null, all: false, wide: new Set() });
   }
 
   /** Shows what of the state is about narrowing, and what the collection has to offer as soon as that is known. */
@@ -39,8 +45,8 @@ export class Narrow {
     const key = info ? `${info.name} ${info.sequence}` : '';
     if (key !== this.key) {
       this.key = key;
-      if (info?.name !== this.collection) Object.assign(this, { collection: info?.name, offered: { narrow: [], order: [] }, counts: null });
-      this.fields = null;
+      if (info?.name !== this.collection) this.begin(info?.name);
+      this.counted = null;
       this.known = info && this.learn(info, key);
     }
     this.render();
@@ -49,6 +55,7 @@ export class Narrow {
   async learn(info, key) {
     const sample = await sampleOf(info).catch(() => null);
     if (this.key !== key || !sample) return;
+    this.sample = sample;
     this.offered = offers(info, sample);
     this.render();
   }
@@ -61,9 +68,15 @@ export class Narrow {
   /** The facets to ask for, where the values are shown. */
   async wanted() {
     await this.known;
-    this.fields ??= this.pick(this.collection, this.offered.narrow.slice(0, mostAsked));
-    const fields = await this.fields;
-    return fields.length ? fields.map((field) => ({ field, limit: mostValues })) : undefined;
+    this.counted ??= this.pick(this.collection, this.offered.narrow.slice(0, mostAsked));
+    this.worthy = await this.counted;
+    const fields = this.few(this.worthy);
+    return fields.length ? fields.map((field) => ({ field, limit: this.wide.has(field) ? allValues : mostValues })) : undefined;
+  }
+
+  /** The first of some fields, more where somebody wants to see them. */
+  few(fields) {
+    return fields.slice(0, this.all ? mostAsked : mostFields);
   }
 
   /** Those of some fields in which values recur in all of the collection. A field with too many values is refused, and left out. */
@@ -75,41 +88,50 @@ export class Narrow {
         refused(err);
         return Object.assign({}, ...await Promise.all(fields.map((f) => ask([f]).catch(refused))));
       });
-      return fields.filter((f) => counts[f] && worth(counts[f])).slice(0, mostFields);
+      return fields.filter((f) => counts[f] && worth(counts[f]));
     } catch {
-      this.fields = null; // the next search asks again
+      this.counted = null; // the next search asks again
       return [];
     }
   }
 
-  /** A search was refused with facets and is asked again without: the documents may have more values than before. */
-  forget() {
-    this.fields = Promise.resolve([]);
+  /** The counts of those facets of which something is chosen, as they are without that: what else could be chosen. query(changes) is the search. */
+  async apart(c, facets, query, signal) {
+    const held = facets.filter(({ field }) => without(state.filter, field) !== state.filter);
+    if (!held.length) return {};
+    const answers = await api.searches(c, held.map((f) => query({ filter: without(state.filter, f.field) || undefined, facets: [f], limit: 0, explain: undefined })), signal);
+    return Object.assign({}, ...answers.map((a) => a.facets));
   }
 
-  /** Takes the counts of an answer; one that is soon followed by a better one comes without, and those that are shown stay. */
+  /** A search was refused with facets and is asked again without: the documents may have more values than before. */
+  forget() {
+    this.counted = Promise.resolve([]);
+  }
+
+  /** Takes the fields and counts of an answer; one that is soon followed by a better one comes without, and those that are shown stay. */
   take(answer) {
+    if (answer && this.sample && learn(this.sample, answer.res.hits)) {
+      this.offered = offers(this.page.info(), this.sample);
+      this.counted = null;
+    }
     if (!answer?.preview) this.counts = state.narrow && answer ? answer.res.facets ?? {} : null;
     this.render();
   }
 
-  choose(same, on) {
-    const held = chosen(state.filter).find((c) => c.same === same);
-    if (Boolean(held) !== on) {
-      state.filter = on ? narrowed(state.filter, same) : widened(state.filter, held.condition);
-      this.page.changed({ push: true });
-    }
+  filter(filter) {
+    state.filter = filter;
+    this.page.changed({ push: true });
   }
 
   // ---- showing
 
   render() {
-    const held = chosen(state.filter);
+    const held = choices(state.filter);
     const open = state.narrow && this.counts !== null; // with the hits, so that these move once
-    const shown = JSON.stringify([held, open, state.narrow, state.sort, browses(state.q), this.offered, this.counts]);
+    const shown = JSON.stringify([held, open, state.narrow, state.sort, browses(state.q), this.offered, this.counts, this.worthy, this.all]);
     if (shown === this.shown) return;
     this.shown = shown;
-    this.narrowToggle.hidden = !this.offered.narrow.length;
+    this.narrowToggle.hidden = !this.offered.narrow.length && !this.offered.order.length;
     this.narrowToggle.setAttribute('aria-expanded', String(state.narrow));
     this.orderLabel.hidden = !this.offered.order.length && !state.sort;
     this.narrowing.hidden = !held.length && this.narrowToggle.hidden && this.orderLabel.hidden;
@@ -117,7 +139,9 @@ export class Narrow {
     this.facets.hidden = !open;
     this.renderOrder();
     this.renderChosen(held);
-    if (open) this.renderFacets(held);
+    if (!open) return;
+    const ranges = this.offered.order.filter((f) => !this.worthy.includes(f.name));
+    this.panel.show({ counts: this.counts, ranges: this.few(ranges), held, wide: this.wide, more: !this.all && Math.max(ranges.length, this.worthy.length) > mostFields });
   }
 
   renderOrder() {
@@ -130,42 +154,18 @@ export class Narrow {
     this.order.value = state.sort;
   }
 
+  /** A chip for each choice; values of which a document needs one alone stand together. */
   renderChosen(held) {
-    const buttons = [...this.chosen.querySelectorAll('button')];
-    const at = buttons.indexOf(document.activeElement);
-    this.chosen.replaceChildren(...held.map((c) => el('li', null, el('button', {
-      type: 'button', class: 'chip', title: c.text, 'aria-label': `Search without ${c.condition}`,
-      onclick: () => { state.filter = widened(state.filter, c.condition); this.page.changed({ push: true }); },
-    }, el('span', { class: 'name' }, c.field), label(c.text), el('span', { class: 'cross', 'aria-hidden': 'true' }, '×')))));
-    if (at >= 0) (this.chosen.querySelectorAll('button')[Math.min(at, held.length - 1)] ?? (this.narrowToggle.hidden ? $('q') : this.narrowToggle)).focus({ preventScroll: true });
-  }
-
-  /** The values by field. What is chosen stays among them, so that it can be taken back where it was pressed. */
-  renderFacets(held) {
-    const focused = this.facets.contains(document.activeElement) && document.activeElement.dataset.same;
-    const same = new Set(held.map((c) => c.same));
-    const scrolled = new Map([...this.facets.querySelectorAll('ul')].map((ul) => [ul.dataset.field, ul.scrollLeft]));
-    this.facets.replaceChildren(...Object.entries(this.counts).map(([field, counts], i) => {
-      const rows = (counts.values ?? []).filter((v) => typeof v.value !== 'string' || byteLength(v.value) <= longest)
-        .map((v) => ({ same: equals(field, v.value), text: textOf(v.value), n: v.count }));
-      const gone = held.filter((c) => c.field === field && !rows.some((r) => r.same === c.same)).map((c) => ({ ...c, n: 0, out: true }));
-      const more = (counts.distinct ?? 0) - (counts.values ?? []).length;
-      return el('div', { class: 'facet' }, el('h2', { id: `facet${i}` }, field),
-        el('ul', { 'aria-labelledby': `facet${i}`, 'data-field': field }, ...[...gone, ...rows].map((r) => el('li', null, el('button', {
-          type: 'button', class: 'choice', title: r.text, 'data-same': r.same, 'aria-pressed': String(same.has(r.same)),
-        }, label(r.text), el('span', { class: 'n' }, r.out ? '–' : r.n.toLocaleString('en'))))),
-        more > 0 && el('li', { class: 'quiet small' }, `and ${more.toLocaleString('en')} more`),
-        !rows.length && !gone.length && el('li', { class: 'quiet small' }, 'none')));
-    }));
-    if (!this.facets.firstChild) this.facets.append(el('p', { class: 'quiet small' }, 'No field has values that come often enough to narrow by.'));
-    for (const ul of this.facets.querySelectorAll('ul')) ul.scrollLeft = scrolled.get(ul.dataset.field) ?? 0;
-    if (focused) ([...this.facets.querySelectorAll('button')].find((b) => b.dataset.same === focused) ?? this.narrowToggle).focus({ preventScroll: true });
+    const at = [...this.chosen.querySelectorAll('button')].indexOf(document.activeElement);
+    const chip = (field, text, condition, next) => el('button', { type: 'button', class: 'chip', title: text, 'aria-label': `Search without ${condition}`, onclick: () => this.filter(next) },
+      el('span', { class: 'name' }, field), label(text), el('span', { class: 'cross', 'aria-hidden': 'true' }, '×'));
+    this.chosen.replaceChildren(...held.map((c) => el('li', null, c.end
+      ? chip(c.field, `${c.end} ${c.at}`, c.condition, ended(state.filter, c.field, c.end, ''))
+      : c.values.flatMap((v, i) => [i > 0 && el('span', { class: 'quiet small' }, 'or'), chip(c.field, textOf(v), hasOne(c.field, [v]), toggled(state.filter, c.field, v))]))));
+    const left = this.chosen.querySelectorAll('button');
+    if (at >= 0) (left[Math.min(at, left.length - 1)] ?? (this.narrowToggle.hidden ? $('q') : this.narrowToggle)).focus({ preventScroll: true });
   }
 }
-
-const textOf = (v) => (JSON.isRawJSON?.(v) ? v.rawJSON : String(v));
-
-const label = (text) => el('span', { class: 'of', dir: 'auto' }, text.trim() ? text : '(empty)');
 
 /** Whether a field's counts, over all of a collection, have something to narrow by. */
 function worth({ distinct = 0, values = [] }) {

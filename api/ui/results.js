@@ -35,6 +35,7 @@ export class Results {
     this.timer = 0;
     this.shown = pageSize;
     this.cards = new Map(); // id -> Card
+    this.from = undefined; // the collection of the cards
     this.typing = false; // the last word may be unfinished
     this.lastKey = 0;
     this.lastMove = 0;
@@ -134,8 +135,11 @@ export class Results {
     const q = (facets) => this.query({ omit_fields: texts(this.page.info()), facets, ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) });
     const facets = preview || !state.narrow ? undefined : await this.narrow.wanted();
     signal.throwIfAborted();
+    const apart = facets && this.narrow.apart(c, facets, (changes) => this.query(changes), signal).catch(() => ({})); // those of the search itself are good, too
     try {
-      return await api.search(c, q(facets), signal);
+      const res = await api.search(c, q(facets), signal);
+      if (facets) Object.assign(res.facets, await apart);
+      return res;
     } catch (err) {
       if (!facets || err.status !== 400) throw err;
       const res = await api.search(c, q(undefined), signal);
@@ -150,9 +154,8 @@ export class Results {
       const q = { ...this.query({ limit: this.shown, passages: 1, highlight: false, sentences: true, return_fields: [] }), explain: undefined };
       const res = await api.search(a.asked.c, q, signal);
       const near = new Map(res.hits.map((h) => [h.id, h.passages[0]?.sentence]));
-      if (this.answer !== a) return;
       for (const h of a.res.hits) if (near.get(h.id) && h.passages[0]) h.passages[0].sentence = near.get(h.id);
-      this.render();
+      if (this.answer === a) this.render(); // one that is held back has them when it is shown
     } catch { /* the hits are good without */ }
   }
 
@@ -240,6 +243,9 @@ export class Results {
 
   /** Makes the list show hits in their order; cards that stay glide to their new places. */
   place(hits, alpha) {
+    const from = this.answer?.asked.c;
+    if (from !== this.from) this.cards.clear(); // another document may have the same id
+    this.from = from;
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
     const before = new Map();
     for (const [id, card] of this.cards) if (card.root.isConnected) before.set(id, card.root.getBoundingClientRect().top);
@@ -248,7 +254,7 @@ export class Results {
     const nodes = hits.map((h) => {
       let card = this.cards.get(h.id);
       if (card) card.update(h, alpha);
-      else this.cards.set(h.id, (card = new Card(h, { filter: (f) => this.page.addFilter(f), query: () => this.asked(), info: () => this.page.info(), whole: (id) => api.fetchDocument(state.c, id) })));
+      else this.cards.set(h.id, (card = new Card(h, { filter: (f) => this.page.addFilter(f), query: () => this.asked(), info: () => this.page.info(), whole: (id) => api.fetchDocument(from, id) })));
       return card.root;
     });
     const focused = document.activeElement;

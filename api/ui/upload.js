@@ -69,9 +69,11 @@ async function limitOf(type) {
   return (type === media.pdf ? l?.pdf_bytes : textInFile.includes(type) ? l?.file_bytes : l?.document_bytes) || Infinity;
 }
 
-/** The content of a file, without the gzip around it. Rejects with a TypeError where that is damaged. */
-function contentOf(file) {
-  return gzipped.test(file.name) ? new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).blob() : file;
+/** The content of a file, without the gzip around it. Rejects with a TypeError where that is damaged, with another error where the file cannot be read. */
+async function contentOf(file) {
+  if (gzipped.test(file.name)) return new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).blob();
+  await file.slice(0, 1).arrayBuffer();
+  return file;
 }
 
 /** The name of a file, of one too long its end. */
@@ -116,14 +118,14 @@ export class Upload {
       this.fail(`This kind of file is not read here. Allowed: ${accepted.replaceAll(',', ' ')}`);
       return;
     }
-    let file;
+    let file, form;
     try {
       file = await contentOf(this.file);
-    } catch {
-      this.fail('This is not gzip, or it is damaged.');
+      form = await formOf(type, file, this.path);
+    } catch (err) {
+      this.fail(err instanceof TypeError ? 'This is not gzip, or it is damaged.' : 'The file cannot be read: it may have been changed or moved since.');
       return;
     }
-    const form = await formOf(type, file, this.path);
     this.many = many.includes(form.type) || extension(this.file.name) === 'mbox';
     const most = this.many ? Infinity : await limitOf(form.type);
     if (file.size > most) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"searchd/internal/manual"
 	"searchd/internal/settings"
 	"searchd/internal/version"
-	"searchd/search"
 )
 
 // flags of the command.
@@ -72,6 +70,7 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 		Version: strings.TrimSpace(v + " " + revision), SilenceUsage: true, SilenceErrors: true,
 	}
 	f.add(cmd)
+	cmd.SetFlagErrorFunc(settings.FlagError)
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if f.man {
 			manual.Write(cmd.OutOrStdout(), cmd, v)
@@ -155,7 +154,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	}
 	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
 		PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
-	var told sync.Map // why collections cannot be written to
+	var told sync.Map // what opening the data folder has told
 	defer func() {
 		if err == nil {
 			return
@@ -165,7 +164,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 		}
 	}()
 	notice := func(text string) {
-		if strings.HasPrefix(text, search.ErrModelMismatch.Error()) {
+		if f.data != "" { // it may say why the collection cannot be written to; what a server makes one wait for is no such thing, and may come for ever
 			told.Store(text, true)
 		}
 		fmt.Fprintln(stderr, "ingest:", text)
@@ -209,7 +208,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 var errPiped = errors.New("interrupted; what standard input gave until then is in")
 
 // extraction is raised when files give other documents than before.
-const extraction = 7
+const extraction = 8
 
 func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) {
 	dir, err := stateFolder(f)
@@ -233,17 +232,6 @@ func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) 
 		verify: f.verify, stop: f.onError == "stop", deleteMissing: f.deleteMissing, dryRun: f.dryRun,
 		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", printable(text)) }, counts: newCounts(),
 	}, nil
-}
-
-// exclude returns the program's own files, which must not be read where they lie below a path.
-func (f *flags) exclude() []string {
-	var out []string
-	for _, path := range []string{f.data, f.state, f.errorsFile} {
-		if path != "" {
-			out = append(out, filepath.Clean(path))
-		}
-	}
-	return out
 }
 
 // once goes over paths once: reads what has changed, then deletes what is missing, if asked to. Where the collection has become another one

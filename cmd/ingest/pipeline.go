@@ -131,6 +131,7 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 		}
 	}
 	defer p.count(reading, paths, o)()
+	defer p.tick()()
 	tasks := make(chan *task, 4*p.workers) // in the order of the list
 	jobs := make(chan *task)
 	batches := make(chan []item, 1)
@@ -200,6 +201,26 @@ func (p *pipeline) count(ctx context.Context, paths []string, o extract.Options)
 		}
 	})
 	return func() { cancel(); counter.Wait() }
+}
+
+// tick shows the progress also where no document ends for long. stop ends it.
+func (p *pipeline) tick() (stop func()) {
+	ticks, done := time.NewTicker(time.Second), make(chan struct{})
+	var ticking sync.WaitGroup
+	ticking.Go(func() {
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ticks.C:
+				p.mu.Lock()
+				p.progress.show(0)
+				p.mu.Unlock()
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() { close(done); ticking.Wait() }
 }
 
 // list sends the files to the readers and, in order, to the collector.

@@ -103,7 +103,7 @@ func (p *progress) show(n int) {
 		if share != "" {
 			share = ", " + share
 		}
-		fmt.Fprintf(p.w, "%d documents, %.0f per second%s\n", p.n, float64(p.n)/time.Since(p.began).Seconds(), share)
+		fmt.Fprintf(p.w, "%d documents, %.1f per second%s\n", p.n, float64(p.n)/time.Since(p.began).Seconds(), share)
 	}
 }
 

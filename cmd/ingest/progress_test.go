@@ -97,3 +97,38 @@ func TestProgressOfFiles(t *testing.T) {
 		}
 	}
 }
+
+// stuck is a sink that takes what it is given only when something is told.
+type stuck struct {
+	memory
+	p    *pipeline
+	told *strings.Builder
+}
+
+func (s *stuck) put(ctx context.Context, docs []document) ([]result, error) {
+	s.p.mu.Lock()
+	s.p.progress.told = time.Time{} // the next is told
+	s.p.mu.Unlock()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		s.p.mu.Lock()
+		n := s.told.Len()
+		s.p.mu.Unlock()
+		if n > 0 {
+			return s.memory.put(ctx, docs)
+		}
+	}
+	return nil, fmt.Errorf("nothing is told for 20 s")
+}
+
+// Who waits for a batch that takes long is told that the run goes on.
+func TestProgressOfSlowBatch(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.txt"), "text")
+	var b strings.Builder
+	to := &stuck{told: &b}
+	p := pipelineOf(t, flags{state: t.TempDir(), workers: 1}, to)
+	to.p, p.progress = p, newProgress(&b)
+	if err := p.run(t.Context(), []string{dir}, extract.Options{}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -25,7 +25,7 @@ func stateFolder(f flags) (string, error) {
 	case f.server == "":
 		return "", nil
 	}
-	dir, err := os.UserConfigDir()
+	dir, err := statesOfServers()
 	if err != nil {
 		if f.deleteMissing {
 			return "", fmt.Errorf("--delete-missing needs to remember what it has read: name a folder with --state (%w)", err)
@@ -33,5 +33,25 @@ func stateFolder(f flags) (string, error) {
 		return "", nil
 	}
 	sum := sha256.Sum256([]byte(strings.TrimSuffix(f.server, "/")))
-	return filepath.Join(dir, "searchd", "ingest", hex.EncodeToString(sum[:6]), name), nil
+	return filepath.Join(dir, hex.EncodeToString(sum[:6]), name), nil
+}
+
+// statesOfServers returns the folder with the journals of all servers.
+func statesOfServers() (string, error) {
+	dir, err := os.UserConfigDir()
+	return filepath.Join(dir, "searchd", "ingest"), err
+}
+
+// exclude returns the program's own files, which must not be read where they lie below a path: a journal that is read changes, and is read again.
+func (f *flags) exclude() []string {
+	var out []string
+	for _, path := range []string{f.data, f.state, f.errorsFile} {
+		if path != "" {
+			out = append(out, filepath.Clean(path))
+		}
+	}
+	if dir, err := statesOfServers(); err == nil {
+		out = append(out, dir)
+	}
+	return out
 }

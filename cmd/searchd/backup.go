@@ -56,12 +56,12 @@ value is printed, and the exit code is 1: restoring takes it with --damaged only
 			}
 			write = func(w io.Writer) (int64, error) { return downloadShard(cmd.Context(), shard, o, w) }
 		case server == "":
-			if err := f.mustExist(); err != nil {
-				return err
+			if f.data == "" {
+				return errNoData
 			}
 			write = func(w io.Writer) (int64, error) {
 				n, err := search.BackupFolder(cmd.Context(), f.data, w)
-				return n, inUse(err)
+				return n, f.notOpened(err)
 			}
 		}
 		n, err := writeNew(cmd, args[0], write)

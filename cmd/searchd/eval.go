@@ -116,7 +116,7 @@ func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, misspel
 	}
 	defer os.RemoveAll(tmp)
 	ef := engineFlags{modelFlags: f, data: filepath.Join(tmp, "data")}
-	e, err := ef.openWith(cmd.Context(), false, search.Options{})
+	e, err := ef.openWith(cmd.Context(), search.Options{})
 	if err != nil {
 		return err
 	}

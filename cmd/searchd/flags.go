@@ -76,18 +76,13 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 
 // openToRead opens the engine over a data folder that is there, for a command that changes nothing of what is stored.
 func (f *engineFlags) openToRead(ctx context.Context) (*search.Engine, error) {
-	return f.openWith(ctx, true, search.Options{Notice: tell, NoTasks: true})
+	return f.openWith(ctx, search.Options{Notice: tell, NoTasks: true, MustExist: true})
 }
 
-// openWith opens the engine, until ctx ends; mustExist refuses to make a new data folder.
-func (f *engineFlags) openWith(ctx context.Context, mustExist bool, so search.Options) (*search.Engine, error) {
+// openWith opens the engine, until ctx ends.
+func (f *engineFlags) openWith(ctx context.Context, so search.Options) (*search.Engine, error) {
 	if f.data == "" {
 		return nil, errNoData
-	}
-	if mustExist {
-		if err := f.mustExist(); err != nil {
-			return nil, err
-		}
 	}
 	o, err := f.options()
 	if err != nil {
@@ -95,21 +90,10 @@ func (f *engineFlags) openWith(ctx context.Context, mustExist bool, so search.Op
 	}
 	so.Model, so.Encoder = f.model, o
 	e, err := search.OpenContext(ctx, f.data, so)
-	return e, inUse(err)
+	return e, f.notOpened(err)
 }
 
 var errNoData = errors.New("name the data folder: --data DIR, or SEARCHD_DATA in the environment")
-
-// mustExist refuses a data folder that is not there.
-func (f *engineFlags) mustExist() error {
-	if f.data == "" {
-		return errNoData
-	}
-	if _, err := os.Stat(f.data); err != nil {
-		return fmt.Errorf("--data: %w; `ingest --data %s PATH` makes it", err, f.data)
-	}
-	return nil
-}
 
 // openServer returns a client for a command that somebody waits for.
 func openServer(server, key string) (*client.Client, error) {
@@ -122,6 +106,14 @@ func inUse(err error) error {
 		return fmt.Errorf("%w; one program at a time: if it is a server, it is asked with --server URL", err)
 	}
 	return err
+}
+
+// notOpened says what to do where the data folder is in use, or none.
+func (f *engineFlags) notOpened(err error) error {
+	if errors.Is(err, store.ErrNoStore) {
+		return fmt.Errorf("--data: %w; `ingest --data %s PATH` makes it", err, f.data)
+	}
+	return inUse(err)
 }
 
 // told is what tell has written.

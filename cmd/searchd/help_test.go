@@ -41,6 +41,14 @@ func TestWrongArguments(t *testing.T) {
 		{"models pull", "searchd models pull OWNER/NAME[@REVISION]"},
 		{"restore --data x", "searchd restore FILE --data DIR"},
 		{"check stray", "searchd check"},
+		{"help nosuch", `unknown command "nosuch" for "searchd"`},
+		{"help keys revok", `unknown command "revok" for "searchd keys"`},
+		{"serve --nosuch", "unknown flag: --nosuch; `searchd serve --help` names the flags"},
+		{"serve --addr", "flag needs an argument: --addr"},
+		{"serve --rate-limit x", `--rate-limit: got "x", allowed: a number`},
+		{"query --limit 1.5 x", `--limit: got "1.5", allowed: a whole number`},
+		{"health --timeout 3", `--timeout: got "3", allowed: a time such as`},
+		{"query --json=maybe x", `--json: got "maybe", allowed: true, false`},
 	} {
 		if _, _, err := execute(t, "", strings.Fields(c.args)...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q in it", c.args, err, c.want)
@@ -48,5 +56,8 @@ func TestWrongArguments(t *testing.T) {
 	}
 	if out, _, err := execute(t, "", "keys"); err != nil || !strings.Contains(out, "Available Commands") {
 		t.Errorf("keys: %q, %v, want its help", out, err)
+	}
+	if out, _, err := execute(t, "", "help", "keys", "create"); err != nil || !strings.Contains(out, "searchd keys create") {
+		t.Errorf("help keys create: %q, %v, want its help", out, err)
 	}
 }

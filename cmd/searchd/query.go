@@ -201,7 +201,7 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 		bold, plain = "\x1b[1m", "\x1b[0m"
 	}
 	if r.Degraded {
-		fmt.Fprintf(w, "(%s)\n\n", r.Reason)
+		fmt.Fprintf(w, "(%s)\n\n", oneLine(r.Reason))
 	}
 	if r.Query != nil {
 		for _, x := range r.Query.Respelled {
@@ -209,17 +209,17 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 		}
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(w, "(%s)\n\n", warning)
+		fmt.Fprintf(w, "(%s)\n\n", oneLine(warning))
 	}
 	for i, h := range r.Hits {
-		fmt.Fprintf(w, "%s%2d  %s%s  %.3f\n", bold, i+1, h.ID, plain, h.Score)
+		fmt.Fprintf(w, "%s%2d  %s%s  %.3f\n", bold, i+1, oneLine(h.ID), plain, h.Score)
 		for _, p := range h.Passages {
-			text := printable(p.Text)
+			text := shorten(printable(p.Text))
 			if p.Marked != "" {
-				text = marks(p.Marked, bold, plain)
+				text = marks(shorten(p.Marked), bold, plain)
 			}
-			fmt.Fprintf(w, "    %s\n", shorten(text, bold, plain))
-			if s := p.Sentence; s != nil {
+			fmt.Fprintf(w, "    %s\n", text)
+			if s := p.Sentence; s != nil && p.Start <= s.Start && s.Start <= s.End && s.End-p.Start <= len(p.Text) { // a server may say anything
 				fmt.Fprintf(w, "    > %s\n", oneLine(p.Text[s.Start-p.Start:s.End-p.Start]))
 			}
 		}
@@ -249,18 +249,18 @@ func printFields(w io.Writer, h search.Hit, bold, plain string) {
 		if len(snippets) == 0 || slices.ContainsFunc(h.Passages, shown) || marks(snippets[0], "", "") == h.ID {
 			continue
 		}
-		fmt.Fprintf(w, "    %s: %s\n", oneLine(name), shorten(marks(snippets[0], bold, plain), bold, plain))
+		fmt.Fprintf(w, "    %s: %s\n", oneLine(name), marks(shorten(snippets[0]), bold, plain))
 	}
 }
 
-// marks returns a marked text as it is shown on the terminal.
+// marks returns a marked text, or a part of one that may end within a mark, as it is shown.
 func marks(marked, bold, plain string) string {
 	return unescape.Replace(markTag.ReplaceAllStringFunc(printable(marked), func(tag string) string {
 		if tag == "<mark>" {
 			return bold
 		}
 		return plain
-	}))
+	})) + plain
 }
 
 // printable leaves out what a terminal would take for commands.
@@ -278,7 +278,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(printable(
 
 // printFacet writes the values of a field with their counts.
 func printFacet(w io.Writer, name string, f search.FacetCounts) {
-	fmt.Fprintf(w, "\n%s:", name)
+	fmt.Fprintf(w, "\n%s:", oneLine(name))
 	if len(f.Values) == 0 {
 		fmt.Fprint(w, "  no values")
 	}
@@ -302,17 +302,12 @@ const shownWords = 50
 // shownFields is how many bytes of the fields of a hit are shown that has neither a passage nor a mark.
 const shownFields = 200
 
-// shorten returns the words of a passage around its first mark.
-func shorten(text, bold, plain string) string {
-	words := strings.Fields(text)
+// shorten returns the words of a text around its first mark.
+func shorten(marked string) string {
+	words := strings.Fields(marked)
 	from := 0
-	if bold != "" {
-		for i, w := range words {
-			if strings.Contains(w, bold) {
-				from = max(0, min(i-shownWords/4, len(words)-shownWords))
-				break
-			}
-		}
+	if i := slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, "<mark>") }); i > 0 {
+		from = max(0, min(i-shownWords/4, len(words)-shownWords))
 	}
 	to := min(from+shownWords, len(words))
 	out := strings.Join(words[from:to], " ")
@@ -322,7 +317,7 @@ func shorten(text, bold, plain string) string {
 	if to < len(words) {
 		out += " …"
 	}
-	return out + plain
+	return out
 }
 
 // unescape undoes html.EscapeString for the terminal.
@@ -339,7 +334,7 @@ func printExplain(w io.Writer, e *search.Explain) {
 			if t.For != "" {
 				term += " (for " + t.For + ")"
 			}
-			fmt.Fprintf(w, "  %s %.2f", term, t.Score)
+			fmt.Fprintf(w, "  %s %.2f", oneLine(term), t.Score)
 		}
 		fmt.Fprintln(w)
 	}

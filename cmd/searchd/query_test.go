@@ -24,12 +24,33 @@ func TestPrintHits(t *testing.T) {
 	}}, Facets: map[string]search.FacetCounts{"tags": {Values: []search.FacetValue{{Value: "a\x1b[2J\r\nb", Count: 1}, {Value: 1.5e6, Count: 3}}}}}, true)
 	want := "\x1b[1m 1  notes/garden.md\x1b[0m  0.500\n" +
 		"    ]0;titlea \x1b[1mgarden\x1b[0m <mark> &\x1b[0m\n" +
-		"    un[2Jmarked\x1b[0m\n" +
+		"    un[2Jmarked\n" +
 		"    ta gs: \x1b[1mgarden\x1b[0m &\x1b[0m\n" +
 		"    title: My \x1b[1mgarden\x1b[0m\x1b[0m\n"
 	want += "\ntags:  a[2J b (1)  1500000 (3); 0 without\n"
 	if got, _, _ := strings.Cut(b.String(), "\n\n0 of"); !strings.HasPrefix(b.String(), want) {
 		t.Errorf("printHits:\n%q\nwant\n%q", got, want)
+	}
+}
+
+// An id is on one line, an answer whose sentence lies outside of its passage is no reason to fail, and of a long passage the part with the first
+// mark is shown, in a pipe as on a terminal.
+func TestPrintHitsInPipe(t *testing.T) {
+	long := strings.Repeat("before ", 200)
+	for _, bold := range []bool{true, false} {
+		var b strings.Builder
+		printHits(&b, &search.Response{Hits: []search.Hit{{
+			ID: "two\nlines\x1b[2J.md",
+			Passages: []search.PassageHit{{
+				Field: "text", Start: 10, Text: long + "the garden after", Marked: long + "the <mark>garden</mark> after",
+				Sentence: &search.Sentence{Start: 5, End: 2000},
+			}},
+		}}}, bold)
+		for _, want := range []string{"two lines[2J.md", "… before", "the garden after\n"} {
+			if got := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(b.String()); !strings.Contains(got, want) {
+				t.Errorf("bold %v: %q, want %q in it", bold, got, want)
+			}
+		}
 	}
 }
 

@@ -54,7 +54,7 @@ open: POST /v1/collections/COLLECTION/reembed, which goes on answering searches 
 				o.Precision = f.precision
 			}
 		}
-		e, err := f.openWith(cmd.Context(), true, search.Options{Notice: tell})
+		e, err := f.openWith(cmd.Context(), search.Options{Notice: tell, MustExist: true})
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/internal/settings"
 	"searchd/internal/version"
 )
 
@@ -20,14 +21,33 @@ func newRootCommand() *cobra.Command {
 		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSpreadCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
 		newMCPCommand(), newHealthCommand(), newManCommand())
 	root.InitDefaultCompletionCmd() // which cobra makes later otherwise
+	root.InitDefaultHelpCmd()       // likewise
+	root.SetFlagErrorFunc(settings.FlagError)
 	sayUsage(root)
 	return root
+}
+
+// help shows the help of the command that args name. It fails where they name none, for which cobra's own shows that of searchd and succeeds.
+func help(cmd *cobra.Command, args []string) error {
+	found, rest, err := cmd.Root().Find(args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return fmt.Errorf("unknown command %q for %q", rest[0], found.CommandPath())
+	}
+	found.InitDefaultHelpFlag() // so that it is named, too
+	return found.Help()
 }
 
 // sayUsage makes the commands under cmd say how they are called where their arguments are wrong, and those that only stand for others refuse
 // what is none of them, for which cobra shows their help as if that were what was asked for.
 func sayUsage(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
+		if sub.Name() == "help" {
+			sub.RunE = help
+			continue
+		}
 		if args := sub.Args; args != nil {
 			sub.Args = func(cmd *cobra.Command, given []string) error {
 				if err := args(cmd, given); err != nil {

@@ -299,7 +299,7 @@ func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower,
 // open opens the engine over the data folder, or over the shards.
 func (f *serveFlags) open(ctx context.Context, so search.Options, o api.Options) (e *search.Engine, err error) {
 	if len(f.shards.urls) == 0 {
-		return f.openWith(ctx, false, so)
+		return f.openWith(ctx, so)
 	}
 	if f.data != "" {
 		o.Logger.Info("the data folder is not used: documents are on the shards", "data", f.data)

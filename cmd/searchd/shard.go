@@ -203,7 +203,11 @@ func shardOf(ctx context.Context, b *embedded.Backend, dir string) (string, erro
 		return "", err
 	}
 	if id.Cluster != "" {
-		return fmt.Sprintf("%d of %d of the cluster %s", id.Index+1, id.Of, id.Cluster), nil
+		what := fmt.Sprintf("%d of %d of the cluster %s", id.Index+1, id.Of, id.Cluster)
+		if id.Moved != "" {
+			what += ", which has moved to " + id.Moved
+		}
+		return what, nil
 	}
 	values, err := b.Values("")
 	if err != nil {

@@ -303,7 +303,11 @@ func TestSpreadRefuses(t *testing.T) {
 	other := filled.url
 	n := func(i string) string { return filepath.Join(empty, "new"+i) }
 	for args, want := range map[string]string{
-		"--from " + ordinary: "--to DIR",
+		"--from " + ordinary:                            "--to DIR",
+		"--from " + ordinary + " --back":                "have not moved",
+		"--from " + ordinary + " --back --to " + n("9"): "--from alone",
+		"--from " + ordinary + " --back --more":         "--from alone",
+		"--back":                                        "--from alone",
 		"--from " + ordinary + " --to http://127.0.0.1:1/ --to http://127.0.0.1:1": "named twice",
 		"--from " + ordinary + " --to http://127.0.0.1:1":                          "shard unavailable",
 		"--from " + ordinary + " --to " + n("4") + " --shard-ca x":                 "go with URLs",

@@ -32,6 +32,7 @@ const (
 type spreadFlags struct {
 	from, to []string
 	more     bool
+	back     bool
 	reach    shardsFlags
 }
 
@@ -50,20 +51,28 @@ the same origin: the URLs of standbys, the folder of a replica, a restored backu
 
 Without --more the pass is the last one, and nobody writes to what is copied meanwhile. A folder is open to nobody else. Of a cluster that runs, passes are made
 first, until little has changed; then it is claimed, so that the server in front of it writes no more, and goes on answering reads: start the server in
-front of the new shards when the command has ended. To go on with the old ones instead, start theirs again.
+front of the new shards when the command has ended. The old shards say from then on that they have moved, and no server in front of them writes any
+more. To go on with them instead, use --back, which takes that back, and start theirs again.
 
 Interrupted, the command goes on where it stopped when it is run again. In the end the documents and passages of each collection are counted on both
 sides. Tasks and snapshots are not copied, and documents have new revisions, larger than those before. Folders need memory for their graphs.`,
 		Example: `  searchd spread --from /srv/searchd --to /srv/shard1,/srv/shard2,/srv/shard3
   searchd spread --from http://a:8090,http://b:8090 --to http://c:8090,http://d:8090,http://e:8090 --shard-key-file key --more
-  searchd spread --from /srv/shard1,/srv/shard2,/srv/shard3 --to /srv/searchd`,
+  searchd spread --from /srv/shard1,/srv/shard2,/srv/shard3 --to /srv/searchd
+  searchd spread --from http://a:8090,http://b:8090 --back --shard-key-file key`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.spread(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.back {
+				return f.takeBack(cmd)
+			}
+			return f.spread(cmd)
+		},
 	}
 	cmd.Flags().StringSliceVar(&f.from, "from", nil, "data folder, or the folders or URLs of all shards of a cluster in their order")
 	cmd.Flags().StringSliceVar(&f.to, "to", nil, "new data folder, or the folders or URLs of the shards of a new cluster")
 	settings.Folders(cmd, "from", "to")
 	cmd.Flags().BoolVar(&f.more, "more", false, "another pass follows: what is copied may be written to, and the copy is not complete yet")
+	cmd.Flags().BoolVar(&f.back, "back", false, "copy nothing: have shards that were copied take writes again, which the copy does not get")
 	f.reach.addAccess(cmd, "from and --to")
 	return cmd
 }
@@ -73,8 +82,11 @@ func isURL(name string) bool {
 	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
 }
 
-func (f *spreadFlags) check() error {
-	if len(f.from) == 0 || len(f.to) == 0 {
+func (f *spreadFlags) check() (err error) {
+	if f.back && (len(f.from) == 0 || len(f.to) > 0 || f.more) {
+		return errors.New("--back goes with --from alone, which names what was copied")
+	}
+	if len(f.from) == 0 || len(f.to) == 0 && !f.back {
 		return errors.New("name what is copied and what is filled: --from DIR --to DIR,DIR; running shards by their URLs")
 	}
 	if len(f.to) > backend.MaxShards {
@@ -86,16 +98,14 @@ func (f *spreadFlags) check() error {
 		for i, name := range list {
 			path := strings.TrimRight(strings.TrimSpace(name), "/")
 			if isURL(path) {
-				list[i], urls = path, true
-			} else if abs, err := filepath.Abs(name); err != nil {
+				urls = true
+			} else if path, err = filepath.Abs(name); err != nil {
 				return err
-			} else {
-				path = abs
 			}
 			if name == "" || slices.Contains(seen, path) {
 				return fmt.Errorf("--from, --to: %q is empty or named twice", name)
 			}
-			seen = append(seen, path)
+			list[i], seen = path, append(seen, path)
 		}
 	}
 	if !urls && (f.reach.keyFile != "" || f.reach.ca != "") {
@@ -151,16 +161,36 @@ func (f *spreadFlags) spread(cmd *cobra.Command) (err error) {
 	list, err := f.pass(cmd, "", false, whole, filled)
 	if err != nil {
 		if from.running() {
-			err = fmt.Errorf("%w. What is copied takes no writes since this pass began: run it again, or start the server in front of it again to go on there", err)
+			err = fmt.Errorf("%w. What is copied takes no writes since this pass began: run it again; or to go on there start the server in front of it again, after `searchd spread --back` where it says that its documents have moved", err)
 		}
 		return err
 	}
 	for _, c := range list {
 		tellSpread(cmd.OutOrStdout(), c)
 	}
-	if from.running() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "the copy is complete: start the server in front of it. What was copied takes no writes since %v, unless its server is started again\n", time.Since(began).Round(time.Millisecond))
+	switch {
+	case from.running():
+		fmt.Fprintf(cmd.ErrOrStderr(), "the copy is complete: start the server in front of it. What was copied takes no writes since %v, until `searchd spread --back`\n", time.Since(began).Round(time.Millisecond))
+	case from.clustered():
+		fmt.Fprintln(cmd.ErrOrStderr(), "the copy is complete. What was copied takes no writes any more, until `searchd spread --back`")
 	}
+	return nil
+}
+
+// takeBack has shards that were copied take writes again.
+func (f *spreadFlags) takeBack(cmd *cobra.Command) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	from, err := f.open(cmd.Context(), f.from)
+	defer func() { err = errors.Join(err, from.close()) }()
+	if err == nil {
+		err = from.takeBack(cmd.Context())
+	}
+	if err != nil {
+		return fmt.Errorf("--from: %w", claimedMeanwhile(err))
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "they take writes again: start the server in front of them. What has been written to the copy is not here")
 	return nil
 }
 
@@ -210,7 +240,7 @@ func (f *spreadFlags) pass(cmd *cobra.Command, name string, more bool, from, to 
 		return fmt.Sprintf("%s%d of %d documents, %s", name, s.done, s.total, counted(s.SpreadCounts))
 	}
 	stop := showProgress(cmd.ErrOrStderr(), far)
-	list, err := search.Spread(cmd.Context(), from, to, search.SpreadOptions{More: more, Report: func(done, total int64, counts search.SpreadCounts) {
+	list, err := search.Spread(cmd.Context(), from, to, search.SpreadOptions{More: more, To: strings.Join(f.to, ", "), Report: func(done, total int64, counts search.SpreadCounts) {
 		now.Store(&state{done, total, counts})
 	}})
 	stop()
@@ -307,6 +337,9 @@ func (p *places) close() (err error) {
 // running reports whether what is copied may be served meanwhile.
 func (p *places) running() bool { return slices.ContainsFunc(p.names, isURL) }
 
+// clustered reports whether what is copied are shards, which say afterwards that they have moved.
+func (p *places) clustered() bool { return p.ids[0].Cluster != "" }
+
 // source returns an error for what cannot be copied, in a pass that others follow or in the last one.
 func (p *places) source(more bool) error {
 	for i, id := range p.ids {
@@ -324,11 +357,23 @@ func (p *places) source(more bool) error {
 
 // whole makes one of what is copied, reading where it may be written to meanwhile, or else with the right to write, which nobody else has then.
 func (p *places) whole(ctx context.Context, more bool) (search.Whole, error) {
-	if p.folder != nil && p.ids[0].Cluster == "" {
+	if p.folder != nil && !p.clustered() {
 		return p.folder, nil
 	}
 	follows := slices.ContainsFunc(p.ids, func(id backend.Identity) bool { return id.Follows != "" })
-	return shards.Open(ctx, p.shards, shards.Options{Names: p.names, Notice: tell, Reader: more && (p.running() || follows), Standbys: true})
+	return shards.Open(ctx, p.shards, shards.Options{Names: p.names, Notice: tell, Reader: more && (p.running() || follows), Standbys: true, Moved: true})
+}
+
+// takeBack claims shards that have moved, and has them say that no more.
+func (p *places) takeBack(ctx context.Context) error {
+	if !slices.ContainsFunc(p.ids, func(id backend.Identity) bool { return id.Moved != "" }) {
+		return errors.New("these have not moved: there is nothing to take back")
+	}
+	b, err := shards.Open(ctx, p.shards, shards.Options{Names: p.names, Notice: tell, Moved: true})
+	if err != nil {
+		return err
+	}
+	return b.Move(ctx, "")
 }
 
 // filled makes one of what is filled. Nothing is claimed before it is known to be new, or to be filled already.

@@ -247,14 +247,15 @@ func (c *Checkpoint) scaled(name string, t located) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	dst, err := c.plain(name, t)
-	if err != nil {
-		return nil, err
-	}
+	dst := make([]float32, t.elements)
+	raw := make([]byte, len(dst)/max(len(scales), 1))
 	for r, scale := range scales {
-		row := dst[r*t.Shape[1] : (r+1)*t.Shape[1]]
-		for i := range row {
-			row[i] *= scale
+		row := dst[r*len(raw) : (r+1)*len(raw)]
+		if err := readAt(t.in.data, raw, t.in.start+t.begin+int64(r*len(raw))); err != nil {
+			return nil, fmt.Errorf("%s: tensor %q: %w", t.in.name, name, err)
+		}
+		for i, b := range raw {
+			row[i] = float32(int8(b)) * scale
 		}
 		if i := notFinite(row); i >= 0 {
 			return nil, fmt.Errorf("%w: %s: tensor %q: element %d is %v, want finite numbers", ErrFormat, t.in.name, name, r*len(row)+i, row[i])

@@ -98,6 +98,7 @@ func TestParseErrors(t *testing.T) {
 		{"unfinished string", "a = 'x", 6, "expected ' to end the string that begins at byte 4"},
 		{"unfinished name", "`a = 1", 6, "expected ` to end the field name"},
 		{"empty name", "`` = 1", 0, "expected a field name"},
+		{"name of the id", "NOT `" + DocumentID + "` = '7'", 4, "expected a field name"},
 		{"dots", "a..b = 1", 0, "names joined by single dots"},
 		{"dot at the end", "a. = 1", 0, "names joined by single dots"},
 		{"trailing", "a = 1 b = 2", 6, "expected AND, OR or the end of the filter"},

@@ -83,8 +83,8 @@ func (s *scanner) next() (token, error) {
 		return s.quoted(c, tokString, "string")
 	case c == '`':
 		t, err := s.quoted(c, tokField, "field name")
-		if err == nil && t.text == "" {
-			err = &SyntaxError{Pos: t.pos, Expected: "a field name", Found: "``"}
+		if err == nil && (t.text == "" || t.text == DocumentID) {
+			err = &SyntaxError{Pos: t.pos, Expected: "a field name", Found: strconv.Quote("`" + t.text + "`")}
 		}
 		return t, err
 	case strings.IndexByte("=!<>", c) >= 0:

@@ -22,12 +22,13 @@ type background struct {
 }
 
 type running struct {
-	stop context.CancelFunc
-	done chan struct{}
+	stop  context.CancelFunc
+	done  chan struct{}
+	again bool // it was asked for while it ran
 }
 
-// start runs do in a goroutine of its own, unless the job is running already or the graph is closed. It returns what says
-// that the job is done; nil after Close.
+// start runs do in a goroutine of its own, unless the graph is closed. A job that is running already is run once more behind that: it
+// may have looked before what it is asked for now. It returns what says that the job is done; nil after Close.
 func (g *Graph) start(j job, do func(ctx context.Context)) <-chan struct{} {
 	b := &g.background
 	b.Lock()
@@ -36,20 +37,24 @@ func (g *Graph) start(j job, do func(ctx context.Context)) <-chan struct{} {
 		return nil
 	}
 	if r := b.running[j]; r != nil {
+		r.again = true
 		return r.done
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	r := &running{stop: stop, done: make(chan struct{})}
 	b.running[j] = r
 	go func() {
-		defer func() {
-			stop()
+		for more := true; more; {
+			do(ctx)
 			b.Lock()
-			b.running[j] = nil
+			more, r.again = r.again && !b.closed, false
+			if !more {
+				b.running[j] = nil
+			}
 			b.Unlock()
-			close(r.done)
-		}()
-		do(ctx)
+		}
+		stop()
+		close(r.done)
 	}()
 	return r.done
 }

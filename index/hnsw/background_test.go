@@ -1,6 +1,7 @@
 package hnsw
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -168,5 +169,32 @@ func TestJournalOrder(t *testing.T) {
 	}
 	if g.Len() != len(base) {
 		t.Errorf("Len = %d, want %d", g.Len(), len(base))
+	}
+}
+
+// TestAskedForMeanwhile asks twice for a job that is about to end: it may have looked before that, and is run once more.
+func TestAskedForMeanwhile(t *testing.T) {
+	g, err := New(Options{Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, looked, end := 0, make(chan struct{}), make(chan struct{})
+	do := func(context.Context) {
+		if runs++; runs == 1 {
+			close(looked)
+			<-end
+		}
+	}
+	first := g.start(jobCalibrate, do)
+	<-looked
+	for range 2 {
+		if done := g.start(jobCalibrate, do); done != first {
+			t.Error("two of one job at a time")
+		}
+	}
+	close(end)
+	<-first
+	if runs != 2 || g.Busy() {
+		t.Errorf("ran %d times, busy %t", runs, g.Busy())
 	}
 }

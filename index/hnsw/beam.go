@@ -1,6 +1,9 @@
 package hnsw
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A key is a candidate in 64 bits: distance, then node, then whether it has been expanded. Keys compare as
 // integers: nearer first, equal distances by node, so that every order is total and the same on each run.
@@ -66,6 +69,22 @@ func (b *beam) insert(k key) int {
 	copy(b.keys[lo+1:n+1], b.keys[lo:n])
 	b.keys[lo] = k
 	return lo
+}
+
+// collect takes a key that is below bound, what worst was last, and returns the bound that the next must be below. A scan, which meets
+// keys in no order, need not know the place of each: it collects, and the beam is in no order, and has up to twice its width, until settle.
+func (b *beam) collect(k, bound key) key {
+	if b.keys = append(b.keys, k); len(b.keys) < 2*b.width {
+		return bound
+	}
+	return b.settle()
+}
+
+// settle puts what was collected in order, drops what is too far away, and returns worst.
+func (b *beam) settle() key {
+	slices.Sort(b.keys)
+	b.keys = b.keys[:min(len(b.keys), b.width)]
+	return b.worst()
 }
 
 // frontier is a binary heap of the keys still to expand, nearest first. It serves where candidates and results

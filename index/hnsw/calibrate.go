@@ -218,11 +218,9 @@ func (g *Graph) calibrateIfDue() {
 		return
 	}
 	g.start(jobCalibrate, func(ctx context.Context) {
-		for ctx.Err() == nil && g.calibrationDue() { // it may double once more meanwhile
-			aim, limit := g.ef.aim.Load(), g.core.Load().published.Load()
-			if g.Calibrate(ctx, 1) != nil {
-				g.ef.tried.Store(aim.tried(limit)) // again at the next doubling; until then the widths of before serve
-			}
+		aim, limit := g.ef.aim.Load(), g.core.Load().published.Load()
+		if g.calibrationDue() && g.Calibrate(ctx, 1) != nil {
+			g.ef.tried.Store(aim.tried(limit)) // again at the next doubling; until then the widths of before serve
 		}
 	})
 }

@@ -41,13 +41,8 @@ func (j *journal) note(id, node uint32) {
 // Compact rewrites the graph without its dead nodes and returns when it is done. Delete has it done in the background when
 // a fifth of the graph is dead. Other writers and searches go on meanwhile.
 func (g *Graph) Compact() {
-	for range 2 { // one that runs already may have begun before what was deleted last
-		if done := g.start(jobCompact, g.compact); done != nil {
-			<-done
-		}
-		if g.core.Load().dead.Load() == 0 {
-			return
-		}
+	if done := g.start(jobCompact, g.compact); done != nil {
+		<-done
 	}
 }
 

@@ -66,6 +66,7 @@ func (c *core) scanKeys(s *scratch, q *query, k int, allow *roaring.Bitmap) {
 		}
 		worst = c.offer(s, q, n, worst)
 	}
+	s.beam.settle()
 }
 
 // scanAllowed measures from s.vec to the nodes of the ids in allow, or to all nodes where those are fewer.
@@ -106,15 +107,15 @@ func (c *core) scanIDs(s *scratch, q *query, k int, allow *roaring.Bitmap) {
 		}
 	}
 	c.offer(s, q, n, worst)
+	s.beam.settle()
 }
 
-// offer measures from q to the n nodes in s.nodes, on codes where there is nothing else, inserts them into s.beam and returns its new bound.
+// offer measures from q to the n nodes in s.nodes, on codes where there is nothing else, collects them in s.beam and returns its new bound.
 func (c *core) offer(s *scratch, q *query, n int, worst key) key {
 	c.measure(s, q, n, !c.resident())
 	for i, node := range s.nodes[:n] {
 		if k := makeKey(s.dist[i], node); k < worst {
-			s.beam.insert(k)
-			worst = s.beam.worst()
+			worst = s.beam.collect(k, worst)
 		}
 	}
 	return worst

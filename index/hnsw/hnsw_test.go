@@ -138,6 +138,9 @@ func TestRecall(t *testing.T) {
 
 func TestSameGraphForAnyNumberOfGoroutines(t *testing.T) {
 	base := clustered(3, 3000, 32)
+	if testing.Short() { // as under the race detector, which sees as much
+		base = base[:1000]
+	}
 	for _, z := range []Quantization{QuantizeNone, QuantizeInt8} {
 		want := build(t, Options{Quantize: z}, base, 1).Digest()
 		for _, workers := range []int{2, 8} {

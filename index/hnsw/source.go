@@ -134,6 +134,7 @@ func (c *core) readID(ctx context.Context, id uint32) (v []float32, ok bool, err
 // scanSource leaves the k nearest nodes that the sieve lets through in s.beam, by the vectors in the source, all of them.
 func (c *core) scanSource(ctx context.Context, s *scratch, k int, sieve *sieve) error {
 	s.beam.reset(k)
+	worst := s.beam.worst()
 	limit := c.published.Load()
 	keys := make([]key, 0, sourceBlock)
 	for lo := uint32(0); lo < limit; {
@@ -148,8 +149,11 @@ func (c *core) scanSource(ctx context.Context, s *scratch, k int, sieve *sieve) 
 			return err
 		}
 		for _, k := range exact {
-			s.beam.insert(k)
+			if k < worst {
+				worst = s.beam.collect(k, worst)
+			}
 		}
 	}
+	s.beam.settle()
 	return nil
 }

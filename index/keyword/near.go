@@ -24,14 +24,14 @@ const (
 	// MaxEdits of Near: more find words that have nothing to do with one another.
 	MaxEdits = 2
 	// MaxNear is the number of terms that are counted and returned, and MaxNearRefs of documents of each.
-	MaxNear, MaxNearRefs = 64, 8
+	MaxNear, MaxNearRefs = 64, 64
 
 	// Of a word whose end is misspelled the stem may be left, with so many characters or more and so many less than the word.
 	stemLeast, stemLess = 4, 6
 
-	nearFields = 16   // that are looked at, those with most tokens
-	nearSeen   = 2000 // terms
-	keptTerms  = 256  // of which it is kept whether a document has them
+	nearFields = 16     // that are looked at, those with most tokens
+	nearLooked = 20_000 // terms that are looked at
+	keptTerms  = 256    // of which it is kept whether a document has them
 )
 
 // NearTerm is a term that is spelled much like another.
@@ -75,18 +75,21 @@ func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.
 		if err != nil {
 			return err
 		}
-		stems := stems(strings.ToLower(word))
-		found = slices.DeleteFunc(found, func(t NearTerm) bool {
-			return slices.ContainsFunc(stems, func(s NearTerm) bool { return s.Term == t.Term })
-		})
-		near, err = v.inDocuments(ctx, append(stems, found...), string(own), allow)
+		for _, spelling := range spellings(word) {
+			stems := stems(spelling)
+			found = slices.DeleteFunc(found, func(t NearTerm) bool {
+				return slices.ContainsFunc(stems, func(s NearTerm) bool { return s.Term == t.Term })
+			})
+			found = append(stems, found...)
+		}
+		near, err = v.inDocuments(ctx, found, string(own), allow)
 		return err
 	})
 	return near, stands, err
 }
 
 // Beginning returns terms that documents of allow (nil: all) have and that begin with word, with its accents or without, or that word begins with, as with
-// the stem of an unfinished word; those in most documents first. The word stands where it does for [Index.Near].
+// the stem of an unfinished word; those in most documents first. At most 20,000 terms are looked at. The word stands where it does for [Index.Near].
 func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitmap) (begin []NearTerm, stands bool, err error) {
 	terms := x.queryTerms(Query{Text: word}, nil)
 	if len(terms) != 1 {
@@ -96,9 +99,8 @@ func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitma
 		if stands, err = v.has(terms[0].text); stands || err != nil {
 			return err
 		}
-		lower := strings.ToLower(word)
 		candidates := map[string]NearTerm{}
-		for _, prefix := range []string{lower, edits.Bare(lower)} { // the analysis of most languages leaves accents out
+		for _, prefix := range spellings(word) {
 			found, err := v.beginning(ctx, []byte(prefix))
 			if err != nil {
 				return err
@@ -117,7 +119,27 @@ func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitma
 func (v *view) beginning(ctx context.Context, prefix []byte) (out []NearTerm, err error) {
 	end := bytes.Clone(prefix)
 	end[len(end)-1]++ // the last byte of a character is below 0xff
-	return v.terms(ctx, nil, prefix, end, func(string) int { return 1 })
+	return v.terms(ctx, letters{}, prefix, end, func(string) int { return 1 })
+}
+
+// letters is an automaton that accepts terms without digits and signs of ASCII, so that numbers and names of code, of which very many may begin alike, are not looked at.
+type letters struct{}
+
+func (letters) Start() int               { return 0 }
+func (letters) IsMatch(state int) bool   { return state == 0 }
+func (letters) CanMatch(state int) bool  { return state == 0 }
+func (letters) WillAlwaysMatch(int) bool { return false }
+func (letters) Accept(state int, c byte) int {
+	if c >= utf8.RuneSelf || unicode.IsLetter(rune(c)) {
+		return state
+	}
+	return 1
+}
+
+// spellings returns a word in small letters, with its accents and without: the analysis of most languages leaves them out.
+func spellings(word string) []string {
+	lower := strings.ToLower(word)
+	return slices.Compact([]string{lower, edits.Bare(lower)})
 }
 
 // stems returns what may be the stem of a word.
@@ -209,10 +231,11 @@ func (v *view) near(ctx context.Context, own []byte, most int) ([]NearTerm, erro
 	return v.terms(ctx, like, own[:first], end, func(term string) int { return edits.Between(string(own), term) })
 }
 
-// terms returns terms of the largest fields in [start, end) that like accepts (nil: all): those with fewest edits, of equals those that seem to be in most
+// terms returns terms of the largest fields in [start, end) that like accepts: those with fewest edits, of equals those that seem to be in most
 // documents.
 func (v *view) terms(ctx context.Context, like segment.Automaton, start, end []byte, edits func(term string) int) (out []NearTerm, err error) {
-	seen := map[string]uint64{} // term to the documents of segments and fields that have it, deleted ones too
+	seen := map[string]int{} // term to the documents of segments and fields that have it, deleted ones too
+	looked := 0
 	for _, field := range v.largest() {
 		for _, s := range v.segments {
 			if err := ctx.Err(); err != nil {
@@ -227,22 +250,23 @@ func (v *view) terms(ctx context.Context, like segment.Automaton, start, end []b
 				if err != nil {
 					return nil, err
 				}
+				if looked++; looked > nearLooked {
+					break
+				}
 				if strings.ContainsFunc(e.Term, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
 					continue // a number, or a name with stops or underscores: no word
 				}
-				if seen[e.Term] += e.Count; len(seen) >= nearSeen {
-					break
-				}
+				seen[e.Term] += int(e.Count)
 			}
 		}
 	}
-	for t := range seen {
-		out = append(out, NearTerm{Term: t, Edits: edits(t)})
+	for term, n := range seen {
+		t := NearTerm{Term: term, Edits: edits(term), DF: n}
+		if at, _ := slices.BinarySearchFunc(out, t, CompareNear); at < MaxNear {
+			out = slices.Insert(out[:min(len(out), MaxNear-1)], at, t)
+		}
 	}
-	slices.SortFunc(out, func(a, b NearTerm) int {
-		return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(seen[b.Term], seen[a.Term]), cmp.Compare(a.Term, b.Term))
-	})
-	return out[:min(len(out), MaxNear)], nil
+	return out, nil
 }
 
 // mostTokens returns the fields with most tokens that are looked at.

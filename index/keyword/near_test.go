@@ -249,3 +249,40 @@ func BenchmarkNearManyFields(b *testing.B) {
 		}
 	}
 }
+
+// TestBeginningOfMany: of thousands of terms with one beginning the most frequent is first, also the last of them in the dictionary. Names and numbers are not looked at.
+func TestBeginningOfMany(t *testing.T) {
+	x := openTemp(t, Options{Language: "standard"})
+	var entries []Entry
+	letter := func(n int) rune { return rune('a' + n%26) }
+	for i := range 600 {
+		var text strings.Builder
+		for j := range 100 {
+			n := 100*i + j
+			if i < 500 {
+				fmt.Fprintf(&text, "zab%08d ", n)
+			} else {
+				fmt.Fprintf(&text, "zab%c%c%c%c ", letter(n/17576), letter(n/676), letter(n/26), letter(n))
+			}
+		}
+		entries = append(entries, Entry{No: uint32(i), Text: []Field{{"body", text.String()}}})
+	}
+	entries = append(entries, Entry{No: 1000, Text: []Field{{"body", "zabzz"}}}, Entry{No: 1001, Text: []Field{{"body", "zabzz"}}})
+	apply(t, x, 1, entries...)
+	near, stands, err := x.Beginning(t.Context(), "zab", nil)
+	if err != nil || stands || len(near) != MaxNear || near[0].Term != "zabzz" || near[0].DF != 2 {
+		t.Errorf("Beginning = %+v, %t, %v, want zabzz first", near[:min(len(near), 1)], stands, err)
+	}
+}
+
+// TestNearStemsWithAccents: a word whose end is misspelled is read as another form of its stem, written with accents or without.
+func TestNearStemsWithAccents(t *testing.T) {
+	x := openTemp(t, Options{Language: "fr"})
+	apply(t, x, 1, Entry{No: 1, Text: []Field{{"body", "Le réfrigérateur."}}})
+	for _, word := range []string{"réfrigératuer", "refrigeratuer", "Réfrigératuer", "re\u0301frige\u0301ratuer"} {
+		near, stands, err := x.Near(t.Context(), word, 1, nil)
+		if err != nil || stands || len(near) != 1 || near[0].Term != "refriger" {
+			t.Errorf("Near(%q) = %+v, %t, %v, want refriger", word, near, stands, err)
+		}
+	}
+}

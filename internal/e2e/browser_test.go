@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,29 +30,41 @@ type page struct {
 	problems []string
 }
 
-// open starts a browser with an empty profile. Without one in PATH the test is skipped, but fails where E2E_REQUIRE=1.
+// errNoBrowser says that there is none in PATH.
+var errNoBrowser = errors.New("no chromium, chromium-browser or google-chrome in PATH")
+
+// browser starts the browser of all tests, once; endBrowser ends it if it was started.
+var browser = sync.OnceValues(func() (context.Context, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+			chromedp.NoFirstRun, chromedp.WindowSize(1440, 1000),
+			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+		alloc, _ := chromedp.NewExecAllocator(context.Background(), opts...)
+		ctx, _ := chromedp.NewContext(alloc)
+		endBrowser = func() error { return chromedp.Cancel(ctx) }
+		return ctx, chromedp.Do(ctx)
+	}
+	return nil, errNoBrowser
+})
+
+var endBrowser = func() error { return nil }
+
+// open opens a tab with a profile of its own, which is empty. Without a browser the test is skipped, but fails where E2E_REQUIRE=1.
 func open(t *testing.T, base string) *page {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
+	all, err := browser()
+	if errors.Is(err, errNoBrowser) && os.Getenv("E2E_REQUIRE") != "1" {
+		t.Skip(err)
 	}
-	if path == "" {
-		if os.Getenv("E2E_REQUIRE") == "1" {
-			t.Fatal("no chromium, chromium-browser or google-chrome in PATH, and E2E_REQUIRE=1")
-		}
-		t.Skip("no chromium, chromium-browser or google-chrome in PATH")
+	if err != nil {
+		t.Fatal(err)
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.NoFirstRun, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1440, 1000),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
-	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(alloc)
+	ctx, cancel := chromedp.NewContext(all, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	p := &page{ctx: ctx, base: base}
 	if err := chromedp.Listen(ctx, p.watch); err != nil {

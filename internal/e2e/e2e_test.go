@@ -4,6 +4,7 @@ package e2e
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -31,7 +32,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// TestMain is the child that reads a PDF for a server of a test, and removes the programs at the end.
+// TestMain is the child that reads a PDF for a server of a test, and at the end removes the programs and ends the browser.
 func TestMain(m *testing.M) {
 	if code, child := pdf.AsChild(); child {
 		os.Exit(code)
@@ -39,6 +40,10 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if dir, err := programs(); err == nil {
 		os.RemoveAll(dir)
+	}
+	if err := endBrowser(); err != nil {
+		fmt.Fprintln(os.Stderr, "browser:", err)
+		code = 1
 	}
 	os.Exit(code)
 }

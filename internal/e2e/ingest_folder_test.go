@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -423,13 +425,29 @@ func TestIngestWatch(t *testing.T) {
 			}
 			defer e.Close()
 			cmd := command(t, "ingest", "--server", serve(t, e), "--state", t.TempDir(), "--watch", "--poll", poll, f.dir)
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
+			told, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
+			said := bufio.NewReader(told)
+			for line := ""; !strings.Contains(line, "watching; "); {
+				if line, err = said.ReadString('\n'); err != nil {
+					t.Fatalf("it ended before it watched: %v", err)
+				}
+				if strings.Contains(line, "looking at all files") {
+					t.Error(line)
+				}
+			}
+			later := make(chan []byte, 1)
+			go func() {
+				b, _ := io.ReadAll(said)
+				later <- b
+			}()
 			// until waits for word to be found in the document id, or, with an empty id, nowhere.
-			until := func(word, id string, limit time.Duration) {
+			until := func(word, id string) {
 				t.Helper()
 				began := time.Now()
 				for {
@@ -438,50 +456,46 @@ func TestIngestWatch(t *testing.T) {
 						t.Logf("%s: after %v", word, time.Since(began).Round(time.Millisecond))
 						return
 					}
-					if time.Since(began) > limit {
-						t.Errorf("%s: not in %q after %v: %v", word, id, limit, err)
-						return
+					if time.Since(began) > time.Minute {
+						cmd.Process.Kill()
+						t.Fatalf("%s: never in %q: %v\n%s", word, id, err, <-later)
 					}
 					time.Sleep(10 * time.Millisecond)
 				}
 			}
-			limit := 2 * time.Second
-			until("goodgoes", "goes.md", time.Minute)
-			until("goodmoves", "sub/moves.md", time.Minute)
-			time.Sleep(300 * time.Millisecond) // the watch begins when the first run is done
+			until("goodgoes", "goes.md")
+			until("goodmoves", "sub/moves.md")
 
 			f.write("changes.md", []byte("goodlater"))
-			until("goodlater", "changes.md", limit)
-			until("goodbefore", "", limit)
+			until("goodlater", "changes.md")
+			until("goodbefore", "")
 			if err := os.Rename(filepath.Join(f.dir, "sub/moves.md"), filepath.Join(f.dir, "sub/moved.md")); err != nil {
 				t.Fatal(err)
 			}
-			until("goodmoves", "sub/moved.md", limit)
+			until("goodmoves", "sub/moved.md")
 			if err := os.Remove(filepath.Join(f.dir, "goes.md")); err != nil {
 				t.Fatal(err)
 			}
-			until("goodgoes", "", limit)
+			until("goodgoes", "")
 			f.write("new/deep/er.md", []byte("gooddeeper"))
-			until("gooddeeper", "new/deep/er.md", limit)
+			until("gooddeeper", "new/deep/er.md")
 			if err := os.Rename(filepath.Join(f.dir, "new"), filepath.Join(f.dir, "newer")); err != nil {
 				t.Fatal(err)
 			}
-			until("gooddeeper", "newer/deep/er.md", limit)
+			until("gooddeeper", "newer/deep/er.md")
 			f.write("newer/deep/er.md", []byte("goodagain"))
-			until("goodagain", "newer/deep/er.md", limit)
+			until("goodagain", "newer/deep/er.md")
 			if err := os.RemoveAll(filepath.Join(f.dir, "newer")); err != nil {
 				t.Fatal(err)
 			}
-			until("goodagain", "", limit)
-			until("goodstays", "stays.md", limit)
+			until("goodagain", "")
+			until("goodstays", "stays.md")
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
 			}
+			text := <-later // before Wait closes the pipe
 			if err := cmd.Wait(); err != nil {
-				t.Errorf("interrupted: %v", err)
-			}
-			if t.Failed() {
-				t.Logf("%s", stderr.String())
+				t.Errorf("interrupted: %v\n%s", err, text)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ func TestPageAxe(t *testing.T) {
 		{"compare", "/?view=compare&q=flip&a=keyword&b=semantic", "document.querySelectorAll('.column article').length > 6"},
 		{"map", "/?view=map&q=flip", "document.querySelectorAll('.nearest li').length > 4"},
 		{"inside", "/?view=inside&q=flip", "document.querySelectorAll('.head').length === 18 && document.querySelectorAll('.line').length > 2"},
-		{"collections", "/?view=collections", "document.querySelector('.collection dl') !== null && document.querySelector('[aria-label=Model] dl') !== null"},
+		{"collections", "/?view=collections", "document.querySelector('article.collection dl') !== null && document.querySelector('[aria-label=Model] dl') !== null"},
 		{"docs", "/docs", "document.querySelector('#find') !== null && document.querySelector('#find').offsetParent !== null"},
 	} {
 		t.Run(view.name, func(t *testing.T) {
@@ -70,6 +70,10 @@ func TestPageAxe(t *testing.T) {
 					p.until(t, "document.querySelector('#leaveTitle') !== null")
 				case "delete":
 					p.js(t, "document.querySelector('[aria-label=\"Delete kitchen\"]').click()")
+				case "docs": // takes as long as all other views, and its operations look alike: the other looks see every eighth
+					if look.width != 1440 || look.scheme != "light" {
+						p.js(t, "document.querySelectorAll('article.operation').forEach((a, i) => { if (i % 8 !== 0) a.remove(); })")
+					}
 				}
 				p.js(t, "document.getAnimations().forEach(a => a.finish())")
 				p.js(t, string(axe))

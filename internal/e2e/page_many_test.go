@@ -64,7 +64,7 @@ func TestPageParts(t *testing.T) {
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/"))
 	p.until(t, "document.querySelectorAll('.try').length > 0")
-	p.js(t, "Promise.all(['text', 'hit', 'why'].map((m) => import('/ui/' + m + '.js'))).then(([text, hit, why]) => { window.parts = { ...text, ...hit, ...why }; })")
+	p.js(t, "Promise.all(['filter', 'hit', 'why'].map((m) => import('/ui/' + m + '.js'))).then((all) => { window.parts = Object.assign({}, ...all); })")
 	p.until(t, "window.parts !== undefined")
 	for _, tt := range [][3]string{
 		{"", "x = 1", "x = 1"},

@@ -86,13 +86,18 @@ func TestPageNarrow(t *testing.T) {
 		if got := eval[[]bool](t, p, "window.sent.map(q => 'facets' in q)"); got[0] || !got[len(got)-1] {
 			t.Errorf("searches with facets: %v", got)
 		}
-		if got := eval[string](t, p, "[...document.querySelectorAll('.facet h2')].map(e => e.textContent).join('|')"); got != "in stock|kind|maker.name|stars|tags" {
+		if got := eval[string](t, p, "[...document.querySelectorAll('.facet h2')].map(e => e.textContent).join('|')"); got != "in stock|kind|maker.name|stars|tags|added|price|serial" {
 			t.Errorf("offered: %s", got)
 		}
 		if got := eval[string](t, p, "document.querySelector('.facet ul').innerText.replace(/\\s+/g, ' ')"); got != "false 40 true 20" {
 			t.Errorf("in stock: %s", got)
 		}
 		p.looks(t, "narrow")
+	})
+	t.Run("a field that is stored alone cannot be pressed", func(t *testing.T) {
+		if got := eval[string](t, p, "[...document.querySelectorAll('.hit .chip')].filter(c => /^(hidden|price)/.test(c.textContent)).slice(0, 2).map(c => c.tagName + ' ' + c.textContent.replace(/[\\d.]+/, '')).join('|')"); got != "SPAN hiddenx|BUTTON price" {
+			t.Errorf("chips: %s", got)
+		}
 	})
 	t.Run("each value narrows to its count, and its chip takes that back", func(t *testing.T) {
 		values := eval[[][]string](t, p, "[...document.querySelectorAll('.facet .choice')].map(b => [b.dataset.same, b.querySelector('.n').textContent])")
@@ -164,12 +169,12 @@ func TestPageNarrow(t *testing.T) {
 			? Promise.resolve(new Response('{"detail":"field \"kind\" has more than 100000 different values"}', {status: 400})) : old(path, init)`)
 		p.js(t, "document.querySelector('#narrowToggle').click()")
 		p.until(t, opened)
-		if got := eval[string](t, p, "[...document.querySelectorAll('.facet h2')].map(e => e.textContent).join('|') + document.querySelector('#warnings').innerText"); got != "in stock|maker.name|stars|tags" {
+		if got := eval[string](t, p, "[...document.querySelectorAll('.facet h2')].map(e => e.textContent).join('|') + document.querySelector('#warnings').innerText"); got != "in stock|maker.name|stars|tags|added|price|serial" {
 			t.Errorf("offered: %s", got)
 		}
 		p.js(t, `const before = window.fetch; window.fetch = (path, init) => 'facets' in JSON.parse(init?.body ?? '{}') ? Promise.resolve(new Response('{}', {status: 400})) : before(path, init)`)
 		p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), " red"))
-		p.until(t, idle+" && document.querySelectorAll('.facet').length === 0 && document.querySelector('#facets').innerText.startsWith('No field')")
+		p.until(t, idle+" && document.querySelectorAll('.facet').length === 3 && document.querySelector('.choice') === null")
 	})
 	t.Run("notes show nothing new, and the footer counts one as one", func(t *testing.T) {
 		p.do(t, chromedp.Navigate(base+"/?c=notes&q=thing"))

@@ -175,7 +175,7 @@ func TestPageForeignLanguage(t *testing.T) {
 	p.until(t, notes+".startsWith('insel.md and 1 more look like German, but kitchen is searched by words as English')")
 	p.looks(t, "foreign")
 	p.choose(t, "#files", writeFile(t, "insel2.md", strings.Repeat(german, 2)))
-	p.until(t, "document.querySelectorAll('.upload.done').length === 4 && document.querySelector('.collection').innerText.includes('10')")
+	p.until(t, "document.querySelectorAll('.upload.done').length === 4 && document.querySelector('article.collection').innerText.includes('10')")
 	if got := eval[string](t, p, notes); strings.Contains(got, "|") {
 		t.Errorf("it is said again: %s", got)
 	}

@@ -78,3 +78,14 @@ func TestPageTypedEarly(t *testing.T) {
 	close(gate)
 	p.until(t, idle+" && document.querySelector('#results .snippet mark')?.textContent === 'balloon'")
 }
+
+// TestPageComparesAsSpelled compares two settings by the words as they stand, where the address asks for that.
+func TestPageComparesAsSpelled(t *testing.T) {
+	base := serve(t, kitchen(t))
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?view=compare&a=keyword&b=keyword&q=pancakess"))
+	p.until(t, "document.querySelectorAll('.column article').length > 0") // read as pancakes
+	p.do(t, chromedp.Navigate(base+"/?view=compare&a=keyword&b=keyword&q=pancakess&spelling=exact"))
+	p.until(t, "document.querySelector('.column')?.innerText === 'Nothing found.'")
+	p.clean(t)
+}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -54,14 +55,33 @@ func TestPageTasks(t *testing.T) {
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=collections"))
 	row := "document.querySelector('[aria-label=Tasks] .upload')"
-	p.until(t, row+"?.innerText.includes('reembed kitchen') === true && "+row+".innerText.includes('running, ')")
+	p.until(t, row+"?.innerText.includes('Building anew: kitchen') === true && "+row+".innerText.includes('running, ')")
+	p.js(t, "window.asked = []; const old = window.fetch; window.fetch = (path, init) => { window.asked.push(path); return old(path, init); }")
 	first := eval[float64](t, p, row+".querySelector('progress').value")
 	p.until(t, row+".querySelector('progress').value > "+eval[string](t, p, "String("+row+".querySelector('progress').value)")) // it looks again by itself
 	p.looks(t, "tasks")
+	if asked := eval[[]string](t, p, "[...new Set(window.asked)]"); !slices.Equal(asked, []string{"v1/tasks"}) {
+		t.Errorf("while a task goes on the page asks for %q", asked)
+	}
 	p.js(t, "document.querySelector('.cancel').click()")
 	p.until(t, row+".innerText.includes('canceled') && document.querySelector('.cancel') === null")
+	p.until(t, "window.asked.includes('v1/collections')") // what the task has made
 	if last := eval[float64](t, p, row+".querySelector('progress').value"); last <= first {
 		t.Errorf("progress %v, then %v", first, last)
 	}
+	w.mu.Lock()
+	w.task.Kind, w.task.State, w.task.Finished = search.TaskRebuild, search.TaskRunning, nil
+	w.mu.Unlock()
+	p.do(t, chromedp.Reload())
+	p.until(t, row+"?.innerText.includes('Rebuilding an index: kitchen') === true")
+	if cancel := eval[bool](t, p, "document.querySelector('.cancel') !== null"); cancel {
+		t.Error("a rebuild, which nobody can cancel, is offered to be")
+	}
+	w.mu.Lock()
+	now := time.Now()
+	w.task.Kind, w.task.State, w.task.Finished = search.TaskSnapshot, search.TaskFailed, &now
+	w.task.Total, w.task.Done, w.task.Error = 2e9, 1e9, "The disk is full."
+	w.mu.Unlock()
+	p.until(t, row+".innerText.includes('Snapshot kitchen') && "+row+".innerText.includes('The disk is full.')")
 	p.clean(t)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"searchd/api"
 	"searchd/extract/pdf"
@@ -279,6 +280,7 @@ func TestPageDoesNotMoveHitsUnderThePointer(t *testing.T) {
 	p.until(t, "[...document.querySelectorAll('#results mark')].some(m => m.textContent === 'flip')") // the words' answer is there
 	order := "[...document.querySelectorAll('#results article')].map(a => a.getAttribute('aria-label')).join('|')"
 	before := eval[string](t, p, order)
+	p.js(t, "const old = window.fetch; window.fetch = async (path, init) => { const res = await old(path, init); if (JSON.parse(init?.body ?? '{}').sentences) window.told = true; return res; }")
 	p.do(t, chromedp.MouseEvent("mouseMoved", 700, 330), chromedp.MouseEvent("mouseMoved", 700, 340))
 	p.until(t, "document.querySelector('#results').matches(':hover')")
 	close(slow)
@@ -287,8 +289,10 @@ func TestPageDoesNotMoveHitsUnderThePointer(t *testing.T) {
 		t.Errorf("hits moved under the pointer: %s, then %s", before, got)
 	}
 	p.shoot(t, "held-1440-light")
+	p.until(t, "window.told === true")
+	time.Sleep(100 * time.Millisecond)
 	p.do(t, chromedp.MouseEvent("mouseMoved", 700, 20))
-	p.until(t, "document.querySelector('#held').hidden && "+order+" !== "+string(must(json.Marshal(before))))
+	p.until(t, "document.querySelector('#held').hidden && "+order+" !== "+string(must(json.Marshal(before)))+" && document.querySelector('#results .near') !== null") // with what was told of it meanwhile
 	p.clean(t)
 }
 

@@ -154,7 +154,7 @@ func TestPageCollections(t *testing.T) {
 	}
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=collections"))
-	p.until(t, "document.querySelectorAll('article.collection').length === 1 && document.querySelector('.collection').innerText.includes('vectors in memory') && document.querySelector('[aria-label=Model]').innerText.includes('mean')")
+	p.until(t, "document.querySelectorAll('article.collection').length === 1 && document.querySelector('article.collection').innerText.includes('vectors in memory') && document.querySelector('[aria-label=Model]').innerText.includes('mean')")
 
 	t.Run("makes a collection, and says what is wrong with a name", func(t *testing.T) {
 		p.js(t, "document.querySelector('#newName').value = 'kitchen'; document.querySelector('.make button').click()")
@@ -177,11 +177,11 @@ func TestPageCollections(t *testing.T) {
 			}
 		}
 		p.until(t, "document.querySelectorAll('.upload progress')[0].value === 1 && [...document.querySelectorAll('.wrongs li')].map(e => e.textContent).filter(s => s === 'line 3: row has 5 fields, the header has 3' || s.startsWith('PDF: no text layer') || s === '9.4 MB are more than the 8.4 MB that one document may have.').length === 3")
-		p.until(t, "[...document.querySelectorAll('.collection')].some(c => c.innerText.includes('tools') && /documents\\s+13/.test(c.innerText))")
+		p.until(t, "[...document.querySelectorAll('article.collection')].some(c => c.innerText.includes('tools') && /documents\\s+13/.test(c.innerText))")
 	})
 	p.looks(t, "collections")
 	t.Run("and finds them", func(t *testing.T) {
-		p.js(t, "[...document.querySelectorAll('.collection a')].find(a => a.textContent === 'tools').click()")
+		p.js(t, "[...document.querySelectorAll('article.collection a')].find(a => a.textContent === 'tools').click()")
 		p.until(t, "location.search.includes('c=tools') && !document.querySelector('#form').hidden")
 		p.js(t, "{ const q = document.querySelector('#q'); q.value = 'beat cream'; q.dispatchEvent(new Event('input', {bubbles: true})); }")
 		p.until(t, idle+" && document.querySelector('#results .id, #results h2').textContent.includes('whisk')")
@@ -198,5 +198,20 @@ func TestPageCollections(t *testing.T) {
 		p.do(t, chromedp.SendKeys(chromedp.CSS("#sureName"), "tools"), chromedp.KeyEvent(kb.Enter))
 		p.until(t, "document.querySelector('dialog[open]') === null && document.querySelectorAll('article.collection').length === 1 && document.querySelector('#target').value === 'kitchen'")
 	})
+	p.clean(t)
+}
+
+// TestPageUnreadableFile tells of a file that cannot be read any more, and takes those behind it.
+func TestPageUnreadableFile(t *testing.T) {
+	base := serve(t, kitchen(t))
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?view=collections"))
+	p.until(t, "document.querySelector('#target')?.value === 'kitchen'")
+	p.js(t, "const old = Blob.prototype.slice; Blob.prototype.slice = function (...of) { const b = old.apply(this, of); if (/^gone/.test(this.name)) b.text = b.arrayBuffer = () => Promise.reject(new DOMException('', 'NotFoundError')); return b; }")
+	p.drop(t, ".drop", writeFile(t, "gone.json", `{"id":"gone","text":"Gone."}`), writeFile(t, "gone.md", "Gone."), writeFile(t, "good.md", "Still here."))
+	p.until(t, "document.querySelectorAll('.upload.failed').length === 2 && document.querySelectorAll('.upload.done').length === 1")
+	if got := eval[string](t, p, "[...document.querySelectorAll('.upload')].map(u => u.innerText.replace(/\\s+/g, ' ')).join('|')"); strings.Count(got, "cannot be read") != 2 || !strings.Contains(got, "1 created") {
+		t.Errorf("rows: %s", got)
+	}
 	p.clean(t)
 }

@@ -203,3 +203,30 @@ func TestPageMap(t *testing.T) {
 	})
 	p.clean(t)
 }
+
+// TestPageSwitch goes from a collection to another with the same ids: what is opened is of the collection that its hit is of.
+func TestPageSwitch(t *testing.T) {
+	engine := kitchen(t)
+	for _, c := range []string{"east", "west"} {
+		if _, err := engine.CreateCollection(t.Context(), c, search.Settings{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := engine.Ingest(t.Context(), c, []search.Document{{ID: "same", Fields: must(json.Marshal(map[string]any{"title": "Wind", "text": "The wind of the " + c + "."}))}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	base := serve(t, engine)
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?c=east&q=wind"))
+	p.until(t, idle)
+	p.js(t, "const old = window.fetch; window.fetch = async (path, init) => { if (path.includes('west/search') && JSON.parse(init.body).q) await new Promise((go) => { window.go = go; }); return old(path, init); }")
+	p.js(t, "const s = document.querySelector('#collection'); s.value = 'west'; s.dispatchEvent(new Event('change'))")
+	p.until(t, "'go' in window")
+	p.js(t, "document.querySelector('[data-role=text]').click()")
+	p.until(t, "document.querySelector('.full')?.textContent === 'The wind of the east.'")
+	p.js(t, "window.go()")
+	p.until(t, "document.querySelector('.snippet')?.textContent === 'The wind of the west.'")
+	p.js(t, "if (document.querySelector('.hit .text').hidden) document.querySelector('[data-role=text]').click()")
+	p.until(t, "document.querySelector('.full')?.textContent === 'The wind of the west.'")
+	p.clean(t)
+}

@@ -15,7 +15,7 @@ while IFS= read -r line; do
   echo "+ $line"
   case "$line" in
   *'&')
-    sed 's/ *&$//' <<<"$line" >"$dir/server"
+    sed 's/^/exec /; s/ *&$//' <<<"$line" >"$dir/server" # so that the server is what is ended
     bash "$dir/server" >"$dir/log" 2>&1 &
     server=$!
     ;;

@@ -198,7 +198,7 @@ func TestGrow(t *testing.T) {
 
 	// The last one, while the writers go on. Whatever is refused from its beginning on was not acknowledged.
 	_, told := spreadKilled(t, 2, "--from", old.urls(), "--to", to)
-	if !strings.Contains(told, "the copy is complete") {
+	if !strings.Contains(told, "the copy is complete") || !strings.Contains(told, "spread --back") {
 		t.Errorf("the last pass told: %s", told)
 	}
 	grown.ready()
@@ -221,6 +221,30 @@ func TestGrow(t *testing.T) {
 	grown.want(201, "PUT", "/v1/collections/docs/documents/newer", `{"text":"which still takes writes"}`)
 	reader.stop()
 	standby.stop()
+
+	// The old shards say where their documents are, to a server that runs and to one that is started, also when they were started again. Until that is taken back.
+	write := func(n *node, id string) (int, string) {
+		return n.ask("PUT", "/v1/collections/docs/documents/"+id, `{"text":"of the old one"}`)
+	}
+	moved := "have moved to " + strings.ReplaceAll(to, ",", ", ")
+	old.until("knowing where", func() bool {
+		status, answer := write(old.node, "late")
+		return status == 503 && strings.Contains(answer, "front_replaced") && strings.Contains(answer, moved)
+	})
+	old.stop()
+	for _, s := range old.shards {
+		s.stop()
+		s.start()
+	}
+	old.begin()
+	if err := old.cmd.Wait(); err == nil || !strings.Contains(old.log.String(), moved) {
+		t.Errorf("a server over what has moved ended with %v: %s", err, old.log)
+	}
+	mustRun(t, "searchd", "spread", "--from", old.urls(), "--back")
+	old.start()
+	if status, answer := write(old.node, "late"); status != 201 {
+		t.Errorf("a write after it was taken back: status %d: %s", status, answer)
+	}
 	old.stopAll()
 	grown.stopAll()
 }

@@ -8,7 +8,6 @@
 package settings
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -73,12 +72,12 @@ func Fill(fs *pflag.FlagSet, known map[string]bool) ([]Value, error) {
 		} else if v, ok := os.LookupEnv(Env(f.Name)); ok {
 			origin = FromEnv
 			if e := fs.Set(f.Name, v); e != nil {
-				err = fmt.Errorf("%s: %w", Env(f.Name), e)
+				err = fmt.Errorf("%s: %w", Env(f.Name), wrongValue(e))
 			}
 		} else if l, ok := lines[f.Name]; ok {
 			origin = l.origin
 			if e := fs.Set(f.Name, l.value); e != nil {
-				err = fmt.Errorf("%s: %w", l.origin, e)
+				err = fmt.Errorf("%s: %s: %w", l.origin, f.Name, wrongValue(e))
 			}
 		}
 		out = append(out, Value{f.Name, text(f.Value), origin})
@@ -117,14 +116,25 @@ func readFile(fs *pflag.FlagSet) (map[string]line, error) {
 		return nil, fmt.Errorf("config file: %w", err)
 	}
 	defer r.Close()
-	return parse(io.LimitReader(r, 1<<20), path)
+	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("config file: %w", err)
+	}
+	if len(b) > maxFile {
+		return nil, fmt.Errorf("config file: %s is longer than the %d bytes that are allowed", path, maxFile)
+	}
+	return parse(string(b), path)
 }
 
-func parse(r io.Reader, path string) (map[string]line, error) {
+// maxFile is the length in bytes of a file of settings.
+const maxFile = 1 << 20
+
+func parse(file, path string) (map[string]line, error) {
 	out := map[string]line{}
-	sc := bufio.NewScanner(r)
-	for n := 1; sc.Scan(); n++ {
-		text := strings.TrimSpace(sc.Text())
+	n := 0
+	for text := range strings.Lines(file) {
+		n++
+		text = strings.TrimSpace(text)
 		if text == "" || strings.HasPrefix(text, "#") {
 			continue
 		}
@@ -139,5 +149,5 @@ func parse(r io.Reader, path string) (map[string]line, error) {
 		}
 		out[name] = line{strings.TrimSpace(value), origin}
 	}
-	return out, sc.Err()
+	return out, nil
 }

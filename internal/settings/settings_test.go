@@ -36,10 +36,14 @@ func TestFill(t *testing.T) {
 		{"--server is not contradicted by SEARCHD_DATA", []string{"--server", "u"}, map[string]string{"DATA": "d"}, "", "data= default, host-names= default, limit=10 default, server=u flag"},
 		{"--data is not contradicted by a file", []string{"--data", "d"}, nil, "server = u", "data=d flag, host-names= default, limit=10 default, server= default"},
 		{"both", []string{"--data", "d", "--server", "u"}, nil, "", "error: --data and --server: name one of them"},
-		{"wrong in the environment", nil, map[string]string{"LIMIT": "x"}, "", "error: SEARCHD_LIMIT: "},
-		{"wrong in the file", nil, nil, "limit = x", "error: FILE:1: "},
+		{"wrong in the environment", nil, map[string]string{"LIMIT": "x"}, "", "error: SEARCHD_LIMIT: got \"x\", allowed: a whole number"},
+		{"wrong in the file", nil, nil, "limit = x", "error: FILE:1: limit: got \"x\", allowed: a whole number"},
+		{"too large in the file", nil, nil, "limit = 99999999999999999999", "error: FILE:1: limit: got \"99999999999999999999\", allowed: one nearer to 0"},
+		{"too small in the environment", nil, map[string]string{"LIMIT": "-99999999999999999999"}, "", "error: SEARCHD_LIMIT: got \"-99999999999999999999\", allowed: one nearer to 0"},
 		{"unknown in the file", nil, nil, "nonsense = 1", "error: FILE:1: unknown setting \"nonsense\""},
 		{"twice in the file", nil, nil, "limit = 1\nlimit = 2", "error: FILE:2: \"limit\" is set before, at FILE:1"},
+		{"a long line", nil, nil, "data = " + strings.Repeat("d", 100_000) + "\nlimit = 3", "limit=3 FILE:2"},
+		{"a long file", nil, nil, strings.Repeat("#\n", 1<<19) + "limit = 3", "error: config file: FILE is longer than the 1048576 bytes that are allowed"},
 		{"no value in the file", nil, nil, "limit", "error: FILE:1: got \"limit\", want name = value"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

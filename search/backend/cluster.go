@@ -1,6 +1,9 @@
 package backend
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Cluster is a backend that is made of shards. A call that needs a shard which does not answer returns [ErrUnavailable]; a write of somebody else than the
 // last to claim the shards [ErrClaimed].
@@ -24,6 +27,17 @@ type Cluster interface {
 	// States says how each shard is, in their order, as far as that is told before ctx ends. counted: with the number of its documents, which costs more.
 	States(ctx context.Context, counted bool) []ShardState
 }
+
+// ShardError says of which shard an error is.
+type ShardError struct {
+	Shard string
+	Err   error
+}
+
+func (e *ShardError) Error() string { return fmt.Sprintf("%s: %v", e.Shard, e.Err) }
+
+// Unwrap returns the error of the shard.
+func (e *ShardError) Unwrap() error { return e.Err }
 
 // ShardState says how a shard is.
 type ShardState struct {

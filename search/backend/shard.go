@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"searchd/index/hnsw"
@@ -16,6 +17,7 @@ var (
 	ErrPlacement   = errors.New("shards out of place")       // they are not those of the cluster, or in another order
 	ErrShard       = errors.New("data folder is a shard")    // and is served as one alone
 	ErrReader      = errors.New("shards are only read here") // somebody else writes to them
+	ErrMoved       = fmt.Errorf("%w: its documents have moved", ErrClaimed)
 )
 
 // ErrStatistics is matched by errors about Words.Global that is not complete, or not of the words: the settings of a collection may have changed meanwhile.
@@ -47,7 +49,8 @@ type Shard interface {
 	// Identity returns what the shard is of; the zero Identity before the first Claim.
 	Identity(ctx context.Context) (Identity, error)
 	// Claim makes the shard a part of a cluster, or, with a higher Epoch than before, gives the right to write to somebody else of the same
-	// cluster. It returns [ErrClaimed] for any other, and [ErrReplica] where it is a standby.
+	// cluster. It returns [ErrClaimed] for any other, [ErrMoved] where the shard has moved and the claim says neither Moved nor Back, and [ErrReplica]
+	// where it is a standby.
 	Claim(ctx context.Context, id Identity) error
 }
 
@@ -62,8 +65,17 @@ type Identity struct {
 	Complete uint64 `json:"complete,omitempty"`
 	// Unclaimed: the folder was put in the place of the shard, by a restore or as its standby, and nobody has claimed it since. Its Epoch is of an earlier time.
 	Unclaimed bool `json:"unclaimed,omitempty"`
+	// Moved is where a copy of the cluster was made, which has its writes from then on; empty: nowhere.
+	Moved string `json:"moved,omitempty"`
+	// Back has Claim take back that the shard has moved. It is not stored.
+	Back bool `json:"back,omitempty"`
 	// Follows is where the shard is that this is a standby of; empty: this is the shard. It is not stored.
 	Follows string `json:"follows,omitempty"`
+}
+
+// MovedError is [ErrMoved] with where a shard has moved to.
+func (id Identity) MovedError() error {
+	return fmt.Errorf("%w to %s; to have it take writes again: `searchd spread --back`", ErrMoved, id.Moved)
 }
 
 // Position is a place in the change log of a collection: a sequence number for each part that keeps a log of its own.

@@ -83,7 +83,7 @@ func DropDamaged(ctx context.Context, dir string, dropped func(text string)) (to
 	if m, ok, err := readMarker(s); ok {
 		return "", errors.Join(cmp.Or(err, ownOf(&m)), s.Close())
 	}
-	err = s.DropDamaged(ctx, false, func(d store.Dropped) { dropped(d.String()) })
+	err = s.DropDamaged(ctx, func(d store.Dropped) { dropped(d.String()) })
 	if err = errors.Join(translate(err), s.Close()); err != nil {
 		return "", err
 	}

@@ -3,7 +3,6 @@ package embedded
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -330,7 +329,7 @@ func (b *Backend) Collections(context.Context) ([]backend.Collection, error) {
 	for _, c := range open {
 		out = append(out, b.describe(c))
 	}
-	origin := b.origin()
+	origin := b.Origin()
 	for _, a := range unopened {
 		out = append(out, backend.Collection{Name: a.name, Config: a.config, Damaged: a.damage, Origin: origin})
 	}
@@ -348,16 +347,15 @@ func (b *Backend) Collection(_ context.Context, name string) (backend.Collection
 
 func (b *Backend) describe(c *collection) backend.Collection {
 	documents, passages, seq := c.counts()
-	return backend.Collection{Name: c.name, Config: *c.config.Load(), Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: b.origin()}
+	return backend.Collection{Name: c.name, Config: *c.config.Load(), Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: b.Origin()}
 }
 
-// origin names what the sequence numbers are of: on a replica, the primary.
-func (b *Backend) origin() string {
+// Origin names what the sequence numbers are of: on a replica, the primary. A restored backup has another.
+func (b *Backend) Origin() string {
 	if m := b.Marker(); m != nil {
 		return m.Primary
 	}
-	id := b.store.ID()
-	return hex.EncodeToString(id[:])
+	return b.StoreID()
 }
 
 // openNames returns the names of the open collections, in order.

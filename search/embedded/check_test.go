@@ -11,6 +11,7 @@ import (
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
+	"searchd/store"
 )
 
 // openThree returns a backend with three documents in a collection named docs.
@@ -45,9 +46,16 @@ func TestCheckFindsDifferences(t *testing.T) {
 		{"words too much", func(c *collection) error {
 			return c.words.Apply(ctx, []keyword.Entry{{No: 9, Text: []keyword.Field{{Name: "text", Text: "x"}}}}, c.seq.Load())
 		}, "document number 9 is in no store"},
+		{"words of a document that is gone", func(c *collection) error {
+			_, _, err := c.store.Apply(ctx, c.id, []store.Write{{ID: "one", Delete: true}})
+			return err
+		}, "document number 1 is in no store"},
 		{"other words", func(c *collection) error {
 			return c.words.Apply(ctx, []keyword.Entry{{No: 1, Text: []keyword.Field{{Name: "text", Text: "red blue green"}}}}, c.seq.Load())
-		}, "document number 1 has terms"},
+		}, "document number 1 has terms map[text:3], its text map[text:1]"},
+		{"words in another field", func(c *collection) error {
+			return c.words.Apply(ctx, []keyword.Entry{{No: 1, Text: []keyword.Field{{Name: "title", Text: "one"}}}}, c.seq.Load())
+		}, "document number 1 has terms map[title:1], its text map[text:1]"},
 		{"behind", func(c *collection) error { c.seq.Add(1); return nil }, "has applied sequence"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 // TestFoundWhileReplaced replaces documents, some with other vectors and some with the same, while others search: what has the same
 // vector before and after is found at any time, by itself, in a selection and by its ref.
 func TestFoundWhileReplaced(t *testing.T) {
-	documents := 1500
+	documents := 600
 	if testing.Short() {
-		documents = 300
+		documents = 150
 	}
 	for _, tc := range []struct {
 		name, quantize string

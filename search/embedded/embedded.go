@@ -39,8 +39,9 @@ type Options struct {
 	// filled while the collection serves. 0: 20,000.
 	RebuildFrom int
 
-	Promote bool // a replica's folder becomes a primary's
-	Whole   bool // a folder that is a shard is refused, with backend.ErrShard: what is in it is a part
+	MustExist bool // a folder without a store is refused, with store.ErrNoStore, instead of getting one
+	Promote   bool // a replica's folder becomes a primary's
+	Whole     bool // a folder that is a shard is refused, with backend.ErrShard: what is in it is a part
 }
 
 // Backend keeps everything in one data folder. It is safe for concurrent use.
@@ -86,12 +87,12 @@ func storeOptions(mustExist bool) store.Options {
 	return store.Options{MustExist: mustExist, Remains: []string{indexFolder, "snapshots", "ingest"}}
 }
 
-// Open opens the data folder, made if it is missing, and brings the derived indexes up to date.
+// Open opens the data folder, made if it is missing unless o.MustExist, and brings the derived indexes up to date.
 func Open(dir string, o Options) (*Backend, error) { return OpenContext(context.Background(), dir, o) }
 
 // OpenContext is Open that the end of ctx stops; the next opening goes on.
 func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
-	st, err := store.Open(dir, storeOptions(false))
+	st, err := store.Open(dir, storeOptions(o.MustExist))
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,10 @@ func (b *Backend) Claim(ctx context.Context, id backend.Identity) error {
 		return fmt.Errorf("%w: it is shard %d of %d of %s with claim %d; this is claim %d as shard %d of %d of %s", backend.ErrClaimed,
 			was.Index+1, was.Of, was.Cluster, was.Epoch, id.Epoch, id.Index+1, id.Of, id.Cluster)
 	}
-	id.Unclaimed, id.Follows = false, ""
+	if was.Moved != "" && id.Moved == "" && !id.Back {
+		return was.MovedError()
+	}
+	id.Unclaimed, id.Back, id.Follows = false, false, ""
 	v, err := json.Marshal(id)
 	if err != nil {
 		return err

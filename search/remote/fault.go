@@ -32,6 +32,7 @@ var codes = []struct {
 	{"place_lost", backend.ErrPlaceLost},
 	{"unavailable", backend.ErrUnavailable},
 	{"claimed", backend.ErrClaimed},
+	{"moved", backend.ErrMoved},
 	{"placement", backend.ErrPlacement},
 	{"shard", backend.ErrShard},
 	{"reader", backend.ErrReader},

@@ -43,26 +43,35 @@ func (s *Shard) Hold(ctx context.Context, collection string, after backend.Posit
 	return sync.OnceFunc(func() { close(ended) }), nil
 }
 
-// keepHeld renews what is held until it ends, and releases it.
+// keepHeld renews what is held until it ends, and releases it. Close waits for no answer.
 func (s *Shard) keepHeld(q hold, ended <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.holds.Go(func() {
+		select {
+		case <-s.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
 	tick := time.NewTicker(holdTime / 5)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			bounded(func(ctx context.Context) { _, _ = methodHold.call(ctx, s, q) }) // the next may get through
-		case <-s.done:
+			bounded(ctx, func(ctx context.Context) { _, _ = methodHold.call(ctx, s, q) }) // the next may get through
+		case <-ctx.Done():
 			return
 		case <-ended:
-			bounded(func(ctx context.Context) { _, _ = methodRelease.call(ctx, s, held{q.Collection, q.Holder}) }) // or it ends by itself
+			bounded(ctx, func(ctx context.Context) { _, _ = methodRelease.call(ctx, s, held{q.Collection, q.Holder}) }) // or it ends by itself
 			return
 		}
 	}
 }
 
-// bounded calls f with a context for what nobody waits for.
-func bounded(f func(ctx context.Context)) {
-	ctx, cancel := context.WithTimeout(context.Background(), valuesTime)
+// bounded calls f with as much time as there is for what nobody waits for.
+func bounded(ctx context.Context, f func(ctx context.Context)) {
+	ctx, cancel := context.WithTimeout(ctx, valuesTime)
 	defer cancel()
 	f(ctx)
 }

@@ -31,13 +31,14 @@ func (g guard) limit() int64 {
 }
 
 // fence keeps out who means another shard, or has claimed a later state of it than there is, and writes of an older claim than the last. A claim waits for
-// the writes that have begun, so that none of them is carried out after it. A standby is not written to.
+// the writes that have begun, so that none of them is carried out after it; reads wait for neither. A standby is not written to.
 type fence struct {
-	node Node
-	mu   struct {
-		sync.RWMutex      // held for reading by writes, wholly by claims
-		known        bool // identity has been read, and no claim has come since
-		identity     backend.Identity
+	node    Node
+	writing sync.RWMutex // held for reading by writes, wholly by claims
+	mu      struct {
+		sync.Mutex
+		known    bool // identity has been read, and no claim has ended since
+		identity backend.Identity
 	}
 }
 
@@ -68,50 +69,33 @@ func parsePlace(header string) (id backend.Identity, err error) {
 
 // enter lets a request in until leave is called. place is empty where the client does not know the shard to be of a cluster.
 func (f *fence) enter(ctx context.Context, g guard, place string) (leave func(), err error) {
-	switch g {
-	case open:
-		return func() {}, nil
-	case claims:
-		f.mu.Lock()
-		f.mu.known = false // until it is known what has become of it
-		return f.mu.Unlock, nil
+	leave = func() {}
+	switch {
+	case g == open:
+		return leave, nil
+	case g == claims:
+		f.writing.Lock()
+		return func() {
+			f.forget() // whatever has become of it
+			f.writing.Unlock()
+		}, nil
+	case g >= writes:
+		f.writing.RLock()
+		leave = f.writing.RUnlock
 	}
 	id, err := f.identity(ctx)
+	if err == nil {
+		err = allowed(id, g, place)
+	}
 	if err != nil {
+		leave()
 		return nil, err
 	}
-	if err := allowed(id, g, place); err != nil {
-		f.mu.RUnlock()
-		return nil, err
-	}
-	if g == reads { // nothing that a claim must wait for
-		f.mu.RUnlock()
-		return func() {}, nil
-	}
-	return f.mu.RUnlock, nil
+	return leave, nil
 }
 
-// identity returns what the shard is and, without an error, holds the lock for reading.
+// identity returns what the shard is. That of a standby is read each time: nobody claims it, and what it is changes with what it follows.
 func (f *fence) identity(ctx context.Context) (backend.Identity, error) {
-	for {
-		f.mu.RLock()
-		if f.mu.known {
-			return f.mu.identity, nil
-		}
-		f.mu.RUnlock() // and a claim may come before it is held again
-		id, err := f.read(ctx)
-		if err != nil {
-			return backend.Identity{}, err
-		}
-		if id.Follows != "" { // nobody claims it, and what it is changes with what it follows
-			f.mu.RLock()
-			return id, nil
-		}
-	}
-}
-
-// read reads what the shard is.
-func (f *fence) read(ctx context.Context) (backend.Identity, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.mu.known {
@@ -120,6 +104,13 @@ func (f *fence) read(ctx context.Context) (backend.Identity, error) {
 	id, err := f.node.Identity(ctx)
 	f.mu.known, f.mu.identity = err == nil && id.Follows == "", id
 	return id, err
+}
+
+// forget has the identity read again.
+func (f *fence) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.known = false
 }
 
 // allowed compares what a client means with what the shard is.
@@ -139,6 +130,8 @@ func allowed(id backend.Identity, g guard, place string) error {
 		return fmt.Errorf("%w: it is a standby of %s; write there, or start it without --follow to make it the shard", backend.ErrReplica, id.Follows)
 	case meant.Epoch > id.Epoch, meant.Epoch > 0 && id.Unclaimed: // of one that its client has claimed
 		return fmt.Errorf("%w: this is not the folder that was claimed: it is an older one, or was put here since; if it is the right one, start the server in front again", backend.ErrPlacement)
+	case g >= writes && meant.Epoch != id.Epoch && id.Moved != "":
+		return id.MovedError()
 	case g >= writes && (meant.Epoch != id.Epoch || id.Unclaimed):
 		return fmt.Errorf("%w: this write is of claim %d, the last is %d: somebody else writes to it by now", backend.ErrClaimed, meant.Epoch, id.Epoch)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -73,6 +74,28 @@ func TestFence(t *testing.T) {
 	refused("whose claim was refused", first)
 	late := dialHandler(t, h)
 	refused("who came after it", late)
+
+	moved := claim(3)
+	moved.Moved = "http://there"
+	if err := late.Claim(t.Context(), moved); err != nil {
+		t.Fatal(err)
+	}
+	refused("whose documents have moved", second)
+	for what, err := range map[string]error{"a write": write(second), "a claim": second.Claim(t.Context(), claim(4))} {
+		if !errors.Is(err, backend.ErrMoved) || !strings.Contains(err.Error(), "http://there") {
+			t.Errorf("%s where the documents have moved: %v, want ErrMoved and where to", what, err)
+		}
+	}
+	refused("whose claim was refused", second)
+	back := claim(4)
+	back.Back = true
+	if err := second.Claim(t.Context(), back); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(second); err != nil {
+		t.Errorf("who took it back: %v", err)
+	}
+	refused("who had moved them", late)
 
 	older := dial(t, openNode(t))
 	older.place.Store(second.place.Load()) // as if its folder had been replaced
@@ -177,6 +200,66 @@ func TestFenceOfStandby(t *testing.T) {
 		if !errors.Is(err, backend.ErrReplica) || !strings.Contains(err.Error(), "http://a") {
 			t.Errorf("%s: %v, want ErrReplica", name, err)
 		}
+	}
+}
+
+// slowNode writes until it is let go.
+type slowNode struct {
+	Node
+	begun, end chan struct{}
+}
+
+func (n *slowNode) Drop(context.Context, string) error {
+	close(n.begun)
+	<-n.end
+	return nil
+}
+
+// TestReadsBesideClaim: while a claim waits for a write reads are answered, and by who has claimed the shard before, too.
+func TestReadsBesideClaim(t *testing.T) {
+	node := &slowNode{openNode(t), make(chan struct{}), make(chan struct{})}
+	h := Handler(node, HandlerOptions{Key: "secret"})
+	first, second := dialHandler(t, h), dialHandler(t, h)
+	if err := first.Claim(t.Context(), claim(1)); err != nil {
+		t.Fatal(err)
+	}
+	var under sync.WaitGroup
+	under.Go(func() {
+		if err := first.Drop(context.Background(), "docs"); err != nil {
+			t.Error(err)
+		}
+	})
+	<-node.begun
+	claimed := make(chan struct{})
+	under.Go(func() {
+		defer close(claimed)
+		if err := second.Claim(context.Background(), claim(2)); err != nil {
+			t.Error(err)
+		}
+	})
+	time.Sleep(50 * time.Millisecond) // the claim has come by then
+	for range 10 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		if _, err := first.Collections(ctx); err != nil {
+			t.Errorf("a read: %v", err)
+		}
+		cancel()
+		if t.Failed() {
+			break
+		}
+	}
+	select {
+	case <-claimed:
+		t.Error("the claim did not wait for the write")
+	default:
+	}
+	close(node.end)
+	under.Wait()
+	if _, err := first.Collections(t.Context()); err != nil {
+		t.Errorf("a read after it: %v", err)
+	}
+	if err := second.SetValues(t.Context(), map[string][]byte{"x/y": {1}}); err != nil {
+		t.Errorf("a write of the claim: %v", err)
 	}
 }
 
@@ -371,6 +454,29 @@ func TestHold(t *testing.T) {
 	s.Close() // a front that is gone: the lease ends by itself
 	if node.now() != "[9]" {
 		t.Errorf("held is %q after Close", node.now())
+	}
+}
+
+// TestCloseWhileReleasing: Close does not wait for a shard that does not answer what is let go.
+func TestCloseWhileReleasing(t *testing.T) {
+	h := Handler(&holding{Node: openNode(t)}, HandlerOptions{Key: "secret"})
+	asked, end := make(chan struct{}), make(chan struct{})
+	s := dialHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/release") {
+			close(asked)
+			<-end
+		}
+		h.ServeHTTP(w, r)
+	}))
+	defer close(end)
+	release, err := s.Hold(t.Context(), "docs", backend.Position{4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	<-asked
+	if began := time.Now(); s.Close() != nil || time.Since(began) > 5*time.Second {
+		t.Errorf("Close took %v", time.Since(began))
 	}
 }
 

@@ -44,7 +44,7 @@ type Node interface {
 }
 
 // Protocol is the number of what this package speaks. It changes with every message, so that nothing is read as what it is not.
-const Protocol = 2
+const Protocol = 3
 
 // dialTime is how long a shard has for its first answer.
 const dialTime = 5 * time.Second

@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -22,7 +23,8 @@ import (
 //  3. Nor is one whose epoch is below the last complete one that any knows of: a standby or a backup has taken its place. These have not been claimed yet
 //     when they are put there; they say so, and may have any epoch.
 //  4. The parts are claimed in their order, so that of two who do it at once the one that is first at the first part is first at all.
-func (b *Backend) claim(ctx context.Context) error {
+//  5. Where one of them has moved all have, as moving them was interrupted: they are claimed if moved says so, and all of them say where they have moved to.
+func (b *Backend) claim(ctx context.Context, moved bool) error {
 	ids, err := b.identities(ctx)
 	if err != nil {
 		return err
@@ -35,7 +37,7 @@ func (b *Backend) claim(ctx context.Context) error {
 		whole = backend.Identity{Cluster: strings.ToLower(rand.Text()), Of: len(b.parts)}
 	}
 	for _, id := range ids {
-		whole.Complete = max(whole.Complete, id.Complete)
+		whole.Complete, whole.Moved = max(whole.Complete, id.Complete), cmp.Or(whole.Moved, id.Moved)
 		if id.Unclaimed { // what it is a copy of may have been written to
 			whole.Epoch = max(whole.Epoch, 2)
 		}
@@ -45,6 +47,9 @@ func (b *Backend) claim(ctx context.Context) error {
 	}
 	if err := b.current(ctx, ids, whole.Complete); err != nil {
 		return err
+	}
+	if whole.Moved != "" && !moved {
+		return whole.MovedError()
 	}
 	if whole.Epoch <= 1 {
 		whole.Epoch = 1
@@ -59,6 +64,15 @@ func (b *Backend) claim(ctx context.Context) error {
 	whole.Epoch, whole.Complete = whole.Epoch+1, whole.Epoch
 	b.name, b.epoch = whole.Cluster, whole.Epoch
 	return b.claimAll(ctx, whole)
+}
+
+// Move has all parts say that a copy of them was made at to, so that nobody claims them any more; with an empty to it takes that back. It returns
+// [backend.ErrClaimed] where somebody else has claimed them. Nothing is written to b after it.
+func (b *Backend) Move(ctx context.Context, to string) error {
+	if err := b.mayWrite(); err != nil {
+		return err
+	}
+	return b.claimAll(ctx, backend.Identity{Cluster: b.name, Of: len(b.parts), Epoch: b.epoch + 1, Complete: b.epoch, Moved: to, Back: to == ""})
 }
 
 // noStandby refuses what follows a shard.

@@ -1,6 +1,7 @@
 package shards_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -180,4 +181,70 @@ func TestChanged(t *testing.T) {
 			t.Errorf("Hold after %v: %v", at, err)
 		}
 	}
+}
+
+// TestMove: shards that have moved are claimed by nobody who does not say so, also where that was interrupted at any of them, until it is taken back.
+func TestMove(t *testing.T) {
+	for broken := range 4 { // the part at which moving ends; 3: none
+		d := newData(t, 3)
+		first := d.mustOpen(t)
+		list := slices.Clone(d.parts)
+		steps := 1 << 10
+		if broken < 3 {
+			list[broken] = &counted{Shard: list[broken], left: &steps}
+		}
+		last, err := shards.Open(t.Context(), list, shards.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = 0
+		if err := first.Move(t.Context(), "there"); !errors.Is(err, backend.ErrClaimed) {
+			t.Errorf("by who has not claimed them: %v, want ErrClaimed", err)
+		}
+		if err := last.Move(t.Context(), "there"); (err == nil) != (broken == 3) {
+			t.Errorf("broken at %d: %v", broken, err)
+		}
+		_, err = shards.Open(t.Context(), d.parts, shards.Options{})
+		if broken == 0 { // nothing has happened
+			if err != nil {
+				t.Errorf("not moved: %v", err)
+			}
+			continue
+		}
+		if !errors.Is(err, backend.ErrMoved) || !strings.Contains(err.Error(), "there") {
+			t.Errorf("broken at %d: opened with %v, want ErrMoved and where to", broken, err)
+		}
+		if state := last.States(t.Context(), false)[0]; broken == 3 && !errors.Is(state.Err, backend.ErrMoved) {
+			t.Errorf("states: %v, want ErrMoved", state.Err)
+		}
+		if _, err := shards.Open(t.Context(), d.parts, shards.Options{Reader: true}); err != nil {
+			t.Errorf("a reader: %v", err)
+		}
+		again, err := shards.Open(t.Context(), d.parts, shards.Options{Moved: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range d.parts {
+			if id, err := p.Identity(t.Context()); err != nil || id.Moved != "there" {
+				t.Errorf("shard %d, claimed by who moves them: %+v, %v", i, id, err)
+			}
+		}
+		if err := again.Move(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		d.mustOpen(t)
+	}
+}
+
+// counted is a shard whose claims fail when none is left.
+type counted struct {
+	backend.Shard
+	left *int
+}
+
+func (c *counted) Claim(ctx context.Context, id backend.Identity) error {
+	if *c.left--; *c.left < 0 {
+		return errFault
+	}
+	return c.Shard.Claim(ctx, id)
 }

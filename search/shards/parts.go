@@ -33,7 +33,7 @@ func (p *part) failed(err error) error {
 	if strings.Contains(err.Error(), p.name) { // it tells already
 		return err
 	}
-	return fmt.Errorf("%s: %w", p.name, err)
+	return &backend.ShardError{Shard: p.name, Err: err}
 }
 
 // settle asks parts side by side, waits for all of them, and returns what each says. A panic becomes an error.

@@ -28,12 +28,13 @@ func (s saying) Collections(ctx context.Context) ([]backend.Collection, error) {
 	return s.Shard.Collections(ctx)
 }
 
-// TestFailedPart holds what a call says for which one shard has no answer: that the shard is unavailable, and its name.
+// TestFailedPart holds what a call says for which one shard has no answer, or no good one: that the shard is unavailable, or what is wrong, and its name.
 func TestFailedPart(t *testing.T) {
 	for name, c := range map[string]struct {
-		say   func(ctx context.Context) error
-		is    error // besides ErrUnavailable
-		alone bool  // it is not the shard's fault
+		say     func(ctx context.Context) error
+		is      error // besides ErrUnavailable, unless it answers
+		answers bool
+		alone   bool // it is not the shard's fault
 	}{
 		"another folder is in its place": {
 			say: func(context.Context) error {
@@ -47,6 +48,10 @@ func TestFailedPart(t *testing.T) {
 				return fmt.Errorf("%w: no answer in time: %w", backend.ErrUnavailable, ctx.Err())
 			},
 			is: context.DeadlineExceeded,
+		},
+		"its disk is full": {
+			say: func(context.Context) error { return fmt.Errorf("%w: %s", backend.ErrNoSpace, "/srv/data") },
+			is:  backend.ErrNoSpace, answers: true,
 		},
 		"it has too much to do": {
 			say: func(ctx context.Context) error {
@@ -69,8 +74,11 @@ func TestFailedPart(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			_, err = b.Collections(ctx)
-			if !errors.Is(err, c.is) || errors.Is(err, backend.ErrUnavailable) == c.alone || strings.Contains(err.Error(), "shard 2: ") == c.alone {
+			var of *backend.ShardError
+			if !errors.Is(err, c.is) || errors.Is(err, backend.ErrUnavailable) == (c.alone || c.answers) || errors.As(err, &of) == c.alone {
 				t.Errorf("Collections: %v", err)
+			} else if of != nil && of.Shard != "shard 2" {
+				t.Errorf("Collections: %v, of %s", err, of.Shard)
 			}
 		})
 	}

@@ -15,6 +15,9 @@ import (
 // Name implements backend.Cluster.
 func (b *Backend) Name() string { return b.name }
 
+// Origin names what is stored here, as the copy that [searchd/search.Spread] makes of it does.
+func (b *Backend) Origin() string { return b.name }
+
 // Reader implements backend.Cluster.
 func (b *Backend) Reader() bool { return b.reader }
 

@@ -35,6 +35,8 @@ type Options struct {
 
 	// Standbys has a reader take standbys in the place of shards: what it reads of these is of a moment ago.
 	Standbys bool
+	// Moved has shards claimed too whose documents have moved. They stay so, see [Backend.Move].
+	Moved bool
 }
 
 // Backend spreads documents over shards by their ids. It is safe for concurrent use.
@@ -64,7 +66,8 @@ var _ backend.Cluster = (*Backend)(nil)
 
 // Open makes a backend of shards, which it closes with itself; where it fails they stay open. New ones become those of a new cluster in the order given;
 // those of a cluster must come in its order, all of them, or the error matches [backend.ErrPlacement]. It takes the right to write from whoever had it, and
-// ends what changes of collections were interrupted. A reader does neither, and returns [backend.ErrUnavailable] where nobody has claimed the shards yet.
+// ends what changes of collections were interrupted; it returns [backend.ErrMoved] where the documents are elsewhere by now. A reader does neither, and returns
+// [backend.ErrUnavailable] where nobody has claimed the shards yet.
 func Open(ctx context.Context, list []backend.Shard, o Options) (*Backend, error) {
 	if len(list) == 0 || len(list) > backend.MaxShards {
 		return nil, fmt.Errorf("%w: %d shards, allowed are 1 to %d", backend.ErrPlacement, len(list), backend.MaxShards)
@@ -92,7 +95,7 @@ func Open(ctx context.Context, list []backend.Shard, o Options) (*Backend, error
 		}
 		return b, nil
 	}
-	if err := b.claim(ctx); err != nil {
+	if err := b.claim(ctx, o.Moved); err != nil {
 		return nil, err
 	}
 	if err := b.repair(ctx); err != nil {

@@ -52,6 +52,9 @@ func ask(ctx context.Context, part backend.Shard, epoch uint64, counted bool, s 
 			s.Documents += c.Documents
 		}
 	}
+	if id.Epoch > epoch && id.Moved != "" {
+		return id.MovedError()
+	}
 	if id.Epoch > epoch {
 		return fmt.Errorf("%w: by another server, with claim %d; this one's is %d", backend.ErrClaimed, id.Epoch, epoch)
 	}

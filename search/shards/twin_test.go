@@ -16,6 +16,7 @@ import (
 	"searchd/index/maxsim"
 	"searchd/models"
 	"searchd/search"
+	"searchd/search/backend"
 	"searchd/search/shards"
 )
 
@@ -461,5 +462,29 @@ func TestTwin(t *testing.T) {
 				t.Errorf("Check: %v, %v", problems, err)
 			}
 		})
+	}
+}
+
+// TestTwinFarForm: a form that the first documents with a term lack is looked for in later ones, wherever these are.
+func TestTwinFarForm(t *testing.T) {
+	w := openTwins(t, rand.New(rand.NewPCG(1, twinSeed)), 3)
+	both(t, w, "collection", func(e *search.Engine) (bool, error) {
+		_, err := e.CreateCollection(t.Context(), "docs", search.Settings{})
+		return true, err
+	})
+	docs := make([]search.Document, backend.MaxNearRefs)
+	for i := range docs {
+		docs[i] = search.Document{ID: fmt.Sprint(i), Fields: json.RawMessage(fmt.Sprintf(`{"text":"a letter x%d"}`, i))}
+	}
+	docs[len(docs)-1].Fields = json.RawMessage(`{"text":"letters"}`)
+	both(t, w, docs, func(e *search.Engine) (int, error) {
+		results, err := e.Ingest(t.Context(), "docs", docs)
+		return len(results), err
+	})
+	r := both(t, w, "lettters", func(e *search.Engine) (*search.Response, error) {
+		return answered(e.Search(t.Context(), "docs", search.Query{Q: "lettters", Mode: search.Keyword, Limit: new(int)}))
+	})
+	if r.Query == nil || r.Query.Text != "letters" || r.Total.Value != len(docs) {
+		t.Errorf("read as %+v, of %d documents", r.Query, r.Total.Value)
 	}
 }

@@ -260,18 +260,24 @@ func testIdentity(t *testing.T, b backend.Backend) {
 	must(t, s.Claim(ctx, id))
 	later := id
 	later.Epoch = 7
+	ours := func(epoch uint64, moved string, back bool) backend.Identity {
+		return backend.Identity{Cluster: "ours", Index: 1, Of: 3, Epoch: epoch, Moved: moved, Back: back}
+	}
 	for _, step := range []struct {
 		claim backend.Identity
 		ok    bool
 	}{
 		{id, false}, {backend.Identity{Cluster: "theirs", Index: 1, Of: 3, Epoch: 9}, false}, {backend.Identity{Cluster: "ours", Index: 2, Of: 3, Epoch: 9}, false},
 		{backend.Identity{Cluster: "ours", Index: 1, Of: 4, Epoch: 9}, false}, {later, true}, {id, false},
+		{ours(8, "there", false), true}, {ours(9, "", false), false}, {ours(9, "there", false), true}, {ours(9, "", true), false}, {ours(10, "", true), true},
+		{ours(11, "", false), true},
 	} {
 		if err := s.Claim(ctx, step.claim); step.ok != (err == nil) || err != nil && !errors.Is(err, backend.ErrClaimed) {
 			t.Errorf("Claim(%+v): %v, want that it succeeds to be %t, else ErrClaimed", step.claim, err, step.ok)
 		}
 		if step.ok {
 			id = step.claim
+			id.Back = false
 		}
 		if got, err := s.Identity(ctx); err != nil || got != id {
 			t.Errorf("Identity after Claim(%+v) = %+v, %v, want %+v", step.claim, got, err, id)

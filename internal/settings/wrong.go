@@ -1,0 +1,41 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// FlagError says of a flag that cmd cannot take what is allowed, or where that is said.
+func FlagError(cmd *cobra.Command, err error) error {
+	if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
+		return fmt.Errorf("--%s: %w", wrong.GetFlag().Name, wrongValue(err))
+	}
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	return fmt.Errorf("%w; `%s --help` names the flags", err, cmd.CommandPath())
+}
+
+// allowed says what values of a type of pflag look like.
+var allowed = map[string]string{
+	"bool": "true, false", "int": "a whole number", "int64": "a whole number", "uint64": "a whole number of 0 or more", "float64": "a number",
+	"duration": "a time such as 500ms, 30s or 5m",
+}
+
+// wrongValue says of a value that a flag cannot take what is allowed, where pflag says how it was parsed.
+func wrongValue(err error) error {
+	wrong := (*pflag.InvalidValueError)(nil)
+	switch {
+	case !errors.As(err, &wrong):
+		return err
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("got %q, allowed: one nearer to 0", wrong.GetValue())
+	case allowed[wrong.GetFlag().Value.Type()] != "":
+		return fmt.Errorf("got %q, allowed: %s", wrong.GetValue(), allowed[wrong.GetFlag().Value.Type()])
+	}
+	return fmt.Errorf("got %q: %w", wrong.GetValue(), wrong.Unwrap())
+}
