@@ -189,6 +189,13 @@ func TestConcurrent(t *testing.T) {
 			}
 		}
 	})
+	wg.Go(func() { // what is being made or dropped is not wrong
+		for range 20 {
+			if problems, err := b.Check(t.Context(), false); err != nil || len(problems) > 0 {
+				t.Errorf("Check meanwhile: %v, %v", problems, err)
+			}
+		}
+	})
 	for range 2 {
 		wg.Go(func() {
 			for range 60 {

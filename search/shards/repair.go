@@ -80,7 +80,7 @@ func (b *Backend) Check(ctx context.Context, deep bool) ([]backend.Problem, erro
 	for _, list := range lists {
 		out = append(out, list...)
 	}
-	seen, err := b.lookAll(ctx)
+	seen, err := b.settled(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -92,6 +92,17 @@ func (b *Backend) Check(ctx context.Context, deep bool) ([]backend.Problem, erro
 		out = append(out, problems...)
 	}
 	return out, nil
+}
+
+// settled asks all parts for all collections while none of them is being made, changed or dropped by this backend.
+func (b *Backend) settled(ctx context.Context) ([]*sighting, error) {
+	select {
+	case b.changes <- struct{}{}:
+		defer func() { <-b.changes }()
+		return b.lookAll(ctx)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // check looks for what is wrong with a collection as a whole.
