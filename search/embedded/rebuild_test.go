@@ -189,6 +189,17 @@ func (n *notices) has(t *testing.T, want ...string) {
 	}
 }
 
+// gated returns a notice that tells, and has what begins in the background wait until the gate is opened: on a fast machine it would be over at once.
+func gated(tell func(string)) (notice func(string), open func()) {
+	gate := make(chan struct{})
+	return func(s string) {
+		tell(s)
+		if strings.Contains(s, "in the background") {
+			<-gate
+		}
+	}, sync.OnceFunc(func() { close(gate) })
+}
+
 func sound(t *testing.T, b *Backend) {
 	t.Helper()
 	problems, err := b.Check(t.Context(), true)
@@ -210,11 +221,13 @@ func TestRebuildWhileServing(t *testing.T) {
 			l := newLibrary(t, quantize, documents)
 			l.lose(t, graphFile, wordsFolder)
 			var told notices
-			b, err := Open(l.dir, Options{RebuildFrom: from, Notice: told.tell})
+			notice, goOn := gated(told.tell)
+			b, err := Open(l.dir, Options{RebuildFrom: from, Notice: notice})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer b.Close()
+			defer goOn()
 			c := b.mu.byName["docs"]
 			during, checked := 0, false
 			for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
@@ -232,6 +245,7 @@ func TestRebuildWhileServing(t *testing.T) {
 					for _, p := range problems {
 						checked = checked || strings.Contains(p.What, "is being rebuilt")
 					}
+					goOn()
 				}
 			}
 			if during == 0 || !checked {
@@ -273,7 +287,8 @@ func TestCloseDuringRebuild(t *testing.T) {
 		if round == 0 {
 			l.lose(t, graphFile, wordsFolder)
 		}
-		b, err := Open(l.dir, Options{RebuildFrom: 500})
+		notice, goOn := gated(func(string) {})
+		b, err := Open(l.dir, Options{RebuildFrom: 500, Notice: notice})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,6 +297,7 @@ func TestCloseDuringRebuild(t *testing.T) {
 		if round == 0 && b.mu.byName["docs"].rebuild.graph.Load() == nil {
 			t.Error("the graph is built before the backend is closed")
 		}
+		goOn()
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}

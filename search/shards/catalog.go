@@ -290,9 +290,16 @@ type sighting struct {
 	moment string    // of what was seen, see Backend.moment
 }
 
-// looks is how often parts are asked that do not all have a collection: it may be made or dropped meanwhile, which is done part by part, the first one last or
-// first. What is like that when they are asked again is like that. What is dropped says so, and the next question comes after that.
-const looks = 3
+// looks bounds how often parts are asked that do not all have a collection: it may be made or dropped meanwhile, which is done part by part, the first one last
+// or first. What is dropped says so. What does not, and is like that while the first part stays as it is from before that was read to after the parts were
+// asked, is like that.
+const looks = 20
+
+// looking is what was found out before the parts are asked again.
+type looking struct {
+	times   int
+	version string // of the first part
+}
 
 // look asks all parts for a collection.
 func (b *Backend) look(ctx context.Context, name string) (*sighting, error) {
@@ -302,32 +309,43 @@ func (b *Backend) look(ctx context.Context, name string) (*sighting, error) {
 // lookWith is look by another call.
 func (b *Backend) lookWith(ctx context.Context, name string, ask func(ctx context.Context, p *part) (backend.Collection, error)) (*sighting, error) {
 	writes, changed, began := b.writes.Load(), b.changed.Load(), time.Now()
-	for try := 1; ; try++ {
+	for l := (looking{}); ; {
 		seen, err := b.lookOnce(ctx, name, ask)
 		if err != nil {
 			return seen, err
 		}
 		own := seen.stand()
 		b.stands.note(name, own)
-		if try == looks || seen.sure() {
+		again := false
+		if !seen.sure() {
+			if again, err = b.lookAgain(ctx, &l); err != nil {
+				return seen, err
+			}
+		}
+		if !again {
 			seen.began, seen.moment = began, momentOf(writes, own)
 			if seen.found() == nil {
 				b.configs.keep(name, settingsOf(changed, own), began, seen.parts[0].Config)
 			}
 			return seen, nil
 		}
-		if err := b.lookAgain(); err != nil {
-			return seen, err
-		}
 	}
 }
 
-// lookAgain reads what must be known before parts are asked again.
-func (b *Backend) lookAgain() error {
-	if !b.reader { // it knows what it drops
-		return nil
+// lookAgain reports whether the parts must be asked again, and reads what must be known before.
+func (b *Backend) lookAgain(ctx context.Context, l *looking) (bool, error) {
+	version, err := b.Version(ctx)
+	if err != nil {
+		return false, err
 	}
-	return b.readMarks()
+	if l.times++; l.times == looks || version == l.version {
+		return false, nil
+	}
+	l.version = version
+	if !b.reader { // it knows what it drops
+		return true, nil
+	}
+	return true, b.readMarks()
 }
 
 func (b *Backend) lookOnce(ctx context.Context, name string, ask func(ctx context.Context, p *part) (backend.Collection, error)) (*sighting, error) {
@@ -347,15 +365,15 @@ func (b *Backend) lookOnce(ctx context.Context, name string, ask func(ctx contex
 
 // lookAll asks all parts for all collections, and returns them by name.
 func (b *Backend) lookAll(ctx context.Context) (list []*sighting, err error) {
-	for try := 1; ; try++ {
+	for l := (looking{}); ; {
 		if list, err = b.lookAllOnce(ctx); err != nil {
 			return nil, err
 		}
-		if try == looks || !slices.ContainsFunc(list, func(s *sighting) bool { return !s.sure() }) {
+		if !slices.ContainsFunc(list, func(s *sighting) bool { return !s.sure() }) {
 			return list, nil
 		}
-		if err := b.lookAgain(); err != nil {
-			return nil, err
+		if again, err := b.lookAgain(ctx, &l); err != nil || !again {
+			return list, err
 		}
 	}
 }
