@@ -106,13 +106,18 @@ func unclaimed(s *store.Store) ([]byte, error) {
 // Documents returns the numbers of the documents of a selection, which the caller must not change.
 func (b *Backend) Documents(sel backend.Selection) *roaring.Bitmap { return documentsOf(sel) }
 
-// Selected makes a selection of numbers of documents; with vectors it is for Nearest, too.
+// Selected makes a selection of numbers of documents; with vectors it is for Nearest, too. Numbers that no document has had yet are left out: a few bytes
+// name four billion of them.
 func (b *Backend) Selected(ctx context.Context, name string, docs *roaring.Bitmap, partial, vectors bool) (backend.Selection, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	if n := c.slots.numbers(); !docs.IsEmpty() && docs.Maximum() >= n {
+		docs = docs.Clone()
+		docs.RemoveRange(uint64(n), 1<<32)
+	}
 	sel := &selection{documents: docs, partial: partial}
 	if vectors {
 		sel.table = &c.slots

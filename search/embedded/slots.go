@@ -206,6 +206,13 @@ func (t *slotTable) of(docs *roaring.Bitmap) (slots *roaring.Bitmap, version uin
 	return out, t.mu.version
 }
 
+// numbers returns the number after the last that a document ever had, as far as the table knows.
+func (t *slotTable) numbers() uint32 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return uint32(len(t.mu.ranges))
+}
+
 // end returns the slot after the last that was ever in use, as far as the table knows.
 func (t *slotTable) end() uint32 {
 	t.mu.RLock()

@@ -233,7 +233,7 @@ func (h *handler) selection(ctx context.Context, collection string, c *chosen) (
 		return nil, nil
 	}
 	key := setKey{collection: collection, partial: c.Partial, vectors: c.Vectors}
-	if c.Digest != nil && copy(key.digest[:], c.Digest) != len(c.Digest) {
+	if copy(key.digest[:], c.Digest); c.Digest != nil && len(c.Digest) != len(key.digest) {
 		return nil, fmt.Errorf("%w: digest of %d bytes, allowed: %d", backend.ErrInvalid, len(c.Digest), len(key.digest))
 	}
 	if c.Digest != nil && c.Documents == nil {

@@ -99,9 +99,11 @@ func TestLargeSetsCrossOnce(t *testing.T) {
 		t.Errorf("a set that was forgotten: %v, %d large requests, want 1", err, large.Load())
 	}
 	own := sel.(*selection)
-	body, _ := json.Marshal(found{Collection: "docs", Selection: &chosen{Documents: must(own.encoded()), Digest: make([]byte, 32)}})
-	if w := post(inner, "words", string(body), "Authorization", "Bearer secret"); !slices.Contains(answerOf(t, w.Body.Bytes()).Codes, "invalid") {
-		t.Errorf("a wrong digest: %d %s", w.Code, w.Body)
+	for _, c := range []chosen{{Documents: must(own.encoded()), Digest: make([]byte, 32)}, {Digest: make([]byte, 31)}, {Digest: make([]byte, 33)}, {Digest: []byte{}}} {
+		body, _ := json.Marshal(found{Collection: "docs", Selection: &c})
+		if w := post(inner, "words", string(body), "Authorization", "Bearer secret"); !slices.Contains(answerOf(t, w.Body.Bytes()).Codes, "invalid") {
+			t.Errorf("a wrong digest of %d bytes: %d %s", len(c.Digest), w.Code, w.Body)
+		}
 	}
 	if err := s.Update(t.Context(), "docs", config); err != nil {
 		t.Fatal(err)
