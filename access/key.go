@@ -143,6 +143,9 @@ func (k *Key) Covers(s Spec) error {
 	return nil
 }
 
+// Check returns the [FieldError] with which a key of s would be refused; nil where it would be made.
+func (s Spec) Check(now time.Time) error { return s.complete(now) }
+
 // complete fills in the defaults of s and names the first wrong field.
 func (s *Spec) complete(now time.Time) error {
 	if len(s.Collections) == 0 {

@@ -17,6 +17,7 @@ import (
 	"searchd/extract/pdf"
 	"searchd/internal/manual"
 	"searchd/internal/settings"
+	"searchd/internal/terminal"
 	"searchd/internal/version"
 )
 
@@ -230,7 +231,7 @@ func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) 
 		sink: to, journal: journal, failures: failures, progress: newProgress(stderr), workers: f.workers,
 		how:    fmt.Sprintf("%d %s %s", extraction, f.format, f.idField),
 		verify: f.verify, stop: f.onError == "stop", deleteMissing: f.deleteMissing, dryRun: f.dryRun,
-		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", printable(text)) }, counts: newCounts(),
+		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", terminal.Printable(text)) }, counts: newCounts(),
 	}, nil
 }
 

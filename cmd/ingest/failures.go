@@ -7,11 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"unicode"
 
 	"searchd/extract"
+	"searchd/internal/terminal"
 )
 
 // failures tells of items that failed: the first few on standard error, all of them in a file of JSON lines.
@@ -112,7 +110,7 @@ func (f *failures) add(e extract.ItemError) error {
 		f.count++
 	}
 	if f.shown++; f.shown <= shownFailures || f.all {
-		fmt.Fprintln(f.stderr, printable(e.Error()))
+		fmt.Fprintln(f.stderr, terminal.Printable(e.Error()))
 	} else if f.shown == shownFailures+1 {
 		if f.path == "" {
 			fmt.Fprintln(f.stderr, "more failures are counted, not shown; --errors FILE keeps them all")
@@ -132,28 +130,6 @@ func (f *failures) add(e extract.ItemError) error {
 		Path string `json:"path"`
 		failure
 	}{e.Path, failure{e.Line, e.Reason, e.Warning}})
-}
-
-// printable writes control characters of s, which a terminal would obey, as Go does in quotes. Line ends between lines of errors stay.
-func printable(s string) string {
-	if strings.IndexFunc(s, isControl) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if isControl(r) {
-			q := strconv.QuoteRuneToASCII(r)
-			b.WriteString(q[1 : len(q)-1])
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// isControl is for control characters but the line end, and for those that turn the direction of a text around.
-func isControl(r rune) bool {
-	return unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r)
 }
 
 func (f *failures) close() error {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"searchd/extract/pdf"
+	"searchd/internal/terminal"
 )
 
 // Exit codes.
@@ -46,7 +47,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "ingest: interrupted; the next run goes on from here")
 		os.Exit(exitFailed)
 	default:
-		fmt.Fprintln(os.Stderr, "ingest:", printable(err.Error()))
+		fmt.Fprintln(os.Stderr, "ingest:", terminal.Printable(err.Error()))
 		os.Exit(exitFailed)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"searchd/extract"
+	"searchd/internal/terminal"
 )
 
 // removeBatch is how many documents are deleted at once.
@@ -176,7 +177,7 @@ func (p *pipeline) remove(ctx context.Context, set map[string]bool) error {
 		status, n := "would be deleted", len(batch)
 		if p.dryRun {
 			for _, id := range batch {
-				fmt.Fprintln(p.stdout, "would delete", printable(id))
+				fmt.Fprintln(p.stdout, "would delete", terminal.Printable(id))
 			}
 		} else {
 			var err error

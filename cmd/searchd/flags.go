@@ -13,6 +13,7 @@ import (
 	"searchd/client"
 	"searchd/encoder"
 	"searchd/internal/settings"
+	"searchd/internal/terminal"
 	"searchd/search"
 	"searchd/store"
 )
@@ -119,10 +120,10 @@ func (f *engineFlags) notOpened(err error) error {
 // told is what tell has written.
 var told sync.Map
 
-// tell writes a notice of the engine to standard error.
+// tell writes a notice of the engine to standard error. A server, a document or a folder may have named what is in it.
 func tell(text string) {
 	told.Store(text, true)
-	fmt.Fprintln(os.Stderr, "searchd:", text)
+	fmt.Fprintln(os.Stderr, "searchd:", terminal.Printable(text))
 }
 
 // tellFailure writes why the command fails, unless a notice has told it while the engine was opened.

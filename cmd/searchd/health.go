@@ -28,7 +28,8 @@ func newHealthCommand() *cobra.Command {
 	var h health
 	cmd := &cobra.Command{
 		Use: "health", Short: "Ask the server on this machine whether it takes requests",
-		Long: `Asks /readyz of a server on this machine and ends with 0 if it takes requests, else with 1 and the reason. It needs no API key.
+		Long: `Asks /readyz of a server on this machine and ends with 0 if it takes requests, else with 1 and the reason, or with 2 where it cannot be asked as the
+flags say. It needs no API key.
 --addr and --tls-cert mean what they mean to serve, and come from the same settings. A certificate file that cannot be read, or is not what the server
 shows, is no reason to end with 1, since serve goes on with the certificate of before; a line on standard error says so.`,
 		Example: "  searchd health --addr 127.0.0.1:8080",
@@ -36,6 +37,9 @@ shows, is no reason to end with 1, since serve goes on with the certificate of b
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if h.timeout <= 0 {
 				return fmt.Errorf("--timeout: got %v, allowed: more than 0s", h.timeout)
+			}
+			if _, _, err := net.SplitHostPort(h.addr); err != nil {
+				return fmt.Errorf("--addr: got %q, allowed: HOST:PORT, such as 127.0.0.1:8080", h.addr)
 			}
 			note := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "searchd:", text) }
 			if err := h.ask(cmd.Context(), note); err != nil {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -17,6 +19,7 @@ import (
 
 	"searchd/access"
 	"searchd/client"
+	"searchd/internal/terminal"
 	"searchd/search"
 )
 
@@ -69,6 +72,15 @@ func (f *keysFlags) with(mustExist bool, fn func(keyring) error) error {
 		err = fn(folderKeys{ring})
 	}
 	return errors.Join(err, vault.Close())
+}
+
+// isNew reports whether there is no data folder yet where one is named.
+func (f *keysFlags) isNew() bool {
+	if f.data == "" || f.server != "" {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(f.data, "searchd.db"))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 type folderKeys struct{ ring *access.Keyring }
@@ -130,10 +142,17 @@ func newKeysCreateCommand() *cobra.Command {
 		if s.Expires, err = parseExpiry(expires, time.Now()); err != nil {
 			return err
 		}
+		if err := s.Check(time.Now()); err != nil { // before a folder is made for it
+			return err
+		}
+		isNew := f.isNew()
 		return f.with(false, func(k keyring) error {
 			key, token, err := k.create(cmd.Context(), s)
 			if err != nil {
 				return err
+			}
+			if isNew {
+				fmt.Fprintln(cmd.ErrOrStderr(), "searchd: new data folder", f.data)
 			}
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
@@ -200,8 +219,11 @@ func printKeys(w io.Writer, keys []access.Key) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ID\tNAME\tSCOPES\tCOLLECTIONS\tCREATED\tMADE BY\tEXPIRES\tLAST USED")
 	for _, k := range keys {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, strings.Join(k.Scopes.Names(), ","), strings.Join(k.Collections, ","),
-			day(&k.Created), cmp.Or(k.MadeBy, "-"), day(k.Expires), day(k.LastUsed))
+		cells := []string{k.ID, k.Name, strings.Join(k.Scopes.Names(), ","), strings.Join(k.Collections, ","), day(&k.Created), cmp.Or(k.MadeBy, "-"), day(k.Expires), day(k.LastUsed)}
+		for i, text := range cells { // of a server, perhaps
+			cells[i] = terminal.Printable(oneLine(text))
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	return t.Flush()
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,7 +43,32 @@ func TestKeysOfAFolder(t *testing.T) {
 	if _, err := command(t, "keys", "list", "--data", dir); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("list without a folder: %v", err)
 	}
+	if _, err := command(t, "keys", "create", "--data", dir, "--scopes", "all"); err == nil || !strings.Contains(err.Error(), "name: got") {
+		t.Errorf("create without a name: %v", err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a key that is refused made a folder")
+	}
+	for i, want := range []bool{true, false} {
+		_, said, err := execute(t, "", "keys", "create", "--data", dir, "--scopes", "search", "--name", "first")
+		if told := strings.Contains(said, "new data folder "+dir); err != nil || told != want {
+			t.Errorf("key %d: told %q, %v; that the folder is new: want %t", i, said, err, want)
+		}
+		id := strings.Fields(strings.Split(mustCommand(t, "keys", "list", "--data", dir), "\n")[1])[0]
+		mustCommand(t, "keys", "revoke", "--data", dir, id)
+	}
 	testKeys(t, "--data", dir)
+}
+
+// TestKeysOfAnybody prints keys whose names a terminal would obey.
+func TestKeysOfAnybody(t *testing.T) {
+	var out strings.Builder
+	if err := printKeys(&out, []access.Key{{ID: "a", Spec: access.Spec{Name: "\x1b[2J\u202ex", Collections: []string{"b\nc\td"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(out.String(), "\n"); len(lines) != 3 || strings.ContainsAny(out.String(), "\x1b\u202e\t") || !strings.Contains(lines[1], "b c d") {
+		t.Errorf("printed %q", out.String())
+	}
 }
 
 // rootKey returns an empty keyring and a key of it that may do everything.

@@ -23,18 +23,20 @@ func newRootCommand() *cobra.Command {
 	root.InitDefaultCompletionCmd() // which cobra makes later otherwise
 	root.InitDefaultHelpCmd()       // likewise
 	root.SetFlagErrorFunc(settings.FlagError)
+	root.DisableFlagsInUseLine = true
 	sayUsage(root)
+	choose(root)
 	return root
 }
 
 // help shows the help of the command that args name. It fails where they name none, for which cobra's own shows that of searchd and succeeds.
 func help(cmd *cobra.Command, args []string) error {
 	found, rest, err := cmd.Root().Find(args)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(rest) > 0:
-		return fmt.Errorf("unknown command %q for %q", rest[0], found.CommandPath())
+	}
+	if len(rest) > 0 {
+		return unknown(found, rest[0])
 	}
 	found.InitDefaultHelpFlag() // so that it is named, too
 	return found.Help()
@@ -50,26 +52,54 @@ func sayUsage(cmd *cobra.Command) {
 		}
 		if args := sub.Args; args != nil {
 			sub.Args = func(cmd *cobra.Command, given []string) error {
-				if err := args(cmd, given); err != nil {
-					return fmt.Errorf("%w; it is called as %s", err, cmd.UseLine())
+				err := args(cmd, given)
+				switch {
+				case err == nil:
+					return nil
+				case strings.HasPrefix(err.Error(), "unknown command"): // as cobra has it where there are no arguments
+					return fmt.Errorf("argument: got %q, allowed: none; it is called as %s", given[0], cmd.UseLine())
 				}
-				return nil
+				return fmt.Errorf("%w; it is called as %s", err, cmd.UseLine())
 			}
 		}
 		if !sub.Runnable() {
 			sub.DisableFlagsInUseLine = true
-			sub.Args = cobra.ArbitraryArgs // that of completion has words of its own
-			sub.RunE = func(cmd *cobra.Command, given []string) error {
-				if len(given) == 0 {
-					return cmd.Help()
-				}
-				var names []string
-				for _, c := range cmd.Commands() {
-					names = append(names, c.Name())
-				}
-				return fmt.Errorf("%s: got %q, allowed: %s", cmd.CommandPath(), given[0], strings.Join(names, ", "))
-			}
+			choose(sub)
 		}
 		sayUsage(sub)
 	}
+}
+
+// choose makes a command that only stands for others refuse what is none of them, and show its help where none is named.
+func choose(cmd *cobra.Command) {
+	cmd.Args = cobra.ArbitraryArgs // that of completion has words of its own
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		if len(given) == 0 {
+			return cmd.Help()
+		}
+		return unknown(cmd, given[0])
+	}
+}
+
+// unknown is the error of a word behind cmd that is none of its commands; one that takes no words has none.
+func unknown(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("unknown command %q for %q", word, cmd.CommandPath())
+	}
+	meant := ""
+	cmd.SuggestionsMinimumDistance = 2 // changed letters
+	if like := cmd.SuggestionsFor(word); len(like) > 0 {
+		meant = "; did you mean " + strings.Join(like, " or ") + "?"
+	}
+	where := "command"
+	if cmd.HasParent() {
+		where = strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	}
+	return fmt.Errorf("%s: got %q, allowed: %s%s", where, word, strings.Join(names, ", "), meant)
 }
