@@ -79,7 +79,8 @@ func readTokenizerConfig(fsys fs.FS, dir string) (c tokenizerConfig, err error) 
 		}
 	}
 	c.options.Bert, c.options.PrefixSpace = f.bertSettings(), f.prefixSpace()
-	c.options.Begin, c.options.End = f.wrapToken("add_bos_token", "bos_token"), f.wrapToken("add_eos_token", "eos_token")
+	c.options.Begin, c.options.NoBegin = f.wrapToken("add_bos_token", "bos_token")
+	c.options.End, c.options.NoEnd = f.wrapToken("add_eos_token", "eos_token")
 	return c, f.err()
 }
 
@@ -115,20 +116,29 @@ func (f *fields) prefixSpace() *bool {
 
 // wrapTokenizers are the classes, but for Fast at the end, that put these tokens around texts by themselves.
 // Source: transformers tokenization_llama_fast.py, tokenization_gemma_fast.py; Alibaba-NLP/gte-Qwen2 tokenization_qwen.py.
+// The first two make the template of tokenizer.json anew, so that a token which they are told not to add is not there.
 var wrapTokenizers = []string{"LlamaTokenizer", "GemmaTokenizer", "Qwen2Tokenizer"}
 
-// wrapToken returns the token under name, if the tokenizer adds it; otherwise nothing.
-func (f *fields) wrapToken(add, name string) string {
-	if !slices.Contains(wrapTokenizers, strings.TrimSuffix(f.string("tokenizer_class", ""), "Fast")) || !f.bool(add, false) || !f.has(name) {
-		return ""
+// wrapToken returns the token under name: as added, if the tokenizer adds it, or as left, if it is told not to and leaves out one that tokenizer.json has;
+// otherwise nothing.
+func (f *fields) wrapToken(add, name string) (added, left string) {
+	class := strings.TrimSuffix(f.string("tokenizer_class", ""), "Fast")
+	if !slices.Contains(wrapTokenizers, class) || !f.has(add) || !f.has(name) {
+		return "", ""
 	}
+	token := ""
 	if f.raw[name][0] != '{' {
-		return f.string(name, "")
+		token = f.string(name, "")
+	} else if o := f.object(name); o != nil { // with how it is found in texts
+		token = o.string("content", "")
 	}
-	if o := f.object(name); o != nil { // with how it is found in texts
-		return o.string("content", "")
+	switch {
+	case f.bool(add, false):
+		return token, ""
+	case slices.Contains(wrapTokenizers[:2], class):
+		return "", token
 	}
-	return ""
+	return "", ""
 }
 
 // least returns the smallest of the numbers above 0, or 0.

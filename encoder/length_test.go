@@ -184,6 +184,31 @@ func TestTokenizerConfig(t *testing.T) {
 			t.Errorf("%s: ids %v, <mask> is %d", config, got, mask)
 		}
 	}
+	ends := mustLoad(t, overlay{root, map[string]string{"tokenizer_config.json": `{}`}}, Options{})
+	usual := ids(ends, "the fox")
+	final, _ := ends.Tokenizer().Token(usual[len(usual)-1])
+	for config, left := range map[string]bool{
+		`{"tokenizer_class":"LlamaTokenizerFast","add_eos_token":false,"eos_token":"%s"}`:            true,
+		`{"tokenizer_class":"GemmaTokenizer","add_eos_token":false,"eos_token":{"content":"%s"}}`:    true,
+		`{"tokenizer_class":"GemmaTokenizer","eos_token":"%s"}`:                                      false, // not told
+		`{"tokenizer_class":"GemmaTokenizer","add_bos_token":false,"bos_token":"<s>%.0s"}`:           false, // not there
+		`{"tokenizer_class":"Qwen2Tokenizer","add_eos_token":false,"eos_token":"%s"}`:                false,
+		`{"tokenizer_class":"PreTrainedTokenizerFast","add_eos_token":false,"eos_token":"%s"}`:       false,
+		`{"tokenizer_class":"LlamaTokenizer","add_eos_token":true,"eos_token":"%s"}`:                 false,
+		`{"tokenizer_class":"LlamaTokenizer","add_eos_token":false,"eos_token":"not in vocab %.0s"}`: false,
+	} {
+		m := mustLoad(t, overlay{root, map[string]string{"tokenizer_config.json": fmt.Sprintf(config, final)}}, Options{})
+		want := usual
+		if left {
+			want = usual[:len(usual)-1]
+		}
+		if got := ids(m, "the fox"); !slices.Equal(got, want) {
+			t.Errorf("%s: ids %v, want %v", config, got, want)
+		}
+		if other := m.Info().Parts.Tokenizer != ends.Info().Parts.Tokenizer; other != left {
+			t.Errorf("%s: another tokenizer to Parts: %t, want %t", config, other, left)
+		}
+	}
 	for config, want := range map[string]string{
 		`{"tokenizer_class":"RobertaTokenizerFast","add_prefix_space":true}`:    "true",
 		`{"tokenizer_class":"GPT2Tokenizer","add_prefix_space":false}`:          "false",

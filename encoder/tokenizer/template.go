@@ -39,6 +39,31 @@ func (t *Tokenizer) wrap(begin, end string) error {
 	return nil
 }
 
+// unwrap takes the special tokens away from around each text, where they stand.
+func (t *Tokenizer) unwrap(begin, end string) {
+	for i, token := range []string{begin, end} {
+		id, ok := t.ID(token)
+		if token == "" || !ok {
+			continue
+		}
+		gone := false
+		for _, parts := range []*[]templatePart{&t.template.single, &t.template.pair} {
+			all := slices.Clone(*parts)
+			for at := len(all) - 1; at >= 0; at-- {
+				beside := at - 1 + 2*i
+				if all[at].sequence >= 0 && beside >= 0 && beside < len(all) && all[beside].sequence < 0 && all[beside].id == id {
+					all = slices.Delete(all, beside, beside+1)
+					gone = true
+				}
+			}
+			*parts = all
+		}
+		if gone {
+			t.replaced += fmt.Sprintf(" no %s=%d", [2]string{"begin", "end"}[i], id)
+		}
+	}
+}
+
 // maxSpecial bounds how many special tokens a template may add.
 const maxSpecial = 64
 
