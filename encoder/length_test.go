@@ -191,7 +191,7 @@ func TestTokenizerConfig(t *testing.T) {
 		`{"tokenizer_class":"LlamaTokenizerFast","add_eos_token":false,"eos_token":"%s"}`:            true,
 		`{"tokenizer_class":"GemmaTokenizer","add_eos_token":false,"eos_token":{"content":"%s"}}`:    true,
 		`{"tokenizer_class":"GemmaTokenizer","eos_token":"%s"}`:                                      false, // not told
-		`{"tokenizer_class":"GemmaTokenizer","add_bos_token":false,"bos_token":"<mask>%.0s"}`:           false, // not there
+		`{"tokenizer_class":"GemmaTokenizer","add_bos_token":false,"bos_token":"<mask>%.0s"}`:        false, // not there
 		`{"tokenizer_class":"Qwen2Tokenizer","add_eos_token":false,"eos_token":"%s"}`:                false,
 		`{"tokenizer_class":"PreTrainedTokenizerFast","add_eos_token":false,"eos_token":"%s"}`:       false,
 		`{"tokenizer_class":"LlamaTokenizer","add_eos_token":true,"eos_token":"%s"}`:                 false,

@@ -67,6 +67,7 @@ func TestNewRefuses(t *testing.T) {
 		"charsmap not base64":     {with(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"?"}`), []string{"precompiled_charsmap"}},
 		"charsmap short":          {with(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"AAA="}`), []string{"2 bytes"}},
 		"charsmap size":           {with(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"/////wAAAAA="}`), []string{"4294967295", "want"}},
+		"dot that is a line end":  {with(`"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(?m:a.b)"},"behavior":"Isolated","invert":false}`), []string{"(?m:a.b)", "the group"}},
 		"look-behind":             {with(`"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(?<=a)b"},"behavior":"Isolated","invert":false}`), []string{"(?<=a)b", "look-around"}},
 		"look-ahead inside":       {with(`"normalizer":{"type":"Replace","pattern":{"Regex":"a(?!b)"},"content":""}`), []string{"a(?!b)"}},
 		"word boundary":           {with(`"normalizer":{"type":"Replace","pattern":{"Regex":"\\bé"},"content":""}`), []string{`\b is not supported`}},

@@ -196,13 +196,21 @@ func goSyntax(p string) (string, error) {
 		switch {
 		case inClass && (c == '[' || strings.HasPrefix(p[i:], "&&")):
 			return "", fmt.Errorf("[ and && inside [] are not supported")
+		case c == '[' && bracketFirst.MatchString(p[i:]):
+			return "", fmt.Errorf("] that begins [] is not supported")
 		case c == '[':
 			inClass = true
+		case c == '{' && !inClass && strings.HasPrefix(p[i:], "{,"), c == '{' && !inClass && lazyExact.MatchString(p[i:]):
+			return "", fmt.Errorf("{,n} and {n}? are not supported")
 		case c == ']':
 			inClass = false
 		case c == '(' && (strings.HasPrefix(p[i:], "(?=") || strings.HasPrefix(p[i:], "(?!") ||
 			strings.HasPrefix(p[i:], "(?<=") || strings.HasPrefix(p[i:], "(?<!") || strings.HasPrefix(p[i:], "(?>")):
 			return "", fmt.Errorf("look-around and atomic groups are not supported (only %s at the end)", spaceTail)
+		case c == '(' && !inClass && strings.HasPrefix(p[i:], "(?"):
+			if err := checkGroup(p, i); err != nil {
+				return "", err
+			}
 		case c == '\\' && i+1 < len(p):
 			i++
 			s, err := classEscape(p, &i, inClass)
@@ -215,6 +223,24 @@ func goSyntax(p string) (string, error) {
 		sb.WriteByte(c)
 	}
 	return sb.String(), nil
+}
+
+// What Oniguruma reads in another way than Go: a set that begins with ], and an exact number that may be missing.
+var (
+	bracketFirst = regexp.MustCompile(`^\[\^?\]`)
+	lazyExact    = regexp.MustCompile(`^\{[0-9]+\}\?`)
+	groupKind    = regexp.MustCompile(`^\(\?(?:<[\pL_]|[-i]*:)`)
+	optionFrom   = regexp.MustCompile(`^\(\?[-i]+\)`)
+)
+
+// checkGroup refuses the group with a question mark at p[i] unless both read it alike. m and others are other options to Oniguruma, and an option that does not
+// begin what it is in takes the alternatives that follow along.
+func checkGroup(p string, i int) error {
+	first := i == 0 || p[i-1] == '(' && (i < 2 || p[i-2] != '\\')
+	if groupKind.MatchString(p[i:]) || first && optionFrom.MatchString(p[i:]) {
+		return nil
+	}
+	return fmt.Errorf("the group %.8s is not supported, allowed are (?:, (?i:, (?<name>, and (?i) where something begins", p[i:])
 }
 
 // classEscape translates the escape whose letter is p[*i].
@@ -243,8 +269,12 @@ func classEscape(p string, i *int, inClass bool) (string, error) {
 			return `[^` + spaceSet + `]`, nil
 		}
 		return `[^` + wordSet + latinWord + `]`, nil
-	case 'b', 'B':
+	case 'b', 'B', 'Q', 'E', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		return "", fmt.Errorf(`\%c is not supported`, p[*i])
+	case 'p', 'P':
+		if !strings.HasPrefix(p[*i+1:], "{") {
+			return "", fmt.Errorf(`\%c without { is not supported`, p[*i])
+		}
 	case 'u':
 		if *i+5 <= len(p) {
 			hex := p[*i+1 : *i+5]
