@@ -224,9 +224,6 @@ func (s *encodings) open(source, precision, pooling string) (*encoding, error) {
 	return newEncoding(e)
 }
 
-// maxWhy bounds the failures that are remembered.
-const maxWhy = 1000
-
 // require loads the checkpoint of a collection where it is not loaded yet; a failure is remembered for [encodings.of].
 func (s *encodings) require(collection string, r record) error {
 	if _, err := s.of(collection, r); err == nil {
@@ -244,9 +241,6 @@ func (s *encodings) require(collection string, r record) error {
 	}
 	if err != nil {
 		s.mu.Lock()
-		if len(s.mu.why) >= maxWhy { // of collections that are no more, as a rule
-			clear(s.mu.why)
-		}
 		s.mu.why[r.key()] = err
 		s.mu.Unlock()
 		_, err = s.of(collection, r)

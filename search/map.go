@@ -25,7 +25,7 @@ const (
 	maxMaps           = 4       // that are kept
 	mapDocuments      = 32      // that are read at a time
 	mapNearest        = 10
-	mapText           = 140 // bytes of a passage and of a title that are shown
+	mapText           = 140 // bytes of a passage that are shown
 	mapFields         = 12
 	mapCategories     = 64 // different strings by which points may be told apart
 	mapValueBytes     = 48
@@ -211,7 +211,7 @@ func (d *drawnMap) read(ctx context.Context, b backend.Backend, r record, sample
 			if err != nil {
 				return err
 			}
-			title, values := beginning(cmp.Or(strings.TrimSpace(parts.Title), doc.ID), mapText), mapValues(parts)
+			title, values := cmp.Or(strings.TrimSpace(parts.Title), doc.ID), mapValues(parts)
 			for _, at := range places[part[i]] {
 				if sample[at].Ordinal < len(doc.Passages) {
 					p := passageHit(parts, doc.Passages[sample[at].Ordinal])

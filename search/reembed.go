@@ -72,8 +72,8 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	if err != nil {
 		return Task{}, err
 	}
-	if _, ok := e.backend.(changing); !ok {
-		return Task{}, fmt.Errorf("%w: the backend has no change log, or tells no heads", ErrUnsupported)
+	if _, ok := e.backend.(backend.ChangeFeed); !ok {
+		return Task{}, fmt.Errorf("%w: the backend has no change log", ErrUnsupported)
 	}
 	name, _ := e.catalog.nameOf(c.Name)
 	if o.Settings != nil {
@@ -121,7 +121,7 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 // reembedding returns the work of one re-embedding.
 func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work {
 	return func(ctx context.Context, report func(done, total int64)) (any, error) {
-		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report, feed: e.backend.(changing)}
+		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report, feed: e.backend.(backend.ChangeFeed)}
 		result, err := r.run(ctx)
 		for wait := awayLeast; errors.Is(err, backend.ErrUnavailable) && ctx.Err() == nil; wait = min(2*wait, awayMost) {
 			select { // what there is of the next generation stays, and nothing of it is encoded again
@@ -141,12 +141,6 @@ func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work 
 	}
 }
 
-// changing is what re-embedding needs of a backend beside what every backend has.
-type changing interface {
-	backend.ChangeFeed
-	backend.HeadReader
-}
-
 // reembedding is one run of the task.
 type reembedding struct {
 	engine *Engine
@@ -154,7 +148,7 @@ type reembedding struct {
 	q      reembedRequest
 	enc    *encoding
 	report func(done, total int64)
-	feed   changing
+	feed   backend.ChangeFeed
 
 	old, next backend.Collection
 	record    record // of the next generation
@@ -302,25 +296,15 @@ func (r *reembedding) copyAll(ctx context.Context) error {
 // deleteGone deletes from the next generation what the old one does not hold.
 func (r *reembedding) deleteGone(ctx context.Context) error {
 	for cursor, more := "", true; more; more = cursor != "" {
-		heads, next, err := r.feed.Heads(ctx, r.q.Next, cursor, maxList)
+		docs, next, err := r.engine.backend.List(ctx, r.q.Next, cursor, maxList)
 		if err != nil {
 			return err
 		}
-		ids := make([]string, len(heads))
-		for i, h := range heads {
-			ids[i] = h.ID
+		ids := make([]string, len(docs))
+		for i, d := range docs {
+			ids[i] = d.ID
 		}
-		there, err := r.feed.LookupHeads(ctx, r.old.Name, ids)
-		if err != nil {
-			return err
-		}
-		var gone []backend.Write
-		for i, h := range there {
-			if h.ID == "" {
-				gone = append(gone, backend.Write{ID: ids[i], Delete: true})
-			}
-		}
-		if err := r.drop(ctx, gone); err != nil {
+		if err := r.bring(ctx, ids); err != nil {
 			return err
 		}
 		cursor = next
@@ -375,19 +359,12 @@ func (r *reembedding) bring(ctx context.Context, ids []string) error {
 			gone = append(gone, backend.Write{ID: ids[i], Delete: true})
 		}
 	}
-	if err := r.drop(ctx, gone); err != nil {
-		return err
+	if len(gone) > 0 {
+		if _, err := r.engine.backend.Apply(ctx, r.q.Next, gone); err != nil {
+			return err
+		}
 	}
 	return r.put(ctx, there)
-}
-
-// drop deletes documents from the next generation.
-func (r *reembedding) drop(ctx context.Context, gone []backend.Write) error {
-	if len(gone) == 0 {
-		return nil
-	}
-	_, err := r.engine.backend.Apply(ctx, r.q.Next, gone)
-	return err
 }
 
 // put encodes documents of the old generation and writes them into the next. What is there with the same content is passed over.

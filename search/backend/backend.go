@@ -310,13 +310,8 @@ type Catalog interface {
 	Collection(ctx context.Context, name string) (Collection, error)
 }
 
-// PageBytes is how many bytes of documents' fields a page of List may have for it to take another one: a page holds fewer documents than were asked for
-// where they are large, and one at least.
-const PageBytes = 16 << 20
-
 // Documents keeps documents. Apply answers each write in order; all of a call are committed together or none. Over shards those of each shard are: where
-// Apply fails some may have been committed, and the same call made again brings about the rest. List has an order that does not change; next is empty at
-// the end.
+// Apply fails some may have been committed, and the same call made again brings about the rest. List has an order that does not change.
 type Documents interface {
 	Apply(ctx context.Context, collection string, writes []Write) ([]Outcome, error)
 	Lookup(ctx context.Context, collection string, ids []string) ([]*Document, error) // nil where there is none

@@ -165,18 +165,6 @@ func (c *Cluster) List(ctx context.Context, collection, cursor string, limit int
 	return docs, next, err
 }
 
-func (c *Cluster) Heads(ctx context.Context, collection, cursor string, limit int) (heads []backend.Head, next string, err error) {
-	err = hooked0(ctx, c, "Heads", func() error {
-		heads, next, err = c.shard.Heads(ctx, collection, cursor, limit)
-		return err
-	})
-	return heads, next, err
-}
-
-func (c *Cluster) LookupHeads(ctx context.Context, collection string, ids []string) ([]backend.Head, error) {
-	return hooked(ctx, c, "LookupHeads", func() ([]backend.Head, error) { return c.shard.LookupHeads(ctx, collection, ids) })
-}
-
 func (c *Cluster) Lacking(ctx context.Context, collection string, f backend.FieldNames) (lacking backend.FieldNames, partial bool, err error) {
 	err = hooked0(ctx, c, "Lacking", func() error {
 		lacking, partial, err = c.shard.Lacking(ctx, collection, f)

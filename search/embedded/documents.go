@@ -317,12 +317,8 @@ func (b *Backend) List(ctx context.Context, name, cursor string, limit int) (doc
 		return nil, "", err
 	}
 	defer release()
-	size := 0
 	next, err = page(cursor, limit, func(from uint32, fn func(store.Document) error) error { return c.store.Documents(ctx, c.id, from, fn) },
-		func(d store.Document) (full bool) {
-			docs, size = append(docs, document(d)), size+len(d.Fields)
-			return size >= backend.PageBytes
-		})
+		func(d store.Document) { docs = append(docs, document(d)) })
 	return docs, next, c.translate(err)
 }
 
@@ -334,16 +330,12 @@ func (b *Backend) Heads(ctx context.Context, name, cursor string, limit int) (he
 	}
 	defer release()
 	next, err = page(cursor, limit, func(from uint32, fn func(store.Document) error) error { return c.store.Heads(ctx, c.id, from, fn) },
-		func(d store.Document) bool {
-			heads = append(heads, c.head(d))
-			return false
-		})
+		func(d store.Document) { heads = append(heads, c.head(d)) })
 	return heads, next, c.translate(err)
 }
 
-// page takes limit documents after a cursor of those that scan tells of, fewer where take says that the page is full, and returns the cursor of the page that
-// follows; empty where none does.
-func page(cursor string, limit int, scan func(from uint32, fn func(store.Document) error) error, take func(d store.Document) (full bool)) (next string, err error) {
+// page takes limit documents after a cursor of those that scan tells of, and returns the cursor of the page that follows; empty where none does.
+func page(cursor string, limit int, scan func(from uint32, fn func(store.Document) error) error, take func(d store.Document)) (next string, err error) {
 	from := uint32(0)
 	if cursor != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(cursor)
@@ -352,14 +344,14 @@ func page(cursor string, limit int, scan func(from uint32, fn func(store.Documen
 		}
 		from = binary.BigEndian.Uint32(raw)
 	}
-	n, full := 0, false
+	n := 0
 	err = scan(from, func(d store.Document) error {
-		if n == limit || full {
+		if n == limit {
 			next = base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, from))
 			return store.ErrStop
 		}
 		n, from = n+1, d.No
-		full = take(d)
+		take(d)
 		return nil
 	})
 	return next, err

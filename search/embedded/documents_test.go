@@ -1,11 +1,7 @@
 package embedded
 
 import (
-	"encoding/json"
-	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -181,47 +177,6 @@ func TestDeletionsAreSaved(t *testing.T) {
 		g.Close()
 		if want := c.seq.Load(); meta.Seq != want {
 			t.Errorf("killed %t: the graph is saved up to %d of %d", killed, meta.Seq, want)
-		}
-	}
-}
-
-// TestListOfLargeDocuments reads large documents in pages, which end early, and none is missing or comes twice.
-func TestListOfLargeDocuments(t *testing.T) {
-	b, err := Open(t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-		t.Fatal(err)
-	}
-	fields := json.RawMessage(`{"blank":"` + strings.Repeat(" ", 5<<20) + `"}`)
-	var writes []backend.Write
-	for i := range 9 {
-		writes = append(writes, backend.Write{ID: fmt.Sprint(i), Fields: fields})
-	}
-	writes = append(writes, backend.Write{ID: "9", Fields: json.RawMessage(`{"blank":"` + strings.Repeat(" ", backend.PageBytes+1) + `"}`)})
-	if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
-		t.Fatal(err)
-	}
-	for limit, want := range map[int][]int{1000: {4, 4, 2}, 4: {4, 4, 2}, 3: {3, 3, 3, 1}, 9: {4, 4, 2}} {
-		var pages []int
-		n := 0
-		for cursor, more := "", true; more; more = cursor != "" {
-			var docs []*backend.Document
-			if docs, cursor, err = b.List(t.Context(), "docs", cursor, limit); err != nil {
-				t.Fatal(err)
-			}
-			for _, d := range docs {
-				if d.ID != fmt.Sprint(n) {
-					t.Fatalf("document %s in the place of %d", d.ID, n)
-				}
-				n++
-			}
-			pages = append(pages, len(docs))
-		}
-		if !slices.Equal(pages, want) || n != 10 {
-			t.Errorf("of %d documents pages of at most %d have %v, want %v", n, limit, pages, want)
 		}
 	}
 }
