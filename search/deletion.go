@@ -120,11 +120,8 @@ func (d *deletion) selected(ctx context.Context, sel backend.Selection) error {
 			d.out.Complete = true
 			return nil
 		}
-		docs, err := d.engine.backend.Fetch(ctx, d.collection, refs)
+		err = backend.FetchPages(ctx, d.engine.backend, d.collection, refs, func(_ []backend.Ref, docs []*backend.Document) error { return d.page(ctx, docs) })
 		if err != nil {
-			return err
-		}
-		if err := d.page(ctx, docs); err != nil {
 			return err
 		}
 		from = refs[len(refs)-1] + 1
@@ -152,7 +149,7 @@ func (d *deletion) scan(ctx context.Context) error {
 
 // page deletes those of docs, some of which may be nil, that pass the filter.
 func (d *deletion) page(ctx context.Context, docs []*backend.Document) error {
-	for len(docs) > 0 {
+	for changed := []string(nil); ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -170,14 +167,13 @@ func (d *deletion) page(ctx context.Context, docs []*backend.Document) error {
 			}
 		}
 		d.out.Matched += len(writes)
-		if d.dryRun || len(writes) == 0 {
-			return nil
+		var outcomes []backend.Outcome
+		var err error
+		if len(writes) > 0 && !d.dryRun {
+			if outcomes, err = d.engine.backend.Apply(ctx, d.collection, writes); err != nil {
+				return err
+			}
 		}
-		outcomes, err := d.engine.backend.Apply(ctx, d.collection, writes)
-		if err != nil {
-			return err
-		}
-		var changed []string
 		for i, o := range outcomes {
 			if o.Status == backend.Deleted {
 				d.out.Deleted++
@@ -188,9 +184,15 @@ func (d *deletion) page(ctx context.Context, docs []*backend.Document) error {
 				changed = append(changed, writes[i].ID)
 			}
 		}
-		if docs, err = d.engine.backend.Lookup(ctx, d.collection, changed); err != nil {
+		if len(changed) == 0 {
+			return nil
+		}
+		if docs, err = d.engine.backend.Lookup(ctx, d.collection, changed); err == nil {
+			err = backend.CheckPage(len(docs), len(changed))
+		}
+		if err != nil {
 			return err
 		}
+		changed = changed[len(docs):]
 	}
-	return nil
 }

@@ -31,8 +31,8 @@ func (e *Engine) Document(ctx context.Context, collection, id string) (*StoredDo
 	return stored(docs[0], r)
 }
 
-// Documents lists documents in the order of their first arrival, at most limit of them, 1 to 1000. cursor is empty at first and then what next
-// was; next is empty at the end.
+// Documents lists documents in the order of their first arrival, at most limit of them, 1 to 1000, and fewer where they have about
+// [backend.PageBytes]. cursor is empty at first and then what next was; next is empty at the end.
 func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit int) (docs []StoredDocument, next string, err error) {
 	c, r, err := e.open(ctx, collection)
 	if err != nil {

@@ -227,22 +227,33 @@ func (in *ingest) skipUnchanged(ctx context.Context, items []item, results []Ite
 	return nil
 }
 
-// lookup returns the stored documents; nil for one that is damaged, too, as writing it again mends it.
+// lookup returns the stored documents without their fields; nil for one that is damaged, too, as writing it again mends it.
 func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document, error) {
 	b := in.engine.backend
-	stored, err := b.Lookup(ctx, in.collection.Name, ids)
+	stored := make([]*backend.Document, 0, len(ids))
+	err := backend.LookupPages(ctx, b, in.collection.Name, ids, func(_ []string, docs []*backend.Document) error {
+		for _, d := range docs {
+			if d != nil {
+				d.Fields = nil // there may be many, of megabytes each
+			}
+		}
+		stored = append(stored, docs...)
+		return nil
+	})
 	if !errors.Is(err, backend.ErrDamaged) {
 		return stored, err
 	}
-	stored = make([]*backend.Document, len(ids))
-	for i, id := range ids {
+	for _, id := range ids[len(stored):] {
 		one, err := b.Lookup(ctx, in.collection.Name, []string{id})
-		if err != nil && !errors.Is(err, backend.ErrDamaged) {
+		switch {
+		case errors.Is(err, backend.ErrDamaged):
+			one = []*backend.Document{nil}
+		case err != nil:
 			return nil, err
+		case one[0] != nil:
+			one[0].Fields = nil
 		}
-		if err == nil {
-			stored[i] = one[0]
-		}
+		stored = append(stored, one[0])
 	}
 	return stored, nil
 }

@@ -199,25 +199,27 @@ func (d *drawnMap) read(ctx context.Context, b backend.Backend, r record, sample
 	}
 	points := make([]*MapPoint, len(sample))
 	for part := range slices.Chunk(refs, mapDocuments) {
-		docs, err := b.Fetch(ctx, d.key.collection, part)
-		if err != nil {
-			return err
-		}
-		for i, doc := range docs {
-			if doc == nil {
-				continue
-			}
-			parts, err := r.Settings.Fields.SplitStored(doc.Fields)
-			if err != nil {
-				return err
-			}
-			title, values := cmp.Or(strings.TrimSpace(parts.Title), doc.ID), mapValues(parts)
-			for _, at := range places[part[i]] {
-				if sample[at].Ordinal < len(doc.Passages) {
-					p := passageHit(parts, doc.Passages[sample[at].Ordinal])
-					points[at] = &MapPoint{ID: doc.ID, Title: title, Field: p.Field, Start: p.Start, End: p.End, Text: beginning(p.Text, mapText), Values: values}
+		err := backend.FetchPages(ctx, b, d.key.collection, part, func(part []backend.Ref, docs []*backend.Document) error {
+			for i, doc := range docs {
+				if doc == nil {
+					continue
+				}
+				parts, err := r.Settings.Fields.SplitStored(doc.Fields)
+				if err != nil {
+					return err
+				}
+				title, values := cmp.Or(strings.TrimSpace(parts.Title), doc.ID), mapValues(parts)
+				for _, at := range places[part[i]] {
+					if sample[at].Ordinal < len(doc.Passages) {
+						p := passageHit(parts, doc.Passages[sample[at].Ordinal])
+						points[at] = &MapPoint{ID: doc.ID, Title: title, Field: p.Field, Start: p.Start, End: p.End, Text: beginning(p.Text, mapText), Values: values}
+					}
 				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	for i, p := range points {

@@ -72,8 +72,8 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	if err != nil {
 		return Task{}, err
 	}
-	if _, ok := e.backend.(backend.ChangeFeed); !ok {
-		return Task{}, fmt.Errorf("%w: the backend has no change log", ErrUnsupported)
+	if _, ok := e.backend.(followed); !ok {
+		return Task{}, fmt.Errorf("%w: the backend has no change log, or does not tell what documents there are", ErrUnsupported)
 	}
 	name, _ := e.catalog.nameOf(c.Name)
 	if o.Settings != nil {
@@ -121,7 +121,7 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 // reembedding returns the work of one re-embedding.
 func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work {
 	return func(ctx context.Context, report func(done, total int64)) (any, error) {
-		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report, feed: e.backend.(backend.ChangeFeed)}
+		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report, feed: e.backend.(followed)}
 		result, err := r.run(ctx)
 		for wait := awayLeast; errors.Is(err, backend.ErrUnavailable) && ctx.Err() == nil; wait = min(2*wait, awayMost) {
 			select { // what there is of the next generation stays, and nothing of it is encoded again
@@ -141,6 +141,12 @@ func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work 
 	}
 }
 
+// followed is what a re-embedding asks of a backend beyond what every backend answers.
+type followed interface {
+	backend.ChangeFeed
+	backend.HeadReader
+}
+
 // reembedding is one run of the task.
 type reembedding struct {
 	engine *Engine
@@ -148,7 +154,7 @@ type reembedding struct {
 	q      reembedRequest
 	enc    *encoding
 	report func(done, total int64)
-	feed   backend.ChangeFeed
+	feed   followed
 
 	old, next backend.Collection
 	record    record // of the next generation
@@ -296,15 +302,25 @@ func (r *reembedding) copyAll(ctx context.Context) error {
 // deleteGone deletes from the next generation what the old one does not hold.
 func (r *reembedding) deleteGone(ctx context.Context) error {
 	for cursor, more := "", true; more; more = cursor != "" {
-		docs, next, err := r.engine.backend.List(ctx, r.q.Next, cursor, maxList)
+		heads, next, err := r.feed.Heads(ctx, r.q.Next, cursor, maxList)
 		if err != nil {
 			return err
 		}
-		ids := make([]string, len(docs))
-		for i, d := range docs {
-			ids[i] = d.ID
+		ids := make([]string, len(heads))
+		for i, h := range heads {
+			ids[i] = h.ID
 		}
-		if err := r.bring(ctx, ids); err != nil {
+		there, err := r.feed.LookupHeads(ctx, r.old.Name, ids)
+		if err != nil {
+			return err
+		}
+		var gone []string
+		for i, h := range there {
+			if h.ID == "" { // one that comes again meanwhile is brought over from the change log
+				gone = append(gone, ids[i])
+			}
+		}
+		if err := r.delete(ctx, gone); err != nil {
 			return err
 		}
 		cursor = next
@@ -346,25 +362,34 @@ func (r *reembedding) bring(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	docs, err := r.engine.backend.Lookup(ctx, r.old.Name, ids)
-	if err != nil {
-		return err
-	}
-	var there []*backend.Document
-	var gone []backend.Write
-	for i, d := range docs {
-		if d != nil {
-			there = append(there, d)
-		} else {
-			gone = append(gone, backend.Write{ID: ids[i], Delete: true})
+	return backend.LookupPages(ctx, r.engine.backend, r.old.Name, ids, func(ids []string, docs []*backend.Document) error {
+		var there []*backend.Document
+		var gone []string
+		for i, d := range docs {
+			if d != nil {
+				there = append(there, d)
+			} else {
+				gone = append(gone, ids[i])
+			}
 		}
-	}
-	if len(gone) > 0 {
-		if _, err := r.engine.backend.Apply(ctx, r.q.Next, gone); err != nil {
+		if err := r.delete(ctx, gone); err != nil {
 			return err
 		}
+		return r.put(ctx, there)
+	})
+}
+
+// delete deletes documents of the next generation.
+func (r *reembedding) delete(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
 	}
-	return r.put(ctx, there)
+	writes := make([]backend.Write, len(ids))
+	for i, id := range ids {
+		writes[i] = backend.Write{ID: id, Delete: true}
+	}
+	_, err := r.engine.backend.Apply(ctx, r.q.Next, writes)
+	return err
 }
 
 // put encodes documents of the old generation and writes them into the next. What is there with the same content is passed over.

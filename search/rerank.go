@@ -164,7 +164,7 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 	var m *marker
 	var phrases []phrase
 	err = s.engine.together(func() (err error) {
-		docs, err = s.engine.backend.Fetch(ctx, s.collection, refs)
+		docs, err = backend.FetchAll(ctx, s.engine.backend, s.collection, refs)
 		return err
 	}, func() (err error) {
 		if s.vector != nil {

@@ -342,8 +342,8 @@ type texts struct {
 	*search
 	near  []backend.NearTerm
 	seen  map[backend.Ref]bool
-	ahead []*backend.Document // read, in the order of near
-	refs  []backend.Ref       // of them
+	ahead []*backend.Document // read, the first of refs
+	refs  []backend.Ref       // that are read next, in the order of near
 	batch int                 // documents that are read the next time
 	bytes int                 // of documents that were given
 }
@@ -358,10 +358,15 @@ func (t *texts) of(ctx context.Context, ref backend.Ref) (fields []mapping.TextF
 	}
 	if len(t.refs) == 0 {
 		t.refs = t.unseen(t.batch)
+		t.batch = min(2*t.batch, respellAhead)
+	}
+	if len(t.ahead) == 0 {
 		if t.ahead, err = t.engine.backend.Fetch(ctx, t.collection, t.refs); err != nil {
 			return nil, false, err
 		}
-		t.batch = min(2*t.batch, respellAhead)
+		if err := backend.CheckPage(len(t.ahead), len(t.refs)); err != nil {
+			return nil, false, err
+		}
 	}
 	d := t.ahead[0]
 	t.seen[ref], t.ahead, t.refs = true, t.ahead[1:], t.refs[1:]

@@ -145,13 +145,9 @@ func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]floa
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	docs, err := s.engine.backend.Lookup(ctx, s.collection, ids)
-	if err != nil {
-		return nil, err
-	}
 	var mean []float32
 	var passages []backend.PassageRef
-	counts := make([]int, 0, len(docs)) // of passages, of each document that has not been added yet
+	counts := make([]int, 0, len(ids)) // of passages, of each document that has not been added yet
 	take := func() error {
 		vectors, err := s.engine.backend.Vectors(ctx, s.collection, passages)
 		if err != nil {
@@ -164,24 +160,33 @@ func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]floa
 		passages, counts = passages[:0], counts[:0]
 		return nil
 	}
-	for i, d := range docs {
+	i := 0
+	one := func(d *backend.Document) error {
 		if d == nil {
-			return nil, fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, ids[i], s.engine.named(s.collection))
+			return fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, ids[i], s.engine.named(s.collection))
 		}
 		if len(d.Passages) == 0 {
-			return nil, &FieldError{fmt.Sprintf("%s[%d]", field, i), ids[i], "documents with text: this one has none that could be compared"}
+			return &FieldError{fmt.Sprintf("%s[%d]", field, i), ids[i], "documents with text: this one has none that could be compared"}
 		}
 		s.except[d.Ref] = true
 		for j := range d.Passages {
 			passages = append(passages, backend.PassageRef{Ref: d.Ref, Ordinal: j})
 		}
-		if counts = append(counts, len(d.Passages)); len(passages) >= similarVectors || i == len(docs)-1 {
-			if err := take(); err != nil {
-				return nil, err
+		i++
+		if counts = append(counts, len(d.Passages)); len(passages) >= similarVectors || i == len(ids) {
+			return take()
+		}
+		return nil
+	}
+	err := backend.LookupPages(ctx, s.engine.backend, s.collection, ids, func(_ []string, docs []*backend.Document) error {
+		for _, d := range docs {
+			if err := one(d); err != nil {
+				return err
 			}
 		}
-	}
-	return mean, nil
+		return nil
+	})
+	return mean, err
 }
 
 // meanVector returns the mean of vectors, those that are nil left out, at unit length; zero where it has no direction.

@@ -165,23 +165,21 @@ func (s *spread) write(ctx context.Context, c *named, ids []string, recut map[st
 	if len(ids) == 0 {
 		return nil
 	}
-	docs, err := s.from.Lookup(ctx, c.Name, ids)
-	if err != nil {
-		return err
-	}
-	for from := 0; from < len(docs); {
-		passages, size, to := 0, 0, from
-		for ; to < len(docs) && passages < spreadPassages && size < spreadBytes; to++ {
-			if d := docs[to]; d != nil {
-				passages, size = passages+len(d.Passages), size+len(d.Fields)
+	return backend.LookupPages(ctx, s.from, c.Name, ids, func(ids []string, docs []*backend.Document) error {
+		for from := 0; from < len(docs); {
+			passages, size, to := 0, 0, from
+			for ; to < len(docs) && passages < spreadPassages && size < spreadBytes; to++ {
+				if d := docs[to]; d != nil {
+					passages, size = passages+len(d.Passages), size+len(d.Fields)
+				}
 			}
+			if err := s.writePart(ctx, c, ids[from:to], docs[from:to], recut); err != nil {
+				return err
+			}
+			from = to
 		}
-		if err := s.writePart(ctx, c, ids[from:to], docs[from:to], recut); err != nil {
-			return err
-		}
-		from = to
-	}
-	return nil
+		return nil
+	})
 }
 
 func (s *spread) writePart(ctx context.Context, c *named, ids []string, docs []*backend.Document, recut map[string]bool) error {

@@ -312,6 +312,9 @@ type Catalog interface {
 
 // Documents keeps documents. Apply answers each write in order; all of a call are committed together or none. Over shards those of each shard are: where
 // Apply fails some may have been committed, and the same call made again brings about the rest. List has an order that does not change.
+//
+// Lookup and Fetch answer the first of what they are asked for, at least one, and List may answer fewer than limit: a page ends at [PageBytes]. [InPages] goes
+// on until all are there, List does with next, which is empty at the end alone.
 type Documents interface {
 	Apply(ctx context.Context, collection string, writes []Write) ([]Outcome, error)
 	Lookup(ctx context.Context, collection string, ids []string) ([]*Document, error) // nil where there is none

@@ -13,6 +13,7 @@ type Cluster interface {
 	Values
 	ChangeFeed
 	VectorKeeper
+	HeadReader
 	Gauges
 	// Opened describes a collection for a search by q: what has to be known of these words before anything is found comes with it.
 	Opened(ctx context.Context, name string, q Words) (Collection, error)

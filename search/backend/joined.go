@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -195,7 +196,24 @@ func ReadTexts(ctx context.Context, b Backend, collection string, passages []Pas
 	for i, p := range passages {
 		refs[i] = p.Ref
 	}
-	docs, err := b.Fetch(ctx, collection, refs)
+	out := make([]PassageText, 0, len(passages))
+	err = FetchPages(ctx, b, collection, refs, func(_ []Ref, docs []*Document) error {
+		for _, d := range docs {
+			i := len(out)
+			out = append(out, PassageText{})
+			at := passages[i].Ordinal
+			if d == nil || at < 0 || at >= len(d.Passages) {
+				continue
+			}
+			parts, err := c.Config.Mapping.SplitStored(d.Fields)
+			if err != nil {
+				return err
+			}
+			p := d.Passages[at]
+			out[i] = PassageText{Name: names[i], Title: strings.Clone(parts.TitleOver(p.Field)), Text: strings.Clone(p.In(parts))} // not with the whole document
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -203,18 +221,10 @@ func ReadTexts(ctx context.Context, b Backend, collection string, passages []Pas
 	if err != nil {
 		return nil, err
 	}
-	out := make([]PassageText, len(passages))
-	for i, d := range docs {
-		at := passages[i].Ordinal
-		if d == nil || at < 0 || at >= len(d.Passages) || names[i] != now[i] {
-			continue
+	for i := range out {
+		if names[i] != now[i] {
+			out[i] = PassageText{}
 		}
-		parts, err := c.Config.Mapping.SplitStored(d.Fields)
-		if err != nil {
-			return nil, err
-		}
-		p := d.Passages[at]
-		out[i] = PassageText{Name: names[i], Title: parts.TitleOver(p.Field), Text: p.In(parts)}
 	}
 	return out, nil
 }
@@ -239,7 +249,7 @@ func ShowDocuments(ctx context.Context, b Backend, collection string, refs []Ref
 	if j, ok := b.(Joined); ok {
 		return j.Shown(ctx, collection, refs, q)
 	}
-	docs, err := b.Fetch(ctx, collection, refs)
+	docs, err := FetchAll(ctx, b, collection, refs)
 	if err != nil {
 		return nil, err
 	}

@@ -190,6 +190,18 @@ func (c *Cluster) Encoded(ctx context.Context, collection, id string) (d *backen
 	return d, vectors, err
 }
 
+func (c *Cluster) Heads(ctx context.Context, collection, cursor string, limit int) (heads []backend.Head, next string, err error) {
+	err = hooked0(ctx, c, "Heads", func() error {
+		heads, next, err = c.shard.Heads(ctx, collection, cursor, limit)
+		return err
+	})
+	return heads, next, err
+}
+
+func (c *Cluster) LookupHeads(ctx context.Context, collection string, ids []string) ([]backend.Head, error) {
+	return hooked(ctx, c, "LookupHeads", func() ([]backend.Head, error) { return c.shard.LookupHeads(ctx, collection, ids) })
+}
+
 func (c *Cluster) Values(prefix string) (map[string][]byte, error) {
 	return hooked(context.Background(), c, "Values", func() (map[string][]byte, error) { return c.shard.Values(prefix) })
 }

@@ -184,12 +184,12 @@ func statusOf(s store.Status) backend.Status {
 	panic(fmt.Sprintf("embedded: unknown status %d of the store", s))
 }
 
-// Lookup returns documents by id.
+// Lookup returns documents by id, a page of the first of them.
 func (b *Backend) Lookup(ctx context.Context, name string, ids []string) ([]*backend.Document, error) {
 	return b.read(ctx, name, len(ids), func(_ *collection, tx *store.Tx, i int) (store.Document, error) { return tx.Document(ids[i]) })
 }
 
-// Fetch returns documents by ref, without those whose fields are damaged.
+// Fetch returns documents by ref, a page of the first of them, without those whose fields are damaged.
 func (b *Backend) Fetch(ctx context.Context, name string, refs []backend.Ref) ([]*backend.Document, error) {
 	return b.read(ctx, name, len(refs), func(c *collection, tx *store.Tx, i int) (store.Document, error) {
 		d, err := tx.DocumentByNo(uint32(refs[i]))
@@ -200,29 +200,32 @@ func (b *Backend) Fetch(ctx context.Context, name string, refs []backend.Ref) ([
 	})
 }
 
-// read returns n documents, nil where get finds none.
+// read returns n documents, nil where get finds none, or the first of them: a page ends at backend.PageBytes.
 func (b *Backend) read(ctx context.Context, name string, n int, get func(c *collection, tx *store.Tx, i int) (store.Document, error)) ([]*backend.Document, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	out := make([]*backend.Document, n)
+	out := make([]*backend.Document, 0, n)
 	if n == 0 {
 		return out, nil
 	}
 	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
-		for i := range out {
-			d, err := get(c, tx, i)
+		for size := 0; len(out) < n && size < backend.PageBytes; {
+			d, err := get(c, tx, len(out))
 			if errors.Is(err, store.ErrNotFound) {
+				out = append(out, nil)
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			if out[i] = document(d); c.damage.has(d.No) {
-				out[i].Hash = [32]byte{} // the same content is not the same: writing it mends the document
+			found := document(d)
+			if c.damage.has(d.No) {
+				found.Hash = [32]byte{} // the same content is not the same: writing it mends the document
 			}
+			out, size = append(out, found), size+found.Size()
 		}
 		return nil
 	})
@@ -318,7 +321,10 @@ func (b *Backend) List(ctx context.Context, name, cursor string, limit int) (doc
 	}
 	defer release()
 	next, err = page(cursor, limit, func(from uint32, fn func(store.Document) error) error { return c.store.Documents(ctx, c.id, from, fn) },
-		func(d store.Document) { docs = append(docs, document(d)) })
+		func(d store.Document) int {
+			docs = append(docs, document(d))
+			return docs[len(docs)-1].Size()
+		})
 	return docs, next, c.translate(err)
 }
 
@@ -330,12 +336,16 @@ func (b *Backend) Heads(ctx context.Context, name, cursor string, limit int) (he
 	}
 	defer release()
 	next, err = page(cursor, limit, func(from uint32, fn func(store.Document) error) error { return c.store.Heads(ctx, c.id, from, fn) },
-		func(d store.Document) { heads = append(heads, c.head(d)) })
+		func(d store.Document) int {
+			heads = append(heads, c.head(d))
+			return len(d.ID)
+		})
 	return heads, next, c.translate(err)
 }
 
-// page takes limit documents after a cursor of those that scan tells of, and returns the cursor of the page that follows; empty where none does.
-func page(cursor string, limit int, scan func(from uint32, fn func(store.Document) error) error, take func(d store.Document)) (next string, err error) {
+// page takes documents after a cursor of those that scan tells of, limit of them or fewer that together have backend.PageBytes by what take says of each, and
+// returns the cursor of the page that follows; empty where none does.
+func page(cursor string, limit int, scan func(from uint32, fn func(store.Document) error) error, take func(d store.Document) (size int)) (next string, err error) {
 	from := uint32(0)
 	if cursor != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(cursor)
@@ -344,14 +354,14 @@ func page(cursor string, limit int, scan func(from uint32, fn func(store.Documen
 		}
 		from = binary.BigEndian.Uint32(raw)
 	}
-	n := 0
+	n, size := 0, 0
 	err = scan(from, func(d store.Document) error {
-		if n == limit {
+		if n == limit || size >= backend.PageBytes {
 			next = base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, from))
 			return store.ErrStop
 		}
 		n, from = n+1, d.No
-		take(d)
+		size += take(d)
 		return nil
 	})
 	return next, err

@@ -81,13 +81,25 @@ func (s *Shard) Apply(ctx context.Context, collection string, writes []backend.W
 // Lookup implements backend.Documents.
 func (s *Shard) Lookup(ctx context.Context, collection string, ids []string) ([]*backend.Document, error) {
 	got, err := methodLookup.call(ctx, s, lookedUp{collection, textsOf(ids)})
-	return answers(s, len(ids), got, err, (*document).document)
+	return s.paged(len(ids), got, err)
 }
 
 // Fetch implements backend.Documents.
 func (s *Shard) Fetch(ctx context.Context, collection string, list []backend.Ref) ([]*backend.Document, error) {
 	got, err := methodFetch.call(ctx, s, ofRefs{collection, refs.pack(list)})
-	return answers(s, len(list), got, err, (*document).document)
+	return s.paged(len(list), got, err)
+}
+
+// paged returns the first documents of n, with which a shard answered.
+func (s *Shard) paged(n int, got []*document, err error) ([]*backend.Document, error) {
+	docs, err := answers(s, anyLength, got, err, (*document).document)
+	if err != nil {
+		return nil, err
+	}
+	if err := backend.CheckPage(len(docs), n); err != nil {
+		return nil, s.unavailable("%v", err)
+	}
+	return docs, nil
 }
 
 // List implements backend.Documents.

@@ -212,57 +212,6 @@ func TestMargin(t *testing.T) {
 	}
 }
 
-// shelf has documents that are all equally large.
-type shelf struct {
-	Node
-	documents int
-	fields    []byte
-}
-
-func (s shelf) List(_ context.Context, _, cursor string, limit int) (docs []*backend.Document, next string, err error) {
-	var from int
-	fmt.Sscan(cursor, &from)
-	for i := from; i < min(from+limit, s.documents); i++ {
-		docs = append(docs, &backend.Document{ID: fmt.Sprint(i), Fields: s.fields})
-	}
-	if from+limit < s.documents {
-		next = fmt.Sprint(from + limit)
-	}
-	return docs, next, nil
-}
-
-// TestPages reads documents in pages: one of large documents ends early, and none is missing or comes twice.
-func TestPages(t *testing.T) {
-	for size, want := range map[int][]int{1 << 20: {64, 64, 5}, 1 << 19: {128, 5}, 1: {100, 33}} {
-		h := &handler{node: shelf{documents: 133, fields: make([]byte, size)}}
-		limit := 1000
-		if size == 1 {
-			limit = 100
-		}
-		var pages []int
-		n := 0
-		for cursor := text(nil); ; {
-			a, err := h.list(t.Context(), page{"docs", cursor, limit})
-			if err != nil {
-				t.Fatal(err)
-			}
-			pages = append(pages, len(a.Documents))
-			for _, d := range a.Documents {
-				if string(d.ID) != fmt.Sprint(n) {
-					t.Fatalf("document %s in the place of %d", d.ID, n)
-				}
-				n++
-			}
-			if cursor = a.Next; len(cursor) == 0 {
-				break
-			}
-		}
-		if !slices.Equal(pages, want) {
-			t.Errorf("pages of documents of %d bytes: %v, want %v", size, pages, want)
-		}
-	}
-}
-
 // hostile are requests that no client sends.
 func hostile() map[string]string {
 	deep := strings.Repeat(`[`, 100_000)

@@ -13,11 +13,9 @@ import (
 
 // Bounds of numbers that the shard itself does not check, beyond what anybody asks for.
 const (
-	maxValues = 1 << 20  // of a facet
-	maxPage   = 1 << 16  // documents of a page, changes, passages of a sample
-	maxFound  = 1 << 20  // documents and passages of both legs
-	listStep  = 64       // documents of a page that are read before it is looked how large it is
-	listBytes = 64 << 20 // from which on a page ends
+	maxValues = 1 << 20 // of a facet
+	maxPage   = 1 << 16 // documents of a page, changes, passages of a sample
+	maxFound  = 1 << 20 // documents and passages of both legs
 )
 
 // served makes a route of a method.
@@ -81,7 +79,8 @@ func (h *handler) serveDocuments(t map[string]route) {
 		if err := within("limit", q.Limit, 1, maxPage); err != nil {
 			return pageAnswer{}, err
 		}
-		return h.list(ctx, q)
+		docs, next, err := n.List(ctx, q.Collection, string(q.Cursor), q.Limit)
+		return pageAnswer{convert(docs, documentOf), text(next)}, err
 	})
 	served(t, methodValues, func(_ context.Context, prefix text) (valuesAnswer, error) {
 		values, err := n.Values(string(prefix))
@@ -124,24 +123,6 @@ func (h *handler) serveDocuments(t map[string]route) {
 		}
 		return out, nil
 	})
-}
-
-// list answers with a page of documents, one of fewer than were asked for where these take much room.
-func (h *handler) list(ctx context.Context, q page) (a pageAnswer, err error) {
-	a.Next = q.Cursor
-	for size := 0; ; {
-		docs, next, err := h.node.List(ctx, q.Collection, string(a.Next), min(q.Limit-len(a.Documents), listStep))
-		if err != nil {
-			return a, err
-		}
-		for _, d := range docs {
-			a.Documents = append(a.Documents, documentOf(d))
-			size += len(d.Fields)
-		}
-		if a.Next = text(next); next == "" || len(a.Documents) >= q.Limit || size >= listBytes {
-			return a, nil
-		}
-	}
 }
 
 // documentRefs reads refs. A shard has no more documents than there are numbers of 32 bits, and would take others for some of these.

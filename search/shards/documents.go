@@ -35,17 +35,17 @@ func (b *Backend) Apply(ctx context.Context, collection string, writes []backend
 	return join(len(writes), asked, at, answers), nil
 }
 
-// Lookup returns documents by id.
+// Lookup returns documents by id, a page of the first of them.
 func (b *Backend) Lookup(ctx context.Context, collection string, ids []string) ([]*backend.Document, error) {
-	return gather(ctx, b, collection, ids, b.placeID, func(ctx context.Context, p *part, own []string) ([]*backend.Document, error) {
+	return gatherPage(ctx, b, collection, ids, b.placeID, func(ctx context.Context, p *part, own []string) ([]*backend.Document, error) {
 		docs, err := p.Lookup(ctx, collection, own)
 		return p.documents(docs), err
 	})
 }
 
-// Fetch returns documents by ref.
+// Fetch returns documents by ref, a page of the first of them.
 func (b *Backend) Fetch(ctx context.Context, collection string, refs []backend.Ref) ([]*backend.Document, error) {
-	return gather(ctx, b, collection, refs, placeRef, func(ctx context.Context, p *part, own []backend.Ref) ([]*backend.Document, error) {
+	return gatherPage(ctx, b, collection, refs, placeRef, func(ctx context.Context, p *part, own []backend.Ref) ([]*backend.Document, error) {
 		docs, err := p.Fetch(ctx, collection, own)
 		return p.documents(docs), err
 	})
@@ -63,7 +63,7 @@ func (p *part) documents(docs []*backend.Document) []*backend.Document {
 
 // List returns documents shard by shard, those of a shard in its order. The cursor is the shard and its own cursor.
 func (b *Backend) List(ctx context.Context, collection, cursor string, limit int) ([]*backend.Document, string, error) {
-	return list(ctx, b, collection, cursor, limit, func(ctx context.Context, p *part, own string, limit int) ([]*backend.Document, string, error) {
+	return list(ctx, b, collection, cursor, limit, (*backend.Document).Size, func(ctx context.Context, p *part, own string, limit int) ([]*backend.Document, string, error) {
 		docs, next, err := p.List(ctx, collection, own, limit)
 		return p.documents(docs), next, err
 	})
@@ -71,7 +71,7 @@ func (b *Backend) List(ctx context.Context, collection, cursor string, limit int
 
 // Heads returns heads in the order of List.
 func (b *Backend) Heads(ctx context.Context, collection, cursor string, limit int) ([]backend.Head, string, error) {
-	return list(ctx, b, collection, cursor, limit, func(ctx context.Context, p *part, own string, limit int) ([]backend.Head, string, error) {
+	return list(ctx, b, collection, cursor, limit, func(h backend.Head) int { return len(h.ID) }, func(ctx context.Context, p *part, own string, limit int) ([]backend.Head, string, error) {
 		return p.Heads(ctx, collection, own, limit)
 	})
 }
@@ -83,15 +83,19 @@ func (b *Backend) LookupHeads(ctx context.Context, collection string, ids []stri
 	})
 }
 
-// list returns limit of what the parts list, part by part.
-func list[T any](ctx context.Context, b *Backend, collection, cursor string, limit int, ask func(ctx context.Context, p *part, own string, limit int) ([]T, string, error)) (out []T, next string, err error) {
+// list returns limit of what the parts list, part by part, or fewer that together have backend.PageBytes.
+func list[T any](ctx context.Context, b *Backend, collection, cursor string, limit int, size func(T) int, ask func(ctx context.Context, p *part, own string, limit int) ([]T, string, error)) (out []T, next string, err error) {
 	at, own, err := b.placeCursor(cursor)
 	if err != nil {
 		return nil, "", err
 	}
+	bytes := 0
 	for ; at < len(b.parts); at, own = at+1, "" {
-		full := len(out) == limit && limit > 0
-		want := max(limit-len(out), 1) // a full page is followed by another where there is one document more
+		full := len(out) == limit && limit > 0 || bytes >= backend.PageBytes
+		want := max(limit-len(out), 1)
+		if full { // it is followed by another where there is one document more
+			want = 1
+		}
 		found, err := one(ctx, b, collection, b.parts[at], func(ctx context.Context, p *part) (page[T], error) {
 			some, next, err := ask(ctx, p, own, want)
 			return page[T]{some, next}, err
@@ -105,7 +109,9 @@ func list[T any](ctx context.Context, b *Backend, collection, cursor string, lim
 		case full:
 			continue
 		}
-		out = append(out, found.some...)
+		for _, x := range found.some {
+			out, bytes = append(out, x), bytes+size(x)
+		}
 		if found.next != "" {
 			return out, strconv.Itoa(at) + "/" + found.next, nil
 		}

@@ -113,7 +113,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// A shard that panics, or answers less than it was asked for, is an error that names it.
+// A shard that panics, or answers more than it was asked for, or nothing, is an error that names it.
 func TestWrongAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -121,7 +121,8 @@ func TestWrongAnswers(t *testing.T) {
 		want   string
 	}{
 		{"panics", func() ([]*backend.Document, error) { panic("oh no") }, "shard 2: panic: oh no"},
-		{"too few", func() ([]*backend.Document, error) { return make([]*backend.Document, 2), nil }, "shard 2: 2 answers, asked for 3"},
+		{"too many", func() ([]*backend.Document, error) { return make([]*backend.Document, 4), nil }, "shard 2: 4 documents, asked for 3"},
+		{"none", func() ([]*backend.Document, error) { return nil, nil }, "shard 2: 0 documents, asked for 3"},
 		{"fails", func() ([]*backend.Document, error) { return nil, errFault }, "shard 2: shard unavailable: a fault"},
 	} {
 		d := newData(t, 2)

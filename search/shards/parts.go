@@ -154,5 +154,36 @@ func gather[K, V any](ctx context.Context, b *Backend, collection string, keys [
 	return join(len(keys), asked, at, answers), nil
 }
 
+// gatherPage is gather of documents, of which each part may answer the first alone: it returns those of the first keys, up to one that was not answered. As each
+// part answers one, so does it.
+func gatherPage[K any](ctx context.Context, b *Backend, collection string, keys []K, place func(K) (int, K), ask func(ctx context.Context, p *part, own []K) ([]*backend.Document, error)) ([]*backend.Document, error) {
+	own, at, asked := share(b, keys, place)
+	answers, err := some(ctx, b, collection, asked, func(ctx context.Context, p *part) ([]*backend.Document, error) {
+		docs, err := ask(ctx, p, own[p.index])
+		if err == nil {
+			err = backend.CheckPage(len(docs), len(own[p.index]))
+		}
+		return docs, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	end := len(keys)
+	for i, p := range asked {
+		if n := len(answers[i]); n < len(own[p.index]) {
+			end = min(end, at[p.index][n])
+		}
+	}
+	out := make([]*backend.Document, end)
+	for i, p := range asked {
+		for j, d := range answers[i] {
+			if to := at[p.index][j]; to < end {
+				out[to] = d
+			}
+		}
+	}
+	return out, nil
+}
+
 // placeID is where a document lives, as gather asks for it.
 func (b *Backend) placeID(id string) (int, string) { return Place(id, len(b.parts)), id }

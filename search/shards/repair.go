@@ -131,8 +131,8 @@ func (s *sighting) check(ctx context.Context, deep bool) (out []backend.Problem,
 // maxProblems is how many misplaced documents are listed one by one.
 const maxProblems = 20
 
-// checkPage is how many documents are read at once to see where they belong.
-const checkPage = 100
+// checkPage is how many heads of documents are read at once to see where they belong.
+const checkPage = 1000
 
 // misplaced returns the documents of a part that belong to another. Where one is damaged, which the part itself tells, it looks no further.
 func (s *sighting) misplaced(ctx context.Context, p *part) (out []backend.Problem, err error) {
@@ -141,15 +141,15 @@ func (s *sighting) misplaced(ctx context.Context, p *part) (out []backend.Proble
 		return nil, nil
 	}
 	for cursor, more := "", true; more; more = cursor != "" {
-		var docs []*backend.Document
-		docs, cursor, err = p.List(ctx, s.name, cursor, checkPage)
+		var heads []backend.Head
+		heads, cursor, err = p.Heads(ctx, s.name, cursor, checkPage)
 		if err != nil {
 			return out, ignore(err, backend.ErrDamaged, backend.ErrCollectionNotFound)
 		}
-		for _, d := range docs {
-			if at := Place(d.ID, len(s.b.parts)); at != p.index {
+		for _, h := range heads {
+			if at := Place(h.ID, len(s.b.parts)); at != p.index {
 				if wrong++; wrong <= maxProblems {
-					out = append(out, backend.Problem{Where: where, What: fmt.Sprintf("document %q belongs to %s, and is not looked for here", d.ID, s.b.parts[at].name)})
+					out = append(out, backend.Problem{Where: where, What: fmt.Sprintf("document %q belongs to %s, and is not looked for here", h.ID, s.b.parts[at].name)})
 				}
 			}
 		}

@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
 	t.Run("refused writes", func(t *testing.T) { testRefused(t, o.open(t)) })
 	t.Run("changes", func(t *testing.T) { testChanges(t, o.library(t)) })
 	t.Run("deleted", func(t *testing.T) { testDeleted(t, o.library(t)) })
+	t.Run("pages", func(t *testing.T) { testPages(t, o.open(t)) })
 	t.Run("concurrent", func(t *testing.T) { testConcurrent(t, o.open(t)) })
 	t.Run("library", func(t *testing.T) {
 		l := o.library(t) // which none of these changes
