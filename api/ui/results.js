@@ -314,7 +314,7 @@ export class Results {
   blank() {
     const info = this.page.info();
     const command = (c) => el('pre', null, `ingest --server ${location.origin} --collection ${c} PATH`);
-    const upload = el('p', null, el('a', { href: '?view=collections' }, 'Drop files here'), ', or on the command line:');
+    const upload = el('p', null, el('a', { href: address({ view: 'collections', own: {} }) }, 'Drop files here'), ', or on the command line:');
     if (!state.c) return [el('h2', null, 'Nothing to search yet'), el('p', null, 'Bring documents in: files, folders, or a stream of JSON lines.'), upload, command('docs')];
     if (!asks()) {
       if (info?.documents === 0) return [el('h2', null, `${state.c} is empty`), upload, command(state.c)];
@@ -423,7 +423,7 @@ function teach(info) {
   const part = (cls, title, ...text) => el('section', null, el('h3', { class: cls }, title), el('p', null, ...text));
   return el('div', { class: 'teach' },
     part('words', 'By words', 'Counts the query’s words in each document; rare words weigh more, long documents count less. Finds names and exact terms.'),
-    part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: see the `, el('a', { href: '?view=map' }, 'map'), ', and what is ', el('a', { href: '?view=inside' }, 'inside'), '.'),
+    part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: see the `, el('a', { href: address({ view: 'map', own: {} }) }, 'map'), ', and what is ', el('a', { href: address({ view: 'inside', own: {} }) }, 'inside'), '.'),
     part('', 'Together', 'Both scores are brought to one scale and added. The slider says how much each counts; “why this result” shows the sum.'));
 }
 
