@@ -119,7 +119,7 @@ export class Results {
       if (mine !== this.running) return;
       const answer = { asked, res, preview };
       this.arrive(answer);
-      if (!preview && asked.mode !== 'keyword' && !browses(asked.q) && res.hits.length) this.sentences(answer, mine.signal);
+      if (!preview && asked.mode !== 'keyword' && !browses(asked.q) && res.hits.length) this.sentences(answer, 0, mine.signal);
     } catch (err) {
       if (err.name === 'AbortError' || mine !== this.running || preview) return;
       this.fail(err);
@@ -148,10 +148,10 @@ export class Results {
     }
   }
 
-  /** Marks the nearest sentences in an answer that is on the page. They cost the server more than the search, so they are asked for behind it. */
-  async sentences(a, signal) {
+  /** Marks the nearest sentences in the hits that an answer shows from a place on. They cost the server more than the search, so they are asked for behind it. */
+  async sentences(a, offset, signal) {
     try {
-      const q = { ...this.query({ limit: this.shown, passages: 1, highlight: false, sentences: true, return_fields: [] }), explain: undefined };
+      const q = { ...this.query({ offset, limit: this.shown - offset, passages: 1, highlight: false, sentences: true, return_fields: [] }), explain: undefined };
       const res = await api.search(a.asked.c, q, signal);
       const near = new Map(res.hits.map((h) => [h.id, h.passages[0]?.sentence]));
       for (const h of a.res.hits) if (near.get(h.id) && h.passages[0]) h.passages[0].sentence = near.get(h.id);
@@ -207,6 +207,7 @@ export class Results {
     }
     this.render();
     this.cards.get(base.res.hits[had]?.id)?.article.focus();
+    if (state.mode !== 'keyword' && !browses(state.q)) this.sentences(base, had, this.running?.signal);
   }
 
   /** While the slider moves, the hits are fused again from the scores of their two searches; then the server is asked. */

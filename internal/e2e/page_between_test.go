@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	"searchd/search"
@@ -36,5 +38,30 @@ func TestPageBetweenViews(t *testing.T) {
 	p.until(t, "document.querySelector('#blank h2')?.textContent === 'other is empty'")
 	p.js(t, "document.querySelector('#blank a').click()")
 	p.until(t, "document.querySelector('#target')?.value === 'other'")
+	p.clean(t)
+}
+
+// Hits that Show more brings have the marks of the sentence nearest in meaning as the first ones do.
+func TestPageMoreMarks(t *testing.T) {
+	engine := kitchen(t)
+	var docs []search.Document
+	for i := range 45 {
+		docs = append(docs, search.Document{ID: fmt.Sprint("pan", i), Fields: must(json.Marshal(map[string]any{
+			"title": fmt.Sprintf("Pan %d", i), "text": fmt.Sprintf("The shelf has %d boards. Butter melts in a hot pan before the eggs go in. Nobody has asked for drawer %d.", i, i)}))})
+	}
+	if _, err := engine.Ingest(t.Context(), "kitchen", docs); err != nil {
+		t.Fatal(err)
+	}
+	base := serve(t, engine)
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?q=melting+butter+in+a+pan"))
+	marked := func(n int) string {
+		return fmt.Sprintf("document.querySelectorAll('#results li').length === %d && [...document.querySelectorAll('#results li')].every(li => li.querySelector('.snippet .near'))", n)
+	}
+	p.until(t, marked(10))
+	for _, n := range []int{20, 30, 40} {
+		p.js(t, "document.querySelector('#more').click()")
+		p.until(t, marked(n))
+	}
 	p.clean(t)
 }
