@@ -5,7 +5,7 @@ import { $, count, el, number } from './dom.js';
 import { example, sampleOf } from './fields.js';
 import { narrowed, plain } from './filter.js';
 import { Results } from './results.js';
-import { readURL, setHome, state, views, writeURL } from './state.js';
+import { address, readURL, setHome, state, views, writeURL } from './state.js';
 import { trouble } from './trouble.js';
 
 const ui = Object.fromEntries(['form', 'q', 'mix', 'alpha', 'alphaValue', 'alphaReset', 'controls', 'boostToggle', 'boostRow', 'filterToggle', 'filterRow', 'filter', 'filterError',
@@ -113,12 +113,7 @@ function showState() {
   showAlpha();
   const info = page.info();
   ui.about.textContent = info ? `${count(info.documents, 'document')}, ${count(info.passages, 'passage')} · ${info.model.name}, ${info.model.dimension} dimensions` : '';
-  for (const a of document.querySelectorAll('#views a')) {
-    const p = new URLSearchParams(a.dataset.view === 'search' ? {} : { view: a.dataset.view });
-    if (state.c && state.c !== infos[0]?.name) p.set('c', state.c);
-    if (state.q) p.set('q', state.q);
-    a.href = '?' + p;
-  }
+  for (const a of document.querySelectorAll('#views a')) a.href = address({ view: a.dataset.view, own: {} });
   const title = { search: '', compare: 'Compare', map: 'Map', inside: 'Inside', collections: 'Collections' }[state.view];
   document.title = [state.view !== 'collections' && state.q, title, 'searchd'].filter(Boolean).join(' – ');
 }

@@ -119,7 +119,7 @@ export class Results {
       if (mine !== this.running) return;
       const answer = { asked, res, preview };
       this.arrive(answer);
-      if (!preview && asked.mode !== 'keyword' && !browses(asked.q) && res.hits.length) this.sentences(answer, mine.signal);
+      if (!preview && asked.mode !== 'keyword' && !browses(asked.q) && res.hits.length) this.sentences(answer, 0, mine.signal);
     } catch (err) {
       if (err.name === 'AbortError' || mine !== this.running || preview) return;
       this.fail(err);
@@ -148,10 +148,10 @@ export class Results {
     }
   }
 
-  /** Marks the nearest sentences in an answer that is on the page. They cost the server more than the search, so they are asked for behind it. */
-  async sentences(a, signal) {
+  /** Marks the nearest sentences in the hits that an answer shows from a place on. They cost the server more than the search, so they are asked for behind it. */
+  async sentences(a, offset, signal) {
     try {
-      const q = { ...this.query({ limit: this.shown, passages: 1, highlight: false, sentences: true, return_fields: [] }), explain: undefined };
+      const q = { ...this.query({ offset, limit: this.shown - offset, passages: 1, highlight: false, sentences: true, return_fields: [] }), explain: undefined };
       const res = await api.search(a.asked.c, q, signal);
       const near = new Map(res.hits.map((h) => [h.id, h.passages[0]?.sentence]));
       for (const h of a.res.hits) if (near.get(h.id) && h.passages[0]) h.passages[0].sentence = near.get(h.id);
@@ -207,6 +207,7 @@ export class Results {
     }
     this.render();
     this.cards.get(base.res.hits[had]?.id)?.article.focus();
+    if (state.mode !== 'keyword' && !browses(state.q)) this.sentences(base, had, this.running?.signal);
   }
 
   /** While the slider moves, the hits are fused again from the scores of their two searches; then the server is asked. */
@@ -314,7 +315,7 @@ export class Results {
   blank() {
     const info = this.page.info();
     const command = (c) => el('pre', null, `ingest --server ${location.origin} --collection ${c} PATH`);
-    const upload = el('p', null, el('a', { href: '?view=collections' }, 'Drop files here'), ', or on the command line:');
+    const upload = el('p', null, el('a', { href: address({ view: 'collections', own: {} }) }, 'Drop files here'), ', or on the command line:');
     if (!state.c) return [el('h2', null, 'Nothing to search yet'), el('p', null, 'Bring documents in: files, folders, or a stream of JSON lines.'), upload, command('docs')];
     if (!asks()) {
       if (info?.documents === 0) return [el('h2', null, `${state.c} is empty`), upload, command(state.c)];
@@ -423,7 +424,7 @@ function teach(info) {
   const part = (cls, title, ...text) => el('section', null, el('h3', { class: cls }, title), el('p', null, ...text));
   return el('div', { class: 'teach' },
     part('words', 'By words', 'Counts the query’s words in each document; rare words weigh more, long documents count less. Finds names and exact terms.'),
-    part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: see the `, el('a', { href: '?view=map' }, 'map'), ', and what is ', el('a', { href: '?view=inside' }, 'inside'), '.'),
+    part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: see the `, el('a', { href: address({ view: 'map', own: {} }) }, 'map'), ', and what is ', el('a', { href: address({ view: 'inside', own: {} }) }, 'inside'), '.'),
     part('', 'Together', 'Both scores are brought to one scale and added. The slider says how much each counts; “why this result” shows the sum.'));
 }
 
