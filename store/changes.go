@@ -42,6 +42,12 @@ type Change struct {
 	NewSlots []uint32 // slots that it brought
 }
 
+// size is about how many bytes a change takes in memory, which may be half a megabyte.
+func (c *Change) size() int { return changeBytes + len(c.ID) + 4*(len(c.OldSlots)+len(c.NewSlots)) }
+
+// changeBytes is what a change takes without its id and slots.
+const changeBytes = 96
+
 // logChange appends c to the log.
 func (rm *room) logChange(c Change) error { return rm.log.put(key64(c.Seq), encodeChange(c)) }
 
@@ -84,7 +90,7 @@ func (t *Tx) Changes(afterSeq uint64, fn func(Change) error) error {
 	return t.each(func(limit int) (int, error) { return t.changesPage(&afterSeq, limit, fn) })
 }
 
-// changesPage hands at most limit changes after *after to fn and moves *after on. It returns how many there were.
+// changesPage hands at most limit changes after *after to fn, fewer where these have pageBytes, and moves *after on. It returns how many there were.
 func (t *Tx) changesPage(after *uint64, limit int, fn func(Change) error) (int, error) {
 	st := &t.room.state
 	if *after < st.trimmed {
@@ -96,14 +102,14 @@ func (t *Tx) changesPage(after *uint64, limit int, fn func(Change) error) (int, 
 	var page []Change
 	err := t.guarded(func() error {
 		cur := t.room.log.Cursor()
-		seq := *after
-		for k, v := cur.Seek(key64(seq + 1)); (k != nil || seq < st.seq) && len(page) < limit; k, v = cur.Next() {
+		seq, bytes := *after, 0
+		for k, v := cur.Seek(key64(seq + 1)); (k != nil || seq < st.seq) && len(page) < limit && bytes < pageBytes; k, v = cur.Next() {
 			seq++
 			c, err := t.room.change(k, v, seq)
 			if err != nil {
 				return err
 			}
-			page = append(page, c)
+			page, bytes = append(page, c), bytes+c.size()
 		}
 		return nil
 	})

@@ -181,7 +181,7 @@ func (rm *room) fill(e *Entry) error {
 
 // size is about how many bytes an entry takes.
 func (e *Entry) size() int {
-	n := 64 + len(e.ID)
+	n := e.Change.size()
 	if e.Document != nil {
 		n += len(e.Document.Fields) + passageBytes*len(e.Document.Passages)
 	}

@@ -164,7 +164,7 @@ func (c *collection) fillWords(ctx context.Context) {
 	}
 }
 
-// fillDocuments is how many documents are added to the keyword index at a time.
+// fillDocuments is how many documents are added to the keyword index at a time, fewer where their fields have blockBytes.
 const fillDocuments = 500
 
 func (c *collection) addDocuments(ctx context.Context) error {
@@ -192,11 +192,12 @@ var errBehind = errors.New("an index failed to apply a commit meanwhile")
 func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) error {
 	c.write.Lock()
 	defer c.write.Unlock()
-	var entries []keyword.Entry
+	var b block
+	full := false
 	err := c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		return c.documents(tx, *after, tx.Documents, func(d store.Document) error {
-			entries, *after = append(entries, c.entry(d.No, d.ID, d.Fields)), d.No
-			if len(entries) == fillDocuments {
+			*after = d.No
+			if full = b.add(c.entry(d.No, d.ID, d.Fields), len(d.Fields), fillDocuments); full {
 				return store.ErrStop
 			}
 			return nil
@@ -205,14 +206,14 @@ func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) err
 	if err != nil {
 		return err
 	}
-	c.rebuild.added.Add(int64(len(entries)))
-	if *more = len(entries) == fillDocuments; *more {
-		return c.words.Apply(ctx, entries, 0) // sequence 0 until the end: an interrupted rebuild starts again
+	c.rebuild.added.Add(int64(len(b.entries)))
+	if *more = full; *more {
+		return c.words.Apply(ctx, b.entries, 0) // sequence 0 until the end: an interrupted rebuild starts again
 	}
 	if c.write.behind {
 		return errBehind
 	}
-	if err := c.words.Apply(ctx, entries, c.seq.Load()); err != nil {
+	if err := c.words.Apply(ctx, b.entries, c.seq.Load()); err != nil {
 		return err
 	}
 	c.rebuild.words.Store(false)

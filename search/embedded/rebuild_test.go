@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"searchd/index/keyword"
 	"searchd/search/backend"
 )
 
@@ -273,6 +274,38 @@ func TestRebuildWhileServing(t *testing.T) {
 			l.exact(t, b, "opened again")
 			sound(t, b)
 		})
+	}
+}
+
+// TestBlocksOfLargeDocuments: documents come into the keyword index in blocks that their bytes bound, too, and all of them come.
+func TestBlocksOfLargeDocuments(t *testing.T) {
+	var b block
+	for i, want := range []bool{false, false, true} {
+		if full := b.add(keyword.Entry{}, 8<<20-1, replayDocuments); full != want {
+			t.Errorf("a block with %d documents of nearly 8 MiB is full: %t", i+1, full)
+		}
+	}
+	if (&block{}).add(keyword.Entry{}, 1, 2) || !(&block{entries: make([]keyword.Entry, 1)}).add(keyword.Entry{}, 1, 2) {
+		t.Error("a block of small documents is not full with as many as asked for")
+	}
+	defer func(n int) { blockBytes = n }(blockBytes)
+	blockBytes = 100
+	const documents = 60
+	for name, from := range map[string]int{"while it opens": documents, "in the background": 1} {
+		l := newLibrary(t, "", documents)
+		l.lose(t, wordsFolder)
+		b, err := Open(l.dir, Options{RebuildFrom: from})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.mu.byName["docs"].rebuild.wait.Wait()
+		sound(t, b)
+		if s, err := b.IndexStats(t.Context(), "docs"); err != nil || s.KeywordRebuild || s.KeywordLag != 0 {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

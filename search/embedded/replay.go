@@ -14,8 +14,23 @@ import (
 	"searchd/store"
 )
 
-// replayDocuments is how many documents are added to the keyword index at a time.
+// replayDocuments is how many documents are added to the keyword index at a time, fewer where their fields have blockBytes.
 const replayDocuments = 1000
+
+// blockBytes is how many bytes of fields the documents have, and those of one more, that are added to the keyword index together.
+var blockBytes = 16 << 20
+
+// block is documents that are added to the keyword index together.
+type block struct {
+	entries []keyword.Entry
+	bytes   int // of their fields
+}
+
+// add adds a document with so many bytes of fields, and reports whether the block is full, with most documents or by its bytes.
+func (b *block) add(e keyword.Entry, bytes, most int) (full bool) {
+	b.entries, b.bytes = append(b.entries, e), b.bytes+bytes
+	return len(b.entries) >= most || b.bytes >= blockBytes
+}
 
 // graphOptions are the collection's settings as the graph takes them.
 func (c *collection) graphOptions() hnsw.Options {
@@ -163,20 +178,19 @@ func (c *collection) unlessBroken(err error) error {
 
 // replayWords applies the changes after seq to x: what a document is now, whatever it was in between.
 func (c *collection) replayWords(ctx context.Context, x *keyword.Index, seq uint64) error {
-	var entries []keyword.Entry
+	var b block
 	flush := func(upTo uint64) error {
-		err := x.Apply(ctx, entries, upTo)
-		entries = nil
+		err := x.Apply(ctx, b.entries, upTo)
+		b = block{}
 		return err
 	}
 	last := seq
 	err := c.store.Changes(ctx, c.id, seq, func(ch store.Change) error {
-		e, err := c.storedEntry(ctx, ch.No)
+		e, bytes, err := c.storedEntry(ctx, ch.No)
 		if err != nil {
 			return err
 		}
-		entries = append(entries, e)
-		if last = ch.Seq; len(entries) == replayDocuments {
+		if last = ch.Seq; b.add(e, bytes, replayDocuments) {
 			return flush(last)
 		}
 		return nil
@@ -197,23 +211,22 @@ func (c *collection) rebuildWords(ctx context.Context) error {
 	if documents > 0 {
 		c.tell("the keyword index is made anew from the store: %d documents", documents)
 	}
-	var entries []keyword.Entry
+	var b block
 	scan := func(after uint32, fn func(store.Document) error) error {
 		return c.store.Documents(ctx, c.id, after, fn)
 	}
 	err := c.documents(nil, 0, scan, func(d store.Document) error {
-		entries = append(entries, c.entry(d.No, d.ID, d.Fields))
-		if len(entries) < replayDocuments {
+		if !b.add(c.entry(d.No, d.ID, d.Fields), len(d.Fields), replayDocuments) {
 			return nil
 		}
-		err := c.words.Apply(ctx, entries, 0) // sequence 0 until the end: an interrupted rebuild starts again
-		entries = nil
+		err := c.words.Apply(ctx, b.entries, 0) // sequence 0 until the end: an interrupted rebuild starts again
+		b = block{}
 		return err
 	}, func(uint32) error { return nil })
 	if err != nil {
 		return err
 	}
-	return c.words.Apply(ctx, entries, c.seq.Load())
+	return c.words.Apply(ctx, b.entries, c.seq.Load())
 }
 
 // entry is a stored document as the keyword index takes it: a deletion, which is told, where the mapping refuses it, so that
@@ -236,8 +249,8 @@ func (c *collection) split(no uint32, fields []byte) (keyword.Entry, error) {
 	return keyword.Entry{No: no, Values: parts.Values, Text: texts(parts)}, nil
 }
 
-// storedEntry is the document of a number as it stands now; a deletion where there is none, or its fields are damaged.
-func (c *collection) storedEntry(ctx context.Context, no uint32) (e keyword.Entry, err error) {
+// storedEntry is the document of a number as it stands now, with the bytes of its fields; a deletion where there is none, or its fields are damaged.
+func (c *collection) storedEntry(ctx context.Context, no uint32) (e keyword.Entry, bytes int, err error) {
 	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		d, err := tx.DocumentByNo(no)
 		if _, damaged := c.leaveOut(tx, err); damaged || errors.Is(err, store.ErrNotFound) {
@@ -247,10 +260,10 @@ func (c *collection) storedEntry(ctx context.Context, no uint32) (e keyword.Entr
 		if err != nil {
 			return err
 		}
-		e = c.entry(no, d.ID, d.Fields)
+		e, bytes = c.entry(no, d.ID, d.Fields), len(d.Fields)
 		return nil
 	})
-	return e, err
+	return e, bytes, err
 }
 
 // refOf returns the ref of a document number.
