@@ -257,20 +257,18 @@ func (s *encodings) add(r record, e *encoding) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.mu.why, r.key())
 	if s.mu.others[r.key()] == nil {
 		s.mu.others[r.key()] = e
 	}
 }
 
-// keep forgets the checkpoints that are not in use.
+// keep forgets the checkpoints that are not in use, and why they could not be loaded.
 func (s *encodings) keep(used map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key := range s.mu.others {
-		if !used[key] {
-			delete(s.mu.others, key)
-		}
-	}
+	maps.DeleteFunc(s.mu.others, func(key string, _ *encoding) bool { return !used[key] })
+	maps.DeleteFunc(s.mu.why, func(key string, _ error) bool { return !used[key] })
 }
 
 // openEncodings loads the checkpoints of all collections that have a name. One that cannot be had is told; its collections answer keyword searches.

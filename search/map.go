@@ -25,7 +25,7 @@ const (
 	maxMaps           = 4       // that are kept
 	mapDocuments      = 32      // that are read at a time
 	mapNearest        = 10
-	mapText           = 140 // bytes of a passage that are shown
+	mapText           = 140 // bytes of a passage, and of a title, that are shown
 	mapFields         = 12
 	mapCategories     = 64 // different strings by which points may be told apart
 	mapValueBytes     = 48
@@ -208,7 +208,7 @@ func (d *drawnMap) read(ctx context.Context, b backend.Backend, r record, sample
 				if err != nil {
 					return err
 				}
-				title, values := cmp.Or(strings.TrimSpace(parts.Title), doc.ID), mapValues(parts)
+				title, values := cmp.Or(mapTitle(parts.Title), doc.ID), mapValues(parts)
 				for _, at := range places[part[i]] {
 					if sample[at].Ordinal < len(doc.Passages) {
 						p := passageHit(parts, doc.Passages[sample[at].Ordinal])
@@ -229,6 +229,16 @@ func (d *drawnMap) read(ctx context.Context, b backend.Backend, r record, sample
 	}
 	d.whole.Fields = tellingFields(d.whole.Points)
 	return nil
+}
+
+// mapTitle returns the first characters of a title, at most mapText bytes, apart from the rest of it.
+func mapTitle(title string) string {
+	title = strings.TrimSpace(title)
+	end := min(len(title), mapText)
+	for end > 0 && end < len(title) && !utf8.RuneStart(title[end]) {
+		end--
+	}
+	return strings.Clone(title[:end])
 }
 
 // beginning returns the first words of text, at most n bytes, apart from the rest of it.

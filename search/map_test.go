@@ -139,6 +139,28 @@ func TestMapOfLittle(t *testing.T) {
 	}
 }
 
+// TestMapOfLongTitles: a point has the beginning of its document's title, which ends with a character.
+func TestMapOfLongTitles(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	docs := numbered(3)
+	docs = append(docs, doc("ascii", fmt.Sprintf(`{"title":%q,"text":"common"}`, strings.Repeat("a", 500))), doc("wide", fmt.Sprintf(`{"title":%q,"text":"common"}`, "x"+strings.Repeat("語", 100))),
+		doc("just", fmt.Sprintf(`{"title":%q,"text":"common"}`, strings.Repeat("b", 140))))
+	put(t, e, search.Created, docs...)
+	m, err := e.Map(t.Context(), "docs", search.MapOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	titles := map[string]string{}
+	for _, p := range m.Points {
+		titles[p.ID] = p.Title
+	}
+	for id, want := range map[string]string{"n000": "n000", "ascii": strings.Repeat("a", 140), "wide": "x" + strings.Repeat("語", 46), "just": strings.Repeat("b", 140)} {
+		if titles[id] != want {
+			t.Errorf("the title of %s is %q, want %q", id, titles[id], want)
+		}
+	}
+}
+
 // fetches notes which documents are read.
 type fetches struct {
 	backend.Backend
