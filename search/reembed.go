@@ -118,6 +118,18 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	return e.tasks.start(ctx, t, e.reembedding(name, q, enc))
 }
 
+// nextGeneration returns a stored name that is not in use.
+func (e *Engine) nextGeneration(ctx context.Context, name, stored string) (string, error) {
+	for n := generationOf(stored) + 1; ; n++ {
+		next := generation(name, n)
+		if _, err := e.backend.Collection(ctx, next); errors.Is(err, backend.ErrCollectionNotFound) {
+			return next, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+}
+
 // reembedding returns the work of one re-embedding.
 func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work {
 	return func(ctx context.Context, report func(done, total int64)) (any, error) {
