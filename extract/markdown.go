@@ -24,6 +24,7 @@ import (
 var markdownParser = func() parser.Parser {
 	p := goldmark.New(goldmark.WithExtensions(gext.Strikethrough, gext.TaskList)).Parser()
 	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteLinks{}, 150))) // before links, which have 200
+	p.AddOptions(parser.WithParagraphTransformers(util.Prioritized(noteDefinitions{}, 50))) // before definitions of links, which have 100
 	return p
 }()
 
