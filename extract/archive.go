@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"golang.org/x/net/html/charset"
 )
@@ -184,6 +187,27 @@ func (l *tagLimit) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// xmlEscape is a run of characters that Office Open XML writes by their numbers, as XML may not hold them or changes them: _x000D_.
+var xmlEscape = regexp.MustCompile(`(?:_x[0-9A-Fa-f]{4}_)+`)
+
+// unescapeXML returns s with the characters that _xHHHH_ stands for; control characters are spaces, but for line ends.
+func unescapeXML(s string) string {
+	return xmlEscape.ReplaceAllStringFunc(s, func(run string) string {
+		units := make([]uint16, 0, len(run)/7)
+		for ; run != ""; run = run[7:] {
+			n, _ := strconv.ParseUint(run[2:6], 16, 16) // the expression lets nothing else through
+			switch {
+			case n == '\r' || n == '\v':
+				n = '\n'
+			case n < ' ' && n != '\n' && n != '\t':
+				n = ' '
+			}
+			units = append(units, uint16(n))
+		}
+		return string(utf16.Decode(units))
+	})
 }
 
 // attr returns the value of an attribute, whatever its prefix.

@@ -17,7 +17,7 @@ const (
 	Auto     Format = iota // recognise by name, then by content
 	JSONL                  // JSON objects, one per line; also a JSON array of objects or a run of objects over several lines
 	CSV                    // comma-, semicolon-, tab- or bar-separated, with a header row
-	Markdown               // CommonMark with front matter and tables
+	Markdown               // CommonMark with front matter (YAML, TOML, JSON) and tables
 	HTML                   // any age of HTML
 	Text                   // plain text
 	PDF                    // portable documents with a text layer; needs Options.PDF

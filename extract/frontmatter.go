@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,16 +19,18 @@ type badLine struct {
 	reason string
 }
 
-// frontMatter takes the lines between two lines of "---" (YAML) or "+++" (TOML) off the front of s. Line ends are LF. What cannot be read
-// comes back in bad. If there is no front matter, as where no line between the rules has a key, body is s.
+// frontMatter takes the lines between two lines of "---" (YAML) or "+++" (TOML) off the front of s, or an object of JSON, as Hugo has them. Line
+// ends are LF. What cannot be read comes back in bad. If there is no front matter, as where no line between the rules has a key, body is s.
 func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 	ok := false
-	if rest, toml := strings.CutPrefix(s, "+++\n"); toml {
+	first, rest, _ := strings.Cut(s, "\n")
+	switch strings.TrimRight(first, " \t") {
+	case "+++":
 		if head, after, ruled := cutRule(rest, "+++", "+++"); ruled {
 			body = after
 			fields, bad, ok = tomlFields(head)
 		}
-	} else if rest, yaml := strings.CutPrefix(s, "---\n"); yaml {
+	case "---":
 		if head, after, ruled := cutRule(rest, "---", "..."); ruled {
 			body = after
 			if fields, bad, ok = yamlFields(head); !ok {
@@ -35,10 +38,32 @@ func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 			}
 		}
 	}
+	if strings.HasPrefix(s, "{") {
+		fields, body, bad, ok = jsonFields(s)
+	}
 	if !ok {
 		return nil, s, nil
 	}
 	return fields, body, bad
+}
+
+// jsonFields takes an object of JSON off the front of s, and reports false where none stands there whose last line it has for itself. Values are
+// read as those of YAML are, which JSON is a part of.
+func jsonFields(s string) (fields map[string]any, body string, bad []badLine, ok bool) {
+	d := json.NewDecoder(strings.NewReader(s[:min(len(s), maxFrontMatter)]))
+	var head json.RawMessage
+	if d.Decode(&head) != nil {
+		return nil, "", nil, false
+	}
+	after, body, _ := strings.Cut(s[d.InputOffset():], "\n")
+	if strings.TrimSpace(after) != "" {
+		return nil, "", nil, false
+	}
+	fields, bad, ok = yamlFields(strings.ReplaceAll(string(head), "\t", " ")) // tabs in JSON are white space, which YAML does not take there
+	for i := range bad {
+		bad[i].line-- // there is no rule
+	}
+	return fields, body, bad, ok && len(fields)+len(bad) > 0
 }
 
 // tomlFields reads head as TOML, and reports false where it is none.

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +33,13 @@ func TestFrontMatter(t *testing.T) {
 		{"TOML", "+++\ntitle = \"A \\\"b\\\" # c\" # rest\ndate = 2024-05-01T10:00:00Z\nweight = 1_000\ndraft = false\ntags = ['a',\n \"b\", # c\n]\n\n[params.x]\n k = '''one\ntwo'''\n[[menu]]\nname = 'm'\nurl.path = {a = 1.5}\n+++\nbody",
 			`{"date":"2024-05-01T10:00:00Z","draft":false,"menu":[{"name":"m","url":{"path":{"a":1.5}}}],"params":{"x":{"k":"one\ntwo"}},"tags":["a","b"],"title":"A \"b\" # c","weight":1000}`, "body", 0},
 		{"bad TOML", "+++\na = \"x\nb = \"y\"\nb = 2\nc\nd = [1\ntext = 'x'\n+++\nbody", `{"b":"y"}`, "body", 5},
+		{"blanks behind the rules", "--- \na: b\n---\t\nbody", `{"a":"b"}`, "body", 0},
+		{"blanks behind TOML's", "+++\t \na = 'b'\n+++ \nbody", `{"a":"b"}`, "body", 0},
+		{"JSON", "{\n\t\"title\": \"A \\\"b\\\" }\",\n\t\"tags\": [\"a\", 1],\n\t\"text\": 1, \"e\": \"\", \"p\": {\"k\":true}\n} \n\nbody", `{"p":{"k":true},"tags":["a",1],"title":"A \"b\" }"}`, "\nbody", 1},
+		{"no JSON", "{{< note >}}\nbody", "null", "{{< note >}}\nbody", 0},
+		{"JSON in a line", "{\"a\": 1} is an object", "null", "{\"a\": 1} is an object", 0},
+		{"JSON cut off", "{\"a\": 1,\n", "null", "{\"a\": 1,\n", 0},
+		{"deep JSON", "{\"a\":" + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "}", `{"a":[]}`, "", 1},
 		{"plus signs", "+++\nno key\n+++\nbody", "null", "+++\nno key\n+++\nbody", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

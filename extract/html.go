@@ -118,6 +118,8 @@ type htmlWriter struct {
 	pre     int    // depth of pre elements
 	gap     []byte // white space of a line of one, after which no text has come yet
 	h1      int    // 1 + where the text of the first h1 begins in out; 0 before it and after it
+	ruby    bool   // inside a ruby element
+	reading bool   // inside a reading of it, or the parentheses around that
 	skip    atom.Atom
 	loose   bool // skip is of an element beside the text: it ends where the content must begin
 	depth   int  // of elements of the kind of skip
@@ -276,14 +278,42 @@ func (w *htmlWriter) run(r io.Reader, check func() error) error {
 
 func (w *htmlWriter) text(b []byte) {
 	switch {
-	case w.skip != 0:
+	case w.skip != 0, w.reading:
 	case w.inTitle:
 		w.title.inline(string(b))
 	case w.pre > 0:
 		w.preformatted(newlines(string(b)))
+	case w.ruby:
+		w.out.inline(withoutEndLines(string(b)))
 	default:
 		w.out.inline(string(b))
 	}
+}
+
+// annotated takes the start or the end of an element: the readings of ruby text are left out, as they would tear apart the words that they stand
+// beside. The end tags of readings may be missing, and that of the ruby text ends with its block.
+func (w *htmlWriter) annotated(tag atom.Atom, start bool) {
+	switch {
+	case tag == atom.Ruby:
+		w.ruby, w.reading = start, false
+	case tag == atom.Rt, tag == atom.Rp, tag == atom.Rtc:
+		w.reading = w.ruby && start
+	case tag == atom.Rb:
+		w.reading = false
+	case blocks[tag], ownLine[tag] && tag != atom.Br, tag == atom.Li, tag == atom.Td, tag == atom.Th:
+		w.ruby, w.reading = false, false
+	}
+}
+
+// withoutEndLines returns s without the white space at its ends that breaks lines there: between the parts of ruby text it lays out the source.
+func withoutEndLines(s string) string {
+	if t := strings.TrimLeft(s, " \t\r\n"); strings.Contains(s[:len(s)-len(t)], "\n") {
+		s = t
+	}
+	if t := strings.TrimRight(s, " \t\r\n"); strings.Contains(s[len(t):], "\n") {
+		s = t
+	}
+	return s
 }
 
 // preformatted writes a piece of a pre element line by line, as more pieces may follow on the same line.
@@ -325,6 +355,7 @@ func (w *htmlWriter) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 		w.skip, w.depth, w.loose, w.left = tag, 1, true, true
 		return
 	}
+	w.annotated(tag, true)
 	switch tag {
 	case atom.Title:
 		w.inTitle = w.title.b.Len() == 0
@@ -364,6 +395,7 @@ func (w *htmlWriter) closes(tag atom.Atom) {
 		}
 		return
 	}
+	w.annotated(tag, false)
 	switch tag {
 	case atom.Title:
 		w.inTitle = false

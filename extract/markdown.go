@@ -23,7 +23,8 @@ import (
 // 64 KiB of input make a hundred million cells; paragraphs that are tables are recognised in markdownWriter.paragraph instead.
 var markdownParser = func() parser.Parser {
 	p := goldmark.New(goldmark.WithExtensions(gext.Strikethrough, gext.TaskList)).Parser()
-	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteLinks{}, 150))) // before links, which have 200
+	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteLinks{}, 150)))              // before links, which have 200
+	p.AddOptions(parser.WithParagraphTransformers(util.Prioritized(noteDefinitions{}, 50))) // before definitions of links, which have 100
 	return p
 }()
 

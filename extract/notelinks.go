@@ -79,3 +79,45 @@ func isProperty(n *ast.Text, s string) bool {
 	before, ok := n.PreviousSibling().(*ast.Text)
 	return n.PreviousSibling() == nil || ok && before.SoftLineBreak()
 }
+
+// noteDefinitions keeps footnotes such as [^1]: Ibid, which CommonMark takes for the addresses of links where they are of one word, and leaves out.
+type noteDefinitions struct{}
+
+var noteDefinition = regexp.MustCompile(`^ {0,3}\[\^[^\]\s]+\]:`)
+
+// Transform moves the footnotes of a paragraph of definitions out of it, each with the lines that go on behind it, to blocks of their own before it.
+func (noteDefinitions) Transform(n *ast.Paragraph, reader gtext.Reader, _ parser.Context) {
+	lines := n.Lines()
+	if lines.Len() == 0 {
+		return
+	}
+	begins := func(i int, mark string) bool {
+		at := lines.At(i)
+		return bytes.HasPrefix(bytes.TrimLeft(at.Value(reader.Source()), " "), []byte(mark))
+	}
+	if !begins(0, "[") {
+		return // definitions do not stand behind other text of a paragraph
+	}
+	rest := gtext.NewSegments()
+	var note *ast.TextBlock
+	for i := range lines.Len() {
+		at := lines.At(i)
+		switch {
+		case noteDefinition.Match(at.Value(reader.Source())):
+			note = ast.NewTextBlock()
+			n.Parent().InsertBefore(n.Parent(), n, note)
+		case begins(i, "["):
+			note = nil
+		}
+		if note != nil {
+			note.Lines().Append(at)
+		} else {
+			rest.Append(at)
+		}
+	}
+	if rest.Len() == 0 {
+		n.Parent().RemoveChild(n.Parent(), n)
+		return
+	}
+	n.SetLines(rest)
+}

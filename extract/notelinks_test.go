@@ -18,6 +18,9 @@ func TestNoteLinks(t *testing.T) {
 		{"> [!NOTE]\n> Change the\n> battery.", "Note\nChange the battery."},
 		{"> Words\n>\n> [!NOTE]\n\n[!tip] no", "Words\n\n[!NOTE]\n\n[!tip] no"},
 		{"- One\n  id:: 61d5-aa\n  collapsed:: true\n\t- Two `id:: x`", "- One\n- Two id:: x"},
+		{"Text[^1].\n\n[^1]: Ibid.", "Text[^1].\n\n[^1]: Ibid."},
+		{"See[^a], [b][l] and [c].\n\n[^a]: Two words\ngo on.\n[^2]: *Vega*\n[l]: http://x.org\n[c]: <http://y.org>\n[^3]: Last\n\nEnd", "See[^a], b and c.\n\n[^a]: Two words go on.\n[^2]: Vega\n[^3]: Last\n\nEnd"},
+		{"> [^1]: Word\n\n- [^2]: Word\n\nNo\n[^3]: note", "[^1]: Word\n\n- [^2]: Word\n\nNo [^3]: note"},
 		{"Text\n\n```compressed-json\nN4KAk\n```", "Text"},
 	} {
 		out := readBytes(t, []byte(tt.in), "a.md", Options{})
@@ -26,7 +29,7 @@ func TestNoteLinks(t *testing.T) {
 		}
 	}
 	start := time.Now()
-	for _, in := range []string{"x[[", "x![[", "[[a", "[[a]", "[[a]](", "> [!", "> [!a]\n\n"} {
+	for _, in := range []string{"x[[", "x![[", "[[a", "[[a]", "[[a]](", "> [!", "> [!a]\n\n", "[^a]: b\n", "[^a]: b\n[c]: d\n"} {
 		out := readBytes(t, []byte(strings.Repeat(in, 1<<16/len(in))), "a.md", Options{})
 		if len(out.docs) != 1 {
 			t.Errorf("%q: %v", in, out.errors)

@@ -109,6 +109,27 @@ func TestOffice(t *testing.T) {
 	}
 }
 
+// Characters that stand as _xHHHH_ in texts of Office Open XML are read as what they are, once.
+func TestXMLEscapes(t *testing.T) {
+	const in = "one_x000D_\ntwo_x000d__x000A_three _x005F_x0041_ _xD83D__xDE00_ _x0001_a_x00e9_ snake_x12_ _xyz1_ _xD83D_"
+	const want = "one two three _x0041_ \U0001f600 a\u00e9 snake_x12_ _xyz1_ \ufffd"
+	shared := docxOf(t, "xl/workbook.xml", xlsMain, "xl/_rels/workbook.xml.rels", xlsRels, "xl/sharedStrings.xml", "<sst><si><t>"+in+"</t></si></sst>", "xl/worksheets/sheet1.xml",
+		`<worksheet><sheetData><row><c t="s"><v>0</v></c></row><row><c t="inlineStr"><is><t>`+in+`</t></is></c></row><row><c t="str"><v>`+in+`</v></c></row></sheetData></worksheet>`)
+	for name, b := range map[string][]byte{
+		"a.xlsx": shared, "a.docx": docxOf(t, "word/document.xml", docxHead+"<w:p><w:r><w:t>"+in+"</w:t></w:r></w:p>"+docxTail),
+		"a.pptx": docxOf(t, "ppt/presentation.xml", `<a><sldId r:id="1"/></a>`, "ppt/_rels/presentation.xml.rels", `<a><Relationship Id="1" Type="x/slide" Target="s"/></a>`, "ppt/s", "<a><a:p><a:t>"+in+"</a:t></a:p></a>"),
+	} {
+		out := readBytes(t, b, name, Options{})
+		times := 1
+		if name == "a.xlsx" {
+			times = 3
+		}
+		if len(out.docs) != 1 || strings.Count(out.docs[0].Fields["text"].(string), want) != times {
+			t.Errorf("%s: got %v, want %q", name, out, want)
+		}
+	}
+}
+
 // Formats that Excel has in East Asia stand in no file but for their numbers.
 func TestDateStyles(t *testing.T) {
 	for id, want := range map[string]bool{"0": false, "14": true, "22": true, "21": false, "31": true, "32": false, "36": true, "49": false, "50": true, "58": true, "59": false} {

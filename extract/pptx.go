@@ -80,7 +80,7 @@ func (w *pptxWriter) token(t xml.Token) {
 		}
 	case xml.CharData:
 		if w.text && w.skip == 0 {
-			w.write(string(t))
+			w.write(unescapeXML(string(t)))
 		}
 	}
 }

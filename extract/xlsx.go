@@ -149,7 +149,7 @@ func (w *xlsxWriter) share(t xml.Token) error {
 		if len(w.shared) == maxShared {
 			return fmt.Errorf("it has more than %d different texts", maxShared)
 		}
-		w.shared = append(w.shared, w.value.String())
+		w.shared = append(w.shared, unescapeXML(w.value.String()))
 		w.value.Reset()
 	}
 	return nil
@@ -202,6 +202,8 @@ func (w *xlsxWriter) cell(v string) {
 		v = w.shared[n]
 	case "e": // an error
 		return
+	case "inlineStr", "str":
+		v = unescapeXML(v)
 	case "b":
 		v = map[string]string{"0": "FALSE", "1": "TRUE"}[v]
 	case "", "n":
