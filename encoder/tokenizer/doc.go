@@ -23,8 +23,9 @@
 //
 // What tokenizer.json says of lengths is checked and then ignored, for lengths are the caller's, and its padding is not
 // read: nothing is padded. The side at which texts are cut counts. Texts are not stripped. BPE dropout is ignored. A
-// regular expression that Go cannot compile or reads in another way, look-around, \b and sets inside [] above all, is an
-// error at load, but for the ending \s+(?!\S)|\s+ of the GPT family. Spans of characters that normalise together are the range of
+// regular expression is one of Oniguruma. What of it Go lacks or reads in another way is translated, or else an error at load that names it:
+// look-around (but for the ending \s+(?!\S)|\s+ of the GPT family), possessive quantifiers, \b, \Z, references, octal numbers, sets inside [],
+// what folds to several characters where (?i) holds, and a pattern that matches the empty text. Spans of characters that normalise together are the range of
 // them all, where the Rust code names the first. From version 0.23 on the Rust code stops early in long texts, so that an
 // odd id may go to the other text of a pair when both are cut.
 //

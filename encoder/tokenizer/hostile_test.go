@@ -67,7 +67,6 @@ func TestNewRefuses(t *testing.T) {
 		"charsmap not base64":     {with(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"?"}`), []string{"precompiled_charsmap"}},
 		"charsmap short":          {with(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"AAA="}`), []string{"2 bytes"}},
 		"charsmap size":           {with(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"/////wAAAAA="}`), []string{"4294967295", "want"}},
-		"dot that is a line end":  {with(`"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(?m:a.b)"},"behavior":"Isolated","invert":false}`), []string{"(?m:a.b)", "the group"}},
 		"look-behind":             {with(`"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(?<=a)b"},"behavior":"Isolated","invert":false}`), []string{"(?<=a)b", "look-around"}},
 		"look-ahead inside":       {with(`"normalizer":{"type":"Replace","pattern":{"Regex":"a(?!b)"},"content":""}`), []string{"a(?!b)"}},
 		"word boundary":           {with(`"normalizer":{"type":"Replace","pattern":{"Regex":"\\bé"},"content":""}`), []string{`\b is not supported`}},
@@ -123,7 +122,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 // TestLinearTime requires that sixteen times the text takes nowhere near 256 times as long. What a busy machine does to one
-// measurement it does not do to five in a row.
+// measurement it does not do to twenty in a row.
 func TestLinearTime(t *testing.T) {
 	texts := map[string]func(n int) string{
 		"word":       func(n int) string { return strings.Repeat("a", n) },
@@ -150,7 +149,7 @@ func TestLinearTime(t *testing.T) {
 					return time.Since(start)
 				}
 				a, b := time.Hour, time.Hour
-				for range 5 {
+				for range 20 {
 					a, b = min(a, count(small)), min(b, count(large))
 					if b < 50*a || b < 400*time.Millisecond {
 						return
