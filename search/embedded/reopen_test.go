@@ -46,7 +46,7 @@ var colours atomic.Int64 // makes each write another
 func colour(t *testing.T, b *Backend, id, word string) {
 	t.Helper()
 	n := colours.Add(1)
-	_, err := b.Apply(t.Context(), "docs", []backend.Write{{ID: id, Fields: json.RawMessage(fmt.Sprintf(`{"text":"%s paint","colour":%q}`, word, word)),
+	_, err := b.Apply(t.Context(), "docs", []backend.Write{{ID: id, Fields: json.RawMessage(fmt.Sprintf(`{"text":"%s paint","colour":%q,"size":%d}`, word, word, n)),
 		Hash: [32]byte{1, byte(n), byte(n >> 8)}, Passages: []backend.Passage{{Field: "text", End: 1}}, Vectors: [][]float32{{1, 0}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +92,37 @@ func coloured(t *testing.T, b *Backend, word string) (byValue, byWord string, pa
 		return strings.Join(all, " ")
 	}
 	return ids(refs), ids(found), sel.Partial() || words.Partial
+}
+
+// notStale asks for values of the documents while all but d49 were red and are not any more.
+func notStale(t *testing.T, b *Backend) {
+	t.Helper()
+	docs, err := b.Lookup(t.Context(), "docs", []string{"d0", "d49"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refs := []backend.Ref{docs[0].Ref, docs[1].Ref}
+	red, err := filter.Parse("colour = 'red'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	firsts, err := b.Firsts(t.Context(), "docs", "colour", refs)
+	if err != nil || firsts[0] != nil || firsts[1] == nil {
+		t.Errorf("Firsts while the index is behind: %v, %v", firsts, err)
+	}
+	if passing, err := b.Passing(t.Context(), "docs", red, refs); err != nil || passing[0] || !passing[1] {
+		t.Errorf("Passing while the index is behind: %v, %v", passing, err)
+	}
+	if numbers, err := b.Numbers(t.Context(), "docs", "size", false, refs); err != nil || len(numbers) != 1 || numbers[0].Ref != refs[1] {
+		t.Errorf("Numbers while the index is behind: %v, %v", numbers, err)
+	}
+	set, err := b.Set(t.Context(), "docs", nil, refs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if counts, err := b.Facets(t.Context(), "docs", []backend.Facet{{Field: "colour", Limit: 5}}, set); err != nil || len(counts) != 1 || len(counts[0].Values) != 1 || counts[0].Values[0].Count != 1 {
+		t.Errorf("Facets while the index is behind: %+v, %v", counts, err)
+	}
 }
 
 // openDocs opens a backend with an empty collection docs, until the test ends.
@@ -148,6 +179,7 @@ func TestKeywordIndexRecovers(t *testing.T) {
 				if byValue, byWord, partial := coloured(t, b, "red"); byValue != red || byWord != red || !partial {
 					t.Errorf("behind, red is %q by value, %q by word, partial %t, want %q", byValue, byWord, partial, red)
 				}
+				notStale(t, b)
 				problems, err := b.Check(t.Context(), false)
 				if s := fmt.Sprint(problems); err != nil || !strings.Contains(s, "lacks the changes of") {
 					t.Errorf("Check: %s, %v", s, err)

@@ -35,25 +35,33 @@ func (b *Backend) Refs(_ context.Context, _ string, set backend.Selection, from 
 	return refs, nil
 }
 
-// Facets counts values over a set.
+// Facets counts values over a set, but for documents whose changes the keyword index lacks: what it has of them is not so any more.
 func (b *Backend) Facets(ctx context.Context, name string, facets []backend.Facet, set backend.Selection) ([]backend.FacetCounts, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	counts, err := c.words.Facets(ctx, facets, set.(*selection).documents)
+	docs, err := c.known(ctx, set.(*selection).documents)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := c.words.Facets(ctx, facets, docs)
 	return counts, queryError(err)
 }
 
-// Firsts returns for each document the first value of a field.
+// Firsts returns for each document the first value of a field; as Passing and Numbers it takes a document whose changes the keyword index lacks for one without values.
 func (b *Backend) Firsts(ctx context.Context, name, field string, refs []backend.Ref) ([]*filter.Value, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	values, err := c.words.Firsts(ctx, field, numbersOf(refs))
+	docs, err := c.known(ctx, numbersOf(refs))
+	if err != nil {
+		return nil, err
+	}
+	values, err := c.words.Firsts(ctx, field, docs)
 	if err != nil {
 		return nil, queryError(err)
 	}
@@ -77,7 +85,10 @@ func (b *Backend) Passing(ctx context.Context, name string, e filter.Expr, refs 
 	if err != nil {
 		return nil, c.translate(err)
 	}
-	docs, err := c.words.Passing(ctx, wanted, numbersOf(refs))
+	docs, err := c.known(ctx, numbersOf(refs))
+	if err == nil {
+		docs, err = c.words.Passing(ctx, wanted, docs)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +107,11 @@ func (b *Backend) Numbers(ctx context.Context, name, field string, dates bool, r
 	}
 	defer release()
 	out := make([]backend.Number, 0, len(refs))
-	err = c.words.Numbers(ctx, field, dates, numbersOf(refs), func(no uint32, value float64) {
+	docs, err := c.known(ctx, numbersOf(refs))
+	if err != nil {
+		return nil, err
+	}
+	err = c.words.Numbers(ctx, field, dates, docs, func(no uint32, value float64) {
 		out = append(out, backend.Number{Ref: refOf(no), Value: value})
 	})
 	return out, err
