@@ -1,10 +1,12 @@
 package extract
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/xml"
 	"errors"
+	"io"
 	"net/url"
 	"path"
 	"strings"
@@ -81,7 +83,11 @@ func (r *archive) chapter(name string, out *textBuilder) error {
 	if err != nil {
 		return err
 	}
-	s, _ := new(decoder).text(bytes.TrimPrefix(b, []byte(bomUTF8)))
+	in, marked := skipBOM(bufio.NewReader(bytes.NewReader(b))) // in UTF-16 there is one
+	if b, err = io.ReadAll(in); err != nil {
+		return err
+	}
+	s, _ := (&decoder{strict: marked}).text(b)
 	w := htmlWriter{out: out, xml: true}
 	return w.run(strings.NewReader(strings.ReplaceAll(s, "\x00", "\ufffd")), func() error {
 		return errors.Join(r.x.ended(), budgetSpent(r.start), r.tooLong(out.b.Len()))

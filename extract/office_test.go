@@ -55,6 +55,7 @@ func TestOffice(t *testing.T) {
 		errors      string
 	}{
 		{"book", "a.epub", docxOf(t, book...), "Tales", "First the preface.\n\nOne\n\nStorm.\nRain.", ""},
+		{"book in UTF-16", "a.epub", docxOf(t, append(book[:4:4], "OEBPS/ch 1.xhtml", "\xff\xfe<\x00p\x00>\x00W\x01", "OEBPS/ch2.xhtml", "\xfe\xff\x00<\x00p\x00>\x00H\x00i")...), "Tales", "Hi\n\n\u0157", ""},
 		{"book with encrypted fonts", "a.epub", docxOf(t, append(book, "META-INF/encryption.xml", `<encryption><CipherReference URI="OEBPS/font.otf"/></encryption>`)...), "Tales", "First the preface.\n\nOne\n\nStorm.\nRain.", ""},
 		{"locked book", "a.epub", docxOf(t, append(book, "META-INF/encryption.xml", `<encryption><CipherReference URI="OEBPS/ch2.xhtml"/></encryption>`)...), "", "", "a.epub: an e-book with copy protection, whose text is encrypted"},
 		{"locked book with a space", "a.epub", docxOf(t, append(book, "META-INF/encryption.xml", `<encryption><CipherReference URI="OEBPS/ch%201.xhtml"/></encryption>`)...), "", "", "a.epub: an e-book with copy protection, whose text is encrypted"},
