@@ -189,7 +189,7 @@ func (l *tagLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// xmlEscape is a run of characters that Office Open XML writes by their numbers, as XML may not hold them or changes them: _x000D_.
+// xmlEscape is a run of characters that Excel and PowerPoint write by their numbers, as XML may not hold them or changes them: _x000D_. To Word it is text.
 var xmlEscape = regexp.MustCompile(`(?:_x[0-9A-Fa-f]{4}_)+`)
 
 // unescapeXML returns s with the characters that _xHHHH_ stands for; control characters are spaces, but for line ends.

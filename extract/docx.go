@@ -139,7 +139,7 @@ func (w *docxWriter) token(t xml.Token) {
 		}
 	case xml.CharData:
 		if w.text && w.skip == "" && !w.hidden {
-			w.write(unescapeXML(string(t)))
+			w.write(string(t))
 		}
 	}
 }
