@@ -199,9 +199,9 @@ func TestCSVColumnsTwice(t *testing.T) {
 	if len(out.docs) != 1 || !reflect.DeepEqual(out.docs[0].Fields, want) || len(out.errors) != 1 || !out.errors[0].Warning {
 		t.Errorf("got %v, want %v", out, want)
 	}
-	start := time.Now()
+	start := spent()
 	out = readBytes(t, []byte(strings.Repeat("a,", 200000)+"a\n"+strings.Repeat("1,", 200000)+"1\n"), "a.csv", Options{})
-	if took := time.Since(start); len(out.docs) != 1 || len(out.docs[0].Fields) != 200001 || took > 5*time.Second {
+	if took := spent() - start; len(out.docs) != 1 || len(out.docs[0].Fields) != 200001 || took > 5*time.Second {
 		t.Errorf("%d documents in %v, %v", len(out.docs), took, out.errors)
 	}
 }

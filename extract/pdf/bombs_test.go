@@ -39,7 +39,7 @@ func TestBombs(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
 			got, err := r.Read(context.Background(), in)
-			if d := time.Since(began); d > 8*time.Second {
+			if d := time.Since(began); d > 30*time.Second { // of a loaded machine
 				t.Errorf("took %v", d)
 			}
 			if len(got.Text) > 1000 {
