@@ -39,27 +39,33 @@ func (t *Tokenizer) wrap(begin, end string) error {
 	return nil
 }
 
-// unwrap takes the special tokens away from around each text, where they stand.
+// unwrap takes the special tokens away that stand next to a text, begin before and end behind it, however often.
 func (t *Tokenizer) unwrap(begin, end string) {
 	for i, token := range []string{begin, end} {
 		id, ok := t.ID(token)
 		if token == "" || !ok {
 			continue
 		}
-		gone := false
+		taken := false
 		for _, parts := range []*[]templatePart{&t.template.single, &t.template.pair} {
 			all := slices.Clone(*parts)
-			for at := len(all) - 1; at >= 0; at-- {
-				beside := at - 1 + 2*i
-				if all[at].sequence >= 0 && beside >= 0 && beside < len(all) && all[beside].sequence < 0 && all[beside].id == id {
-					all = slices.Delete(all, beside, beside+1)
-					gone = true
-				}
+			if i == 0 {
+				slices.Reverse(all) // begin stands behind the text now, too
+			}
+			beside := false
+			all = slices.DeleteFunc(all, func(p templatePart) bool {
+				drop := beside && p.sequence < 0 && p.id == id
+				beside = drop || p.sequence >= 0
+				taken = taken || drop
+				return drop
+			})
+			if i == 0 {
+				slices.Reverse(all)
 			}
 			*parts = all
 		}
-		if gone {
-			t.replaced += fmt.Sprintf(" no %s=%d", [2]string{"begin", "end"}[i], id)
+		if taken {
+			t.replaced += fmt.Sprintf(" not %s=%d", [2]string{"begin", "end"}[i], id)
 		}
 	}
 }
