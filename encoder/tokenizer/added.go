@@ -148,9 +148,11 @@ func (a *addedTokens) longest(b []byte) (t *addedToken, n int) {
 }
 
 // find calls gap for each stretch between added tokens and token for each of them, in order, until one returns false.
-// A stretch is never empty.
+// A stretch is never empty. White space between two tokens goes to the first if that takes it, and else to the second; tokens
+// that consist of white space are found in it nevertheless, and what follows them is text again, as in the Rust code.
 func (a *addedTokens) find(b []byte, gap func(i, j int) bool, token func(t *addedToken, i, j int) bool) {
 	start := 0
+	blank := 0 // the end of white space that a token took
 	for i := 0; a.trie != nil && i < len(b); {
 		if !a.starts[b[i]] {
 			i++
@@ -162,7 +164,7 @@ func (a *addedTokens) find(b []byte, gap func(i, j int) bool, token func(t *adde
 			continue
 		}
 		from, to := i, i+n
-		i += n
+		i = to
 		if t.SingleWord && (wordBefore(b[:from]) || wordAfter(b[to:])) {
 			continue
 		}
@@ -174,8 +176,10 @@ func (a *addedTokens) find(b []byte, gap func(i, j int) bool, token func(t *adde
 				}
 				from -= n
 			}
+			from = max(from, start)
 		}
 		if t.Rstrip {
+			to = max(to, blank) // up to there it is known
 			for to < len(b) {
 				r, n := utf8.DecodeRune(b[to:])
 				if !unicode.IsSpace(r) {
@@ -183,16 +187,15 @@ func (a *addedTokens) find(b []byte, gap func(i, j int) bool, token func(t *adde
 				}
 				to += n
 			}
+			blank = to
 		}
 		if start < from && !gap(start, from) {
 			return
 		}
-		// White space that the last token took with it may hold this one.
-		if from = max(from, start); !token(t, from, max(from, to)) {
+		if !token(t, from, max(from, to)) {
 			return
 		}
-		start = max(start, to)
-		i = max(i, start)
+		start = to
 	}
 	if start < len(b) {
 		gap(start, len(b))
