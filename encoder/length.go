@@ -79,7 +79,8 @@ func readTokenizerConfig(fsys fs.FS, dir string) (c tokenizerConfig, err error) 
 		}
 	}
 	c.options.Bert, c.options.PrefixSpace = f.bertSettings(), f.prefixSpace()
-	c.options.Begin, c.options.End = f.wrapToken("add_bos_token", "bos_token"), f.wrapToken("add_eos_token", "eos_token")
+	c.options.Begin, c.options.NotBegin = f.wrapToken("add_bos_token", "bos_token", 0)
+	c.options.End, c.options.NotEnd = f.wrapToken("add_eos_token", "eos_token", 1)
 	return c, f.err()
 }
 
@@ -113,22 +114,43 @@ func (f *fields) prefixSpace() *bool {
 	return new(f.bool(name, false))
 }
 
-// wrapTokenizers are the classes, but for Fast at the end, that put these tokens around texts by themselves.
-// Source: transformers tokenization_llama_fast.py, tokenization_gemma_fast.py; Alibaba-NLP/gte-Qwen2 tokenization_qwen.py.
-var wrapTokenizers = []string{"LlamaTokenizer", "GemmaTokenizer", "Qwen2Tokenizer"}
+// customWrap is the class, but for Fast at the end, that puts a token behind texts in the code of Alibaba-NLP/gte-Qwen2 (tokenization_qwen.py);
+// that of the same name in transformers leaves the template of tokenizer.json alone.
+const customWrap = "Qwen2Tokenizer"
 
-// wrapToken returns the token under name, if the tokenizer adds it; otherwise nothing.
-func (f *fields) wrapToken(add, name string) string {
-	if !slices.Contains(wrapTokenizers, strings.TrimSuffix(f.string("tokenizer_class", ""), "Fast")) || !f.bool(add, false) || !f.has(name) {
-		return ""
+// wrapTokenizers are the classes, but for Fast at the end, that replace the template of tokenizer.json by one with or without these tokens, and
+// what the tokens are where tokenizer_config.json does not name them. Source: transformers tokenization_llama_fast.py and its relatives.
+var wrapTokenizers = map[string][2]string{
+	"LlamaTokenizer":     {"<s>", "</s>"},
+	"CodeLlamaTokenizer": {"<s>", "</s>"},
+	"GemmaTokenizer":     {"<bos>", "<eos>"},
+	"CohereTokenizer":    {"<BOS_TOKEN>", "<|END_OF_TURN_TOKEN|>"},
+	customWrap:           {},
+}
+
+// wrapToken returns the token under name: as put if the tokenizer adds it, as dropped if it says that it does not. Where it says neither, and
+// with any other class, what tokenizer.json says holds.
+func (f *fields) wrapToken(add, name string, side int) (put, dropped string) {
+	class := strings.TrimSuffix(f.string("tokenizer_class", ""), "Fast")
+	usual, ok := wrapTokenizers[class]
+	if !ok || !f.has(add) {
+		return "", ""
 	}
-	if f.raw[name][0] != '{' {
-		return f.string(name, "")
+	token := ""
+	if f.has(name) {
+		if f.raw[name][0] != '{' {
+			token = f.string(name, "")
+		} else if o := f.object(name); o != nil { // with how it is found in texts
+			token = o.string("content", "")
+		}
 	}
-	if o := f.object(name); o != nil { // with how it is found in texts
-		return o.string("content", "")
+	switch {
+	case f.bool(add, false):
+		return token, ""
+	case class == customWrap:
+		return "", ""
 	}
-	return ""
+	return "", cmp.Or(token, usual[side])
 }
 
 // least returns the smallest of the numbers above 0, or 0.

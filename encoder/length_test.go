@@ -185,6 +185,32 @@ func TestTokenizerConfig(t *testing.T) {
 		}
 	}
 	for config, want := range map[string]string{
+		`{"tokenizer_class":"LlamaTokenizerFast"}`:                                                               "begin end",
+		`{"tokenizer_class":"LlamaTokenizerFast","add_bos_token":false}`:                                         "end",
+		`{"tokenizer_class":"LlamaTokenizer","add_bos_token":true,"bos_token":"<s>","add_eos_token":false}`:      "begin",
+		`{"tokenizer_class":"CodeLlamaTokenizerFast","add_bos_token":false,"add_eos_token":false}`:               "",
+		`{"tokenizer_class":"GemmaTokenizerFast","add_bos_token":false,"bos_token":"<s>"}`:                       "end",
+		`{"tokenizer_class":"GemmaTokenizer","add_bos_token":false}`:                                             "begin end", // <bos> is not there
+		`{"tokenizer_class":"CohereTokenizerFast","add_eos_token":false,"eos_token":{"content":"</s>"}}`:         "begin",
+		`{"tokenizer_class":"Qwen2TokenizerFast","add_bos_token":false,"bos_token":"<s>","add_eos_token":false}`: "begin end",
+		`{"tokenizer_class":"PreTrainedTokenizerFast","add_bos_token":false,"bos_token":"<s>"}`:                  "begin end",
+	} {
+		m := mustLoad(t, overlay{root, map[string]string{"tokenizer_config.json": config}}, Options{})
+		begin, _ := m.Tokenizer().ID("<s>")
+		end, _ := m.Tokenizer().ID("</s>")
+		list := ids(m, "the fox")
+		got := ""
+		if list[0] == begin {
+			got = "begin "
+		}
+		if list[len(list)-1] == end {
+			got += "end"
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("%s: ids %v with %q, want %q", config, list, got, want)
+		}
+	}
+	for config, want := range map[string]string{
 		`{"tokenizer_class":"RobertaTokenizerFast","add_prefix_space":true}`:    "true",
 		`{"tokenizer_class":"GPT2Tokenizer","add_prefix_space":false}`:          "false",
 		`{"tokenizer_class":"RobertaTokenizer"}`:                                "nil",

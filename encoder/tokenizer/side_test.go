@@ -169,6 +169,34 @@ func TestWrap(t *testing.T) {
 			t.Errorf("%q, %q: cut to %v", c.begin, c.end, got)
 		}
 	}
+	const around = `{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"</s>","type_id":0}}],
+		"pair":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"</s>","type_id":0}},{"SpecialToken":{"id":"<s>","type_id":1}},{"Sequence":{"id":"B","type_id":1}},{"SpecialToken":{"id":"</s>","type_id":1}}],
+		"special_tokens":{"<s>":{"id":"<s>","ids":[3],"tokens":["<s>"]},"</s>":{"id":"</s>","ids":[4],"tokens":["</s>"]}}}`
+	for _, c := range []struct {
+		processor    string
+		o            Options
+		single, pair []int32 // of a, and of a and b
+		replaced     string
+	}{
+		{around, Options{}, []int32{3, 1, 4}, []int32{3, 1, 4, 3, 2, 4}, ""},
+		{around, Options{NotBegin: "<s>"}, []int32{1, 4}, []int32{1, 4, 2, 4}, " not begin=3"},
+		{around, Options{NotEnd: "</s>"}, []int32{3, 1}, []int32{3, 1, 3, 2}, " not end=4"},
+		{around, Options{NotBegin: "<s>", NotEnd: "</s>"}, []int32{1}, []int32{1, 2}, " not begin=3 not end=4"},
+		{around, Options{NotBegin: "</s>", NotEnd: "<s>"}, []int32{3, 1, 4}, []int32{3, 1, 4, 3, 2, 4}, ""}, // they are there, but not on that side
+		{around, Options{NotBegin: "<bos>", NotEnd: "<eos>"}, []int32{3, 1, 4}, []int32{3, 1, 4, 3, 2, 4}, ""},
+		{both, Options{NotBegin: "<s>", End: "</s>"}, []int32{1, 4}, []int32{1, 4, 2, 4}, " not begin=3 end=4"},
+		{`{"type":"RobertaProcessing","sep":["</s>",4],"cls":["<s>",3]}`, Options{NotEnd: "</s>"}, []int32{3, 1}, []int32{3, 1, 2}, " not end=4"},
+		{"null", Options{NotBegin: "<s>", NotEnd: "</s>"}, []int32{1}, []int32{1, 2}, ""},
+	} {
+		tok, err := New(fmt.Appendf(nil, file, c.processor), c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		single, pair := tok.Encode("a", 0).IDs, tok.EncodePair("a", "b", 0).IDs
+		if !slices.Equal(single, c.single) || !slices.Equal(pair, c.pair) || tok.Replaced() != c.replaced {
+			t.Errorf("%.30s, %+v: %v and %v, replaced %q, want %v and %v, %q", c.processor, c.o, single, pair, tok.Replaced(), c.single, c.pair, c.replaced)
+		}
+	}
 	if _, err := New(fmt.Appendf(nil, file, "null"), Options{End: "<eos>"}); err == nil || !strings.Contains(err.Error(), `"<eos>" is not in the vocabulary`) {
 		t.Errorf("a token that is not there: %v", err)
 	}

@@ -39,6 +39,37 @@ func (t *Tokenizer) wrap(begin, end string) error {
 	return nil
 }
 
+// unwrap takes the special tokens away that stand next to a text, begin before and end behind it, however often.
+func (t *Tokenizer) unwrap(begin, end string) {
+	for i, token := range []string{begin, end} {
+		id, ok := t.ID(token)
+		if token == "" || !ok {
+			continue
+		}
+		taken := false
+		for _, parts := range []*[]templatePart{&t.template.single, &t.template.pair} {
+			all := slices.Clone(*parts)
+			if i == 0 {
+				slices.Reverse(all) // begin stands behind the text now, too
+			}
+			beside := false
+			all = slices.DeleteFunc(all, func(p templatePart) bool {
+				drop := beside && p.sequence < 0 && p.id == id
+				beside = drop || p.sequence >= 0
+				taken = taken || drop
+				return drop
+			})
+			if i == 0 {
+				slices.Reverse(all)
+			}
+			*parts = all
+		}
+		if taken {
+			t.replaced += fmt.Sprintf(" not %s=%d", [2]string{"begin", "end"}[i], id)
+		}
+	}
+}
+
 // maxSpecial bounds how many special tokens a template may add.
 const maxSpecial = 64
 

@@ -23,6 +23,9 @@ type Options struct {
 	// Begin and End are special tokens around each text, as add_bos_token and add_eos_token of tokenizer_config.json ask
 	// for, where the template of tokenizer.json does not put them. Empty: none.
 	Begin, End string
+	// NotBegin and NotEnd are special tokens that do not stand around texts, as add_bos_token and add_eos_token say where they are false: the
+	// template of tokenizer.json loses them there. Empty, or not in the vocabulary: it loses none.
+	NotBegin, NotEnd string
 }
 
 // BertSettings are those of a BertNormalizer.
@@ -132,6 +135,7 @@ func build(f *file, o Options) (*Tokenizer, error) {
 	if t.template, err = parseTemplate(f.postProcessor, t.Token, 0); err != nil {
 		return nil, fmt.Errorf("post_processor: %w", err)
 	}
+	t.unwrap(o.NotBegin, o.NotEnd)
 	if err := t.wrap(o.Begin, o.End); err != nil {
 		return nil, err
 	}
@@ -162,7 +166,7 @@ func lastByteLevel(cuts []preTokenizer) *byteLevel {
 	return b
 }
 
-// Replaced says how Options.Bert, PrefixSpace, Begin and End changed what tokenizer.json says, in words that are others for another change; none if they did not.
+// Replaced says how Options.Bert, PrefixSpace, Begin, End, NotBegin and NotEnd changed what tokenizer.json says, in words that are others for another change; none if they did not.
 func (t *Tokenizer) Replaced() string { return t.replaced }
 
 // StoredLength is max_length of the truncation in tokenizer.json, 0 if there is none. Only EncodeStored goes by it.
