@@ -65,9 +65,14 @@ func TestParseQueryText(t *testing.T) {
 func TestManyOpenQuotes(t *testing.T) {
 	for _, part := range []string{` "a`, ` -"a`} {
 		q := strings.Repeat(part, search.MaxQueryBytes/len(part))
-		began := time.Now()
-		got := search.ParseQueryText(q)
-		if took := time.Since(began); got.Text != q || len(got.Phrases)+len(got.Without) > 0 || took > 100*time.Millisecond {
+		var got search.QueryText
+		took := time.Hour
+		for try := 0; try < 20 && took > 100*time.Millisecond; try++ { // the machine may do something else for a while
+			began := time.Now()
+			got = search.ParseQueryText(q)
+			took = min(took, time.Since(began))
+		}
+		if got.Text != q || len(got.Phrases)+len(got.Without) > 0 || took > 100*time.Millisecond {
 			t.Errorf("%d times %q: %d phrases and exclusions after %v, want the text as it is within 0.1 s", search.MaxQueryBytes/len(part), part, len(got.Phrases)+len(got.Without), took)
 		}
 	}
