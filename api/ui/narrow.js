@@ -65,12 +65,36 @@ export class Narrow {
     return Promise.race([this.known, new Promise((resolve) => { setTimeout(resolve, patience); })]);
   }
 
-  /** The facets to ask for, where the values are shown. */
+  /** The facets to ask for, where the values are shown: of all fields that are offered while it is being found out which of them are worth it. */
   async wanted() {
     await this.known;
-    this.counted ??= this.pick(this.collection, this.offered.narrow.slice(0, mostAsked));
-    this.worthy = await this.counted;
-    const fields = this.few(this.worthy);
+    return this.asked(this.look() === this.judgment ? this.few(this.worthy) : this.candidates());
+  }
+
+  /** The facets to ask for when it is known which fields are worth it. */
+  async judged() {
+    const counted = this.look(); // another one where the hits of an answer have had new fields meanwhile
+    const worthy = await counted;
+    if (this.counted === counted) Object.assign(this, { worthy, judgment: counted });
+    return this.asked(this.few(worthy));
+  }
+
+  /** Those counts of an answer that are shown. */
+  async sifted(counts) {
+    const fields = (await this.judged())?.map((f) => f.field) ?? [];
+    return Object.fromEntries(Object.entries(counts).filter(([field]) => fields.includes(field)));
+  }
+
+  candidates() {
+    return this.offered.narrow.slice(0, mostAsked);
+  }
+
+  /** The look at all of the collection, which is had once. */
+  look() {
+    return (this.counted ??= this.pick(this.collection, this.candidates()));
+  }
+
+  asked(fields) {
     return fields.length ? fields.map((field) => ({ field, limit: this.wide.has(field) ? allValues : mostValues })) : undefined;
   }
 
@@ -105,7 +129,8 @@ export class Narrow {
 
   /** A search was refused with facets and is asked again without: the documents may have more values than before. */
   forget() {
-    this.counted = Promise.resolve([]);
+    this.counted = this.judgment = Promise.resolve([]);
+    this.worthy = [];
   }
 
   /** Takes the fields and counts of an answer; one that is soon followed by a better one comes without, and those that are shown stay. */

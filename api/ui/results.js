@@ -133,18 +133,25 @@ export class Results {
   /** Hits come without their texts, whose passages they bring along; a card that is opened fetches its document. Counts come with them where they are shown. */
   async search(c, { signal }, preview) {
     const q = (facets) => this.query({ omit_fields: texts(this.page.info()), facets, ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) });
-    const facets = preview || !state.narrow ? undefined : await this.narrow.wanted();
-    signal.throwIfAborted();
-    const apart = facets && this.narrow.apart(c, facets, (changes) => this.query(changes), signal).catch(() => ({})); // those of the search itself are good, too
-    try {
-      const res = await api.search(c, q(facets), signal);
-      if (facets) Object.assign(res.facets, await apart);
-      return res;
-    } catch (err) {
-      if (!facets || err.status !== 400) throw err;
-      const res = await api.search(c, q(undefined), signal);
-      this.narrow.forget();
-      return res;
+    let facets = preview || !state.narrow ? undefined : await this.narrow.wanted();
+    for (let refused = false; ; refused = true) {
+      signal.throwIfAborted();
+      const apart = facets && this.narrow.apart(c, facets, (changes) => this.query(changes), signal).catch(() => ({})); // those of the search itself are good, too
+      try {
+        const res = await api.search(c, q(facets), signal);
+        if (facets) {
+          const counts = { ...res.facets, ...await apart };
+          signal.throwIfAborted(); // what is known by now may be about another collection
+          res.facets = await this.narrow.sifted(counts);
+        } else if (refused) this.narrow.forget();
+        return res;
+      } catch (err) {
+        if (!facets || err.status !== 400) throw err;
+        signal.throwIfAborted();
+        const asked = JSON.stringify(facets);
+        facets = await this.narrow.judged();
+        if (JSON.stringify(facets) === asked) facets = undefined;
+      }
     }
   }
 

@@ -174,7 +174,7 @@ func TestPageNarrow(t *testing.T) {
 		}
 		p.js(t, `const before = window.fetch; window.fetch = (path, init) => 'facets' in JSON.parse(init?.body ?? '{}') ? Promise.resolve(new Response('{}', {status: 400})) : before(path, init)`)
 		p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), " red"))
-		p.until(t, idle+" && document.querySelectorAll('.facet').length === 3 && document.querySelector('.choice') === null")
+		p.until(t, idle+" && document.querySelectorAll('.facet').length === 4 && document.querySelector('.choice') === null")
 	})
 	t.Run("notes show nothing new, and the footer counts one as one", func(t *testing.T) {
 		p.do(t, chromedp.Navigate(base+"/?c=notes&q=thing"))
@@ -230,5 +230,56 @@ func TestPageOrder(t *testing.T) {
 	// An address may name what is not offered.
 	p.do(t, chromedp.Navigate(base+"/?c=stock&q=thing&sort=sku:desc"))
 	p.until(t, first("Thing 59")+" && document.querySelector('#order').selectedOptions[0].textContent === 'sku, falling'")
+	p.clean(t)
+}
+
+// holdBack keeps the searches that the page sends in window.sent, and those that count in all of a collection waiting for the functions in window.held.
+const holdBack = `window.sent = []; window.held = []; const old = window.fetch; window.fetch = (path, init) => {
+		const q = JSON.parse(init?.body ?? '{}'); window.sent.push(q);
+		return q.facets && q.q === '' ? new Promise((resolve) => window.held.push(resolve)).then(() => old(path, init)) : old(path, init); }`
+
+// TestPageNarrowAtOnce opens the values: the search does not wait for the look at which fields are worth it, and an answer that
+// comes late shows nothing of the collection that was left.
+func TestPageNarrowAtOnce(t *testing.T) {
+	base := serve(t, stock(t))
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?c=stock&mode=keyword&q=thing"))
+	p.until(t, idle+" && !document.querySelector('#narrowToggle').hidden")
+	// The look at all of the collection is held back.
+	p.js(t, holdBack)
+	p.js(t, "document.querySelector('#narrowToggle').click()")
+	p.until(t, "window.held.length === 1 && window.sent.some(q => q.q === 'thing' && q.facets)")
+	if open := eval[bool](t, p, "document.querySelectorAll('.facet').length > 0"); open {
+		t.Error("values are shown before it is known which fields are worth it")
+	}
+	p.js(t, "window.held[0]()")
+	p.until(t, idle+" && document.querySelectorAll('.facet').length > 0")
+	if got := eval[string](t, p, "[...document.querySelectorAll('.facet h2')].map(e => e.textContent).join('|')"); got != "in stock|kind|maker.name|stars|tags|added|price|serial" {
+		t.Errorf("offered: %s", got)
+	}
+	if n := eval[int](t, p, "window.sent.filter(q => q.q === 'thing').length"); n != 1 {
+		t.Errorf("%d searches, want 1", n)
+	}
+	// Afterwards a search is one call, of the fields that are worth it.
+	p.js(t, "window.sent = []")
+	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), " red"))
+	p.until(t, idle+" && window.sent.some(q => q.q === 'thing red')")
+	if got := eval[string](t, p, "[...new Set(window.sent.flatMap(q => q.facets?.map(f => f.field) ?? []))].join('|')"); got != "in stock|kind|maker.name|stars|tags" {
+		t.Errorf("facets asked for: %s", got)
+	}
+	// What is found out of a collection that has been left is not shown in another.
+	p.do(t, chromedp.Navigate(base+"/?c=stock&mode=keyword&q=thing"))
+	p.until(t, idle+" && !document.querySelector('#narrowToggle').hidden")
+	p.js(t, holdBack)
+	p.js(t, "document.querySelector('#narrowToggle').click()")
+	p.until(t, "window.held.length === 1 && window.sent.some(q => q.q === 'thing' && q.facets)")
+	p.js(t, "const c = document.querySelector('#collection'); c.value = 'notes'; c.dispatchEvent(new Event('change', {bubbles: true}))")
+	p.until(t, idle+" && document.querySelector('#results .id').textContent.startsWith('notes')")
+	p.js(t, "window.held[0]()")
+	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), " note"))
+	p.until(t, idle+" && window.sent.some(q => q.q === 'thing note') && document.querySelector('#results .id').textContent.startsWith('notes')")
+	if got := eval[int](t, p, "document.querySelectorAll('.facet').length"); got != 0 {
+		t.Errorf("the notes have %d fields of the other collection beside them", got)
+	}
 	p.clean(t)
 }
