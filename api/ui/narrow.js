@@ -68,15 +68,13 @@ export class Narrow {
   /** The facets to ask for, where the values are shown: of all fields that are offered while it is being found out which of them are worth it. */
   async wanted() {
     await this.known;
-    const fields = this.offered.narrow.slice(0, mostAsked);
-    this.counted ??= this.pick(this.collection, fields);
-    return this.asked(this.judgment === this.counted ? this.few(this.worthy) : fields);
+    return this.asked(this.look() === this.judgment ? this.few(this.worthy) : this.candidates());
   }
 
   /** The facets to ask for when it is known which fields are worth it. */
   async judged() {
-    const counted = this.counted;
-    const worthy = (await counted) ?? [];
+    const counted = this.look(); // another one where the hits of an answer have had new fields meanwhile
+    const worthy = await counted;
     if (this.counted === counted) Object.assign(this, { worthy, judgment: counted });
     return this.asked(this.few(worthy));
   }
@@ -84,7 +82,16 @@ export class Narrow {
   /** Those counts of an answer that are shown. */
   async sifted(counts) {
     const fields = (await this.judged())?.map((f) => f.field) ?? [];
-    return Object.fromEntries(fields.filter((f) => counts[f]).map((f) => [f, counts[f]]));
+    return Object.fromEntries(Object.entries(counts).filter(([field]) => fields.includes(field)));
+  }
+
+  candidates() {
+    return this.offered.narrow.slice(0, mostAsked);
+  }
+
+  /** The look at all of the collection, which is had once. */
+  look() {
+    return (this.counted ??= this.pick(this.collection, this.candidates()));
   }
 
   asked(fields) {

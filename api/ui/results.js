@@ -139,11 +139,15 @@ export class Results {
       const apart = facets && this.narrow.apart(c, facets, (changes) => this.query(changes), signal).catch(() => ({})); // those of the search itself are good, too
       try {
         const res = await api.search(c, q(facets), signal);
-        if (facets) res.facets = await this.narrow.sifted({ ...res.facets, ...await apart });
-        else if (refused) this.narrow.forget();
+        if (facets) {
+          const counts = { ...res.facets, ...await apart };
+          signal.throwIfAborted(); // what is known by now may be about another collection
+          res.facets = await this.narrow.sifted(counts);
+        } else if (refused) this.narrow.forget();
         return res;
       } catch (err) {
         if (!facets || err.status !== 400) throw err;
+        signal.throwIfAborted();
         const asked = JSON.stringify(facets);
         facets = await this.narrow.judged();
         if (JSON.stringify(facets) === asked) facets = undefined;
