@@ -51,10 +51,11 @@ func ParsePrecision(s string) (Precision, error) {
 // Options change what a checkpoint says. The zero value changes nothing.
 type Options struct {
 	// Pooling replaces the pooling of the checkpoint: cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken or attention, or several
-	// with a plus sign between them, each once, which are concatenated in the order of this list.
+	// with a plus sign between them, each once, which are concatenated in the order of this list. A static model has mean alone, and
+	// a checkpoint of the SPLADE kind takes none.
 	Pooling string
 	// LayerWeights make the pooled token states a weighted mean over layers: one weight for the embeddings and one for each layer. Nil: as
-	// the checkpoint says, which mostly is the last layer alone.
+	// the checkpoint says, which mostly is the last layer alone. Static models and checkpoints of the SPLADE kind take none.
 	LayerWeights []float32
 	// MaxSeqLength replaces the length in tokens, with special tokens, at which texts are cut.
 	MaxSeqLength int
@@ -229,6 +230,12 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 func (m *Model) loadSplade(fsys fs.FS, refs []moduleRef) error {
 	if len(refs) != 2 || refs[1].class != "SpladePooling" {
 		return fmt.Errorf("%w: modules.json: want SpladePooling, and nothing else, after %s", ErrConfig, refs[0].class)
+	}
+	if m.options.Pooling != "" {
+		return fmt.Errorf("%w: Options.Pooling is %q, a checkpoint of the SPLADE kind has its own", ErrConfig, m.options.Pooling)
+	}
+	if m.options.LayerWeights != nil {
+		return fmt.Errorf("%w: Options.LayerWeights are %d, a checkpoint of the SPLADE kind reads the last layer", ErrConfig, len(m.options.LayerWeights))
 	}
 	if err := m.loadTransformer(fsys, refs[0].dir); err != nil {
 		return err

@@ -43,6 +43,7 @@ func TestWrongArguments(t *testing.T) {
 		{"check stray", "searchd check"},
 		{"help nosuch", `unknown command "nosuch" for "searchd"`},
 		{"help keys revok", `unknown command "revok" for "searchd keys"`},
+		{"rerank --model x --pooling max", "unknown flag: --pooling; `searchd rerank --help` names the flags"},
 		{"serve --nosuch", "unknown flag: --nosuch; `searchd serve --help` names the flags"},
 		{"serve --addr", "flag needs an argument: --addr"},
 		{"serve --rate-limit x", `--rate-limit: got "x", allowed: a number`},
