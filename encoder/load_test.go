@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -67,13 +68,27 @@ func edited(t testing.TB, name string, set map[string]string) string {
 	return string(b)
 }
 
+// mustLoad loads a checkpoint. Check passes it, too.
 func mustLoad(t testing.TB, fsys fs.FS, o Options) *Model {
 	t.Helper()
 	m, err := Load(fsys, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := Check(withoutWeights{fsys}); err != nil {
+		t.Errorf("Check: %v", err)
+	}
 	return m
+}
+
+// withoutWeights hides weights and their indexes.
+type withoutWeights struct{ fs.FS }
+
+func (w withoutWeights) Open(name string) (fs.File, error) {
+	if strings.Contains(name, "safetensors") {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return w.FS.Open(name)
 }
 
 func encode(t testing.TB, m *Model, o EncodeOptions, texts ...string) [][]float32 {
@@ -407,9 +422,13 @@ func TestRefused(t *testing.T) {
 			[]string{"default_prompt_name", `"c", but the checkpoint has no prompts`}},
 		{"prompt not a text", map[string]string{"config_sentence_transformers.json": `{"prompts":{"a":1}}`}, []string{"prompts", "a is 1"}},
 	}
+	inWeights := []string{"pointers of git-lfs", "no weights", "fewer layers than the file", "more layers than the file", "another width", "NaN", "cut"}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Load(variant(t, test.files), Options{})
+			if checked := Check(withoutWeights{variant(t, test.files)}); slices.Contains(inWeights, test.name) != (checked == nil) || checked != nil && !strings.HasPrefix(err.Error(), checked.Error()) {
+				t.Errorf("Check: %v, Load: %v", checked, err)
+			}
 			for _, part := range test.want {
 				if err == nil || !strings.Contains(err.Error(), part) {
 					t.Errorf("error %v, want one with %q", err, part)

@@ -48,7 +48,7 @@ func (s *stack) mix(w *workspace, n, from, to int) {
 
 // readLayerPooling reads a WeightedLayerPooling module: the states of the layers from layer_start on are averaged with learned weights.
 // Source: sentence-transformers, WeightedLayerPooling.
-func (s *stack) readLayerPooling(fsys fs.FS, dir string) error {
+func (s *stack) readLayerPooling(fsys fs.FS, dir string, dry bool) error {
 	f, err := readFields(fsys, path.Join(dir, "config.json"))
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *stack) readLayerPooling(fsys fs.FS, dir string) error {
 	f.int("word_embedding_dimension", s.hidden, s.hidden, s.hidden)
 	layers := f.int("num_hidden_layers", 12, len(s.layers), len(s.layers))
 	start := f.int("layer_start", 4, 0, layers)
-	if err := f.err(); err != nil {
+	if err := f.err(); err != nil || dry {
 		return err
 	}
 	var learned []float32

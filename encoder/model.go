@@ -51,10 +51,11 @@ func ParsePrecision(s string) (Precision, error) {
 // Options change what a checkpoint says. The zero value changes nothing.
 type Options struct {
 	// Pooling replaces the pooling of the checkpoint: cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken or attention, or several
-	// with a plus sign between them, each once, which are concatenated in the order of this list.
+	// with a plus sign between them, each once, which are concatenated in the order of this list. A static model has mean alone, and
+	// a checkpoint of the SPLADE kind takes none.
 	Pooling string
 	// LayerWeights make the pooled token states a weighted mean over layers: one weight for the embeddings and one for each layer. Nil: as
-	// the checkpoint says, which mostly is the last layer alone.
+	// the checkpoint says, which mostly is the last layer alone. Static models and checkpoints of the SPLADE kind take none.
 	LayerWeights []float32
 	// MaxSeqLength replaces the length in tokens, with special tokens, at which texts are cut.
 	MaxSeqLength int
@@ -74,6 +75,7 @@ const defaultBatchTokens = 1024
 // Model is a loaded checkpoint. It is safe for concurrent use.
 type Model struct {
 	options  Options
+	dry      bool    // weights are not read, see Check
 	stack    *stack  // nil for static models
 	static   *static // nil for transformers
 	sparse   *sparse // nil for checkpoints that give no sparse vectors
@@ -140,30 +142,49 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.prompts, err = readPrompts(fsys); err != nil {
-		return nil, err
-	}
 	var beside sync.WaitGroup
 	var partsErr error
 	beside.Go(func() { m.info.Parts, partsErr = readParts(fsys, refs) })
-	rest, err := m.loadFirst(fsys, refs)
+	err = m.loadModules(fsys, refs)
 	if beside.Wait(); err != nil {
 		return nil, err
 	}
+	m.info.Parts.Tokenizer += m.tok.Replaced()
+	m.describe()
+	return m, partsErr
+}
+
+// Check reads what Load reads of a checkpoint but its weights, which need not be there: modules, configs and the tokenizer. Its errors are those
+// of Load with the zero Options. What shows in the weights alone, their names and shapes above all, it cannot tell.
+func Check(fsys fs.FS) error {
+	m := &Model{dry: true}
+	refs, err := readModules(fsys)
+	if err != nil {
+		return err
+	}
+	return m.loadModules(fsys, refs)
+}
+
+func (m *Model) loadModules(fsys fs.FS, refs []moduleRef) (err error) {
+	if m.prompts, err = readPrompts(fsys); err != nil {
+		return err
+	}
+	rest, err := m.loadFirst(fsys, refs)
+	if err != nil {
+		return err
+	}
 	m.dim = m.info.Hidden * len(m.pool.modes)
 	for _, ref := range rest {
-		mod, err := readVectorModule(fsys, ref, m.dim)
+		mod, err := m.readVectorModule(fsys, ref, m.dim)
 		if err != nil {
-			return nil, ref.missing(err)
+			return ref.missing(err)
 		}
 		if mod != nil {
 			m.after = append(m.after, mod)
 			m.dim = mod.width(m.dim)
 		}
 	}
-	m.info.Parts.Tokenizer += m.tok.Replaced()
-	m.describe()
-	return m, partsErr
+	return nil
 }
 
 // loadFirst reads the modules up to the pooling and returns the others.
@@ -189,7 +210,7 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 	}
 	rest = refs[1:]
 	if len(rest) > 0 && rest[0].class == "WeightedLayerPooling" {
-		if err := m.stack.readLayerPooling(fsys, rest[0].dir); err != nil {
+		if err := m.stack.readLayerPooling(fsys, rest[0].dir, m.dry); err != nil {
 			return nil, err
 		}
 		rest = rest[1:]
@@ -230,6 +251,12 @@ func (m *Model) loadSplade(fsys fs.FS, refs []moduleRef) error {
 	if len(refs) != 2 || refs[1].class != "SpladePooling" {
 		return fmt.Errorf("%w: modules.json: want SpladePooling, and nothing else, after %s", ErrConfig, refs[0].class)
 	}
+	if m.options.Pooling != "" {
+		return fmt.Errorf("%w: Options.Pooling is %q, a checkpoint of the SPLADE kind has its own", ErrConfig, m.options.Pooling)
+	}
+	if m.options.LayerWeights != nil {
+		return fmt.Errorf("%w: Options.LayerWeights are %d, a checkpoint of the SPLADE kind reads the last layer", ErrConfig, len(m.options.LayerWeights))
+	}
 	if err := m.loadTransformer(fsys, refs[0].dir); err != nil {
 		return err
 	}
@@ -264,6 +291,12 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	}
 	o, err := m.readLength(fsys, dir, a)
 	if err != nil {
+		return err
+	}
+	if m.dry {
+		m.stack = &stack{architecture: a, layers: make([]*layer, len(a.specs))}
+		m.info.Hidden = a.hidden
+		m.tok, err = readTokenizer(fsys, dir, o, a.vocab)
 		return err
 	}
 	ck, err := safetensors.Open(fsys, dir)

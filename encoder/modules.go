@@ -69,17 +69,17 @@ type vectorModule interface {
 	width(in int) (out int)
 }
 
-// readVectorModule reads one of the modules that may follow the pooling; in is the width that it gets.
-func readVectorModule(fsys fs.FS, ref moduleRef, in int) (vectorModule, error) {
+// readVectorModule reads one of the modules that may follow the pooling; in is the width that it gets, 0 where the weights would tell.
+func (m *Model) readVectorModule(fsys fs.FS, ref moduleRef, in int) (vectorModule, error) {
 	switch ref.class {
 	case "Normalize":
 		return normalize{}, nil
 	case "Dropout": // does nothing outside training
 		return nil, nil
 	case "Dense":
-		return readDense(fsys, ref.dir, in)
+		return readDense(fsys, ref.dir, in, m.dry)
 	case "LayerNorm":
-		return readLayerNorm(fsys, ref.dir, in)
+		return readLayerNorm(fsys, ref.dir, in, m.dry)
 	}
 	return nil, fmt.Errorf("%w: modules.json: module %q after the pooling is not supported, want one of Dense, LayerNorm, Normalize, Dropout",
 		ErrConfig, ref.class)
@@ -112,12 +112,12 @@ func (d *dense) apply(x []float32, rows int) []float32 {
 	return y
 }
 
-func readDense(fsys fs.FS, dir string, in int) (vectorModule, error) {
+func readDense(fsys fs.FS, dir string, in int, dry bool) (vectorModule, error) {
 	f, err := readFields(fsys, path.Join(dir, "config.json"))
 	if err != nil {
 		return nil, err
 	}
-	if n := f.needInt("in_features", maxHidden); n != in && f.err() == nil {
+	if n := f.needInt("in_features", maxHidden); n != in && in > 0 && f.err() == nil {
 		f.fail("in_features", "is %d, but the module before gives %d", n, in)
 	}
 	out := f.needInt("out_features", maxHidden)
@@ -128,6 +128,9 @@ func readDense(fsys fs.FS, dir string, in int) (vectorModule, error) {
 	f.oneOf("module_output_name", "sentence_embedding", "sentence_embedding")
 	if err := f.err(); err != nil {
 		return nil, err
+	}
+	if dry {
+		return unread(out), nil
 	}
 	d := &dense{act: act}
 	err = readWeights(fsys, dir, func(l *loader) { d.linear = l.linear("linear", out, in, bias) })
@@ -164,22 +167,32 @@ func (m layerNormModule) apply(x []float32, rows int) []float32 {
 	return x
 }
 
-func readLayerNorm(fsys fs.FS, dir string, in int) (vectorModule, error) {
+func readLayerNorm(fsys fs.FS, dir string, in int, dry bool) (vectorModule, error) {
 	f, err := readFields(fsys, path.Join(dir, "config.json"))
 	if err != nil {
 		return nil, err
 	}
-	if n := f.needInt("dimension", maxHidden); n != in && f.err() == nil {
+	if n := f.needInt("dimension", maxHidden); n != in && in > 0 && f.err() == nil {
 		f.fail("dimension", "is %d, but the module before gives %d", n, in)
 	}
 	if err := f.err(); err != nil {
 		return nil, err
+	}
+	if dry {
+		return unread(in), nil
 	}
 	var m layerNormModule
 	const eps = 1e-5 // the default of torch.nn.LayerNorm, which the module does not change
 	err = readWeights(fsys, dir, func(l *loader) { m.norm = l.norm("norm", in, layerNorm, true, eps) })
 	return m, err
 }
+
+// unread stands for a module of that width whose weights are not read; it is never applied.
+type unread int
+
+func (u unread) width(int) int { return int(u) }
+
+func (unread) apply(x []float32, _ int) []float32 { return x }
 
 // readWeights opens the checkpoint in dir and runs load twice, dry and for good.
 func readWeights(fsys fs.FS, dir string, load func(*loader)) error {

@@ -61,6 +61,10 @@ func (m *Model) loadSparse(fsys fs.FS, dir string) error {
 	if a.mlm == nil || a.embedding != a.hidden {
 		return fmt.Errorf("%w: model_type %s has no masked-language head that is known", ErrConfig, a.family)
 	}
+	if m.dry {
+		m.sparse = new(sparse)
+		return nil
+	}
 	ck, err := safetensors.Open(fsys, dir)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package encoder
 
 import (
 	"errors"
+	"io/fs"
 	"maps"
 	"math"
 	"slices"
@@ -25,6 +26,20 @@ func mlmFiles(t *testing.T, w weights, tied bool) map[string]string {
 		data = append(data, e...)
 	}
 	return map[string]string{"model.safetensors": joinFile(header, data)}
+}
+
+// refusedOptions requires that Load refuses each of the options with an error that names it.
+func refusedOptions(t *testing.T, fsys fs.FS, all ...Options) {
+	t.Helper()
+	for _, o := range all {
+		name := "Options.Pooling"
+		if o.LayerWeights != nil {
+			name = "Options.LayerWeights"
+		}
+		if _, err := Load(fsys, o); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%+v: %v, want an error that names %s", o, err, name)
+		}
+	}
 }
 
 func TestSparse(t *testing.T) {
@@ -59,6 +74,9 @@ func TestSparse(t *testing.T) {
 			}
 			fsys := variant(t, files)
 			m := mustLoad(t, fsys, Options{Sparse: true})
+			if test.config != "" {
+				refusedOptions(t, fsys, Options{Pooling: "mean"}, Options{LayerWeights: []float32{0, 0, 1}})
+			}
 			got, err := m.EncodeSparse(t.Context(), sampleTexts, EncodeOptions{})
 			if err != nil {
 				t.Fatal(err)

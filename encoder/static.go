@@ -25,6 +25,9 @@ type static struct {
 // loadStatic reads the StaticEmbedding module of sentence-transformers, whose table may be that of model2vec. Texts are cut as tokenizer.json
 // says. Source: sentence-transformers static_embedding.py.
 func (m *Model) loadStatic(fsys fs.FS, dir string) error {
+	if m.dry {
+		return m.useStatic(fsys, dir, &static{vocab: maxVocab}, nil)
+	}
 	s := &static{drop: -1}
 	ck, err := safetensors.Open(fsys, dir)
 	if err != nil {
@@ -62,12 +65,18 @@ func (m *Model) useStatic(fsys fs.FS, dir string, s *static, ck *safetensors.Che
 	if p := m.options.Pooling; p != "" && p != pooling.MeanMode.String() {
 		return fmt.Errorf("%w: Options.Pooling is %q, a static model has the mean only", ErrConfig, p)
 	}
+	if m.options.LayerWeights != nil {
+		return fmt.Errorf("%w: Options.LayerWeights are %d, a static model has no layers", ErrConfig, len(m.options.LayerWeights))
+	}
 	if m.tok, err = readTokenizer(fsys, dir, tokenizer.Options{}, s.vocab); err != nil {
 		return err
 	}
 	m.static = s
 	m.pool = poolConfig{modes: []pooling.Mode{pooling.MeanMode}, includePrompt: true}
 	m.maxLen = least(s.limit, m.options.MaxSeqLength, m.tok.StoredLength())
+	if m.dry {
+		return nil
+	}
 	m.info.SHA256, err = ck.SHA256()
 	m.info.Family, m.info.Hidden, m.info.Vocab, m.info.Parameters = "static", s.dim, s.vocab, len(s.table)
 	return err
@@ -92,6 +101,9 @@ func (m *Model) loadModel2Vec(fsys fs.FS) error {
 	}
 	if err := f.err(); err != nil {
 		return err
+	}
+	if m.dry {
+		return m.useStatic(fsys, ".", &static{vocab: maxVocab}, nil)
 	}
 	ck, err := safetensors.Open(fsys, ".")
 	if err != nil {

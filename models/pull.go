@@ -3,7 +3,6 @@ package models
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -44,6 +43,7 @@ type Progress struct {
 
 // Pull fetches the checkpoint named OWNER/NAME or OWNER/NAME@REVISION, and puts it in place when it is complete, checked against the digests
 // of the hub's list, and has been loaded once. Only what the encoder reads is fetched: JSON and safetensors, nothing that can hold code.
+// What the encoder does not support shows in the JSON files, which come first, before weights are fetched.
 // An interrupted pull goes on where it was when it is called again. If the wanted commit is in place already, nothing is fetched; for a
 // revision that is a full commit the hub is not even asked. Calls for the same place, also of other processes, wait for each other.
 //
@@ -230,25 +230,30 @@ func (p *pull) report(file string, here int64) {
 	p.options.Progress(Progress{File: file, Done: sum, Total: p.total})
 }
 
-// precheck lets the encoder read the small files: an architecture that it does not know fails here. That weights are missing is no fault yet.
+// precheck lets the encoder read all but the weights: modules, an architecture, a pooling or a tokenizer that it does not know fail here.
 func (p *pull) precheck() error {
-	_, err := p.load()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return p.read(encoder.Check)
 }
 
-func (p *pull) load() (*encoder.Model, error) {
+func (p *pull) load() (m *encoder.Model, err error) {
+	err = p.read(func(fsys fs.FS) (err error) {
+		m, err = encoder.Load(fsys, encoder.Options{})
+		return err
+	})
+	return m, err
+}
+
+// read calls f with the files that have arrived.
+func (p *pull) read(f func(fs.FS) error) error {
 	root, err := p.stage.parent.OpenRoot(p.stage.tree())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer root.Close()
 	if _, err := readCalibration(root.FS()); err != nil {
-		return nil, err
+		return err
 	}
-	return encoder.Load(root.FS(), encoder.Options{})
+	return f(root.FS())
 }
 
 // finish loads the checkpoint once, writes the manifest and puts the folder in place.

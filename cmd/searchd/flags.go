@@ -49,8 +49,13 @@ type modelFlags struct {
 }
 
 func (f *modelFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.model, "model", "", "checkpoint: a folder in the sentence-transformers layout, OWNER/NAME of a pulled one, or \"embedded\" (default)")
+	f.addModel(cmd, "checkpoint: a folder in the sentence-transformers layout, OWNER/NAME of a pulled one, or \"embedded\" (default)")
 	cmd.Flags().StringVar(&f.pooling, "pooling", "", "instead of the checkpoint's: cls, mean, max, mean_sqrt_len, weightedmean, lasttoken, attention, joined by '+'")
+}
+
+// addModel adds the flags that checkpoints without a pooling have, too.
+func (f *modelFlags) addModel(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringVar(&f.model, "model", "", usage)
 	cmd.Flags().StringVar(&f.precision, "precision", "f32", "arithmetic of the linear layers: f32 or int8")
 	settings.Choices(cmd, "precision", "f32", "int8")
 }

@@ -47,6 +47,7 @@ func TestWrongArguments(t *testing.T) {
 		{"help nosuch", `command: got "nosuch", allowed: backup, `},
 		{"help keys revok", `keys: got "revok", allowed: create, list, revoke; did you mean revoke?`},
 		{"help serve x", `unknown command "x" for "searchd serve"`},
+		{"rerank --model x --pooling max", "unknown flag: --pooling; `searchd rerank --help` names the flags"},
 		{"serve --nosuch", "unknown flag: --nosuch; `searchd serve --help` names the flags"},
 		{"serve --addr", "flag needs an argument: --addr"},
 		{"serve --rate-limit x", `--rate-limit: got "x", allowed: a number`},

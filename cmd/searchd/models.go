@@ -120,8 +120,8 @@ func newModelsPullCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pull OWNER/NAME[@REVISION]", Short: "Fetch a checkpoint from a hub",
 		Long: `Fetches what the encoder reads of a checkpoint (JSON and safetensors, nothing that can hold code), checks it against the
-digests of the hub's list, loads it once and puts it in place. An interrupted pull goes on where it was when it is run again.
-Afterwards --model OWNER/NAME finds it.
+digests of the hub's list, loads it once and puts it in place. What is not supported of it is told before its weights are fetched.
+An interrupted pull goes on where it was when it is run again. Afterwards --model OWNER/NAME finds it.
 
 The hub is --hub, or else SEARCHD_HUB, HF_ENDPOINT, ` + models.DefaultHub + `. A token for private repositories is read from
 HF_TOKEN and sent to the hub only. Checkpoints go to the folder that SEARCHD_MODELS names (default: searchd/models in the user's

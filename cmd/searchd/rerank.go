@@ -21,8 +21,7 @@ func newRerankCommand() *cobra.Command {
 		Long: `Reads a line {"query": "...", "text": "..."} for each pair and writes a line {"score": raw logit} for each, in order.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 	}
-	f.add(cmd)
-	cmd.Flags().Lookup("model").Usage = "cross-encoder: its folder, or OWNER/NAME of a pulled one; needed"
+	f.addModel(cmd, "cross-encoder: its folder, or OWNER/NAME of a pulled one; needed") // and no pooling: its head has its own
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.model == "" {
 			return errors.New("name a cross-encoder: --model DIR, or OWNER/NAME of a pulled one")

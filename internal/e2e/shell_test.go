@@ -129,7 +129,7 @@ func TestHealthCommand(t *testing.T) {
 		{"no tls where there should be", []string{"--addr", at(plain), "--tls-cert", cert}, 1, "not ready"},
 		{"not ready", []string{"--addr", at(busy)}, 1, "shutting down"},
 		{"nobody there", []string{"--addr", "127.0.0.1:1"}, 1, "refused"},
-		{"no address", []string{"--addr", "nowhere"}, 1, "--addr"},
+		{"no address", []string{"--addr", "nowhere"}, 2, `--addr: got "nowhere", allowed: HOST:PORT`},
 		{"no time", []string{"--timeout", "0s"}, 2, "--timeout: got 0s, allowed: more than 0s"},
 	} {
 		code, stdout, stderr := run(t, "", "searchd", append([]string{"health"}, c.args...)...)
