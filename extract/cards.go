@@ -29,27 +29,35 @@ var cardFields = map[string]struct {
 // readCards reads contacts (vCard) and appointments, tasks and journals (iCalendar), one document each.
 func (x *source) readCards(br *bufio.Reader) error {
 	lines := lineReader{r: br, limit: x.o.MaxLine}
-	c, depth, all := &card{}, 0, 0
+	c, all := &card{}, 0
 	var property strings.Builder // which may go on in the next line
-	at := 0
+	at, cut, agent := 0, false, false
 	end := func() error {
 		name, params, value := cutProperty(property.String())
 		property.Reset()
-		switch {
-		case name == "begin" && (c.kind != "" || !cardKinds[strings.ToUpper(value)]):
-			if c.kind != "" {
-				depth++
+		tooLong, inAgent := cut, agent
+		cut, agent = false, name == "agent" && value == "" // whose card follows
+		switch kind := strings.ToUpper(value); {
+		case name == "begin" && cardKinds[kind] && (c.kind == "" || !inAgent):
+			before := c
+			c, all = &card{kind: kind, line: at, fields: map[string]any{}, left: x.o.MaxText}, all+1
+			if before.kind != "" {
+				return x.errorf(before.line, "the next one begins in line %d inside what begins here", at)
 			}
-		case name == "begin":
-			c, all = &card{kind: strings.ToUpper(value), line: at, fields: map[string]any{}, left: x.o.MaxText}, all+1
 		case c.kind == "":
-		case name == "end" && depth > 0:
-			depth--
+		case name == "begin":
+			c.begin(kind)
 		case name == "end":
+			if !c.end(kind) {
+				return nil
+			}
 			done := c
 			c = &card{}
 			return x.card(done)
-		case depth == 0:
+		case len(c.within) > 0:
+		case tooLong && c.takes(name):
+			return x.errorf(at, "%s of more bytes than the limit of %d", strings.ToUpper(name), x.o.MaxLine)
+		default:
 			c.take(name, params, value)
 		}
 		return nil
@@ -91,6 +99,7 @@ func (x *source) readCards(br *bufio.Reader) error {
 		switch before := property.String(); {
 		case int64(len(before)) > x.o.MaxLine:
 			if folded {
+				cut = true
 				continue
 			}
 		case strings.HasSuffix(before, "=") && quotedText.MatchString(before[:min(len(before), 200)]):
@@ -165,10 +174,38 @@ type card struct {
 	id, repeated      string
 	line              int
 	fields            map[string]any
-	left              int64 // bytes that text and fields may still take; below 0: it is too long
+	left              int64    // bytes that text and fields may still take; below 0: it is too long
+	within            []string // the objects in it that are open, such as an alarm
 }
 
-const maxCardList = 1000 // values of one field
+const (
+	maxCardList  = 1000 // values of one field
+	maxCardDepth = 100  // objects in objects
+)
+
+// begin opens an object inside the card.
+func (c *card) begin(kind string) {
+	if len(c.within) < maxCardDepth {
+		c.within = append(c.within, kind)
+	}
+}
+
+// end closes the object of kind with all that is open in it, and tells whether that is the card. An end of what is not open says nothing.
+func (c *card) end(kind string) bool {
+	for i, k := range slices.Backward(c.within) {
+		if k == kind {
+			c.within = c.within[:i]
+			return false
+		}
+	}
+	return kind == c.kind
+}
+
+// takes tells whether something is kept of the property name.
+func (c *card) takes(name string) bool {
+	_, field := cardFields[name]
+	return field || slices.Contains([]string{"fn", "summary", "n", "note", "description"}, name)
+}
 
 func (c *card) take(name, params, value string) {
 	if value == "" || c.left < 0 {

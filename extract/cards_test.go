@@ -156,6 +156,39 @@ func TestCardLineTooLong(t *testing.T) {
 	}
 }
 
+// What lacks its end costs nothing but itself, and what is open in a card ends with it.
+func TestCardWithoutEnd(t *testing.T) {
+	for in, want := range map[string]string{
+		"BEGIN:VCARD\nFN:A\nBEGIN:VCARD\nFN:B\nEND:VCARD\nBEGIN:VCARD\nFN:C\nEND:VCARD\n":                            `["B" "C"] [a.vcf:1: the next one begins in line 3 inside what begins here]`,
+		"BEGIN:VEVENT\nSUMMARY:A\nBEGIN:VALARM\nSUMMARY:no\nEND:VEVENT\nBEGIN:VEVENT\nSUMMARY:B\nEND:VEVENT\n":       `["A" "B"] []`,
+		"BEGIN:VEVENT\nSUMMARY:A\nEND:VALARM\nLOCATION:B\nend:vevent\n":                                              `["A"] []`,
+		"BEGIN:VEVENT\nSUMMARY:A\nBEGIN:VALARM\nEND:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:B\nEND:VEVENT\nEND:VCALENDAR\n": `["B"] [a.vcf:1: the next one begins in line 5 inside what begins here]`,
+		"BEGIN:VCARD\nFN:A\nAGENT:\nBEGIN:VCARD\nFN:no\nEND:VCARD\nEND:VCARD\nBEGIN:VCARD\nFN:B\nEND:VCARD\n":        `["A" "B"] []`,
+		"BEGIN:VCARD\nFN:A\nAGENT:B\nBEGIN:VCARD\nFN:C\nEND:VCARD\n":                                                 `["C"] [a.vcf:1: the next one begins in line 4 inside what begins here]`,
+		"BEGIN:VCARD\nFN:A\n" + strings.Repeat("BEGIN:X\n", 1000) + "END:VCARD\nBEGIN:VCARD\nFN:B\nEND:VCARD\n":      `["A" "B"] []`,
+	} {
+		out := readBytes(t, []byte(in), "a.vcf", Options{})
+		titles := []string{}
+		for _, d := range out.docs {
+			titles = append(titles, d.Fields["title"].(string))
+		}
+		if got := fmt.Sprintf("%q %v", titles, out.errors); got != want {
+			t.Errorf("%.200q: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+// A property that goes on over more lines than the limit is left out, and told where it would be kept.
+func TestCardPropertyTooLong(t *testing.T) {
+	long := strings.Repeat("\n some words", 40)
+	for in, want := range map[string]string{"PHOTO:x": "[]", "X-NOTE:x": "[]", "NOTE:x": "[a.vcf:3: NOTE of more bytes than the limit of 200]"} {
+		out := readBytes(t, []byte("BEGIN:VCARD\nFN:Anna\n"+in+long+"\nNICKNAME:Annie\nEND:VCARD\nBEGIN:VCARD\nFN:Ben\nEND:VCARD\n"), "a.vcf", Options{MaxLine: 200})
+		if got := fmt.Sprint(out.errors); got != want || len(out.docs) != 2 || out.docs[0].Fields["nickname"] != "Annie" {
+			t.Errorf("%s: got %s, want %s; %v", in, got, want, out.docs)
+		}
+	}
+}
+
 func FuzzCards(f *testing.F) {
 	f.Add([]byte("BEGIN:VCARD\nN;QUOTED-PRINTABLE;CHARSET=big5:=A4=A4;=\n=41\nEMAIL:a\n b\nATTENDEE;CN=\"x\":mailto:y\nDTSTART;TZID=Europe/Rome:20210304T103000\nEND:VCARD"))
 	fuzzReader(f, "in.vcf")
