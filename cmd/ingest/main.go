@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"searchd/extract/pdf"
+	"searchd/internal/heap"
 	"searchd/internal/terminal"
 )
 
@@ -29,6 +30,7 @@ func main() {
 	if code, child := pdf.AsChild(); child {
 		os.Exit(code)
 	}
+	heap.Pace()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() {

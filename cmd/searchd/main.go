@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"searchd/extract/pdf"
+	"searchd/internal/heap"
 )
 
 // Exit codes.
@@ -25,6 +26,7 @@ func main() {
 	if code, child := pdf.AsChild(); child {
 		os.Exit(code)
 	}
+	heap.Pace()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() {
