@@ -49,7 +49,7 @@ stopped. What cannot be read is told, listed in errors.jsonl beside the journal 
 A document may have 8 MiB as JSON, a line of JSON or CSV 4 MiB, a file of which the text is a part (PDF, docx and other
 office programs, epub, eml, ipynb), a message of a mailbox and a note of Evernote 64 MiB; --dry-run tells of larger ones, too.
 
-Two files with records of the same id: the one that is read later is kept, and a warning names both. Choose another id with --id-field.
+Two records of the same id, of one file or two: the one that is read later is kept, and a warning names the files. Choose another id with --id-field.
 
 --delete-missing deletes the documents that an earlier run has brought from the same paths and that are gone now; documents from
 elsewhere stay, and those that another file has, too, are read from it again. --watch goes on after the first run and follows

@@ -32,10 +32,13 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	}
 	p.counts.empty += res.Empty
 	p.mu.Unlock()
+	if err := p.tellRepeats(t); err != nil {
+		return err
+	}
 	tooMany := len(t.ids) > maxIDs
 	slices.Sort(t.ids)
 	t.ids, t.noted = slices.Compact(t.ids), 0
-	defer func() { t.ids = nil }()
+	defer func() { t.ids, t.replaced = nil, nil }()
 	switch {
 	case res.Info == nil || t.file.Taken() && t.docs == 0 || res.Skipped > 0: // records of a file whose id is taken have ids of their own
 		p.journal.mark(t.key)

@@ -241,19 +241,63 @@ func (p *pipeline) tellOverlaps() error {
 	return nil
 }
 
+// tellRepeats warns of a file whose documents take the place of others of it.
+func (p *pipeline) tellRepeats(t *task) error {
+	ids, n := t.repeats()
+	if n == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("its document %s takes the place of one before it of the same id", quoted(ids, 1))
+	if n > 1 {
+		what = fmt.Sprintf("%d of its documents take the place of others before them of the same ids (%s)", n, quoted(ids, len(ids)))
+	}
+	what += "; choose another id with --id-field"
+	if len(t.warnings) < maxFailures {
+		t.warnings = append(t.warnings, failure{Reason: what, Warning: true})
+	}
+	return p.fail(extract.ItemError{Path: t.file.Path, Warning: true, Reason: what})
+}
+
+// repeats returns the ids of which several documents of the file were put in, and how many of these took the place of another of it. Those
+// that say the same as the one before are not among them.
+func (t *task) repeats() (ids []string, n int) {
+	if !slices.Contains(t.replaced, true) {
+		return nil, 0
+	}
+	order := make([]int, len(t.ids))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Or(strings.Compare(t.ids[i], t.ids[j]), i-j) })
+	for k, i := range order {
+		if k == 0 || t.ids[order[k-1]] != t.ids[i] || !t.replaced[i] {
+			continue
+		}
+		if n++; len(ids) == 0 || ids[len(ids)-1] != t.ids[i] {
+			ids = append(ids, t.ids[i])
+		}
+	}
+	return ids, n
+}
+
+// quoted lists the first ids of n.
+func quoted(ids []string, n int) string {
+	shown := make([]string, min(len(ids), shownOverlap))
+	for i := range shown {
+		shown[i] = fmt.Sprintf("%q", ids[i])
+	}
+	list := strings.Join(shown, ", ")
+	if more := n - len(shown); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
 // String says it of s.file.
 func (s *overlap) String() string {
-	quoted := make([]string, len(s.ids))
-	for i, id := range s.ids {
-		quoted[i] = fmt.Sprintf("%q", id)
-	}
-	what, way := "its document "+quoted[0]+" takes the place of that of the same id", "choose another id with --id-field, or another --collection"
+	what, way := "its document "+quoted(s.ids, 1)+" takes the place of that of the same id", "choose another id with --id-field, or another --collection"
 	if s.n > 1 {
-		ids := strings.Join(quoted, ", ")
-		if more := s.n - len(quoted); more > 0 {
-			ids += fmt.Sprintf(" and %d more", more)
-		}
-		what = fmt.Sprintf("%d of its documents take the place of those of the same ids (%s)", s.n, ids)
+		what = fmt.Sprintf("%d of its documents take the place of those of the same ids (%s)", s.n, quoted(s.ids, s.n))
 	}
 	if s.file.plain && s.other.plain {
 		way = "give the folder above both, or another --collection"

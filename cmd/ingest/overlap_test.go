@@ -84,6 +84,31 @@ func ingested(t *testing.T, f flags, to sink, dir string) (told []string, p *pip
 	return told, p
 }
 
+// A file that has an id several times is told of, also when it is unchanged and in a dry run, but not where the documents say the same.
+func TestRepeats(t *testing.T) {
+	dir, f := t.TempDir(), flags{state: t.TempDir()}
+	write(t, dir+"/a.csv", "id,text\n1,rent\n2,water\n1,gas\n3,tax\n3,tax\n")
+	write(t, dir+"/b.jsonl", "{\"id\":\"4\",\"text\":\"a\"}\n{\"id\":\"4\",\"text\":\"b\"}\n{\"id\":\"4\",\"text\":\"c\"}\n{\"id\":\"5\",\"text\":\"a\"}\n{\"id\":\"5\",\"text\":\"b\"}\n")
+	write(t, dir+"/c.csv", "id,text\n6,one\n7,two\n")
+	want := []string{
+		`DIR/a.csv: warning: its document "1" takes the place of one before it of the same id; choose another id with --id-field`,
+		`DIR/b.jsonl: warning: 3 of its documents take the place of others before them of the same ids ("4", "5"); choose another id with --id-field`,
+	}
+	to := shelf{}
+	for _, run := range []string{"first", "unchanged"} {
+		if got, _ := ingested(t, f, to, dir); !slices.Equal(got, want) {
+			t.Errorf("%s run: told %q, want %q", run, got, want)
+		}
+	}
+	if got, want := to.String(), "1=gas 2=water 3=tax 4=c 5=b 6=one 7=two"; got != want {
+		t.Errorf("the collection has %s, want %s", got, want)
+	}
+	write(t, dir+"/a.csv", "id,text\n1,rents\n2,waters\n")
+	if got, _ := ingested(t, f, to, dir); !slices.Equal(got, want[1:]) {
+		t.Errorf("mended: told %q, want %q", got, want[1:])
+	}
+}
+
 // Two files with the same ids are told of, and what is found is always what a file says that is there.
 func TestOverlap(t *testing.T) {
 	for _, atOnce := range []int{overlapAtOnce, 1} {

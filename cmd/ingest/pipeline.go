@@ -61,6 +61,7 @@ type task struct {
 	failures []failure  // of reading
 	warnings []failure  // of the sink, up to maxFailures
 	ids      []string   // of the documents that are committed, up to maxIDs and one more
+	replaced []bool     // whether each took the place of a document that says something else, one of this file perhaps
 	noted    int        // how many of them the journal knows
 	docs     int        // that are committed
 	refused  bool       // the sink refused one of them
@@ -446,6 +447,7 @@ func (p *pipeline) taken(it item, r result) error {
 	}
 	if t.docs++; len(t.ids) <= maxIDs {
 		t.ids = append(t.ids, it.doc.id)
+		t.replaced = append(t.replaced, r.status == updated || r.status == read)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -28,8 +28,12 @@ type document struct {
 	offset int64 // bytes of the file that had been read with it
 }
 
-// failed is the status of a document that was not taken.
-const failed = "error"
+// failed is the status of a document that was not taken, updated of one that took the place of another, read of one of a dry run.
+const (
+	updated = "updated"
+	read    = "read"
+	failed  = "error"
+)
 
 // result says what became of one document; why is empty unless status is failed, warning unless it is not.
 type result struct {
@@ -67,7 +71,7 @@ type drySink struct{}
 func (drySink) put(_ context.Context, docs []document) ([]result, error) {
 	out := make([]result, len(docs))
 	for i, d := range docs {
-		out[i].status = "read"
+		out[i].status = read
 		if _, err := mapping.Mapping(nil).Split(d.fields); err != nil {
 			out[i] = result{status: failed, why: err.Error()}
 		}
