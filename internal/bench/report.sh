@@ -54,7 +54,7 @@ $(cut -d' ' -f1 /proc/loadavg).
 
 How it does beside others and as a whole was [measured by hand](#measured-by-hand), below the kernels: [Weaviate](#beside-weaviate),
 [hnswlib](#vector-index), [ONNX Runtime](#kernels-and-encoder-on-quiet-cores), [searches beside an import](#searches-beside-an-import),
-[memory](#memory-with-100000-passages), [the page](#the-page), [bringing files in](#bringing-files-in).
+[memory](#memory-with-100000-passages), [a million documents](#a-million-documents), [the page](#the-page), [bringing files in](#bringing-files-in).
 
 A kernel's share of the ceiling is that of the turns in which the core was least disturbed: see \`searchd bench encode --help\`. The ceiling of VNNI is that of
 VPDPBUSD in registers; the tiles of AMX are held against their own, several times as high, and against VNNI's.

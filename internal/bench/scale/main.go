@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command scale measures a collection of many documents, end to end: the program ingest brings a file of them into a new data folder, searchd
 // serves it and is asked, and searchd check reads it all. It prints a Markdown table. Linux only, as it reads /proc.
 //
