@@ -165,8 +165,31 @@ func serve(ctx context.Context, o options, w *writer, data string, out io.Writer
 			return err
 		}
 	}
+	if err := recall(ctx, addr, out); err != nil {
+		return err
+	}
 	_, all, own, err = use(c.Process.Pid)
 	fmt.Fprintf(out, "| memory after these | %d MB, of which %d MB are not mapped files |\n", all/1e6, own/1e6)
+	return err
+}
+
+// recall tells what the server finds of the nearest neighbors of some stored vectors, by its own metrics.
+func recall(ctx context.Context, addr string, out io.Writer) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics", nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	for line := range strings.Lines(string(b)) {
+		if value, ok := strings.CutPrefix(line, `searchd_index_sampled_recall{collection="docs"} `); ok {
+			fmt.Fprintf(out, "| recall@10 of stored vectors | %s |\n", strings.TrimSpace(value))
+		}
+	}
 	return err
 }
 
