@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"sync"
 )
 
 // least is the garbage, in bytes, that is always let be, as long as as much is in use.
@@ -18,23 +17,16 @@ const least = 256 << 20
 
 // Pace sets the percentage of garbage after each collection, from now on, so that collecting costs about as much processor time as it does by
 // default: garbage may be as much as holds pointers, 256 MiB at least and what is in use at most. Where GOGC is set, that holds instead.
-// The limit of GOMEMLIMIT holds in any case. Only the first call does something.
+// The limit of GOMEMLIMIT holds in any case. A program calls it once, when it begins.
 func Pace() {
-	if os.Getenv("GOGC") == "" {
-		once.Do(func() { watch(least) })
+	if os.Getenv("GOGC") != "" {
+		return
 	}
-}
-
-var once sync.Once
-
-// watch sets the percentage after the next collection, and watches the one after that.
-func watch(least uint64) {
 	type sentinel struct{ _ *int } // a pointer keeps it from being allocated together with others
 	last := 100
 	var look func(*sentinel)
-	look = func(s *sentinel) {
-		live, scan := use()
-		if p := percent(live, scan, least); p != last {
+	look = func(s *sentinel) { // which nothing refers to: it is called after each collection
+		if p := percent(use()); p != last {
 			debug.SetGCPercent(p)
 			last = p
 		}
@@ -51,7 +43,7 @@ func use() (live, scan uint64) {
 }
 
 // percent is the garbage that may be there beside live bytes, of which scan are in objects with pointers, in hundredths of live.
-func percent(live, scan, least uint64) int {
+func percent(live, scan uint64) int {
 	garbage := max(least, scan)
 	if garbage >= live {
 		return 100

@@ -6,7 +6,8 @@
 //	make build && go run ./internal/bench/scale --dir DIR --documents 1000000
 //
 // Documents have 60 words, a title, a language, a year, a price, a date and tags, 503 bytes as JSON, and no two are the same; see writer.
-// What DIR has already is kept: a second run measures the server alone.
+// What DIR has already is kept: a second run measures the server alone. Delete it after a run that was interrupted, and to
+// measure another number of documents.
 package main
 
 import (
@@ -193,11 +194,13 @@ func recall(ctx context.Context, addr string, out io.Writer) error {
 	return err
 }
 
-// searches are the kinds of searches; each is asked with words of its own.
-var searches = []struct {
+// kind is a kind of searches.
+type kind struct {
 	name, body string
-	words      int // of the query
-}{
+	words      int // of the query: 3, 0, -1 for a misspelled one, -2 for a phrase of two
+}
+
+var searches = []kind{
 	{"keyword, three words", `"mode": "keyword"`, 3},
 	{"semantic", `"mode": "semantic"`, 3},
 	{"hybrid", `"mode": "hybrid"`, 3},
@@ -212,10 +215,7 @@ var searches = []struct {
 }
 
 // ask asks a kind of searches one after another, and tells the median and the largest time of an answer and the processor time of each.
-func ask(ctx context.Context, pid int, addr string, queries []string, s struct {
-	name, body string
-	words      int
-}, out io.Writer) error {
+func ask(ctx context.Context, pid int, addr string, queries []string, s kind, out io.Writer) error {
 	before, _, _, err := use(pid)
 	if err != nil {
 		return err
