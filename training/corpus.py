@@ -22,7 +22,13 @@ CROPPED = {"simplewiki": 40, "enwiki_part": 12, "arxiv": 18, "scitldr": 3, "docs
 GRADED = {"people": 88, "definition": 36, "disturbed": 16}
 ALIKE = {"wiki_split/paraphrase": (16, 0.98), "bible_parallel/paraphrase": (16, 0.95)}
 
-CUT_OUT = 0.9  # how alike a definition is to itself without a piece
+CUT_OUT = (8, 0.9)  # how many of either are cut, and how alike a definition is to itself without a piece
+LOST, LESS = 0.1, 0.15  # see Corpus.rated
+# How often a word is said as what stands beside it in pairs of this kind, and as what stands before it; see Corpus.other_words.
+SAID_AS = {"wordnet/synonym": (3, 3), "wordnet/hypernym-gloss": (1, 0.3), "wordnet/term-def": (1, 0), "wordset/term-def": (1, 0),
+           "simpledict/term-def": (1, 0)}
+LONGEST_SAYING = (9, 14)  # words, ids
+COMMON_TOKENS = 150  # the first of the vocabulary are signs, letters and the commonest words, which are left as they are
 
 
 class Corpus:
@@ -56,6 +62,7 @@ class Corpus:
         self.groups = []  # see cluster
         self.continues = np.array([w.startswith("##") for w in self.vocab])
         self.letters = np.array([len(w.replace("##", "")) + (not w.startswith("##")) for w in self.vocab], float)
+        self.said_as = self.other_words()
         self.terms = np.concatenate([ix for k, ix in self.by_kind.items() if k.endswith("term-def")])
 
     @staticmethod
@@ -83,6 +90,49 @@ class Corpus:
                 x, y = self.crop(row)
                 a.append(x)
                 b.append(y)
+        return a, b
+
+    def other_words(self):
+        """{token: (rows of ids, probabilities)}: what a word may be said as instead, by the dictionaries: a synonym, a word that is wider or
+        narrower, a short definition. Of words that are one token; a plural is said as its singular is."""
+        colon, plain = self.vocab.index(":"), np.array([w.isalpha() for w in self.vocab])
+        sayings = {}
+
+        def say(word, saying, weight):
+            if len(word) != 1 or not plain[word[0]] or word[0] < COMMON_TOKENS or not 0 < len(saying) <= LONGEST_SAYING[1]:
+                return
+            if weight and word[0] not in saying and (~self.continues[saying]).sum() <= LONGEST_SAYING[0]:
+                of = sayings.setdefault(int(word[0]), {})
+                of[saying.tobytes()] = of.get(saying.tobytes(), 0) + weight
+
+        for kind, (forth, back) in SAID_AS.items():
+            for i in self.by_kind.get(kind, ()):
+                a, b = self.row(self.a, i), self.row(self.b, i)
+                if kind.endswith("gloss"):  # a term, a colon and its definition on either side
+                    a, b = (r[: np.flatnonzero(r == colon)[0]] if colon in r else r[:0] for r in (a, b))
+                say(a, b, forth)
+                say(b, a, back)
+        number = {w: i for i, w in enumerate(self.vocab)}
+        for i, w in enumerate(self.vocab):
+            if i not in sayings and plain[i] and w.endswith("s"):
+                one = next((number.get(x) for x in (w[:-1], w[:-2]) if number.get(x) in sayings), None)
+                if one:
+                    sayings[i] = sayings[one]
+        return {i: ([np.frombuffer(r, np.int16) for r in of], np.array(list(of.values())) / sum(of.values())) for i, of in sayings.items()}
+
+    def reworded(self, n, share=0.7):
+        """n passages, each with some of its rarer words, most of which are said in other words."""
+        a, b = [], [r[:128] for r in self.crops(n)[1]]
+        for row in b:
+            starts = np.flatnonzero(~self.continues[row])
+            ends = np.append(starts[1:], len(row))
+            chosen = np.argsort(-np.log(self.rarity[row[starts]]) - self.rng.gumbel(size=len(starts)))[: int(self.rng.integers(3, 9))]
+            words = [row[starts[k] : ends[k]] for k in np.sort(chosen)]
+            for at, w in enumerate(words):
+                if len(w) == 1 and int(w[0]) in self.said_as and self.rng.random() < share:
+                    sayings, p = self.said_as[int(w[0])]
+                    words[at] = sayings[self.rng.choice(len(sayings), p=p)]
+            a.append(np.concatenate(words) if words else row)
         return a, b
 
     def cluster(self, vectors, k=256, sample=20_000, rounds=8):
@@ -166,41 +216,39 @@ class Corpus:
         at, to = int(rng.integers(0, n - m + 1)), int(rng.integers(0, n - k + 1))
         return row[at : at + m], row[to : to + k]
 
-    def rated(self, n):
-        """n pairs graded by people and their likeness in [0, 1]."""
-        return self._rated(self.rng.choice(self.graded_by["people"], n, replace=False))
-
-    def rated_or_made(self, cut=44):
-        """Pairs from everywhere that likeness is known from, in the numbers of GRADED and ALIKE."""
-        x, y, s = self._rated(np.concatenate([self.rng.choice(self.graded_by[k], n, replace=False) for k, n in GRADED.items()]), cut)
-        for kind, (n, likeness) in ALIKE.items():
-            ix = self.rng.choice(self.by_kind[kind], n, replace=False)
+    def rated(self, cut=44):
+        """Pairs from everywhere that likeness is known from, in the numbers of GRADED and ALIKE. Each word of what people graded is lost
+        with a probability of LOST (else a few thousand pairs are known by heart). With as many disturbed sentences and as many definitions
+        more as CUT_OUT says, out of which a piece is cut; and what was not graded by people is the less alike the more one text says than
+        the other: by LESS where it is e times as long."""
+        x, y, score = self._rated(np.concatenate([self.rng.choice(self.graded_by[k], n, replace=False) for k, n in GRADED.items()]), cut)
+        n = GRADED["people"]
+        x[:n], y[:n] = [self._loses(r, LOST) for r in x[:n]], [self._loses(r, LOST) for r in y[:n]]
+        for kind, (many, likeness) in ALIKE.items():
+            ix = self.rng.choice(self.by_kind[kind], many, replace=False)
             x += [self.row(self.a, i)[:cut] for i in ix]
             y += [self.row(self.b, i)[:cut] for i in ix]
-            s = np.append(s, np.full(n, likeness, np.float32))
-        return x, y, s
-
-    def rated_made_or_cut(self, lost=0.0, cut_out=0, less=0.0, cut=44):
-        """The same where each word of what people graded is lost with a probability of `lost` (else a few thousand pairs are known by
-        heart), with as many disturbed sentences and as many definitions more out of which a piece is cut, and with what was not graded by
-        people the less alike the more one text says than the other: by `less` where it is e times as long."""
-        x, y, score = self.rated_or_made(cut)
-        n = GRADED["people"]
-        x[:n], y[:n] = [self._loses(r, lost) for r in x[:n]], [self._loses(r, lost) for r in y[:n]]
-        sentences, others, likeness = self._rated(self.rng.choice(self.graded_by["disturbed"], cut_out, replace=False), cut)
-        definitions = [self.row(self.b, i)[:cut] for i in self.rng.choice(self.terms, cut_out, replace=False)]
+            score = np.append(score, np.full(many, likeness, np.float32))
+        many, likeness = CUT_OUT
+        sentences, others, alike = self._rated(self.rng.choice(self.graded_by["disturbed"], many, replace=False), cut)
+        definitions = [self.row(self.b, i)[:cut] for i in self.rng.choice(self.terms, many, replace=False)]
         x, y = x + sentences + definitions, y + [self._cut_out(r) for r in others + definitions]
-        score = np.concatenate([score, likeness, np.full(cut_out, CUT_OUT, np.float32)])
+        score = np.concatenate([score, alike, np.full(many, likeness, np.float32)])
         longer = [abs(np.log(self.letters[a].sum() / self.letters[b].sum())) for a, b in zip(x[n:], y[n:])]
-        score[n:] -= less * np.minimum(longer, 1.2)
+        score[n:] -= LESS * np.minimum(longer, 1.2)
         return x, y, score
+
+    def drops(self, row, share):
+        """row without this share of its tokens."""
+        left = row[self.rng.random(len(row)) >= share] if share else row
+        return left if len(left) else row
 
     def _words(self, row):
         return np.split(row, np.flatnonzero(~self.continues[row])[1:])
 
     def _loses(self, row, share):
         """row without this share of its words, seven times of ten."""
-        if not share or self.rng.random() < 0.3:
+        if self.rng.random() < 0.3:
             return row
         left = [w for w in self._words(row) if self.rng.random() > share]
         return np.concatenate(left) if left else row

@@ -15,7 +15,7 @@ import torch
 from model import HIDDEN, SINK, padded
 
 SHORTEST, LONGEST = 7, 32  # tokens with [CLS] and [SEP]: below and above, lengths are not told apart
-HEIGHT, NEXT = 2.15, 0.8  # of the first column, and of each next one beside the one before; in all a fifth of a long vector's square
+HEIGHT, NEXT = 1.8, 0.8  # of the first column, and of each next one beside the one before; in all a seventh of a long vector's square
 _LAST = range(HIDDEN - SINK, HIDDEN)
 TOLD = [d for d in _LAST if d % 4 < 2]
 SILENT = [d for d in _LAST if d % 4 >= 2]

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
-"""train.py DATA.npz OUT [--static 300] [--sharp 300] [--layers 1500] [--last 900] [--meaning 300] [--eval DIR]
+"""train.py DATA.npz OUT [--static 1000] [--reworded 1] [--layers 650] [--eval DIR]
 
-Five stages, each leaves OUT.STAGE.pt: `static`, token vectors as a bag, from co-occurrence on with the contrastive loss; `sharp`, the same
-in batches of like texts; `layers`, the layers on top of them, with graded pairs beside; `last`, on from there with a second teacher
-and more graded pairs; `meaning`, the mean of three ways on from there with pairs that share no rare words, and vectors
-that tell lengths. A stage whose file is there is not trained again. Steps, not minutes, set the length, so that a stopped machine changes
+Three stages, each leaves OUT.STAGE.pt: `static`, token vectors as a bag, from co-occurrence on with the contrastive loss; `reworded`, the mean of
+three ways on from there with passages asked for in other words; `layers`, the layers on top of them, with graded pairs beside, and vectors that tell
+lengths at the end. A stage whose file is there is not trained again. Steps, not minutes, set the length, so that a stopped machine changes
 nothing. Set OPENBLAS_CORETYPE for the processor; matrix products run in bfloat16, which AMX and AVX-512 multiply.
 """
 import argparse
 import copy
-import functools
 import math
 import os
 import time
@@ -24,6 +22,11 @@ import length
 from corpus import Corpus, ahead
 from model import HIDDEN, SINK, Encoder, bagged, padded
 
+CROPS = 0.35  # share of the batches that are made of passages alone
+# Steps, rate and batches of each way of the stage `reworded`; see bags.
+WAYS = [(500, 0.012, {"reworded": 0.4, "hidden": 0.2}), (900, 0.018, {"reworded": 0.5, "hidden": 0.25}),
+        (900, 0.018, {"reworded": 0.4, "hidden": 0.2, "dropped": 0.1, "crops": 0.5})]
+SHARE = 0.9  # of the weights after the stage `layers` in what it leaves; the rest is those before it
 SHORT = (128, 0.25)  # Matryoshka: in this share of the steps the vectors are cut to so many dimensions
 
 
@@ -94,29 +97,44 @@ class Run:
             self.model.load_state_dict(self.mean)
 
 
-def some(c, o, n, hard):
-    """n pairs of texts, or of passages with something said in them; this share of the batches of like ones."""
-    crops = c.rng.random() < o.crops
+def some(c, n, crops, hard=0.0):
+    """n pairs of texts, or in a share of `crops` passages with something said in them; a share of `hard` of either is of like ones."""
+    passages = c.rng.random() < crops
     if c.rng.random() < hard:
-        return c.hard(n, crops)
-    return c.crops(n) if crops else c.pairs(n)
+        return c.hard(n, passages)
+    return c.crops(n) if passages else c.pairs(n)
 
 
-def bags(model, c, o, steps, rate, lengths, hard=0.0, lexical=0.0):
-    """Trains the token vectors as a bag."""
+def hide(c, a, b, share):
+    """b, in this share of the batches without what it shares with a, so that only the meaning is left to find it by; and whether that was done."""
+    if c.rng.random() >= share:
+        return b, False
+    return [c.without_shared(x, y) for x, y in zip(a, b)], True
+
+
+def bags(model, c, o, steps, rate, crops=CROPS, reworded=0.0, hidden=0.0, dropped=0.0):
+    """Trains the token vectors as a bag. In a share of `reworded` of the batches passages are asked for in other words, in half of these
+    without the words that are left; in a share of `hidden` of the others the second text loses what it shares with the first. A token
+    is dropped with a probability of `dropped`."""
     scale = torch.nn.Parameter(torch.tensor(math.log(20.0)))
     run = Run(model, [{"params": [model.word.weight], "rate": rate}, {"params": [model.last.weight, model.last.bias], "rate": 1e-3},
                       {"params": [scale], "rate": 2e-3}], steps, 60)
 
     def make():
-        n = c.rng.choice(lengths, p=[0.4, 0.4, 0.2])
-        a, b = ([r[:n] for r in rows] for rows in some(c, o, o.static_batch, hard))
-        return bagged(a), bagged(b), repeats(a, b), torch.from_numpy(c.words_in_common(a, b)) if lexical else None
+        n = c.rng.choice([64, 128, 254], p=[0.4, 0.4, 0.2])
+        if c.rng.random() < reworded:
+            a, b = c.reworded(o.static_batch)
+            b, _ = hide(c, a, b, 0.5)
+        else:
+            a, b = some(c, o.static_batch, crops)
+            b, _ = hide(c, a, b, hidden)
+        a, b = ([c.drops(r[:n], dropped) for r in rows] for rows in (a, b))
+        return bagged(a), bagged(b), repeats(a, b)
 
     batches, more = ahead(make), True
     while more:
-        a, b, same, words = next(batches)
-        more = run(contrastive(model.bag(a), model.bag(b), scale.exp().clamp(max=60), same, words, lexical))
+        a, b, same = next(batches)
+        more = run(contrastive(model.bag(a), model.bag(b), scale.exp().clamp(max=60), same))
         look(model, c, o, run.step)
     print("scale", scale.exp().item())
 
@@ -128,13 +146,17 @@ def counting(c):
 
 def static(model, c, o):
     model.start(cooccurrence.vectors(c, HIDDEN - SINK, o.seed), counting(c))
-    bags(model, c, o, o.static, o.static_rate, [64, 128, 254])
+    bags(model, c, o, o.static, o.static_rate)
 
 
-def sharp(model, c, o):
-    """Static again, with batches of like texts, where only the exact words tell one from another."""
-    grouped(model, c)
-    bags(model, c, o, o.sharp, o.sharp_rate, [40, 64, 112], hard=0.6, lexical=o.lexical)
+def reworded(model, c, o):
+    """Three times on from there, with passages that are asked for in other words; the mean of what comes out."""
+    before, total = copy.deepcopy(model.state_dict()), 0
+    for steps, rate, how in WAYS:
+        model.load_state_dict(before)
+        bags(model, c, o, max(1, round(steps * o.reworded)), rate, **how)
+        total = {k: v / len(WAYS) + (total[k] if total else 0) for k, v in model.state_dict().items()}
+    model.load_state_dict(total)
 
 
 def grouped(model, c):
@@ -155,68 +177,32 @@ def encode(model, rows, drop):
     return out[torch.from_numpy(back)]
 
 
-def layered(model, c, o, steps, rate, word_rate, share, teach, graded, hidden=0.0, drop=0.0, average=0.995):
-    """Trains everything: pairs with a second teacher, and graded pairs beside them, which see this much dropout. In `hidden` of the
-    batches the second text loses what the first one says in the same words, and there is no second teacher."""
+def layers(model, c, o):
+    """Trains everything: pairs with a second teacher, what an exact comparison of words says, and graded pairs beside them, which see a little
+    dropout. In three batches of ten the second text loses what the first one says in the same words, and there is no second teacher."""
+    before = copy.deepcopy(model.state_dict())
     grouped(model, c)
     rest = [p for n, p in model.named_parameters() if n != "word.weight"]
-    run = Run(model, [{"params": rest, "rate": rate}, {"params": [model.word.weight], "rate": word_rate}], steps, 100, average=average)
+    run = Run(model, [{"params": rest, "rate": o.rate}, {"params": [model.word.weight], "rate": o.word_rate}], o.layers, 100, average=0.992)
 
     def make():
         n, cut = (o.batch // 2, 126) if c.rng.random() < 0.2 else (o.batch, 62)
-        a, b = some(c, o, n, 0.5)
+        a, b = c.reworded(n) if c.rng.random() < 0.3 else some(c, n, CROPS, hard=0.5)
         a = [r[:30] for r in a]
-        if hide := c.rng.random() < hidden:
-            b = [c.without_shared(x, y[: cut + 20]) for x, y in zip(a, b)]
+        b, hidden = hide(c, a, [r[: cut + 20] for r in b], 0.3)
         b = [r[:cut] for r in b]
-        return a, b, None if hide else torch.from_numpy(teach(a, b)), repeats(a, b), graded()
+        return a, b, None if hidden else torch.from_numpy(c.words_in_common(a, b)), repeats(a, b), c.rated()
 
     batches, more = ahead(make), True
     while more:
         a, b, taught, same, (x, y, score) = next(batches)
         a, b = encode(model, a + b, 0.0).split([len(a), len(b)])
-        x, y = encode(model, x + y, drop).split([len(x), len(y)])
-        more = run(contrastive(a, b, o.scale, same, taught, 0.0 if taught is None else share) + o.graded * ranked((x * y).sum(-1), torch.from_numpy(score)))
+        x, y = encode(model, x + y, 0.05).split([len(x), len(y)])
+        loss = contrastive(a, b, o.scale, same, taught, 0.0 if taught is None else o.lexical)
+        more = run(loss + o.graded * ranked((x * y).sum(-1), torch.from_numpy(score)))
         look(model, c, o, run.step, layers=True)
     run.finish()
-
-
-def layers(model, c, o):
-    layered(model, c, o, o.layers, o.rate, o.word_rate, 0.7 * o.lexical, c.words_in_common, lambda: c.rated(o.batch // 2))
-
-
-def last(model, c, o):
-    """On from there, with a bag that began elsewhere and so errs elsewhere as a teacher beside the words, and with pairs whose likeness
-    follows from how they were made. What comes out lies between the weights before and after."""
-    before = copy.deepcopy(model.state_dict())
-    second = Encoder(len(c.vocab))
-    path = f"{o.out}.second.pt"
-    if os.path.exists(path):
-        second.load_state_dict(torch.load(path)["state"])
-    else:
-        second.start(torch.randn(len(c.vocab), HIDDEN - SINK, generator=torch.Generator().manual_seed(o.seed)), counting(c))
-        bags(second, c, o, o.static, o.second_rate, [64, 128, 254])
-        torch.save({"vocab": c.vocab, "state": second.state_dict()}, path)
-    second.requires_grad_(False)
-
-    def teach(a, b):
-        return 0.46 * (second.bag(bagged(a)) @ second.bag(bagged(b)).T).numpy() + 0.5 * c.words_in_common(a, b)
-
-    layered(model, c, o, o.last, 4e-4, 6e-4, o.lexical, teach, c.rated_or_made)
-    model.load_state_dict({k: before[k].lerp(v, o.share_of_last) for k, v in model.state_dict().items()})
-
-
-def meaning(model, c, o):
-    """Three times on from there in another way, half of the batches without the words that two texts share; the mean of what comes out
-    and what went in, as vectors that tell how long a text is."""
-    before = copy.deepcopy(model.state_dict())
-    total = copy.deepcopy(before)
-    ways = [(0.0, {}), (0.1, {"lost": 0.12}), (0.1, {"lost": 0.12, "cut_out": 16, "less": 0.3})]
-    for drop, how in ways:
-        model.load_state_dict(before)
-        layered(model, c, o, o.meaning, 4e-4, 6e-4, 0.7 * o.lexical, c.words_in_common, functools.partial(c.rated_made_or_cut, **how), 0.5, drop, 0.99)
-        total = {k: v + model.state_dict()[k] for k, v in total.items()}
-    model.load_state_dict({k: v / (1 + len(ways)) for k, v in total.items()})
+    model.load_state_dict({k: before[k].lerp(v, SHARE) for k, v in model.state_dict().items()})
     length.tell(model, [c.row(c.b, i)[:62] for ix in c.by_kind.values() for i in c.rng.choice(ix, min(60, len(ix)), replace=False)])
 
 
@@ -229,39 +215,36 @@ def look(model, c, o, step=0, layers=False):
         model.train()
 
 
+STAGES = {"static": static, "reworded": reworded, "layers": layers}
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("data")
     p.add_argument("out")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--threads", type=int, default=os.cpu_count())
-    p.add_argument("--static", type=int, default=300)
+    p.add_argument("--static", type=int, default=1000)
     p.add_argument("--static-batch", type=int, default=2048)
     p.add_argument("--static-rate", type=float, default=0.02)
-    p.add_argument("--crops", type=float, default=0.35, help="share of the batches that are made of passages alone")
-    p.add_argument("--sharp", type=int, default=300)
-    p.add_argument("--sharp-rate", type=float, default=0.012)
-    p.add_argument("--lexical", type=float, default=0.35, help="share of the second teacher; in `layers` 0.7 of it")
-    p.add_argument("--layers", type=int, default=1500)
-    p.add_argument("--last", type=int, default=900)
-    p.add_argument("--meaning", type=int, default=300, help="steps of each of its three ways")
-    p.add_argument("--share-of-last", type=float, default=0.6, help="what of the weights is those after the stage `last`, the rest those before it")
-    p.add_argument("--second-rate", type=float, default=0.05)
+    p.add_argument("--reworded", type=float, default=1.0, help="how much of the steps of each of its three ways")
+    p.add_argument("--layers", type=int, default=650)
+    p.add_argument("--lexical", type=float, default=0.25, help="share of the second teacher")
     p.add_argument("--batch", type=int, default=256)
     p.add_argument("--rate", type=float, default=6e-4)
-    p.add_argument("--word-rate", type=float, default=1e-3)
+    p.add_argument("--word-rate", type=float, default=8e-4)
     p.add_argument("--scale", type=float, default=22.0)
     p.add_argument("--graded", type=float, default=1.0, help="weight of the graded pairs beside the contrastive loss")
     p.add_argument("--eval")
     p.add_argument("--every", type=int, default=500)
-    p.add_argument("--until", choices=["static", "sharp", "layers", "last", "meaning"], default="meaning")
+    p.add_argument("--until", choices=list(STAGES), default="layers")
     o = p.parse_args()
     torch.set_flush_denormal(True)
     torch.set_num_threads(o.threads)
     torch.manual_seed(o.seed)
     c = Corpus(o.data, o.seed)
     model = Encoder(len(c.vocab))
-    for name, stage in (("static", static), ("sharp", sharp), ("layers", layers), ("last", last), ("meaning", meaning)):
+    for name, stage in STAGES.items():
         path = f"{o.out}.{name}.pt"
         if os.path.exists(path):
             model.load_state_dict(torch.load(path)["state"])
@@ -269,7 +252,7 @@ def main():
             print("stage", name, flush=True)
             stage(model, c, o)
             torch.save({"vocab": c.vocab, "state": model.state_dict()}, path)
-            look(model, c, o, layers=name in ("layers", "last", "meaning"))
+            look(model, c, o, layers=name == "layers")
         if name == o.until:
             break
 
