@@ -124,10 +124,7 @@ class Corpus:
         """n passages, each with some of its rarer words, most of which are said in other words."""
         a, b = [], [r[:128] for r in self.crops(n)[1]]
         for row in b:
-            starts = np.flatnonzero(~self.continues[row])
-            ends = np.append(starts[1:], len(row))
-            chosen = np.argsort(-np.log(self.rarity[row[starts]]) - self.rng.gumbel(size=len(starts)))[: int(self.rng.integers(3, 9))]
-            words = [row[starts[k] : ends[k]] for k in np.sort(chosen)]
+            words = self._rarer(row, int(self.rng.integers(3, 9)))
             for at, w in enumerate(words):
                 if len(w) == 1 and int(w[0]) in self.said_as and self.rng.random() < share:
                     sayings, p = self.said_as[int(w[0])]
@@ -199,14 +196,9 @@ class Corpus:
         n = len(row)
         how = rng.random()
         if how < 0.35:  # some of its words, the rare ones rather, in their order
-            starts = np.flatnonzero(~self.continues[row])
-            if len(starts) < 4:
+            if (~self.continues[row]).sum() < 4:
                 return row[: n // 2 + 1], row
-            w = self.rarity[row[starts]]
-            m = min(int(rng.integers(2, 9)), len(starts))
-            chosen = np.sort(np.argpartition(-np.log(w) + rng.gumbel(size=len(w)) * -1, m - 1)[:m])
-            ends = np.append(starts[1:], n)
-            return np.concatenate([row[starts[c] : ends[c]] for c in chosen]), row
+            return np.concatenate(self._rarer(row, int(rng.integers(2, 9)))), row
         if how < 0.75:  # a span, half of the time cut out of the passage
             m = int(rng.integers(4, min(28, n // 2) + 1)) if n > 10 else n // 2 + 1
             at = int(rng.integers(0, n - m + 1))
@@ -245,6 +237,13 @@ class Corpus:
 
     def _words(self, row):
         return np.split(row, np.flatnonzero(~self.continues[row])[1:])
+
+    def _rarer(self, row, n):
+        """n words of row, or all it has, the rare ones rather, in their order."""
+        starts = np.flatnonzero(~self.continues[row])
+        ends = np.append(starts[1:], len(row))
+        chosen = np.argsort(-np.log(self.rarity[row[starts]]) - self.rng.gumbel(size=len(starts)))[:n]
+        return [row[starts[k] : ends[k]] for k in np.sort(chosen)]
 
     def _loses(self, row, share):
         """row without this share of its words, seven times of ten."""
