@@ -14,6 +14,8 @@ import (
 
 	"searchd/encoder"
 	"searchd/encoder/tokenizer"
+	"searchd/index/keyword"
+	"searchd/index/lsi"
 	"searchd/index/maxsim"
 	"searchd/models"
 )
@@ -156,6 +158,26 @@ func (e checkpointEmbedder) Knows(word string) bool {
 	}
 	token, _ := e.checkpoint.Tokenizer().Token(ids[0])
 	return strings.EqualFold(strings.TrimLeft(token, "▁Ġ"), word) // not the unknown token
+}
+
+// Terms implements [Matcher]: words that keyword search takes for the same term are one, and those that it leaves out none; a piece of a word is one of its own.
+func (e checkpointEmbedder) Terms(language string) *lsi.Terms {
+	analysis, err := keyword.NewAnalysis(language)
+	if err != nil {
+		return nil
+	}
+	t := e.checkpoint.Tokenizer()
+	return lsi.NewTerms(t.Size(), func(id int) string {
+		token, _ := t.Token(int32(id))
+		if t.Decode([]int32{int32(id)}, true) == "" { // a special token
+			return ""
+		}
+		if strings.HasPrefix(token, "##") {
+			return token
+		}
+		term, _ := analysis.Term(strings.TrimLeft(token, "▁Ġ"))
+		return term
+	})
 }
 
 func (e checkpointEmbedder) TokenTable() *maxsim.Table { return e.tokens() }

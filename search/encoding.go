@@ -25,6 +25,7 @@ type encoding struct {
 	queries     *queryCache
 	sentences   textCache  // of hits
 	passages    tokenCache // tokens of what was compared token by token
+	vocabulary  sync.Map   // *lsi.Terms by language
 }
 
 func newEncoding(e Embedder) (*encoding, error) {
@@ -32,7 +33,10 @@ func newEncoding(e Embedder) (*encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &encoding{e, c, newCollector(e), newQueryCache(queryCacheSize), newTextCache(sentencesBudget), newTokenCache(matchBudget)}, nil
+	return &encoding{
+		embedder: e, calibration: c, collector: newCollector(e), queries: newQueryCache(queryCacheSize),
+		sentences: newTextCache(sentencesBudget), passages: newTokenCache(matchBudget),
+	}, nil
 }
 
 // encodings are the checkpoints that an engine runs: its own, for new collections and for requests that name none, and those of

@@ -49,6 +49,7 @@ type Engine struct {
 	catalog   *catalog
 	maps      mapCache
 	encodings *encodings
+	lessons   lessons
 	tasks     *taskList
 	notice    func(text string)
 	alarm     func(text string)

@@ -133,10 +133,13 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 			c.best = slices.Index(cosines[0], c.vector.score)
 			if s.matched != nil {
 				one := []candidate{c}
-				if err := s.compare(ctx, one); err != nil {
+				texts, err := s.compare(ctx, one)
+				if err != nil {
 					return c, err
 				}
-				c = one[0]
+				if c = one[0]; s.topical != nil {
+					s.topical.place(&c, texts)
+				}
 			}
 			c.vector.norm = f.likeness(f.similarity(c.vector))
 		}

@@ -156,15 +156,15 @@ func (e *Engine) leave(ctx context.Context, f follower, c store.Collection) erro
 	if _, soon := e.leaving.LoadOrStore(c.ID, true); soon {
 		return nil
 	}
-	e.tasks.wait.Go(func() {
+	e.tasks.beside(func(closing context.Context) {
 		defer e.leaving.Delete(c.ID)
 		select {
 		case <-time.After(reembedGrace):
-			if err := f.Leave(e.tasks.ctx, c); err != nil {
+			if err := f.Leave(closing, c); err != nil {
 				e.notice(fmt.Sprintf("dropping a generation that has been replaced, the next opening tries again: %v", err))
 			}
-			e.trim(e.tasks.ctx)
-		case <-e.tasks.ctx.Done():
+			e.trim(closing)
+		case <-closing.Done():
 		}
 	})
 	return nil

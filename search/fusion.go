@@ -23,7 +23,8 @@ type leg struct {
 	norm  float64 // score in [0,1]
 	known bool    // false: the leg did not run, or the document is gone or, of the vector leg, has no passage
 
-	match *float64 // of the vector leg: the comparison token by token; nil where there was none
+	match  *float64 // of the vector leg: the comparison token by token; nil where there was none
+	topics *float64 // of the vector leg: the cosine with the query among the topics of the collection; nil where it is not known
 }
 
 // candidate is a document that takes part in the ranking.
@@ -48,6 +49,7 @@ type fuser struct {
 	ceiling     float64 // of BM25 for this query
 	calibration models.Calibration
 	matched     *matched // nil: no candidate was compared token by token
+	topical     *topical // nil: topics say nothing
 }
 
 // rank scores the candidates and sorts them: larger scores first, equal ones by ref, so that pages are stable.
@@ -95,7 +97,8 @@ func (f fuser) score(c *candidate) float64 {
 	}
 }
 
-// similarity is what the vector leg says of a document: the cosine, or its mean with the comparison token by token.
+// similarity is what the vector leg says of a document: the cosine, or its mean with the comparison token by token; or the mean of that and what the topics of
+// the collection say, the square of their cosine, which is a likeness and is put on the scale of a cosine.
 func (f fuser) similarity(l leg) float64 {
 	if f.matched == nil {
 		return l.score
@@ -104,13 +107,18 @@ func (f fuser) similarity(l leg) float64 {
 	if l.match != nil {
 		match = *l.match
 	}
-	return (1-f.matched.share)*l.score + f.matched.share*match
+	x := (1-f.matched.share)*l.score + f.matched.share*match
+	if t := f.topical; t != nil {
+		x = (1-t.share)*x + t.share*(f.calibration.CosineFloor+f.span()*t.likeness(l.topics))
+	}
+	return x
 }
+
+func (f fuser) span() float64 { return f.calibration.CosineCeiling - f.calibration.CosineFloor }
 
 // likeness maps a similarity to [0,1] by the checkpoint's calibration.
 func (f fuser) likeness(x float64) float64 {
-	span := f.calibration.CosineCeiling - f.calibration.CosineFloor
-	return math.Min(1, math.Max(0, (x-f.calibration.CosineFloor)/span))
+	return math.Min(1, math.Max(0, (x-f.calibration.CosineFloor)/f.span()))
 }
 
 func reciprocal(rank int) float64 {

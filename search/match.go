@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"searchd/index/lsi"
 	"searchd/index/maxsim"
 	"searchd/search/backend"
 )
@@ -16,6 +17,8 @@ type Matcher interface {
 	TokenTable() *maxsim.Table
 	// Tokens returns the ids of a text, special tokens not included.
 	Tokens(text string) []int32
+	// Terms returns which tokens are the same term in a language; nil where that is not known.
+	Terms(language string) *lsi.Terms
 }
 
 const (
@@ -35,8 +38,9 @@ const (
 
 // matched is what the comparison token by token says of a query.
 type matched struct {
-	share float64 // that it has in the vector leg
-	least float64 // of the candidates that were compared
+	share float64                     // that it has in the vector leg
+	least float64                     // of the candidates that were compared
+	texts map[backend.Ref]maxsim.Text // of these
 }
 
 // tokenCache keeps the tokens of passages by name.
@@ -77,8 +81,10 @@ func (s *search) match(ctx context.Context) error {
 	if len(s.candidates) == 0 || s.vector == nil {
 		return nil
 	}
+	s.learnt = s.lesson.within(ctx)
 	first := s.candidates[:min(matchWindow, len(s.candidates))]
-	if err := s.compare(ctx, first); err != nil {
+	texts, err := s.compare(ctx, first)
+	if err != nil {
 		return err
 	}
 	var all []float64
@@ -91,35 +97,43 @@ func (s *search) match(ctx context.Context) error {
 		return nil
 	}
 	s.matched = &matched{
-		share: s.encoding.calibration.Match * math.Min(1, math.Max(0, (slices.Max(all)-matchNothing)/(matchFully-matchNothing))),
+		share: s.encoding.calibration.Match * ramp(slices.Max(all), matchNothing, matchFully),
 		least: slices.Min(all),
+		texts: texts,
 	}
 	s.fuser().rank(s.candidates)
 	return nil
 }
 
-// compare sets what the comparison token by token says of candidates, of each by its passage nearest to the query. A query without a
-// token that has a direction says nothing, and neither does a document that is gone.
-func (s *search) compare(ctx context.Context, cs []candidate) error {
+// ramp is 0 up to nothing, 1 from fully on, and rises between them.
+func ramp(x, nothing, fully float64) float64 {
+	return math.Min(1, math.Max(0, (x-nothing)/(fully-nothing)))
+}
+
+// compare sets what the comparison token by token says of candidates, of each by its passage nearest to the query, and returns the tokens of these. A query
+// without a token that has a direction says nothing, and neither does a document that is gone.
+func (s *search) compare(ctx context.Context, cs []candidate) (map[backend.Ref]maxsim.Text, error) {
 	m := s.encoding.matcher()
 	table := m.TokenTable()
 	if table == nil {
-		return nil
+		return nil, nil
 	}
-	query := table.Query(m.Tokens(s.plan.text.Text))
+	query := table.Query(m.Tokens(s.plan.text.Text), rarity(s.learnt))
 	if query == nil {
-		return nil
+		return nil, nil
 	}
 	texts, there, err := s.passageTokens(ctx, cs)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	compared := make(map[backend.Ref]maxsim.Text, len(cs))
 	for i, v := range query.Match(texts) {
 		if there[i] && cs[i].vector.known {
 			cs[i].vector.match = &v
+			compared[cs[i].ref] = texts[i]
 		}
 	}
-	return nil
+	return compared, nil
 }
 
 // passageTokens returns the tokens of the best passage of each candidate, and which are still there.
@@ -145,7 +159,7 @@ func (s *search) passageTokens(ctx context.Context, cs []candidate) (texts []max
 	}
 	for k, i := range places {
 		if found[k].Name == names[i] { // else its document was written meanwhile
-			texts[i], there[i] = s.encoding.tokens(s.title(found[k].Title, found[k].Text), found[k].Text), true
+			texts[i], there[i] = s.encoding.tokens(s.record.title(found[k].Title, found[k].Text), found[k].Text), true
 			s.encoding.passages.put(names[i], texts[i])
 		}
 	}
@@ -178,9 +192,9 @@ func (s *search) passageNames(ctx context.Context, cs []candidate) (passages []b
 }
 
 // title returns what stands in front of the text of a passage where it is encoded: the title over it; "" where that is not so.
-func (s *search) title(over, text string) string {
+func (r record) title(over, text string) string {
 	title := strings.TrimSpace(over)
-	if s.record.Settings.Passages.NoTitle || strings.HasPrefix(text, title) {
+	if r.Settings.Passages.NoTitle || strings.HasPrefix(text, title) {
 		return ""
 	}
 	return title

@@ -7,9 +7,11 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"searchd/index/lsi"
 	"searchd/index/maxsim"
 	"searchd/models"
 	"searchd/search"
@@ -19,13 +21,16 @@ import (
 type fakeMatcher struct {
 	fakeEmbedder
 	share  float64
-	tokens int // texts taken apart
+	topics float64
+	tokens atomic.Int64 // texts taken apart
 }
 
 const fakeVocab = 1 << 12
 
+var _ search.Matcher = &fakeMatcher{}
+
 func (f *fakeMatcher) Tokens(text string) (ids []int32) {
-	f.tokens++
+	f.tokens.Add(1)
 	for _, w := range strings.Fields(strings.ToLower(text)) {
 		w = strings.Trim(w, ".,!?")
 		if m := sameMeaning[w]; m != "" {
@@ -47,8 +52,12 @@ func (f *fakeMatcher) TokenTable() *maxsim.Table {
 	})
 }
 
+func (f *fakeMatcher) Terms(string) *lsi.Terms {
+	return lsi.NewTerms(fakeVocab, func(id int) string { return fmt.Sprint(id) })
+}
+
 func (f *fakeMatcher) Calibration() models.Calibration {
-	return models.Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5, Match: f.share}
+	return models.Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5, Match: f.share, Topics: f.topics}
 }
 
 // matching returns an engine whose checkpoint compares texts token by token, with docs in it.
@@ -77,12 +86,12 @@ func TestMatch(t *testing.T) {
 		const q = "red car"
 		for _, mode := range []search.Mode{search.Semantic, search.Hybrid} {
 			for round := range 2 { // the second time the tokens are known
-				before := f.tokens
+				before := f.tokens.Load()
 				r, err := e.Search(t.Context(), "docs", search.Query{Q: q, Mode: mode, Explain: true})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if took := f.tokens - before; round == 1 && took != 1 {
+				if took := f.tokens.Load() - before; round == 1 && took != 1 {
 					t.Errorf("%s: %d texts were taken apart, want the query alone", mode, took)
 				}
 				if _, ok := r.TimingsMS["match"]; !ok || len(r.Hits) != len(docs) {
@@ -90,7 +99,7 @@ func TestMatch(t *testing.T) {
 				}
 				for _, h := range r.Hits {
 					d, v := docs[h.ID], h.Explain.Vector
-					want := table.Query(f.Tokens(q)).Match([]maxsim.Text{{Title: f.Tokens(d[0]), Body: f.Tokens(d[1])}})[0]
+					want := table.Query(f.Tokens(q), nil).Match([]maxsim.Text{{Title: f.Tokens(d[0]), Body: f.Tokens(d[1])}})[0]
 					similarity := (1-share)*v.Cosine + share*want
 					if v.Match == nil || math.Abs(*v.Match-want) > 1e-9 || math.Abs(*v.Similarity-similarity) > 1e-9 {
 						t.Fatalf("%s: %s has match %v, similarity %v, want %v, %v", mode, h.ID, v.Match, v.Similarity, want, similarity)

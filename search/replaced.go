@@ -14,16 +14,16 @@ import (
 // dropLater drops a generation that has been replaced, when the requests that began with it have had time to end. Closing the engine does
 // not wait: the next opening drops what no name leads to.
 func (e *Engine) dropLater(stored string) {
-	e.tasks.wait.Go(func() {
+	e.tasks.beside(func(closing context.Context) {
 		select {
 		case <-time.After(reembedGrace):
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(e.tasks.ctx), tidyWithin)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(closing), tidyWithin)
 			defer cancel()
 			if err := e.dropReplaced(ctx, stored); err != nil {
 				e.notice(fmt.Sprintf("dropping a generation that has been replaced, the next opening tries again: %v", err))
 			}
 			e.trim(ctx)
-		case <-e.tasks.ctx.Done():
+		case <-closing.Done():
 		}
 	})
 }

@@ -224,7 +224,7 @@ func aside(parts mapping.Parts) string {
 
 // titled returns a passage behind its document's title, as it was encoded.
 func (s *search) titled(parts mapping.Parts, p PassageHit) string {
-	if title := s.title(parts.TitleOver(p.Field), p.Text); title != "" {
+	if title := s.record.title(parts.TitleOver(p.Field), p.Text); title != "" {
 		return title + "\n" + p.Text
 	}
 	return p.Text

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"searchd/index/lsi"
 	"searchd/search/backend"
 )
 
@@ -43,7 +44,11 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (s *
 	if p.Mode != Keyword && mismatch != nil {
 		return nil, mismatch
 	}
-	return &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, guess: g, timings: map[string]float64{}}, nil
+	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, guess: g, timings: map[string]float64{}}
+	if s.matches() {
+		s.lesson = e.lesson(c, rec, enc) // while the query is encoded and the legs run
+	}
+	return s, nil
 }
 
 // step is a part of the pipeline.
@@ -78,20 +83,21 @@ func (s *search) ranking() []step {
 		{"fill", true, s.fill},                                 // 5 the missing leg of each candidate
 		{"fuse", true, s.fuse},                                 // 6 one score, one order
 		{"match", ordered && s.matches(), s.match},             // 7 the first of them compared token by token
-		{"facets", len(p.facets) > 0, s.count},                 // 8 how values are spread over what was found
-		{"sort", ordered && len(p.sort) > 0, s.sort},           // 9 another order, by fields
-		{"boost", ordered && len(p.boosts) > 0, s.boost},       // 10 or the relevance raised by what documents hold
-		{"group", ordered && p.Group != "", s.group},           // 11 one hit of those with the same value
-		{"rerank", ordered && p.Rerank, s.rerank},              // 12 the first of them in the order of a cross-encoder
-		{"diversify", ordered && p.Diversity > 0, s.diversify}, // 13 less of what is much the same
+		{"topics", ordered && s.lesson != nil, s.topics},       // 8 and by what the collection says of its own words
+		{"facets", len(p.facets) > 0, s.count},                 // 9 how values are spread over what was found
+		{"sort", ordered && len(p.sort) > 0, s.sort},           // 10 another order, by fields
+		{"boost", ordered && len(p.boosts) > 0, s.boost},       // 11 or the relevance raised by what documents hold
+		{"group", ordered && p.Group != "", s.group},           // 12 one hit of those with the same value
+		{"rerank", ordered && p.Rerank, s.rerank},              // 13 the first of them in the order of a cross-encoder
+		{"diversify", ordered && p.Diversity > 0, s.diversify}, // 14 less of what is much the same
 	}
 }
 
 // showing returns the steps that make hits of a page.
 func (s *search) showing() []step {
 	return []step{
-		{"fetch", true, s.fetch},                     // 14 documents, passages, marks, explanations
-		{"sentences", s.plan.Sentences, s.sentences}, // 15 the sentence of each hit that is nearest to the query
+		{"fetch", true, s.fetch},                     // 15 documents, passages, marks, explanations
+		{"sentences", s.plan.Sentences, s.sentences}, // 16 the sentence of each hit that is nearest to the query
 	}
 }
 
@@ -168,7 +174,10 @@ type search struct {
 	wordCeiling  float64                       // a BM25 that no document can exceed
 	wordSet      backend.Selection             // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
 	bestWords    float64                       // the BM25 that counts as a full match
+	lesson       *lesson                       // what the collection says of its own words; nil: nothing
+	learnt       *lsi.Model                    // as far as it is known where it is wanted; nil: not
 	matched      *matched                      // nil: no candidate was compared token by token
+	topical      *topical                      // nil: topics say nothing
 	joined       *backend.LegMatches           // what both legs found, with what each says of the other's; nil where they were asked apart
 	names        map[backend.PassageRef]uint64 // of passages, as far as they are known
 	wordsPartial bool                          // the keyword index is being filled
@@ -429,7 +438,7 @@ func (s *search) fill(ctx context.Context) error {
 }
 
 func (s *search) fuser() fuser {
-	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.calibration, s.matched}
+	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.calibration, s.matched, s.topical}
 }
 
 // bestLeg is the vector leg of a document that it did not find: the largest cosine of its passages.

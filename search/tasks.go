@@ -328,6 +328,17 @@ func (l *taskList) forget() {
 	_ = l.values.SetValues(ctx, gone)
 }
 
+// beside does work in the background that is no task: closing the list ends its context and waits for it. It returns false, and does nothing, once
+// the list is closed.
+func (l *taskList) beside(work func(ctx context.Context)) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.mu.closed {
+		l.wait.Go(func() { work(l.ctx) })
+	}
+	return !l.mu.closed
+}
+
 // close ends the running tasks, which stay unfinished in the store, and waits for them.
 func (l *taskList) close() {
 	l.mu.Lock()

@@ -132,6 +132,9 @@ func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, misspel
 		return err
 	}
 	ingest := time.Since(began).Seconds()
+	if err := e.Learn(ctx, defaultCollection); err != nil {
+		return err
+	}
 	for _, q := range queries {
 		var asked atomic.Int64
 		stop := showProgress(cmd.ErrOrStderr(), func() string { return fmt.Sprintf("%s: %d of %d queries", q.Mode, asked.Load(), len(set.Queries)) })

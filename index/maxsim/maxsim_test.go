@@ -3,6 +3,7 @@ package maxsim
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -27,8 +28,8 @@ func table(v [][]float32) *Table {
 	return NewTable(len(v), len(v[0]), func(dst []float32, id int) { copy(dst, v[id]) })
 }
 
-// slow is Match by its definition, in float64.
-func slow(v [][]float32, query []int32, x Text) float64 {
+// slow is Match by its definition, in float64, for tokens that are as rare as rarity says.
+func slow(v [][]float32, query []int32, x Text, rarity func(int32) float64) float64 {
 	norm := func(id int32) (s float64) {
 		for _, c := range v[id] {
 			s += float64(c) * float64(c)
@@ -60,7 +61,7 @@ func slow(v [][]float32, query []int32, x Text) float64 {
 					nearest, any = max(nearest, cosine(a, b)), true
 				}
 			}
-			w := norm(a) * rarity(int(a))
+			w := norm(a) * rarity(a)
 			sum, total = sum+w*nearest, total+w
 		}
 		if any && (!found || sum/total > best) {
@@ -91,9 +92,15 @@ func TestMatch(t *testing.T) {
 			texts = append(texts, Text{Body: random(rng, n, vocab)}, Text{random(rng, rng.IntN(9), vocab), random(rng, n, vocab)})
 		}
 		texts = append(texts, Text{}, Text{Body: []int32{0, 0}}, Text{Title: []int32{0}, Body: query})
-		for i, got := range tab.Query(query).Match(texts) {
-			if want := slow(v, query, texts[i]); math.Abs(got-want) > 0.01 {
+		ofCollection := func(id int32) float64 { return float64(id % 7) } // 0 of some: they do not count
+		for i, got := range tab.Query(query, nil).Match(texts) {
+			if want := slow(v, query, texts[i], rarityByPlace); math.Abs(got-want) > 0.01 {
 				t.Errorf("round %d, text %d: %v, by the definition %v", round, i, got, want)
+			}
+		}
+		for i, got := range tab.Query(query, ofCollection).Match(texts) {
+			if want := slow(v, query, texts[i], ofCollection); math.Abs(got-want) > 0.01 {
+				t.Errorf("round %d, text %d, by the rarities of a collection: %v, by the definition %v", round, i, got, want)
 			}
 		}
 	}
@@ -102,7 +109,7 @@ func TestMatch(t *testing.T) {
 // TestMatchOfItself has 1, whatever the lengths of the vectors.
 func TestMatchOfItself(t *testing.T) {
 	tab := table(vectors(100, 33))
-	q := tab.Query([]int32{1, 7, 9})
+	q := tab.Query([]int32{1, 7, 9}, nil)
 	for i, got := range q.Match([]Text{{Body: []int32{9, 1, 7, 50}}, {Title: []int32{7}, Body: []int32{1, 9}}, {Body: []int32{2, 7, 9}}}) {
 		if math.Abs(got-1) > 1e-5 {
 			t.Errorf("text %d: %v, want 1", i, got)
@@ -114,27 +121,32 @@ func TestMatchOfItself(t *testing.T) {
 func TestQueryBounds(t *testing.T) {
 	v := vectors(300, 16)
 	tab := table(v)
-	if q := tab.Query([]int32{0, -1, 300, 1 << 30}); q != nil {
+	if q := tab.Query([]int32{0, -1, 300, 1 << 30}, nil); q != nil {
 		t.Errorf("a query without a token: %v", q)
+	}
+	nothing := func(int32) float64 { return 0 }
+	if q, want := tab.Query([]int32{7, 9}, nothing), tab.Query([]int32{7, 9}, nil); !slices.Equal(q.weight, want.weight) {
+		t.Errorf("where no token counts: weights %v, want those of the vocabulary, %v", q.weight, want.weight)
 	}
 	var all []int32
 	for id := range int32(300) {
 		all = append(all, id)
 	}
-	q := tab.Query(append(all, 299, 299, 299))
-	sum, least := float32(0), float32(math.Inf(1))
+	q := tab.Query(append(all, 299, 299, 299), nil)
+	weight := func(id int32) float64 { return float64(tab.length[id]) * rarityByPlace(id) }
+	sum, least := float32(0), math.Inf(1)
 	for k, id := range q.ids {
 		sum += q.weight[k]
 		if id != 299 {
-			least = min(least, tab.weight[id])
+			least = min(least, weight(id))
 		}
 	}
 	if len(q.ids) != MaxQueryTokens || math.Abs(float64(sum)-1) > 1e-5 || q.ids[0] != 299 {
 		t.Errorf("%d tokens of weight %v, first %d", len(q.ids), sum, q.ids[0])
 	}
 	heavier := 0
-	for id := range 300 {
-		if tab.weight[id] > least {
+	for id := range int32(300) {
+		if weight(id) > least {
 			heavier++
 		}
 	}
@@ -174,6 +186,6 @@ func BenchmarkMatch(b *testing.B) {
 	}
 	query := random(rng, 10, vocab)
 	for b.Loop() {
-		tab.Query(query).Match(texts)
+		tab.Query(query, nil).Match(texts)
 	}
 }

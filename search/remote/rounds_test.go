@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"searchd/index/lsi"
 	"searchd/index/maxsim"
 	"searchd/models"
 	"searchd/search"
@@ -147,6 +148,10 @@ func (tokenEmbedder) Tokens(text string) (ids []int32) {
 	}
 	return ids
 }
+
+func (tokenEmbedder) Terms(string) *lsi.Terms { return nil }
+
+var _ search.Matcher = tokenEmbedder{}
 
 func (tokenEmbedder) TokenTable() *maxsim.Table {
 	return maxsim.NewTable(tokenVocab, tokenDim, func(dst []float32, id int) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unicode"
 
+	"searchd/index/lsi"
 	"searchd/index/maxsim"
 	"searchd/models"
 	"searchd/search"
@@ -49,7 +50,7 @@ func (hashEmbedder) Model() search.ModelInfo {
 }
 
 func (hashEmbedder) Calibration() models.Calibration {
-	return models.Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5, Match: 0.25}
+	return models.Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5, Match: 0.25, Topics: 0.3}
 }
 
 const hashVocab = 1 << 10
@@ -63,6 +64,13 @@ func (hashEmbedder) Tokens(text string) (ids []int32) {
 	}
 	return ids
 }
+
+// Terms implements search.Matcher.
+func (hashEmbedder) Terms(string) *lsi.Terms {
+	return lsi.NewTerms(hashVocab, func(id int) string { return fmt.Sprint(id) })
+}
+
+var _ search.Matcher = hashEmbedder{}
 
 // TokenTable implements search.Matcher.
 func (hashEmbedder) TokenTable() *maxsim.Table { return hashTable }

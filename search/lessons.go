@@ -1,0 +1,264 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"searchd/index/lsi"
+	"searchd/search/backend"
+	"searchd/search/mapping"
+)
+
+const (
+	// lessonSample is how many passages of a collection are sampled, spread evenly over it. Chosen on eleven retrieval sets (mean nDCG@10 of
+	// hybrid search in a model of the engine with 500: .682, 1,000: .683, 2,000, 3,000 and all: .688).
+	lessonSample = 2000
+	// lessonPiece is how many passages one after another are learnt from as one text: the passage of the sample and its neighbours, a short document whole.
+	lessonPiece = 4
+	// lessonLeast is how many passages a collection must have: fewer say little.
+	lessonLeast = 50
+
+	// lessonWait is how long a search waits for what has never been learnt, at most, and lessonWaitShare the share of its time that is left.
+	lessonWait, lessonWaitShare = 2 * time.Second, 0.3
+	// lessonRest is how many times as long as learning took nothing is learnt anew of a collection that changes.
+	lessonRest = 100
+	// lessonRetry is when learning is tried again after it failed.
+	lessonRetry = time.Minute
+
+	maxLessons      = 32 // that are kept, the ones asked for last: each takes up to some 7 MB
+	lessonDocuments = 64 // read at a time
+)
+
+// lessons are what collections say of their own words ([lsi]), each learnt from a sample of the passages when it is searched for the first time, and again
+// in the background when the collection has changed. Nothing of it is stored. It is safe for concurrent use.
+type lessons struct {
+	turn sync.Mutex // one is learnt at a time
+	mu   struct {
+		sync.Mutex
+		byKey map[lessonKey]*lesson
+	}
+}
+
+// lessonKey names the content of a collection, as far as it does not change with single documents.
+type lessonKey struct {
+	collection string // as it is stored
+	created    time.Time
+	checkpoint string
+}
+
+// lesson is what one collection says.
+type lesson struct {
+	used time.Time // guarded by lessons.mu
+
+	mu struct {
+		sync.Mutex
+		model    *lsi.Model    // nil: not learnt yet, or there is nothing to learn
+		learnt   bool          // at least once
+		sequence uint64        // of the collection then
+		next     time.Time     // not learnt again before
+		learning chan struct{} // closed at the end; nil: not now
+	}
+}
+
+// teaches reports whether a collection says something of its own words: the checkpoint wants it to, and there are enough passages.
+func (e *encoding) teaches(c backend.Collection) bool {
+	return e.calibration.Topics > 0 && e.matcher() != nil && c.Passages >= lessonLeast
+}
+
+// terms returns which tokens are the same term in a language; nil where that is not known.
+func (e *encoding) terms(language string) *lsi.Terms {
+	if t, ok := e.vocabulary.Load(language); ok {
+		return t.(*lsi.Terms)
+	}
+	t := e.matcher().Terms(language)
+	e.vocabulary.Store(language, t)
+	return t
+}
+
+// lesson returns what a collection says of its own words, and has it learnt where it has not been, or where the collection has changed since; nil where it
+// says nothing.
+func (e *Engine) lesson(c backend.Collection, r record, enc *encoding) *lesson {
+	if !enc.teaches(c) {
+		return nil
+	}
+	l := e.lessons.of(lessonKey{c.Name, r.Created, r.key()})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.learning != nil || l.mu.learnt && (l.mu.sequence == c.Sequence || time.Now().Before(l.mu.next)) {
+		return l
+	}
+	done := make(chan struct{})
+	if e.tasks.beside(func(ctx context.Context) {
+		defer close(done)
+		e.lessons.turn.Lock()
+		defer e.lessons.turn.Unlock()
+		began := time.Now()
+		var model *lsi.Model
+		err := protected(func() (err error) {
+			model, err = e.learn(ctx, c, r, enc)
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			e.notice(fmt.Sprintf("collection %s: what it says of its own words could not be learnt, tried again in %v: %v", c.Name, lessonRetry, err))
+		}
+		l.taught(model, err, c.Sequence, time.Since(began))
+	}) {
+		l.mu.learning = done
+	}
+	return l
+}
+
+// taught notes what came of learning. After an error what was learnt before still holds, more or less.
+func (l *lesson) taught(model *lsi.Model, err error, sequence uint64, took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.learning, l.mu.learnt = nil, true
+	if err != nil {
+		l.mu.sequence, l.mu.next = 0, time.Now().Add(lessonRetry)
+		return
+	}
+	l.mu.model, l.mu.sequence, l.mu.next = model, sequence, time.Now().Add(lessonRest*took)
+}
+
+// of returns the lesson of a key, made if it is missing. Of more than maxLessons the one that was not asked for for the longest time goes.
+func (s *lessons) of(k lessonKey) *lesson {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.mu.byKey[k]
+	if l == nil {
+		if s.mu.byKey == nil {
+			s.mu.byKey = map[lessonKey]*lesson{}
+		}
+		if len(s.mu.byKey) >= maxLessons {
+			delete(s.mu.byKey, slices.MinFunc(slices.Collect(maps.Keys(s.mu.byKey)), func(a, b lessonKey) int {
+				return s.mu.byKey[a].used.Compare(s.mu.byKey[b].used)
+			}))
+		}
+		l = &lesson{}
+		s.mu.byKey[k] = l
+	}
+	l.used = time.Now()
+	return l
+}
+
+// model returns what has been learnt. Where nothing has been so far it waits for it, until ctx ends; nil: nothing is known.
+func (l *lesson) model(ctx context.Context) *lsi.Model {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	model, learning := l.mu.model, l.mu.learning
+	if l.mu.learnt {
+		learning = nil
+	}
+	l.mu.Unlock()
+	if learning == nil {
+		return model
+	}
+	select {
+	case <-learning:
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.model
+}
+
+// within is model for a search: it waits for a part of the time that is left, and not for long.
+func (l *lesson) within(ctx context.Context) *lsi.Model {
+	ctx, cancel := share(ctx, lessonWaitShare)
+	defer cancel()
+	ctx, end := context.WithTimeout(ctx, lessonWait)
+	defer end()
+	return l.model(ctx)
+}
+
+// rarity returns how rare tokens are in a collection; nil where that is not known.
+func rarity(m *lsi.Model) func(id int32) float64 {
+	if m == nil {
+		return nil
+	}
+	return m.Rarity
+}
+
+// Learn waits until what searches learn from a collection has been learnt, if it is to be: without it the first search does, for a while.
+func (e *Engine) Learn(ctx context.Context, collection string) error {
+	c, r, err := e.open(ctx, collection)
+	if err != nil {
+		return err
+	}
+	enc, err := e.encodings.of(collection, r)
+	if err != nil {
+		return err
+	}
+	e.lesson(c, r, enc).model(ctx)
+	return ctx.Err()
+}
+
+// learn reads a sample of a collection and learns from it.
+func (e *Engine) learn(ctx context.Context, c backend.Collection, r record, enc *encoding) (*lsi.Model, error) {
+	terms := enc.terms(r.Settings.Language)
+	if terms == nil {
+		return nil, nil
+	}
+	sample, err := e.backend.Sample(ctx, c.Name, lessonSample)
+	if err != nil {
+		return nil, err
+	}
+	var refs []backend.Ref
+	pieces := map[backend.Ref][]int{}
+	for _, p := range sample {
+		known, piece := pieces[p.Ref], p.Ordinal/lessonPiece
+		if known == nil {
+			refs = append(refs, p.Ref)
+		}
+		if !slices.Contains(known, piece) {
+			pieces[p.Ref] = append(known, piece)
+		}
+	}
+	var texts [][]int32
+	for part := range slices.Chunk(refs, lessonDocuments) {
+		err := backend.FetchPages(ctx, e.backend, c.Name, part, func(part []backend.Ref, docs []*backend.Document) error {
+			for i, d := range docs {
+				if d == nil {
+					continue
+				}
+				parts, err := r.Settings.Fields.SplitStored(d.Fields)
+				if err != nil {
+					return err
+				}
+				for _, piece := range pieces[part[i]] {
+					texts = append(texts, enc.piece(r, parts, d.Passages, piece))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	model, err := lsi.Learn(ctx, terms, texts)
+	if errors.Is(err, lsi.ErrTexts) { // of signs and stop words, or deleted meanwhile
+		return nil, nil
+	}
+	return model, err
+}
+
+// piece returns the tokens of some passages of a document one after another, with the title over the first of them.
+func (e *encoding) piece(r record, parts mapping.Parts, passages []backend.Passage, piece int) (ids []int32) {
+	first := min(piece*lessonPiece, len(passages))
+	for i, p := range passages[first:min(first+lessonPiece, len(passages))] {
+		text, title := p.In(parts), ""
+		if i == 0 {
+			title = r.title(parts.TitleOver(p.Field), text)
+		}
+		tokens := e.tokens(title, text)
+		ids = append(append(ids, tokens.Title...), tokens.Body...)
+	}
+	return ids
+}
