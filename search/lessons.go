@@ -59,6 +59,7 @@ type lesson struct {
 		sync.Mutex
 		model    *lsi.Model    // nil: not learnt yet, or there is nothing to learn
 		learnt   bool          // at least once
+		err      error         // of the last time
 		sequence uint64        // of the collection then
 		next     time.Time     // not learnt again before
 		learning chan struct{} // closed at the end; nil: not now
@@ -80,16 +81,16 @@ func (e *encoding) terms(language string) *lsi.Terms {
 	return t
 }
 
-// lesson returns what a collection says of its own words, and has it learnt where it has not been, or where the collection has changed since; nil where it
-// says nothing.
-func (e *Engine) lesson(c backend.Collection, r record, enc *encoding) *lesson {
+// lesson returns what a collection says of its own words, and has it learnt where it has not been, or where the collection has changed since and, unless
+// now is set, some time has passed; nil where it says nothing.
+func (e *Engine) lesson(c backend.Collection, r record, enc *encoding, now bool) *lesson {
 	if !enc.teaches(c) {
 		return nil
 	}
 	l := e.lessons.of(lessonKey{c.Name, r.Created, r.key()})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.mu.learning != nil || l.mu.learnt && (l.mu.sequence == c.Sequence || time.Now().Before(l.mu.next)) {
+	if l.mu.learning != nil || l.mu.learnt && (l.mu.sequence == c.Sequence || !now && time.Now().Before(l.mu.next)) {
 		return l
 	}
 	done := make(chan struct{})
@@ -118,7 +119,7 @@ func (l *lesson) taught(model *lsi.Model, err error, sequence uint64, took time.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mu.learning, l.mu.learnt = nil, true
-	if err != nil {
+	if l.mu.err = err; err != nil {
 		l.mu.sequence, l.mu.next = 0, time.Now().Add(lessonRetry)
 		return
 	}
@@ -186,7 +187,8 @@ func rarity(m *lsi.Model) func(id int32) float64 {
 	return m.Rarity
 }
 
-// Learn waits until what searches learn from a collection has been learnt, if it is to be: without it the first search does, for a while.
+// Learn waits until what searches learn from a collection has been learnt from what it holds now. Without it the first search waits for a while, and after
+// changes searches go on with what was learnt before.
 func (e *Engine) Learn(ctx context.Context, collection string) error {
 	c, r, err := e.open(ctx, collection)
 	if err != nil {
@@ -196,8 +198,34 @@ func (e *Engine) Learn(ctx context.Context, collection string) error {
 	if err != nil {
 		return err
 	}
-	e.lesson(c, r, enc).model(ctx)
-	return ctx.Err()
+	for {
+		l := e.lesson(c, r, enc, true)
+		if l == nil {
+			return nil
+		}
+		done, err := l.state(c.Sequence)
+		if done == nil {
+			return err
+		}
+		select {
+		case <-done:
+			if _, err := l.state(c.Sequence); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// state returns what to wait for until it is known what the collection says as of sequence; nil: it is, or learning failed.
+func (l *lesson) state(sequence uint64) (learning <-chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.learning == nil || l.mu.learnt && l.mu.sequence == sequence {
+		return nil, l.mu.err
+	}
+	return l.mu.learning, nil
 }
 
 // learn reads a sample of a collection and learns from it.

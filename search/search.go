@@ -46,7 +46,7 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (s *
 	}
 	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, guess: g, timings: map[string]float64{}}
 	if s.matches() {
-		s.lesson = e.lesson(c, rec, enc) // while the query is encoded and the legs run
+		s.lesson = e.lesson(c, rec, enc, false) // while the query is encoded and the legs run
 	}
 	return s, nil
 }

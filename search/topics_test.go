@@ -293,6 +293,12 @@ func TestTopicsOfAChange(t *testing.T) {
 	if v := cosine(e, "f0"); v != nil { // what was learnt before knows none of the words
 		t.Errorf("before it is learnt anew: %v", *v)
 	}
+	if err := e.Learn(t.Context(), "docs"); err != nil {
+		t.Fatal(err)
+	}
+	if v := cosine(e, "f0"); v == nil || *v < 0.5 {
+		t.Errorf("after it was learnt anew: %v", v)
+	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}

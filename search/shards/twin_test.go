@@ -349,6 +349,11 @@ func (w *twins) query() search.Query {
 // look asks both for all sorts of things.
 func (w *twins) look(t *testing.T, queries int) (found int) {
 	t.Helper()
+	for _, e := range []*search.Engine{w.many, w.alone} { // else what they have learnt may be of different times
+		if err := e.Learn(t.Context(), "docs"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for range queries {
 		q := w.query()
 		if r := both(t, w, q, func(e *search.Engine) (*search.Response, error) { return answered(e.Search(t.Context(), "docs", q)) }); r != nil {
