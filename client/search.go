@@ -240,7 +240,8 @@ type VectorExplain struct {
 	Norm   float64 `json:"norm"` // the similarity, or without one the cosine, in [0,1] by the checkpoint's calibration
 
 	// Where the checkpoint compares texts token by token.
-	Match      *float64 `json:"match,omitempty"` // absent for documents behind the first 50
+	Match      *float64 `json:"match,omitempty"`  // absent for documents behind the first 50
+	Topics     *float64 `json:"topics,omitempty"` // by what the collection says of its own words, where it does; absent for these, too
 	Similarity *float64 `json:"similarity,omitempty"`
 }
 

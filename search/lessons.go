@@ -30,8 +30,9 @@ const (
 	// lessonRetry is when learning is tried again after it failed.
 	lessonRetry = time.Minute
 
-	maxLessons      = 32 // that are kept, the ones asked for last: each takes up to some 7 MB
-	lessonDocuments = 64 // read at a time
+	maxLessons      = 64       // that are kept, the ones asked for last
+	lessonsBudget   = 64 << 20 // bytes of them; with the built-in checkpoint each takes up to 8 MB
+	lessonDocuments = 64       // read at a time
 )
 
 // lessons are what collections say of their own words ([lsi]), each learnt from a sample of the passages when it is searched for the first time, and again
@@ -126,7 +127,7 @@ func (l *lesson) taught(model *lsi.Model, err error, sequence uint64, took time.
 	l.mu.model, l.mu.sequence, l.mu.next = model, sequence, time.Now().Add(lessonRest*took)
 }
 
-// of returns the lesson of a key, made if it is missing. Of more than maxLessons the one that was not asked for for the longest time goes.
+// of returns the lesson of a key, made if it is missing. Of too many the one that was not asked for for the longest time goes.
 func (s *lessons) of(k lessonKey) *lesson {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,16 +136,37 @@ func (s *lessons) of(k lessonKey) *lesson {
 		if s.mu.byKey == nil {
 			s.mu.byKey = map[lessonKey]*lesson{}
 		}
-		if len(s.mu.byKey) >= maxLessons {
-			delete(s.mu.byKey, slices.MinFunc(slices.Collect(maps.Keys(s.mu.byKey)), func(a, b lessonKey) int {
-				return s.mu.byKey[a].used.Compare(s.mu.byKey[b].used)
-			}))
-		}
+		s.trim()
 		l = &lesson{}
 		s.mu.byKey[k] = l
 	}
 	l.used = time.Now()
 	return l
+}
+
+// trim makes room for one more. The caller holds mu.
+func (s *lessons) trim() {
+	bytes := 0
+	for _, l := range s.mu.byKey {
+		bytes += l.bytes()
+	}
+	for len(s.mu.byKey) >= maxLessons || bytes > lessonsBudget {
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(s.mu.byKey)), func(a, b lessonKey) int {
+			return s.mu.byKey[a].used.Compare(s.mu.byKey[b].used)
+		})
+		bytes -= s.mu.byKey[oldest].bytes()
+		delete(s.mu.byKey, oldest)
+	}
+}
+
+// bytes is about what the lesson takes.
+func (l *lesson) bytes() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.model == nil {
+		return 0
+	}
+	return l.mu.model.Bytes()
 }
 
 // model returns what has been learnt. Where nothing has been so far it waits for it, until ctx ends; nil: nothing is known.

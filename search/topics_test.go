@@ -169,7 +169,7 @@ func TestTopicsAreLearntOnce(t *testing.T) {
 		}
 		return r.Hits[0].Explain.Vector.Topics != nil
 	}
-	hurried, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	hurried, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if hasTopics(hurried) {
 		t.Errorf("a search had topics before they were learnt")

@@ -135,7 +135,7 @@ func TestAgainstTheWholeDecomposition(t *testing.T) {
 	for i := range texts {
 		for j := range i {
 			got, want := dot(place(m, texts[i]...), place(m, texts[j]...)), slowCosine(rarity, projector, texts[i], texts[j])
-			if mean += math.Abs(got-want) / pairs; math.Abs(got-want) > 0.1 { // bytes, and the last directions, which have not quite settled
+			if mean += math.Abs(got-want) / pairs; math.Abs(got-want) > 0.1 { // the last directions have not quite settled
 				t.Fatalf("cosine of %d and %d: got %v, want %v", i, j, got, want)
 			}
 		}
@@ -277,8 +277,8 @@ func TestMaxTerms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(m.scale) > MaxTerms || place(m, 3) == nil || m.Rarity(vocab-1) == 0 {
-		t.Errorf("%d terms have a row; place of a frequent one %v, rarity of a rare one %v", len(m.scale), place(m, 3) != nil, m.Rarity(vocab-1))
+	if len(m.topics)/m.k > MaxTerms || place(m, 3) == nil || m.Rarity(vocab-1) == 0 {
+		t.Errorf("%d terms have a row; place of a frequent one %v, rarity of a rare one %v", len(m.topics)/m.k, place(m, 3) != nil, m.Rarity(vocab-1))
 	}
 }
 

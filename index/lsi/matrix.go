@@ -97,7 +97,7 @@ func leastFrequency(df []int) int {
 }
 
 // topics returns the leading right singular vectors as the rows of the columns, [n, k], k being at most most, and less where there are few texts or terms.
-func (m *matrix) topics(ctx context.Context, most int) (topics []float64, k int, err error) {
+func (m *matrix) topics(ctx context.Context, most int) (topics []float32, k int, err error) {
 	least := min(len(m.rows), m.n)
 	k = max(1, min(most, least/2))
 	wide := min(k+spare, least)
@@ -125,7 +125,13 @@ func (m *matrix) topics(ctx context.Context, most int) (topics []float64, k int,
 		return nil, 0, err
 	}
 	k = max(1, min(k, rank))
-	return mat.DenseCopyOf(columns.Slice(0, m.n, 0, k)).RawMatrix().Data, k, nil
+	topics = make([]float32, 0, m.n*k)
+	for i := range m.n {
+		for _, x := range columns.RawRowView(i)[:k] {
+			topics = append(topics, float32(x))
+		}
+	}
+	return topics, k, nil
 }
 
 // singular puts the left singular vectors of a tall m in the place of its columns, those of the largest singular values first, and zeros in the place of
