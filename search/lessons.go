@@ -30,9 +30,12 @@ const (
 	// lessonRetry is when learning is tried again after it failed.
 	lessonRetry = time.Minute
 
-	maxLessons      = 64       // that are kept, the ones asked for last
-	lessonsBudget   = 64 << 20 // bytes of them; with the built-in checkpoint each takes up to 8 MB
-	lessonDocuments = 64       // read at a time
+	// Where more collections are searched by turns than there is room for, those that come first are learnt from, and not one after another again and again.
+	maxLessons    = 64               // that are kept
+	lessonsBudget = 64 << 20         // bytes of them, beyond which there is no further one; with the built-in checkpoint each takes up to 8 MB
+	lessonIdle    = 10 * time.Minute // one that nobody has asked for for so long makes room for others
+
+	lessonDocuments = 64 // read at a time
 )
 
 // lessons are what collections say of their own words ([lsi]), each learnt from a sample of the passages when it is searched for the first time, and again
@@ -83,12 +86,15 @@ func (e *encoding) terms(language string) *lsi.Terms {
 }
 
 // lesson returns what a collection says of its own words, and has it learnt where it has not been, or where the collection has changed since and, unless
-// now is set, some time has passed; nil where it says nothing.
+// now is set, some time has passed; nil where it says nothing, or there is no room.
 func (e *Engine) lesson(c backend.Collection, r record, enc *encoding, now bool) *lesson {
 	if !enc.teaches(c) {
 		return nil
 	}
-	l := e.lessons.of(lessonKey{c.Name, r.Created, r.key()})
+	l := e.lessons.of(lessonKey{c.Name, r.Created, r.key()}, time.Now())
+	if l == nil {
+		return nil
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.learning != nil || l.mu.learnt && (l.mu.sequence == c.Sequence || !now && time.Now().Before(l.mu.next)) {
@@ -127,8 +133,8 @@ func (l *lesson) taught(model *lsi.Model, err error, sequence uint64, took time.
 	l.mu.model, l.mu.sequence, l.mu.next = model, sequence, time.Now().Add(lessonRest*took)
 }
 
-// of returns the lesson of a key, made if it is missing. Of too many the one that was not asked for for the longest time goes.
-func (s *lessons) of(k lessonKey) *lesson {
+// of returns the lesson of a key, made if it is missing; nil where there is no room for it.
+func (s *lessons) of(k lessonKey, now time.Time) *lesson {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.mu.byKey[k]
@@ -136,27 +142,28 @@ func (s *lessons) of(k lessonKey) *lesson {
 		if s.mu.byKey == nil {
 			s.mu.byKey = map[lessonKey]*lesson{}
 		}
-		s.trim()
+		if !s.room(now) {
+			return nil
+		}
 		l = &lesson{}
 		s.mu.byKey[k] = l
 	}
-	l.used = time.Now()
+	l.used = now
 	return l
 }
 
-// trim makes room for one more. The caller holds mu.
-func (s *lessons) trim() {
+// room reports whether there is room for one more, once what nobody asks for any more is gone. The caller holds mu.
+func (s *lessons) room(now time.Time) bool {
 	bytes := 0
 	for _, l := range s.mu.byKey {
 		bytes += l.bytes()
 	}
-	for len(s.mu.byKey) >= maxLessons || bytes > lessonsBudget {
-		oldest := slices.MinFunc(slices.Collect(maps.Keys(s.mu.byKey)), func(a, b lessonKey) int {
-			return s.mu.byKey[a].used.Compare(s.mu.byKey[b].used)
-		})
-		bytes -= s.mu.byKey[oldest].bytes()
-		delete(s.mu.byKey, oldest)
+	if len(s.mu.byKey) < maxLessons && bytes < lessonsBudget {
+		return true
 	}
+	before := len(s.mu.byKey)
+	maps.DeleteFunc(s.mu.byKey, func(_ lessonKey, l *lesson) bool { return now.Sub(l.used) >= lessonIdle })
+	return len(s.mu.byKey) < before
 }
 
 // bytes is about what the lesson takes.

@@ -9,31 +9,42 @@ import (
 	"searchd/index/lsi"
 )
 
-// TestLessonsAreBounded: what was asked for last is kept, by number and by bytes.
+// TestLessonsAreBounded: by number and by bytes; those that are asked for stay, and there is none for others until one is idle.
 func TestLessonsAreBounded(t *testing.T) {
-	var s lessons
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	key := func(i int) lessonKey { return lessonKey{collection: fmt.Sprint(i)} }
-	first := s.of(key(0))
-	for i := range 2 * maxLessons {
-		if s.of(key(0)) != first {
-			t.Fatalf("the lesson that is asked for again and again was gone after %d others", i)
-		}
-		s.of(key(1 + i))
-	}
-	if n := len(s.mu.byKey); n != maxLessons {
-		t.Errorf("%d lessons are kept, want %d", n, maxLessons)
-	}
-
-	model, err := lsi.Learn(context.Background(), lsi.NewTerms(1<<16, func(id int) string { return fmt.Sprint(id) }), [][]int32{{1, 2}, {2, 3}, {3, 4}})
+	model, err := lsi.Learn(context.Background(), lsi.NewTerms(1<<18, func(id int) string { return fmt.Sprint(id) }), [][]int32{{1, 2}, {2, 3}, {3, 4}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fit := lessonsBudget / model.Bytes()
-	for i := range 2 * fit {
-		s.of(key(1000+i)).taught(model, nil, 1, time.Second)
+	fit := (lessonsBudget + model.Bytes() - 1) / model.Bytes()
+	if fit >= maxLessons {
+		t.Fatalf("%d models of %d bytes fit: too small to try the budget", fit, model.Bytes())
 	}
-	if n := len(s.mu.byKey); n > fit+1 {
-		t.Errorf("%d lessons of %d bytes are kept, the budget is %d bytes", n, model.Bytes(), lessonsBudget)
+	for _, tc := range []struct {
+		model *lsi.Model
+		most  int
+	}{{nil, maxLessons}, {model, fit}} {
+		var s lessons
+		for i := range 2 * tc.most {
+			l := s.of(key(i), now)
+			if (l != nil) != (i < tc.most) {
+				t.Fatalf("lesson %d of at most %d: %v", i, tc.most, l)
+			}
+			if l != nil {
+				l.taught(tc.model, nil, 1, time.Second)
+			}
+		}
+		kept := s.of(key(0), now.Add(lessonIdle/2))
+		if s.of(key(999), now.Add(lessonIdle/2)) != nil {
+			t.Errorf("there was room while all were in use")
+		}
+		if s.of(key(999), now.Add(lessonIdle)) == nil {
+			t.Errorf("there was no room when all but one were idle")
+		}
+		if s.of(key(0), now.Add(lessonIdle)) != kept || len(s.mu.byKey) != 2 {
+			t.Errorf("%d lessons are left, of which the one that was asked for should be one", len(s.mu.byKey))
+		}
 	}
 }
 
