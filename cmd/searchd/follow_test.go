@@ -317,10 +317,10 @@ func TestFollowLost(t *testing.T) {
 	})
 	release := sync.OnceFunc(func() { close(copies) })
 	t.Cleanup(release)
+	r.copied = time.Time{} // the next copy need not wait
 	r.run(t)
 	until(t, "caught up", func() bool { return r.state().CaughtUp })
 	lost.Store(true)
-	r.copied = time.Time{}
 	if _, err := r.a.CreateCollection(t.Context(), "more", search.Settings{}); err != nil {
 		t.Fatal(err)
 	}
