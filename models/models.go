@@ -47,7 +47,7 @@ type Calibration struct {
 	Alpha         float64 `json:"alpha"`          // default weight of the vector leg in hybrid search, 0..1
 	PassageTokens int     `json:"passage_tokens"` // default length of a passage, special tokens included; 0: all that the checkpoint takes
 	Match         float64 `json:"match"`          // share of the comparison token by token in the vector leg, 0..1; 0: none
-	Topics        float64 `json:"topics"`         // share in the vector leg of what a collection says of its own words, 0..1; 0, and where Match is 0: none
+	Topics        float64 `json:"topics"`         // share in the vector leg of what a collection says of its own words, of semantic search times Alpha, 0..1; 0, and where Match is 0: none
 }
 
 // minPassageTokens is the least length of a passage that makes sense.

@@ -56,6 +56,9 @@ func (s *search) topics(context.Context) error {
 	}
 	query, held := s.learnt.Place(s.encoding.matcher().Tokens(s.plan.text.Text))
 	share := s.encoding.calibration.Topics * ramp(held, heldNothing, heldFully)
+	if s.plan.Mode == Semantic { // there the vector leg is all of the score, of which topics have the same share as in a hybrid one
+		share *= s.encoding.calibration.Alpha
+	}
 	if share == 0 {
 		return nil
 	}

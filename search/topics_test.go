@@ -42,7 +42,7 @@ func taughtFact(subject, which int) string { return fmt.Sprintf("fact%dx%d", sub
 func TestTopics(t *testing.T) {
 	for _, mode := range []search.Mode{search.Semantic, search.Hybrid} {
 		found := map[float64]int{}
-		for _, topics := range []float64{0, 0.5} {
+		for _, topics := range []float64{0, 0.8} {
 			e := matching(t, &fakeMatcher{share: 0.25, topics: topics}, taught()...)
 			for subject := range taughtSubjects {
 				q := search.Query{Q: taughtName(subject, 0), Mode: mode, Limit: ptr(taughtTexts), Filter: fmt.Sprintf("group = %d", subject/taughtGroup)}
@@ -53,21 +53,22 @@ func TestTopics(t *testing.T) {
 				}
 			}
 		}
-		if all := taughtSubjects * taughtTexts; found[0.5] < all*3/4 || found[0] > all*3/5 {
-			t.Errorf("%s: of %d documents %d were found with topics, %d without", mode, all, found[0.5], found[0])
+		if all := taughtSubjects * taughtTexts; found[0.8] < all*3/4 || found[0] > all*3/5 {
+			t.Errorf("%s: of %d documents %d were found with topics, %d without", mode, all, found[0.8], found[0])
 		}
 	}
 }
 
 // TestTopicsExplained: the similarity is the mean that the shares of the checkpoint want, and the score follows from it.
 func TestTopicsExplained(t *testing.T) {
-	const match, topics = 0.25, 0.5
-	e := matching(t, &fakeMatcher{share: match, topics: topics}, taught()...)
+	const match = 0.25
+	f := &fakeMatcher{share: match, topics: 0.5}
+	e := matching(t, f, taught()...)
 	words := taughtName(7, 0)
 	for w := range 9 {
 		words += " " + taughtFact(7, w)
 	}
-	for _, mode := range []search.Mode{search.Semantic, search.Hybrid} {
+	for mode, topics := range map[search.Mode]float64{search.Semantic: f.topics * f.Calibration().Alpha, search.Hybrid: f.topics} {
 		r, err := e.Search(t.Context(), "docs", search.Query{Q: words, Mode: mode, Limit: ptr(100), Explain: true})
 		if err != nil {
 			t.Fatal(err)
