@@ -241,6 +241,7 @@ type VectorExplain struct {
 
 	// Where the checkpoint compares texts token by token.
 	Match      *float64 `json:"match,omitempty"`  // absent for documents behind the first 50
+	Title      *float64 `json:"title,omitempty"`  // absent for these, too, and without a title
 	Topics     *float64 `json:"topics,omitempty"` // by what the collection says of its own words, where it does; absent for these, too
 	Similarity *float64 `json:"similarity,omitempty"`
 }

@@ -47,6 +47,7 @@ type Calibration struct {
 	Alpha         float64 `json:"alpha"`          // default weight of the vector leg in hybrid search, 0..1
 	PassageTokens int     `json:"passage_tokens"` // default length of a passage, special tokens included; 0: all that the checkpoint takes
 	Match         float64 `json:"match"`          // share of the comparison token by token in the vector leg, 0..1; 0: none
+	Title         float64 `json:"title"`          // part of what the cosine lacks of 1 that a title like the query gives, 0..1; 0, and where Match is 0: none
 	Topics        float64 `json:"topics"`         // share in the vector leg of what a collection says of its own words, of semantic search times Alpha, 0..1; 0, and where Match is 0: none
 }
 
@@ -131,6 +132,9 @@ func (c Calibration) Validate() error {
 	}
 	if !(c.Match >= 0 && c.Match <= 1) {
 		return fmt.Errorf("match: got %v, allowed: 0 to 1", c.Match)
+	}
+	if !(c.Title >= 0 && c.Title <= 1) {
+		return fmt.Errorf("title: got %v, allowed: 0 to 1", c.Title)
 	}
 	if !(c.Topics >= 0 && c.Topics <= 1) {
 		return fmt.Errorf("topics: got %v, allowed: 0 to 1", c.Topics)

@@ -106,13 +106,14 @@ func TestCalibration(t *testing.T) {
 		err        string
 	}{
 		{"absent", "", DefaultCalibration, ""},
-		{"whole", `{"cosine_floor":0.1,"cosine_ceiling":0.8,"alpha":0.3,"passage_tokens":96,"match":0.4,"topics":0.2}`, Calibration{0.1, 0.8, 0.3, 96, 0.4, 0.2}, ""},
-		{"part", `{"alpha":0.3}`, Calibration{0, 1, 0.3, 0, 0, 0}, ""},
+		{"whole", `{"cosine_floor":0.1,"cosine_ceiling":0.8,"alpha":0.3,"passage_tokens":96,"match":0.4,"title":0.6,"topics":0.2}`, Calibration{0.1, 0.8, 0.3, 96, 0.4, 0.6, 0.2}, ""},
+		{"part", `{"alpha":0.3}`, Calibration{0, 1, 0.3, 0, 0, 0, 0}, ""},
 		{"no JSON", `{`, Calibration{}, "searchd.json"},
 		{"upside down", `{"cosine_floor":0.9,"cosine_ceiling":0.2}`, Calibration{}, "floor < ceiling"},
 		{"alpha", `{"alpha":2}`, Calibration{}, "alpha"},
 		{"short passages", `{"passage_tokens":3}`, Calibration{}, "passage_tokens: got 3"},
 		{"match", `{"match":1.5}`, Calibration{}, "match: got 1.5"},
+		{"title", `{"title":1.1}`, Calibration{}, "title: got 1.1"},
 		{"topics", `{"topics":-0.1}`, Calibration{}, "topics: got -0.1"},
 		{"negative passages", `{"passage_tokens":-1}`, Calibration{}, "passage_tokens: got -1"},
 	} {

@@ -133,7 +133,7 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 			c.best = slices.Index(cosines[0], c.vector.score)
 			if s.matched != nil {
 				one := []candidate{c}
-				texts, err := s.compare(ctx, one)
+				texts, _, err := s.compare(ctx, one)
 				if err != nil {
 					return c, err
 				}

@@ -156,7 +156,7 @@ func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
 		}
 	}
 	if s.plan.Mode != Keyword && c.vector.known {
-		e.Vector = &VectorExplain{Rank: c.vector.rank, Cosine: c.vector.score, Match: c.vector.match, Topics: c.vector.topics, Norm: c.vector.norm}
+		e.Vector = &VectorExplain{Rank: c.vector.rank, Cosine: c.vector.score, Match: c.vector.match, Title: c.vector.title, Topics: c.vector.topics, Norm: c.vector.norm}
 		if s.matched != nil {
 			similarity := s.fuser().similarity(c.vector)
 			e.Vector.Similarity = &similarity

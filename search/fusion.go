@@ -24,6 +24,7 @@ type leg struct {
 	known bool    // false: the leg did not run, or the document is gone or, of the vector leg, has no passage
 
 	match  *float64 // of the vector leg: the comparison token by token; nil where there was none
+	title  *float64 // of the vector leg: the cosine of the title alone; nil where it is not known
 	topics *float64 // of the vector leg: the cosine with the query among the topics of the collection; nil where it is not known
 }
 
@@ -97,17 +98,21 @@ func (f fuser) score(c *candidate) float64 {
 	}
 }
 
-// similarity is what the vector leg says of a document: the cosine, or its mean with the comparison token by token; or the mean of that and what the topics of
-// the collection say, the square of their cosine, which is a likeness and is put on the scale of a cosine.
+// similarity is what the vector leg says of a document: the cosine, raised by a title that is like the query, which takes a part of what the cosine lacks of 1; the mean
+// of that with the comparison token by token; and the mean of both with what the topics of the collection say, the square of their cosine, which is a likeness and is put
+// on the scale of a cosine.
 func (f fuser) similarity(l leg) float64 {
 	if f.matched == nil {
 		return l.score
 	}
-	match := f.matched.least
+	match, cosine := f.matched.least, l.score
 	if l.match != nil {
 		match = *l.match
 	}
-	x := (1-f.matched.share)*l.score + f.matched.share*match
+	if l.title != nil {
+		cosine += f.calibration.Title * max(0, *l.title-titleNothing) * (1 - cosine)
+	}
+	x := (1-f.matched.share)*cosine + f.matched.share*match
 	if t := f.topical; t != nil {
 		x = (1-t.share)*x + t.share*(f.calibration.CosineFloor+f.span()*t.likeness(l.topics))
 	}

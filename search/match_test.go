@@ -21,6 +21,7 @@ import (
 type fakeMatcher struct {
 	fakeEmbedder
 	share  float64
+	title  float64
 	topics float64
 	tokens atomic.Int64 // texts taken apart
 }
@@ -57,7 +58,7 @@ func (f *fakeMatcher) Terms(string) *lsi.Terms {
 }
 
 func (f *fakeMatcher) Calibration() models.Calibration {
-	return models.Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5, Match: f.share, Topics: f.topics}
+	return models.Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5, Match: f.share, Title: f.title, Topics: f.topics}
 }
 
 // matching returns an engine whose checkpoint compares texts token by token, with docs in it.
@@ -99,9 +100,9 @@ func TestMatch(t *testing.T) {
 				}
 				for _, h := range r.Hits {
 					d, v := docs[h.ID], h.Explain.Vector
-					want := table.Query(f.Tokens(q), nil).Match([]maxsim.Text{{Title: f.Tokens(d[0]), Body: f.Tokens(d[1])}})[0]
+					want := table.Query(f.Tokens(q), nil).Match([]maxsim.Text{{Title: f.Tokens(d[0]), Body: f.Tokens(d[1])}})[0].Match
 					similarity := (1-share)*v.Cosine + share*want
-					if v.Match == nil || math.Abs(*v.Match-want) > 1e-9 || math.Abs(*v.Similarity-similarity) > 1e-9 {
+					if v.Match == nil || v.Title != nil || math.Abs(*v.Match-want) > 1e-9 || math.Abs(*v.Similarity-similarity) > 1e-9 {
 						t.Fatalf("%s: %s has match %v, similarity %v, want %v, %v", mode, h.ID, v.Match, v.Similarity, want, similarity)
 					}
 					if mode == search.Semantic && h.Score != *v.Similarity || math.Abs(v.Norm-min(1, max(0, similarity))) > 1e-9 {
@@ -125,6 +126,100 @@ func TestMatch(t *testing.T) {
 	docs["a"], docs["b"], docs["c"] = [2]string{"", "some other text"}, [2]string{"Green", "boat"}, [2]string{"", "of no use"}
 	write(search.Updated)
 	check(0) // neither word is anywhere, and random vectors are not near each other
+}
+
+// TestMatchOfManyTokens: that three tokens are like others by chance says nothing, that three of thirty are there and all others that much like some does.
+func TestMatchOfManyTokens(t *testing.T) {
+	const share = 0.25
+	text := func(first, n int) (words string) {
+		for i := range n {
+			words += fmt.Sprintf(" word%d", first+i)
+		}
+		return words
+	}
+	e := matching(t, &fakeMatcher{share: share}, doc("a", fmt.Sprintf(`{"text":%q}`, text(0, 10))), doc("b", `{"text":"nothing of it"}`))
+	for _, tc := range []struct {
+		q     string
+		share float64
+	}{{text(30, 3), 0}, {text(7, 30), share}} {
+		r, err := e.Search(t.Context(), "docs", search.Query{Q: tc.q, Mode: search.Semantic, Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range r.Hits {
+			v := h.Explain.Vector
+			if want := (1-tc.share)*v.Cosine + tc.share**v.Match; math.Abs(*v.Similarity-want) > 1e-9 {
+				t.Errorf("%d words: %s has similarity %v, want %v: cosine %v, match %v", len(strings.Fields(tc.q)), h.ID, *v.Similarity, want, v.Cosine, *v.Match)
+			}
+		}
+	}
+}
+
+// TestTitle: a title like the query raises the cosine, one that is not leaves it, and so does none.
+func TestTitle(t *testing.T) {
+	const q = "red car"
+	f := &fakeMatcher{share: 0.25, title: 0.5}
+	docs := map[string][2]string{
+		"titled": {"A red automobile", "it stands in the yard"}, "again": {"Red car", "Red car: it stands in the yard"}, "cut": {"Red", "redder than a car"},
+		"other": {"Of boats", "a red car"}, "none": {"", "a red car"},
+	}
+	e := matching(t, f)
+	for id, d := range docs {
+		put(t, e, search.Created, doc(id, fmt.Sprintf(`{"title":%q,"text":%q}`, d[0], d[1])))
+	}
+	find := func(e *search.Engine, mode search.Mode) (out []search.Hit) {
+		t.Helper()
+		r, err := e.Search(t.Context(), "docs", search.Query{Q: q, Mode: mode, Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Hits
+	}
+	query, raised := f.TokenTable().Query(f.Tokens(q), nil), 0
+	for _, mode := range []search.Mode{search.Semantic, search.Hybrid} {
+		for _, h := range find(e, mode) {
+			d, v := docs[h.ID], h.Explain.Vector
+			text := d[1]
+			if h.ID == "again" {
+				text = ": it stands in the yard"
+			}
+			like, cosine := query.Match([]maxsim.Text{{Title: f.Tokens(d[0]), Body: f.Tokens(text)}})[0], v.Cosine
+			if (v.Title != nil) != (d[0] != "") || v.Title != nil && math.Abs(*v.Title-like.Title) > 1e-9 || math.Abs(*v.Match-like.Match) > 1e-9 {
+				t.Fatalf("%s: %s has title %v, match %v, want %+v", mode, h.ID, v.Title, *v.Match, like)
+			}
+			if like.Titled && like.Title > 0.1 {
+				raised++
+				cosine += f.title * (like.Title - 0.1) * (1 - cosine)
+			}
+			if want := 0.75*cosine + 0.25*like.Match; math.Abs(*v.Similarity-want) > 1e-9 {
+				t.Errorf("%s: %s has similarity %v, want %v: cosine %v, %+v", mode, h.ID, *v.Similarity, want, v.Cosine, like)
+			}
+		}
+	}
+	if raised != 6 {
+		t.Errorf("%d titles raised a cosine, want 3 in each mode", raised)
+	}
+	x, err := e.Explain(t.Context(), "docs", "titled", search.Query{Q: q, Window: 1, Limit: ptr(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := x.Hit.Explain.Vector; x.Rank == 0 && v.Title == nil {
+		t.Errorf("a document beyond the window is explained by %+v", v)
+	}
+	without, err := search.Open(t.TempDir(), search.Options{Embedder: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer without.Close()
+	if _, err := without.CreateCollection(t.Context(), "docs", search.Settings{Passages: search.PassageSettings{NoTitle: true}}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, without, search.Created, doc("titled", `{"title":"A red automobile","text":"it stands in the yard"}`))
+	for _, h := range find(without, search.Semantic) {
+		if h.Explain.Vector.Title != nil {
+			t.Errorf("where titles are not encoded: %+v", h.Explain.Vector)
+		}
+	}
 }
 
 // TestMatchWindow: documents behind the first 50 count with the least match of those, scores fall, and pages fit together.

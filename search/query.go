@@ -176,8 +176,9 @@ type VectorExplain struct {
 
 	// Where the checkpoint compares texts token by token.
 	Match      *float64 `json:"match,omitempty"`      // of the best passage; absent for a document behind the first 50, which counts with their least
+	Title      *float64 `json:"title,omitempty"`      // the cosine of the title, out of single tokens; absent without a title, and like match
 	Topics     *float64 `json:"topics,omitempty"`     // how much the best passage is about what the query is, by what the collection says of its own words: a cosine; absent where it says nothing, and like match
-	Similarity *float64 `json:"similarity,omitempty"` // the mean of cosine and match, and of that and the square of topics, by the shares that the checkpoint names and, of the match, the query has
+	Similarity *float64 `json:"similarity,omitempty"` // the mean of the cosine, raised by the title, and match, and of that and the square of topics, by the shares that the checkpoint names and the query has
 }
 
 // FusionExplain says how the legs were joined.

@@ -34,8 +34,9 @@ export function explanation(hit, alpha) {
   }
   if (v) {
     const match = v.match === undefined ? '' : `, words alike ${number(v.match)}`;
+    const title = v.title === undefined ? '' : `, title alike ${number(v.title)}`;
     const topics = v.topics === undefined ? '' : `, topics alike ${number(v.topics)}`;
-    row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.similarity ?? v.cosine), `cosine ${number(v.cosine)}${match}${topics}${place(v.rank, v.cosine)}`);
+    row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.similarity ?? v.cosine), `cosine ${number(v.cosine)}${match}${title}${topics}${place(v.rank, v.cosine)}`);
   } else if (k && f) {
     row('Meaning', 'meaning', 0, '0', 'the document has no text to compare');
   }

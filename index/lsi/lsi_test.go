@@ -122,7 +122,7 @@ func TestAgainstTheWholeDecomposition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := len(texts) / 2; m.Dim() != want {
+	if want := len(texts) / 4; m.Dim() != want {
 		t.Fatalf("got %d topics, want %d", m.Dim(), want)
 	}
 	rarity, projector, _ := slow(vocab, texts, m.Dim())

@@ -99,7 +99,7 @@ func leastFrequency(df []int) int {
 // topics returns the leading right singular vectors as the rows of the columns, [n, k], k being at most most, and less where there are few texts or terms.
 func (m *matrix) topics(ctx context.Context, most int) (topics []float32, k int, err error) {
 	least := min(len(m.rows), m.n)
-	k = max(1, min(most, least/2))
+	k = max(1, min(most, least/4))
 	wide := min(k+spare, least)
 	random := rand.New(rand.NewPCG(1, 1))
 	texts, columns := mat.NewDense(len(m.rows), wide, nil), mat.NewDense(m.n, wide, nil)

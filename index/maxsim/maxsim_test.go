@@ -71,6 +71,28 @@ func slow(v [][]float32, query []int32, x Text, rarity func(int32) float64) floa
 	return best
 }
 
+// slowTitle is the Title of Match by its definition.
+func slowTitle(v [][]float32, query, title []int32, rarity func(int32) float64) (cosine float64, ok bool) {
+	mean := func(ids []int32) (sum []float64, length float64) {
+		sum = make([]float64, len(v[0]))
+		for _, id := range ids {
+			for i, x := range v[id] {
+				sum[i] += float64(x) * rarity(id) // times the length of the vector, of which it has that already
+			}
+		}
+		for _, x := range sum {
+			length += x * x
+		}
+		return sum, math.Sqrt(length)
+	}
+	a, own := mean(query)
+	b, other := mean(title)
+	for i := range a {
+		cosine += a[i] * b[i]
+	}
+	return cosine / own / other, own > 0 && other > 0
+}
+
 func random(rng *rand.Rand, n, vocab int) []int32 {
 	ids := make([]int32, n)
 	for i := range ids {
@@ -93,16 +115,17 @@ func TestMatch(t *testing.T) {
 		}
 		texts = append(texts, Text{}, Text{Body: []int32{0, 0}}, Text{Title: []int32{0}, Body: query})
 		ofCollection := func(id int32) float64 { return float64(id % 7) } // 0 of some: they do not count
-		for i, got := range tab.Query(query, nil).Match(texts) {
-			if want := slow(v, query, texts[i], rarityByPlace); math.Abs(got-want) > 0.01 {
-				t.Errorf("round %d, text %d: %v, by the definition %v", round, i, got, want)
+		check := func(rarities string, rarity func(int32) float64, all []Likeness) {
+			for i, got := range all {
+				want := slow(v, query, texts[i], rarity)
+				title, titled := slowTitle(v, query, texts[i].Title, rarity)
+				if math.Abs(got.Match-want) > 0.01 || got.Titled != titled || titled && math.Abs(got.Title-title) > 0.01 {
+					t.Errorf("round %d, text %d, by the rarities of %s: %+v, by the definition %v, %v %v", round, i, rarities, got, want, title, titled)
+				}
 			}
 		}
-		for i, got := range tab.Query(query, ofCollection).Match(texts) {
-			if want := slow(v, query, texts[i], ofCollection); math.Abs(got-want) > 0.01 {
-				t.Errorf("round %d, text %d, by the rarities of a collection: %v, by the definition %v", round, i, got, want)
-			}
-		}
+		check("the vocabulary", rarityByPlace, tab.Query(query, nil).Match(texts))
+		check("a collection", ofCollection, tab.Query(query, ofCollection).Match(texts))
 	}
 }
 
@@ -111,9 +134,48 @@ func TestMatchOfItself(t *testing.T) {
 	tab := table(vectors(100, 33))
 	q := tab.Query([]int32{1, 7, 9}, nil)
 	for i, got := range q.Match([]Text{{Body: []int32{9, 1, 7, 50}}, {Title: []int32{7}, Body: []int32{1, 9}}, {Body: []int32{2, 7, 9}}}) {
-		if math.Abs(got-1) > 1e-5 {
+		if math.Abs(got.Match-1) > 1e-5 {
 			t.Errorf("text %d: %v, want 1", i, got)
 		}
+	}
+	got := q.Match([]Text{{Title: []int32{9, 1, 7}}, {Title: []int32{9, 7}}, {Body: []int32{9}}})
+	if math.Abs(got[0].Title-1) > 1e-5 || !(got[1].Title < 0.99) || got[2].Titled {
+		t.Errorf("titles: %+v", got)
+	}
+}
+
+// TestBreadth: it is the number of tokens where all count the same, and nearly that of the heavy ones where a few weigh most.
+func TestBreadth(t *testing.T) {
+	tab := table(vectors(100, 16))
+	alike := func(id int32) float64 { return 1 / float64(tab.length[id]) }
+	for _, n := range []int32{1, 2, 9} {
+		var ids []int32
+		for id := range n {
+			ids = append(ids, 10+id)
+		}
+		if got := tab.Query(ids, alike).Breadth(); math.Abs(got-float64(n)) > 1e-4 {
+			t.Errorf("%d tokens that count the same: %v", n, got)
+		}
+		heavy := func(id int32) float64 { return alike(id) * max(0.001, float64(11-id)) }
+		if got := tab.Query(ids, heavy).Breadth(); math.Abs(got-1) > 0.02 {
+			t.Errorf("%d tokens of which one counts: %v", n, got)
+		}
+	}
+}
+
+// TestOpposite: a title whose tokens take each other back has no direction, and neither has such a query.
+func TestOpposite(t *testing.T) {
+	v := vectors(10, 16)
+	for i, x := range v[5] {
+		v[6][i] = -x
+	}
+	tab := table(v)
+	alike := func(int32) float64 { return 1 }
+	if got := tab.Query([]int32{3}, alike).Match([]Text{{Title: []int32{5, 6}}, {Title: []int32{5}}}); got[0].Titled || !got[1].Titled {
+		t.Errorf("titles: %+v", got)
+	}
+	if got := tab.Query([]int32{5, 6}, alike).Match([]Text{{Title: []int32{5}}}); got[0].Titled || math.Abs(got[0].Match) > 1e-5 {
+		t.Errorf("query: %+v", got)
 	}
 }
 
@@ -153,7 +215,7 @@ func TestQueryBounds(t *testing.T) {
 	if heavier > MaxQueryTokens {
 		t.Errorf("%d tokens are heavier than one that was kept", heavier)
 	}
-	if got := q.Match([]Text{{Body: []int32{-1, 300, 1 << 30}}}); got[0] != 0 {
+	if got := q.Match([]Text{{Body: []int32{-1, 300, 1 << 30}}}); got[0].Match != 0 || got[0].Titled {
 		t.Errorf("a text without tokens: %v", got)
 	}
 }

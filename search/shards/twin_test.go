@@ -50,7 +50,7 @@ func (hashEmbedder) Model() search.ModelInfo {
 }
 
 func (hashEmbedder) Calibration() models.Calibration {
-	return models.Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5, Match: 0.25, Topics: 0.3}
+	return models.Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5, Match: 0.25, Title: 0.5, Topics: 0.3}
 }
 
 const hashVocab = 1 << 10
