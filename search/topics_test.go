@@ -223,6 +223,74 @@ func TestLearn(t *testing.T) {
 	}
 }
 
+// sampled is a backend that tells which collections are sampled.
+type sampled struct {
+	backend.Backend
+	names chan string
+}
+
+func (s sampled) Sample(ctx context.Context, collection string, n int) ([]backend.PassageVector, error) {
+	s.names <- collection
+	return s.Backend.Sample(ctx, collection, n)
+}
+
+// TestLearnAhead: the largest collections are learnt from before they are searched, and not again when they are.
+func TestLearnAhead(t *testing.T) {
+	b, err := embedded.OpenContext(t.Context(), t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sampled{b, make(chan string, 9)}
+	e, err := search.Open("", search.Options{Backend: s, Embedder: &fakeMatcher{share: 0.25, topics: 0.5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for _, c := range []struct {
+		name string
+		n    int
+	}{{"small", 20}, {"third", 55}, {"first", 70}, {"second", 60}} {
+		if _, err := e.CreateCollection(t.Context(), c.name, search.Settings{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Ingest(t.Context(), c.name, taught()[:c.n]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.LearnAhead(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	next := func() string {
+		select {
+		case name := <-s.names:
+			return name
+		case <-time.After(10 * time.Second):
+			return "nothing"
+		}
+	}
+	learnt := []string{next(), next()}
+	if slices.Sort(learnt); !slices.Equal(learnt, []string{"first", "second"}) {
+		t.Fatalf("learnt ahead from %v", learnt)
+	}
+	for _, name := range learnt {
+		if err := e.Learn(t.Context(), name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := e.Search(t.Context(), name, search.Query{Q: taughtName(1, 0)}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(s.names) > 0 {
+		t.Errorf("learnt from %s, too", <-s.names)
+	}
+	if err := e.LearnAhead(t.Context(), 9); err != nil {
+		t.Fatal(err)
+	}
+	if got := next(); got != "third" {
+		t.Errorf("then from %s", got)
+	}
+}
+
 // unsampled is a backend that gives no sample.
 type unsampled struct {
 	backend.Backend
