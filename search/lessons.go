@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -246,26 +245,6 @@ func (e *Engine) Learn(ctx context.Context, collection string) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// LearnAhead begins to learn from the n largest collections what searches learn from them, so that the first search of one need not wait for it. It does not wait
-// itself. A collection that cannot be opened, or whose checkpoint is not there, is left to the search that finds that out.
-func (e *Engine) LearnAhead(ctx context.Context, n int) error {
-	list, err := e.Collections(ctx)
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(list, func(a, b CollectionInfo) int { return cmp.Compare(b.Passages, a.Passages) })
-	for _, info := range list[:min(n, len(list))] {
-		c, r, err := e.open(ctx, info.Name)
-		if err != nil {
-			continue
-		}
-		if enc, err := e.encodings.of(info.Name, r); err == nil {
-			e.lesson(c, r, enc, false)
-		}
-	}
-	return ctx.Err()
 }
 
 // state returns what to wait for until it is known what the collection says as of sequence; nil: it is, or learning failed.

@@ -230,10 +230,6 @@ func (f *serveFlags) searchOptions(cmd *cobra.Command, log *slog.Logger) (search
 	return o, nil
 }
 
-// learntAhead is how many collections, the largest, are learnt from when the server starts: with the built-in checkpoint each takes a tenth of a second to half a
-// second of one core, and 8 MB of the 64 that there are for all.
-const learntAhead = 4
-
 // serveOnce opens the data folder and serves it to the end, or, for a replica, until there is a copy that must take the place of what the folder
 // holds.
 func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower, rd *reader, so search.Options, o api.Options) (again bool, err error) {
@@ -295,9 +291,6 @@ func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower,
 	where := slog.String("data", f.data)
 	if len(f.shards.urls) > 0 {
 		where = slog.String("shards", strings.Join(f.shards.urls, ","))
-	}
-	if err := e.LearnAhead(ctx, learntAhead); err != nil {
-		o.Logger.Warn("collections could not be learnt from ahead of searches", "error", err)
 	}
 	o.Logger.Info("serving", "url", scheme+"://"+addr.String()+"/", "model", e.Model().Name, where)
 	return s.ServeUntil(ctx, o.Front, replace)
