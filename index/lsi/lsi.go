@@ -27,7 +27,7 @@ import (
 	"searchd/internal/simd"
 )
 
-// Topics is the number of directions that are kept, at most. Fewer are where there are few texts: with nearly as many topics as texts a place would say
+// Topics is the number of directions that are kept, at most. There is no more than one for every four texts: with nearly as many topics as texts a place would say
 // which words a text has, and nothing more.
 const Topics = 100
 

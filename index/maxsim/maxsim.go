@@ -192,7 +192,7 @@ func (q *Query) Match(texts []Text) []Likeness {
 	}
 	cosines := q.cosines(m)
 	out, title, best := make([]Likeness, len(texts)), make([]float32, n), make([]float32, n)
-	length := t.meanLength(q.ids, q.weight)
+	length := sync.OnceValue(func() float64 { return t.meanLength(q.ids, q.weight) })
 	for i, x := range texts {
 		for k := range title {
 			title[k] = -1
@@ -208,8 +208,8 @@ func (q *Query) Match(texts []Text) []Likeness {
 				out[i].Match, found = s, true
 			}
 		}
-		if titled && length > 0 {
-			out[i].Title, out[i].Titled = q.title(m, cosines, x.Title, length)
+		if titled && length() > 0 {
+			out[i].Title, out[i].Titled = q.title(m, cosines, x.Title, length())
 		}
 	}
 	return out
