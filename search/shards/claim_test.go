@@ -43,14 +43,10 @@ func (f *folder) Values(string) (map[string][]byte, error)                  { re
 // TestOldShards opens clusters, ends openings anywhere, puts standbys and backups in the place of shards, and gives back what was there before. Whatever is in
 // its place is always taken. What was there before is refused from when all shards were claimed without it on, by name.
 func TestOldShards(t *testing.T) {
-	refused := 0
-	rapid.Check(t, func(t *rapid.T) { oldShards(t, &refused) })
-	if refused == 0 {
-		t.Error("no shard came back")
-	}
+	rapid.Check(t, oldShards)
 }
 
-func oldShards(t *rapid.T, refused *int) {
+func oldShards(t *rapid.T) {
 	n := rapid.IntRange(1, 4).Draw(t, "shards")
 	steps := 0
 	now := make([]*folder, n)
@@ -86,6 +82,26 @@ func oldShards(t *rapid.T, refused *int) {
 		before int // complete openings
 	}
 	var old []replaced
+	// comesBack names what was replaced in the place of what is there, and tells whether it had to be refused.
+	comesBack := func(back replaced) bool {
+		here := now[back.at]
+		now[back.at] = &folder{}
+		told := knows()
+		if now[back.at] = here; told <= back.before { // nothing was written without it, or all others are copies of before that
+			return false
+		}
+		named := slices.Clone(now)
+		named[back.at] = back.folder
+		before := fmt.Sprint(back.folder.id)
+		err := open(named, 100)
+		if !errors.Is(err, backend.ErrPlacement) || !strings.Contains(err.Error(), fmt.Sprintf("shard %d is an older shard %d", back.at+1, back.at+1)) {
+			t.Fatalf("%+v instead of %+v: %v, want ErrPlacement", back.folder.id, now[back.at].id, err)
+		}
+		if after := fmt.Sprint(back.folder.id); after != before {
+			t.Fatalf("it was claimed: before %s, after %s", before, after)
+		}
+		return true
+	}
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
 		switch rapid.IntRange(0, 3).Draw(t, "step") {
 		case 0: // an opening ends before it is complete
@@ -116,29 +132,25 @@ func oldShards(t *rapid.T, refused *int) {
 				old = append(old, replaced{i, now[i], complete})
 			}
 			now[i] = &folder{id: id, steps: &steps, knows: knows}
-		case 3: // what was replaced is named in the place of what is there
-			if len(old) == 0 {
-				continue
-			}
-			back := old[rapid.IntRange(0, len(old)-1).Draw(t, "old")]
-			here := now[back.at]
-			now[back.at] = &folder{}
-			told := knows()
-			if now[back.at] = here; told <= back.before { // nothing was written without it, or all others are copies of before that
-				continue
-			}
-			*refused++
-			named := slices.Clone(now)
-			named[back.at] = back.folder
-			before := fmt.Sprint(back.folder.id)
-			err := open(named, 100)
-			if !errors.Is(err, backend.ErrPlacement) || !strings.Contains(err.Error(), fmt.Sprintf("shard %d is an older shard %d", back.at+1, back.at+1)) {
-				t.Fatalf("%+v instead of %+v: %v, want ErrPlacement", back.folder.id, now[back.at].id, err)
-			}
-			if after := fmt.Sprint(back.folder.id); after != before {
-				t.Fatalf("it was claimed: before %s, after %s", before, after)
+		case 3:
+			if len(old) > 0 {
+				comesBack(old[rapid.IntRange(0, len(old)-1).Draw(t, "old")])
 			}
 		}
+	}
+	i := rapid.IntRange(0, n-1).Draw(t, "last")
+	last := replaced{i, now[i], complete}
+	now[i] = &folder{id: now[i].id, steps: &steps, knows: now[i].knows}
+	now[i].id.Unclaimed = true
+	if err := open(now, 100); err != nil {
+		t.Fatalf("a copy of a shard in its place: %v", err)
+	}
+	complete++
+	for _, f := range now {
+		f.knows = complete
+	}
+	if !last.folder.id.Unclaimed && n > 1 && !comesBack(last) {
+		t.Fatal("what a complete opening was without is not refused")
 	}
 }
 
