@@ -325,7 +325,16 @@ var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39
 
 func printExplain(w io.Writer, e *search.Explain) {
 	if v := e.Vector; v != nil {
-		fmt.Fprintf(w, "    vector: cosine %.3f, normed %.3f, rank %d\n", v.Cosine, v.Norm, v.Rank)
+		fmt.Fprintf(w, "    vector: cosine %.3f", v.Cosine)
+		for _, part := range []struct {
+			name  string
+			value *float64
+		}{{"match", v.Match}, {"title", v.Title}, {"topics", v.Topics}, {"similarity", v.Similarity}} {
+			if part.value != nil {
+				fmt.Fprintf(w, ", %s %.3f", part.name, *part.value)
+			}
+		}
+		fmt.Fprintf(w, ", normed %.3f, rank %d\n", v.Norm, v.Rank)
 	}
 	if k := e.Keyword; k != nil {
 		fmt.Fprintf(w, "    keyword: BM25 %.3f, normed %.3f, rank %d", k.Score, k.Norm, k.Rank)

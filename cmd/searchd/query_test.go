@@ -33,6 +33,20 @@ func TestPrintHits(t *testing.T) {
 	}
 }
 
+// What the cosine became is told where the checkpoint compares token by token, or knows topics, and only what there is of it.
+func TestPrintExplain(t *testing.T) {
+	match, topics, similarity := 0.9, -0.25, 0.7
+	for want, v := range map[string]search.VectorExplain{
+		"    vector: cosine 0.300, normed 0.316, rank 2\n":                                               {Rank: 2, Cosine: 0.3, Norm: 0.316},
+		"    vector: cosine 0.300, match 0.900, topics -0.250, similarity 0.700, normed 0.737, rank 1\n": {Rank: 1, Cosine: 0.3, Norm: 0.737, Match: &match, Topics: &topics, Similarity: &similarity},
+	} {
+		var b strings.Builder
+		if printExplain(&b, &search.Explain{Vector: &v}); b.String() != want {
+			t.Errorf("printExplain:\n%q\nwant\n%q", b.String(), want)
+		}
+	}
+}
+
 // An id is on one line, an answer whose sentence lies outside of its passage is no reason to fail, and of a long passage the part with the first
 // mark is shown, in a pipe as on a terminal.
 func TestPrintHitsInPipe(t *testing.T) {
