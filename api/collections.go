@@ -64,7 +64,7 @@ func (s *Server) createCollection(w http.ResponseWriter, r *http.Request) error 
 	if err := decodeBody(r, false, &b); err != nil {
 		return err
 	}
-	if err := checkName("name", b.Name, 128); err != nil {
+	if err := search.CheckCollectionName(b.Name); err != nil {
 		return err
 	}
 	if err := callerOf(r.Context()).mayUse(b.Name); err != nil {

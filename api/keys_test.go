@@ -298,6 +298,7 @@ func TestCollectionsThatAKeyMaySee(t *testing.T) {
 		t.Errorf("collections: %+v", list)
 	}
 	g.do("POST", "/v1/collections", `{"name":"others"}`, "Authorization", token).problem(403, "collection_not_allowed", "")
+	g.do("POST", "/v1/collections", `{}`, "Authorization", token).problem(400, "invalid_request", "/name")
 	g.do("POST", "/v1/collections", `{"name":"team-c"}`, "Authorization", token).want(201, nil)
 	g.do("PUT", "/v1/aliases/team-x", `{"collection":"docs"}`, "Authorization", token).problem(403, "collection_not_allowed", "")
 	g.do("PUT", "/v1/aliases/x", `{"collection":"team-a"}`, "Authorization", token).problem(403, "collection_not_allowed", "")

@@ -20,6 +20,12 @@ func TestCollections(t *testing.T) {
 		t.Errorf("POST: Location %q, body %+v", a.Header().Get("Location"), info)
 	}
 	f.do("POST", "/v1/collections", `{"name":"new"}`).problem(409, "collection_exists", "")
+	for _, body := range []string{`{}`, `{"name":"a b"}`, `{"name":"` + strings.Repeat("a", 65) + `"}`, `{"name":"` + strings.Repeat("a", 200) + `"}`} {
+		p := f.do("POST", "/v1/collections", body).problem(400, "invalid_request", "/name")
+		if want := "allowed: 1 to 64 letters, digits, '-' and '_', beginning with a letter or digit"; !strings.HasSuffix(p.Detail, want) {
+			t.Errorf("POST %s: detail %q, want one that ends in %q", body, p.Detail, want)
+		}
+	}
 
 	f.do("PUT", "/v1/collections/put", "").want(201, nil)
 	f.do("PUT", "/v1/collections/put", "").want(200, nil)

@@ -47,7 +47,7 @@ func (e *Engine) Alias(ctx context.Context, alias string) (Alias, error) {
 // SetAlias makes alias lead to a collection, which must exist; created is false where it led elsewhere before. The change is one
 // transaction: each request sees either the old collection or the new. It returns [ErrCollectionExists] if a collection has this name.
 func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (created bool, err error) {
-	if err := checkCollectionName(alias); err != nil {
+	if err := CheckCollectionName(alias); err != nil {
 		err.(*FieldError).Field = "alias"
 		return false, err
 	}

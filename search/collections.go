@@ -19,7 +19,7 @@ import (
 // CreateCollection makes a collection. It returns [ErrCollectionExists] if there is one of this name, and [ErrTooManyCollections] where there are
 // Options.MaxCollections already.
 func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) (CollectionInfo, error) {
-	if err := checkCollectionName(name); err != nil {
+	if err := CheckCollectionName(name); err != nil {
 		return CollectionInfo{}, err
 	}
 	m := e.embedder.Model()

@@ -40,8 +40,8 @@ const DefaultLanguage = "en"
 
 var collectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// checkCollectionName refuses names that are not 1 to 64 letters, digits, '-' and '_', beginning with a letter or digit.
-func checkCollectionName(name string) error {
+// CheckCollectionName refuses names that are not 1 to 64 letters, digits, '-' and '_', beginning with a letter or digit.
+func CheckCollectionName(name string) error {
 	if !collectionName.MatchString(name) {
 		return &FieldError{"name", name, fmt.Sprintf("1 to %d letters, digits, '-' and '_', beginning with a letter or digit", maxCollectionName)}
 	}
