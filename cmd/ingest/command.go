@@ -95,7 +95,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
 	fs.StringVar(&f.key, "key", "", "API key of the server")
 	fs.StringVar(&f.collection, "collection", "docs", "collection, made if it is missing")
-	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, or \"embedded\" (default)")
+	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, OWNER/NAME of a pulled one, or \"embedded\" (default)")
 	fs.StringVar(&f.language, "language", autoLanguage, "language in which a new collection is searched by words, such as de; auto: the one of its texts, English where they do not tell")
 	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the synonyms that the collection is to have, a rule a line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
 	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))

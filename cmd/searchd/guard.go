@@ -28,7 +28,7 @@ func (f *guardFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.requireKey, "require-key", false, "do not start without an API key, on loopback too")
 	cmd.Flags().BoolVar(&f.insecure, "insecure", false, "start without any API key on an address that other machines can reach: everybody may do everything")
 	f.tlsFlags.add(cmd)
-	cmd.Flags().StringSliceVar(&f.origins, "cors-origin", nil, "origins whose pages may use the server from a browser, e.g. https://app.example.com; \"*\" for all, which needs an API key (default none)")
+	cmd.Flags().StringSliceVar(&f.origins, "cors-origin", nil, "origins whose pages may use the server from a browser, e.g. https://app.example.com; \"*\" for all, which needs an API key, or --insecure (default none)")
 	cmd.Flags().Float64Var(&f.rate, "rate-limit", 0, "requests per second of a key that names no rate, and of an address without a key (default not bounded)")
 	cmd.Flags().IntVar(&f.burst, "rate-burst", 0, "requests at once under --rate-limit (default those of one second)")
 }
