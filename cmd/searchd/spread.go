@@ -173,6 +173,8 @@ func (f *spreadFlags) spread(cmd *cobra.Command) (err error) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the copy is complete: start the server in front of it. What was copied takes no writes since %v, until `searchd spread --back`\n", time.Since(began).Round(time.Millisecond))
 	case from.clustered():
 		fmt.Fprintln(cmd.ErrOrStderr(), "the copy is complete. What was copied takes no writes any more, until `searchd spread --back`")
+	default:
+		fmt.Fprintln(cmd.ErrOrStderr(), "the copy is complete")
 	}
 	return nil
 }

@@ -162,7 +162,9 @@ func TestShards(t *testing.T) {
 	for i := range 4 {
 		four = append(four, filepath.Join(dir, "four", fmt.Sprint(i)))
 	}
-	mustRun(t, "searchd", "spread", "--from", whole, "--to", strings.Join(four, ","))
+	if _, told := mustRun(t, "searchd", "spread", "--from", whole, "--to", strings.Join(four, ",")); !strings.Contains(told, "the copy is complete\n") {
+		t.Errorf("spread into four said %q", told)
+	}
 	n := newNode(t, dir, "whole")
 	n.start()
 	sameAnswers(one, n)
