@@ -12,8 +12,12 @@ import (
 // mostly comes along with its connection.
 const silence = 500 * time.Millisecond
 
+// stall is how long the sender of a body may stand still before it gives way where there are too many connections.
+const stall = 2 * time.Second
+
 // conns is a listener that bounds its open connections. One more than there may be makes one give way: the oldest that has asked nothing
-// for longer than silence, else the one that has been idle for longest; where there is neither it waits until one ends.
+// for longer than silence, else the one that has been idle for longest, else the one whose body has been waited for for longest, if that is
+// longer than stall; where there is none of these it waits until one ends.
 type conns struct {
 	net.Listener
 	max int
@@ -24,6 +28,7 @@ type conns struct {
 		open    int
 		idle    []net.Conn // longest first
 		silent  []silent   // the same
+		reads   []*read    // the same
 		evicted int64
 		closed  bool
 	}
@@ -33,6 +38,12 @@ type conns struct {
 type silent struct {
 	net.Conn
 	since time.Time
+}
+
+// read is a read of a body that waits for its sender.
+type read struct {
+	since time.Time
+	cut   func() // makes it fail as one that has taken too long; the request is answered, and its connection closed
 }
 
 func newConns(l net.Listener, max int) *conns {
@@ -80,6 +91,10 @@ func (c *conns) giveWay(now time.Time) time.Duration {
 	case len(c.mu.idle) > 0:
 		go c.mu.idle[0].Close()
 		c.mu.idle = c.mu.idle[1:]
+	case len(c.mu.reads) > 0 && now.Sub(c.mu.reads[0].since) >= stall:
+		c.mu.reads[0].cut()
+		c.mu.reads = c.mu.reads[1:]
+		wait = silence
 	default:
 		return wait
 	}
@@ -101,6 +116,19 @@ func (c *conns) release() {
 	defer c.mu.Unlock()
 	c.mu.open--
 	c.mu.room.Broadcast()
+}
+
+// reading notes that a body is waited for, until over is called. cut is called at most once, and not after over has returned.
+func (c *conns) reading(cut func()) (over func()) {
+	r := &read{time.Now(), cut}
+	c.mu.Lock()
+	c.mu.reads = append(c.mu.reads, r)
+	c.mu.Unlock()
+	return func() {
+		c.mu.Lock()
+		c.mu.reads = slices.DeleteFunc(c.mu.reads, func(x *read) bool { return x == r })
+		c.mu.Unlock()
+	}
 }
 
 // state is http.Server.ConnState.

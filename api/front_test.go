@@ -290,6 +290,53 @@ func TestSilentConnectionsGiveWay(t *testing.T) {
 	}
 }
 
+// TestStalledBodiesGiveWay has many that send the beginning of a body, before one that asks.
+func TestStalledBodiesGiveWay(t *testing.T) {
+	f := newFixture(t, Options{MaxConns: 4})
+	addr, _ := f.serve()
+	var stalled []net.Conn
+	for range 4 {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, "POST /v1/collections/docs/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+		stalled = append(stalled, c)
+	}
+	for f.server.inFlight.Load() < 4*512 { // all bodies are waited for
+		time.Sleep(time.Millisecond)
+	}
+	began := time.Now()
+	if code, _ := status(t, "http://"+addr+"/readyz"); code != 200 || time.Since(began) > 10*time.Second {
+		t.Errorf("/readyz is %d after %v", code, time.Since(began))
+	}
+	cut := 0
+	for _, c := range stalled {
+		c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		if res, err := http.ReadResponse(bufio.NewReader(c), nil); err == nil && res.StatusCode == 408 {
+			cut++
+		}
+	}
+	if _, _, evicted := f.server.conns.Load().counts(); cut == 0 || int64(cut) != evicted {
+		t.Errorf("%d bodies were answered 408, %d connections gave way", cut, evicted)
+	}
+	// Those who go on sending are heard.
+	for _, c := range stalled {
+		fmt.Fprintf(c, "%-99s", `"q":"pancakes"}`)
+	}
+	heard := 0
+	for _, c := range stalled {
+		c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if res, err := http.ReadResponse(bufio.NewReader(c), nil); err == nil && res.StatusCode == 200 {
+			heard++
+		}
+	}
+	if cut+heard != len(stalled) {
+		t.Errorf("%d of %d gave way, %d were answered", cut, len(stalled), heard)
+	}
+}
+
 // TestBusyConnectionsStay has every connection wait for an answer: the next one waits, and is answered when one ends.
 func TestBusyConnectionsStay(t *testing.T) {
 	f := newFixture(t, Options{MaxConns: 2, SearchTimeout: time.Minute})

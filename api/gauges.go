@@ -31,7 +31,7 @@ var (
 	descBodies     = desc("searchd_bodies_bytes", "Bytes of request bodies in memory.")
 	descConns      = desc("searchd_connections", "Open connections.", "state")
 	descMaxConns   = desc("searchd_connections_max", "Connections that may be open at once.")
-	descGaveWay    = desc("searchd_connections_gave_way_total", "Idle and silent connections closed to make room.")
+	descGaveWay    = desc("searchd_connections_gave_way_total", "Idle, silent and stalled connections closed to make room.")
 	descAnswers    = desc("searchd_answers_bytes", "Bytes of answers in memory that wait to be read, beyond the first 64 KiB of each.")
 	descRunning    = desc("searchd_encoder_calls", "Calls of the encoder for requests that run now.")
 	descQueued     = desc("searchd_encoder_waiting_tokens", "Tokens, estimated, of requests that wait for the encoder.")

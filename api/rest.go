@@ -24,16 +24,26 @@ type sentBody struct {
 	whole bool // it has ended as it should
 
 	digest hash.Hash // of what was read; nil: nobody asks
+
+	conns *conns // which its connection is one of, alone; nil: of none
+	cut   func() // makes a read fail at once, as one that has taken too long
 }
 
 func (b *sentBody) Read(p []byte) (int, error) {
 	b.begun = true
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.read(p)
 	b.ended, b.whole = b.ended || err != nil, b.whole || err == io.EOF
 	if b.digest != nil {
 		b.digest.Write(p[:n])
 	}
 	return n, err
+}
+
+func (b *sentBody) read(p []byte) (int, error) {
+	if b.conns != nil {
+		defer b.conns.reading(b.cut)()
+	}
+	return b.ReadCloser.Read(p)
 }
 
 // sum is that of what was read since there is a digest.
@@ -47,17 +57,21 @@ func (b *sentBody) unread(r *http.Request) bool {
 
 // rest reads what a handler has left of the body, within bounds, before the answer ends. A client that sends all before it reads would
 // otherwise find its connection reset in place of the answer.
-func rest(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Server) rest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		if r.Body == nil || r.Body == http.NoBody {
 			return next(c)
 		}
 		b := &sentBody{ReadCloser: r.Body}
+		rc := http.NewResponseController(c.Response())
+		if r.ProtoMajor == 1 { // later ones have many requests on a connection
+			b.conns, b.cut = s.conns.Load(), func() { rc.SetReadDeadline(time.Unix(1, 0)) }
+		}
 		r.Body = b
 		err := next(c)
 		if b.unread(r) {
-			http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(restTime))
+			rc.SetReadDeadline(time.Now().Add(restTime))
 			io.Copy(io.Discard, io.LimitReader(b, restBytes)) // what fails, or is longer, ends with the connection
 		}
 		return err

@@ -159,7 +159,7 @@ func (s *Server) router() http.Handler {
 	e.HideBanner, e.HidePort = true, true
 	e.IPExtractor = echo.ExtractIPDirect() // X-Forwarded-For is anybody's to write
 	e.HTTPErrorHandler = s.writeError
-	e.Use(identify, compress, s.observe, rest, recovery, s.guard)
+	e.Use(identify, compress, s.observe, s.rest, recovery, s.guard)
 	if len(s.o.CORSOrigins) > 0 {
 		e.Use(s.cors())
 	}
