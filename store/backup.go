@@ -215,9 +215,14 @@ func receiveInto(ctx context.Context, r io.Reader, w io.Writer) error {
 	sum := &summer{ctx: ctx, w: w, h: sha256.New()}
 	buf := make([]byte, 1<<20)
 	held := 0 // bytes at the start of buf that may yet turn out to be the trailer
-	for {
+	for begun := false; ; {
 		n, err := r.Read(buf[held:])
 		held += n
+		if !begun && held >= pageHeaderSize+4 { // what is something else may be as long as the disk, or have no end
+			if begun = binary.NativeEndian.Uint32(buf[pageHeaderSize:]) == boltMagic; !begun {
+				return fmt.Errorf("%w: it does not begin as one", ErrBackup)
+			}
+		}
 		if err == io.EOF {
 			break
 		}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 // backup returns the backup of a store.
@@ -186,6 +187,10 @@ func TestRestoreRefuses(t *testing.T) {
 		if after := listing(t, dir); after != "" {
 			t.Errorf("%s: Restore left %.100s", name, after)
 		}
+	}
+	endless := iotest.TimeoutReader(io.MultiReader(bytes.NewReader(make([]byte, 4096)), bytes.NewReader(saved))) // fails at the second read
+	if err := Restore(t.Context(), endless, t.TempDir(), RestoreOptions{}); !errors.Is(err, ErrBackup) {
+		t.Errorf("Restore of what does not begin as a backup = %v, want ErrBackup before the rest is read", err)
 	}
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
