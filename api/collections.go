@@ -145,11 +145,12 @@ func (s *Server) patchCollection(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(patch); err != nil {
 		return err
 	}
-	if err := checkMembers(patch, nil); err != nil {
-		return err
-	}
 	if bytes.TrimSpace(patch)[0] != '{' {
 		return &requestError{kind: errMalformed, detail: "body: got " + jsonKind(patch) + ", allowed: an object"}
+	}
+	// By itself, too: an unknown member that is null would change nothing, and nobody would hear that it is none.
+	if err := decodeStrict(patch, new(collectionBody)); err != nil {
+		return err
 	}
 	info, err := s.o.Engine.ChangeSettings(r.Context(), name, func(old search.Settings) (search.Settings, error) {
 		stored, err := json.Marshal(collectionBody{Name: name, Settings: old})

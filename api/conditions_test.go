@@ -80,6 +80,38 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	}
 }
 
+// Settings for fields that no document can have are refused.
+func TestFieldNamesInSettings(t *testing.T) {
+	f := overEngine(t, Options{})
+	for _, name := range []string{"", strings.Repeat("x", 257)} {
+		p := f.do("PUT", "/v1/collections/named", `{"settings":{"fields":{"`+name+`":{"type":"text"}}}}`).problem(400, "invalid_request", "/settings/fields")
+		if !strings.HasSuffix(p.Detail, "allowed: field names of 1 to 256 bytes of UTF-8") {
+			t.Errorf("%.10q: %s", name, p.Detail)
+		}
+	}
+	f.do("PUT", "/v1/collections/named", `{"settings":{"fields":{"`+strings.Repeat("x", 256)+`":{"type":"text"}}}}`).want(201, nil)
+}
+
+// A merge patch names members that there are, also where it takes them out.
+func TestPatchOfUnknownMembers(t *testing.T) {
+	f := overEngine(t, Options{})
+	f.do("PUT", "/v1/collections/patched", `{"settings":{"synonyms":["a, b"],"fields":{"x":{"type":"text","weight":2}}}}`).want(201, nil)
+	for body, pointer := range map[string]string{
+		`{"sttings":null}`:                                  "/sttings",
+		`{"settings":{"synonims":null}}`:                    "/settings/synonims",
+		`{"settings":{"fields":{"x":{"wheight":null}}}}`:    "/settings/fields/x/wheight",
+		`{"settings":{"index":{"ef_serch":null,"m":null}}}`: "/settings/index/ef_serch",
+	} {
+		f.do("PATCH", "/v1/collections/patched", body, "Content-Type", "application/merge-patch+json").problem(400, "invalid_request", pointer)
+	}
+	var c struct{ Settings search.Settings }
+	f.do("PATCH", "/v1/collections/patched", `{"settings":{"synonyms":null,"language":null,"index":null,"fields":{"x":{"weight":null},"y":null}}}`).want(200, &c)
+	if c.Settings.Synonyms != nil || c.Settings.Fields["x"].Weight != 0 {
+		t.Errorf("settings %+v", c.Settings)
+	}
+	f.do("PATCH", "/v1/collections/patched", `{"settings":null}`).want(200, nil)
+}
+
 // POST of one document keeps to If-Match and If-None-Match as PUT does; where many are written, they are refused.
 func TestPostConditions(t *testing.T) {
 	f := newFixture(t, Options{})

@@ -60,7 +60,9 @@ func (s *Server) promptOf(p teiPrompt) (search.EmbedOptions, error) {
 		return o, nil
 	}
 	prompts := s.o.Engine.Encoder().Prompts
-	if _, ok := prompts[*p.Name]; !ok {
+	if _, ok := prompts[*p.Name]; !ok && len(prompts) == 0 {
+		return o, &search.FieldError{Field: "prompt_name", Value: *p.Name, Allowed: "null, or left out: the checkpoint has no prompts"}
+	} else if !ok {
 		return o, &search.FieldError{Field: "prompt_name", Value: *p.Name, Allowed: "the checkpoint's prompts: " + strings.Join(slices.Sorted(maps.Keys(prompts)), ", ")}
 	}
 	o.Prompt = *p.Name

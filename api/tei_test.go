@@ -165,7 +165,7 @@ func TestTEIRefusals(t *testing.T) {
 		{"/embed", `{"inputs":"x","truncation_direction":"Up"}`, "truncation_direction: got \"Up\", allowed: Left, Right"},
 		{"/similarity", `{"inputs":{"source_sentence":"x","sentences":["y"]},"parameters":{"truncation_direction":"Up"}}`, "truncation_direction"},
 		{"/rerank", `{"query":"x","texts":["y"],"truncation_direction":"Left"}`, "truncation_direction"},
-		{"/embed", `{"inputs":"x","prompt_name":"none"}`, "prompt_name"},
+		{"/embed", `{"inputs":"x","prompt_name":"none"}`, "prompt_name: got \"none\", allowed: null, or left out: the checkpoint has no prompts"},
 		{"/embed", `{"inputs":["x","` + long + `"],"truncate":false}`, "inputs[1]"},
 		{"/embed", `{"inputs":"x","output_dtype":"int3"}`, "output_dtype"},
 		{"/embed", `{"inputs":"x","dimensions":49}`, "dimensions"},

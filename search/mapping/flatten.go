@@ -41,11 +41,11 @@ func (f *flattener) object(prefix string, o map[string]any, depth int) error {
 		if prefix != "" {
 			name = prefix + "." + key
 		}
-		if key == "" || !utf8.ValidString(key) || len(name) > 256 {
+		if key == "" || !utf8.ValidString(key) || len(name) > maxFieldName {
 			if f.lenient {
 				continue
 			}
-			return fmt.Errorf("%w: field names of 1 to 256 bytes of UTF-8, not %.80q", ErrDocument, name)
+			return fmt.Errorf("%w: %s, not %.80q", ErrDocument, fieldNames, name)
 		}
 		if err := f.value(name, o[key], depth, false); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"math"
 	"sort"
 	"strings"
+	"unicode/utf8"
 )
 
 // Limits of a document.
@@ -17,6 +18,7 @@ const (
 	MaxDepth       = 16      // of nested objects, and of lists in lists
 	MaxFilterBytes = 256     // longer strings of fields that are not [Filter] have no value to compare; they do EXIST
 	MaxListValues  = 1000    // of one dotted name
+	maxFieldName   = 256     // bytes of a field's name with dots
 	maxRunBytes    = 256     // longer strings of ASCII without white space, base64 and the like, have no words
 	MaxDocument    = 8 << 20 // bytes of JSON
 )
@@ -257,6 +259,9 @@ type Fault struct {
 	Allowed string
 }
 
+// fieldNames says which names a field may have.
+const fieldNames = "field names of 1 to 256 bytes of UTF-8"
+
 // Faults names every wrong setting, in the order of the fields' names.
 func (m Mapping) Faults() (faults []Fault) {
 	names := make([]string, 0, len(m))
@@ -266,6 +271,9 @@ func (m Mapping) Faults() (faults []Fault) {
 	sort.Strings(names)
 	for _, name := range names {
 		f := m[name]
+		if name == "" || !utf8.ValidString(name) || len(name) > maxFieldName {
+			faults = append(faults, Fault{"fields", name, fieldNames})
+		}
 		switch f.Type {
 		case Text, Filter, Stored:
 		default:
