@@ -330,6 +330,21 @@ func TestErrorsPoint(t *testing.T) {
 		}
 	}
 	var one itemAnswer
+	for _, tt := range []struct{ method, path, body, pointer string }{
+		{"POST", "documents", `{"id":"x","text":"x","text":"y"}`, "/text"},
+		{"POST", "documents", `{"id":"x","a":{"b":1,"c":{},"b":2}}`, "/a/b"},
+		{"POST", "documents", `{"id":"x","a":[0,{"b/c":1,"b/c":2}]}`, "/a/1/b~1c"},
+		{"POST", "documents", `{"id":"x","document":{"text":"x","text":"y"}}`, "/document/text"},
+		{"PUT", "documents/x", `{"text":"x","a":[[{"b":1,"b":2}]]}`, "/a/0/0/b"},
+		{"PATCH", "documents/a1", `{"a":{"b":1,"b":null}}`, "/a/b"},
+	} {
+		if p := g.do(tt.method, path+tt.path, tt.body).problem(400, "malformed_request", tt.pointer); !strings.HasSuffix(p.Detail, "given more than once") {
+			t.Errorf("%s: %s", tt.body, p.Detail)
+		}
+	}
+	if a := g.do("POST", path+"documents/import", `{"id":"x","a":{"b":1,"b":2}}`, "Content-Type", "application/x-ndjson"); !strings.Contains(a.Body.String(), `{"pointer":"/a/b"`) {
+		t.Errorf("import of a repeated member: %s", a.Body)
+	}
 	if g.do("POST", path+"documents", `{"id":-123456789012345678901234567890,"text":"x"}`).want(201, &one); one.ID != "-123456789012345678901234567890" {
 		t.Errorf("a long integer gives the id %q", one.ID)
 	}

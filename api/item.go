@@ -50,6 +50,9 @@ func identified(data []byte) (id string, fields []member, err error) {
 	}
 	for _, m := range members {
 		if m.name != key {
+			if err := repeatsIn(m); err != nil {
+				return id, nil, err
+			}
 			fields = append(fields, m)
 			continue
 		}
@@ -170,6 +173,16 @@ func objectMembers(data []byte) ([]member, error) {
 		return nil, &requestError{kind: errMalformed, detail: fmt.Sprintf("document: something follows the object at byte %d", dec.InputOffset())}
 	}
 	return members, nil
+}
+
+// repeatsIn refuses a repeated member of an object anywhere within m, as objectMembers does of the object that m is of.
+func repeatsIn(m member) error {
+	if c := bytes.TrimSpace(m.value)[0]; c != '{' && c != '[' {
+		return nil
+	}
+	w := memberWalk{dec: json.NewDecoder(bytes.NewReader(m.value)), at: []any{m.name}}
+	w.dec.UseNumber()
+	return w.value(nil)
 }
 
 func joinMembers(members []member) json.RawMessage {
