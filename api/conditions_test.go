@@ -67,12 +67,12 @@ func TestUnderscoreID(t *testing.T) {
 // Every wrong setting is named by its own place.
 func TestWrongSettingsAreNamed(t *testing.T) {
 	f := overEngine(t, Options{})
-	p := f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"a":{"type":"blob"},"b":{"type":"text","weight":-1}},"language":"xx"}}`).problem(400, "invalid_request", "/settings/language")
+	p := f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"a":{"type":"blob"},"b":{"type":"text","weight":-1},"c.d/[0]":{"type":""}},"language":"xx"}}`).problem(400, "invalid_request", "/settings/language")
 	var pointers []string
 	for _, i := range p.Errors {
 		pointers = append(pointers, i.Pointer)
 	}
-	if want := []string{"/settings/language", "/settings/fields/a/type", "/settings/fields/b/weight"}; !slices.Equal(pointers, want) {
+	if want := []string{"/settings/language", "/settings/fields/a/type", "/settings/fields/b/weight", "/settings/fields/c.d~1[0]/type"}; !slices.Equal(pointers, want) {
 		t.Errorf("pointers %v, want %v", pointers, want)
 	}
 	if d := p.Errors[1].Detail; d != `got "blob", allowed: text, filter, stored` {
