@@ -204,7 +204,7 @@ func (q *Query) Match(texts []Text) []Likeness {
 			if !some && !titled {
 				continue
 			}
-			if s := q.mean(best); !found || s > out[i].Match {
+			if s := inRange(q.mean(best)); !found || s > out[i].Match {
 				out[i].Match, found = s, true
 			}
 		}
@@ -232,8 +232,11 @@ func (q *Query) title(m *marks, cosines []float32, tokens []int32, length float6
 	if own == 0 {
 		return 0, false
 	}
-	return min(1, max(-1, sum/(own*length))), true
+	return inRange(sum / (own * length)), true
 }
+
+// inRange takes off what rounding adds to a cosine beyond 1 or -1.
+func inRange(cosine float64) float64 { return min(1, max(-1, cosine)) }
 
 // meanLength returns the length of the sum of the unit vectors of tokens times their weights; 0 where rounding is all that is left of it.
 func (t *Table) meanLength(ids []int32, weight []float32) float64 {

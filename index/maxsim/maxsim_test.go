@@ -144,6 +144,21 @@ func TestMatchOfItself(t *testing.T) {
 	}
 }
 
+// TestMatchInRange: no cosine is above 1 by rounding, of one token or of a title.
+func TestMatchInRange(t *testing.T) {
+	tab := table(vectors(500, 64))
+	for id := range int32(500) {
+		if !tab.knows(id) {
+			continue
+		}
+		ids := []int32{id}
+		got := tab.Query(ids, nil).Match([]Text{{Body: ids}, {Title: ids}})
+		if got[0].Match > 1 || got[1].Match > 1 || got[1].Title > 1 {
+			t.Errorf("token %d: %+v", id, got)
+		}
+	}
+}
+
 // TestBreadth: it is the number of tokens where all count the same, and nearly that of the heavy ones where a few weigh most.
 func TestBreadth(t *testing.T) {
 	tab := table(vectors(100, 16))
