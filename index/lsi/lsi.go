@@ -34,7 +34,7 @@ const Topics = 100
 // MaxTerms bounds the terms of a model, so that it takes no more than 26 MB.
 const MaxTerms = 1 << 16
 
-// ErrTexts says that there is nothing to learn from: fewer than two texts have a term.
+// ErrTexts says that there is nothing to learn from: fewer than two texts have a term, or of more than [MaxTerms] terms none is in two texts.
 var ErrTexts = errors.New("lsi: too few texts")
 
 // Terms says which tokens of a vocabulary are the same term. It is safe for concurrent use.
@@ -89,7 +89,7 @@ func Learn(ctx context.Context, terms *Terms, texts [][]int32) (*Model, error) {
 	texts = slices.Clone(texts)
 	slices.SortFunc(texts, slices.Compare)
 	w := newMatrix(terms, texts)
-	if len(w.rows) < 2 {
+	if len(w.rows) < 2 || w.n == 0 {
 		return nil, ErrTexts
 	}
 	topics, k, err := w.topics(ctx, Topics)

@@ -218,6 +218,17 @@ func TestUnknownTerm(t *testing.T) {
 	}
 }
 
+// TestTooManyTermsApart: of more terms than are kept, none of which is in two texts, none is kept.
+func TestTooManyTermsApart(t *testing.T) {
+	texts := make([][]int32, 2)
+	for id := range int32(2 * MaxTerms) {
+		texts[id%2] = append(texts[id%2], id)
+	}
+	if _, err := Learn(context.Background(), plain(2*MaxTerms), texts); !errors.Is(err, ErrTexts) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestLearnLittle(t *testing.T) {
 	for _, texts := range [][][]int32{nil, {{}}, {{0}}, {{0}, {}}, {{-1}, {99}}} {
 		if _, err := Learn(context.Background(), plain(5), texts); !errors.Is(err, ErrTexts) {
