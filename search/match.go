@@ -211,10 +211,10 @@ func (r record) titled(over, text string) (title, rest string) {
 	return title, text
 }
 
-// startsInWord reports whether a text begins with a letter or digit, so that what was cut off in front of it ended within a word.
+// startsInWord reports whether a text begins with a letter, digit or a mark of the letter before, so that what was cut off in front of it ended within a word.
 func startsInWord(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
-	return unicode.IsLetter(r) || unicode.IsDigit(r)
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
 // title returns what stands in front of the text of a passage where it is encoded: the title over it; "" where that is not so.
