@@ -128,7 +128,8 @@ func TestMatch(t *testing.T) {
 	check(0) // neither word is anywhere, and random vectors are not near each other
 }
 
-// TestMatchOfManyTokens: that three tokens are like others by chance says nothing, that three of thirty are there and all others that much like some does.
+// TestMatchOfManyTokens: that three tokens are like others by chance says nothing, that three of thirty are there and all others that much like some does, and
+// between them the share rises with the best match times the root of 1 + the number of tokens.
 func TestMatchOfManyTokens(t *testing.T) {
 	const share = 0.25
 	text := func(first, n int) (words string) {
@@ -137,18 +138,28 @@ func TestMatchOfManyTokens(t *testing.T) {
 		}
 		return words
 	}
-	e := matching(t, &fakeMatcher{share: share}, doc("a", fmt.Sprintf(`{"text":%q}`, text(0, 10))), doc("b", `{"text":"nothing of it"}`))
+	f := &fakeMatcher{share: share}
+	e := matching(t, f, doc("a", fmt.Sprintf(`{"text":%q}`, text(0, 10))), doc("b", `{"text":"nothing of it"}`))
 	for _, tc := range []struct {
-		q     string
-		share float64
-	}{{text(30, 3), 0}, {text(7, 30), share}} {
+		q           string
+		least, most float64 // the share of the match is between them
+	}{{text(30, 3), 0, 0}, {text(8, 5), 0.1 * share, 0.9 * share}, {text(7, 30), share, share}} {
 		r, err := e.Search(t.Context(), "docs", search.Query{Q: tc.q, Mode: search.Semantic, Explain: true})
 		if err != nil {
 			t.Fatal(err)
 		}
+		best := math.Inf(-1)
+		for _, h := range r.Hits {
+			best = max(best, *h.Explain.Vector.Match)
+		}
+		said := best * math.Sqrt(1+f.TokenTable().Query(f.Tokens(tc.q), nil).Breadth())
+		want := share * min(1, max(0, (said-0.9)/(1.4-0.9)))
+		if want < tc.least || want > tc.most {
+			t.Errorf("%d words have a share of %v, want one from %v to %v", len(strings.Fields(tc.q)), want, tc.least, tc.most)
+		}
 		for _, h := range r.Hits {
 			v := h.Explain.Vector
-			if want := (1-tc.share)*v.Cosine + tc.share**v.Match; math.Abs(*v.Similarity-want) > 1e-9 {
+			if want := (1-want)*v.Cosine + want**v.Match; math.Abs(*v.Similarity-want) > 1e-9 {
 				t.Errorf("%d words: %s has similarity %v, want %v: cosine %v, match %v", len(strings.Fields(tc.q)), h.ID, *v.Similarity, want, v.Cosine, *v.Match)
 			}
 		}
