@@ -37,6 +37,8 @@ const (
 	titleNothing = 0.1
 	// Tokens of a passage that are compared: of its title and of the rest.
 	matchTitle, matchBody = 40, 1024
+	// matchTokenBytes is how many bytes are read for each of these tokens at most: a field of the name of a title may hold megabytes.
+	matchTokenBytes = 64
 
 	matchBudget = 64 << 20 // bytes of tokens kept of passages compared earlier
 )
@@ -67,7 +69,7 @@ func (e *encoding) matcher() Matcher {
 func (e *encoding) tokens(title, text string) maxsim.Text {
 	m := e.embedder.(Matcher)
 	first := func(text string, n int) []int32 {
-		ids := m.Tokens(text)
+		ids := m.Tokens(text[:runeEnd(text, min(n*matchTokenBytes, len(text)))])
 		return slices.Clone(ids[:min(n, len(ids))])
 	}
 	return maxsim.Text{Title: first(title, matchTitle), Body: first(text, matchBody)}

@@ -24,6 +24,7 @@ type fakeMatcher struct {
 	title  float64
 	topics float64
 	tokens atomic.Int64 // texts taken apart
+	bytes  atomic.Int64 // of them
 }
 
 const fakeVocab = 1 << 12
@@ -32,6 +33,7 @@ var _ search.Matcher = &fakeMatcher{}
 
 func (f *fakeMatcher) Tokens(text string) (ids []int32) {
 	f.tokens.Add(1)
+	f.bytes.Add(int64(len(text)))
 	for _, w := range strings.Fields(strings.ToLower(text)) {
 		w = strings.Trim(w, ".,!?")
 		if m := sameMeaning[w]; m != "" {
@@ -230,6 +232,26 @@ func TestTitle(t *testing.T) {
 		if h.Explain.Vector.Title != nil {
 			t.Errorf("where titles are not encoded: %+v", h.Explain.Vector)
 		}
+	}
+}
+
+// TestLongTitle: of a title of any length the first tokens count, and no more of it is taken apart than they need.
+func TestLongTitle(t *testing.T) {
+	f := &fakeMatcher{share: 0.25, title: 0.5}
+	long := strings.Repeat("word ", 39) + "car " + strings.Repeat("red ", 50_000)
+	e := matching(t, f, doc("long", fmt.Sprintf(`{"title":%q,"text":"it stands in the yard"}`, long)))
+	before := f.bytes.Load()
+	const q = "red car"
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: q, Mode: search.Semantic, Explain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := f.TokenTable().Query(f.Tokens(q), nil).Match([]maxsim.Text{{Title: f.Tokens(strings.Repeat("word ", 39) + "car")}})[0].Title
+	if v := r.Hits[0].Explain.Vector; v.Title == nil || math.Abs(*v.Title-want) > 1e-9 {
+		t.Errorf("title %v, want %v", v.Title, want)
+	}
+	if read := f.bytes.Load() - before; read > 8<<10 {
+		t.Errorf("%d bytes were taken apart", read)
 	}
 }
 
