@@ -334,6 +334,7 @@ func (e *Engine) trim(ctx context.Context) {
 		}
 	}
 	e.encodings.keep(used)
+	e.lessons.keep(there)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	maps.DeleteFunc(e.mu.records, func(stored string, _ cachedRecord) bool { return !there[stored] })

@@ -47,6 +47,13 @@ func OpenShards(ctx context.Context, dir string, n int, o embedded.Options) (b b
 // ForgetTokens empties the cache of tokens.
 func (e *Engine) ForgetTokens() { e.encodings.own.passages = newTokenCache(matchBudget) }
 
+// Lessons counts the collections of which it is kept, or being learnt, what they say of their words.
+func (e *Engine) Lessons() int {
+	e.lessons.mu.Lock()
+	defer e.lessons.mu.Unlock()
+	return len(e.lessons.mu.byKey)
+}
+
 // SetReembedGrace has generations that have been replaced dropped sooner, until the test ends.
 func SetReembedGrace(t *testing.T, d time.Duration) {
 	before := reembedGrace

@@ -91,7 +91,8 @@ func (e *Engine) lesson(c backend.Collection, r record, enc *encoding, now bool)
 	if !enc.teaches(c) {
 		return nil
 	}
-	l := e.lessons.of(lessonKey{c.Name, r.Created, r.key()}, time.Now())
+	key := lessonKey{c.Name, r.Created, r.key()}
+	l := e.lessons.of(key, time.Now())
 	if l == nil {
 		return nil
 	}
@@ -108,10 +109,13 @@ func (e *Engine) lesson(c backend.Collection, r record, enc *encoding, now bool)
 		began := time.Now()
 		var model *lsi.Model
 		err := protected(func() (err error) {
-			model, err = e.learn(ctx, c, r, enc)
+			if e.lessons.stays(key) {
+				model, err = e.learn(ctx, c, r, enc)
+			}
 			return err
 		})
-		if err != nil && ctx.Err() == nil {
+		gone := errors.Is(err, backend.ErrCollectionNotFound) // dropped meanwhile
+		if err != nil && !gone && ctx.Err() == nil {
 			e.notice(fmt.Sprintf("collection %s: what it says of its own words could not be learnt, tried again in %v: %v", c.Name, lessonRetry, err))
 		}
 		l.taught(model, err, c.Sequence, time.Since(began))
@@ -154,16 +158,39 @@ func (s *lessons) of(k lessonKey, now time.Time) *lesson {
 
 // room reports whether there is room for one more, once what nobody asks for any more is gone. The caller holds mu.
 func (s *lessons) room(now time.Time) bool {
-	bytes := 0
-	for _, l := range s.mu.byKey {
-		bytes += l.bytes()
-	}
-	if len(s.mu.byKey) < maxLessons && bytes < lessonsBudget {
+	if len(s.mu.byKey) < maxLessons && s.bytes() < lessonsBudget {
 		return true
 	}
 	before := len(s.mu.byKey)
 	maps.DeleteFunc(s.mu.byKey, func(_ lessonKey, l *lesson) bool { return now.Sub(l.used) >= lessonIdle })
 	return len(s.mu.byKey) < before
+}
+
+// stays reports whether the lesson of a key, now that it is its turn to be learnt, has room still: it was made before the others had been learnt, too. One
+// that has not goes.
+func (s *lessons) stays(k lessonKey) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.mu.byKey[k]; l != nil && l.bytes() == 0 && s.bytes() >= lessonsBudget {
+		delete(s.mu.byKey, k)
+		return false
+	}
+	return true
+}
+
+// keep forgets what collections say that are not there any more, by their stored names.
+func (s *lessons) keep(there map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.mu.byKey, func(k lessonKey, _ *lesson) bool { return !there[k.collection] })
+}
+
+// bytes is about what all lessons take. The caller holds mu.
+func (s *lessons) bytes() (sum int) {
+	for _, l := range s.mu.byKey {
+		sum += l.bytes()
+	}
+	return sum
 }
 
 // bytes is about what the lesson takes.

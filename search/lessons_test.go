@@ -48,6 +48,44 @@ func TestLessonsAreBounded(t *testing.T) {
 	}
 }
 
+// TestLessonsLearntTogether: of many that are made before one of them has been learnt no more are learnt than there is room for, and those of collections that are
+// gone make room.
+func TestLessonsLearntTogether(t *testing.T) {
+	model, err := lsi.Learn(context.Background(), lsi.NewTerms(1<<18, func(id int) string { return fmt.Sprint(id) }), [][]int32{{1, 2}, {2, 3}, {3, 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s lessons
+	now, there := time.Now(), map[string]bool{}
+	key := func(i int) lessonKey { return lessonKey{collection: fmt.Sprint(i)} }
+	for i := range maxLessons {
+		if s.of(key(i), now) == nil {
+			t.Fatalf("no room for lesson %d", i)
+		}
+	}
+	learnt := 0
+	for i := range maxLessons {
+		if s.stays(key(i)) {
+			s.of(key(i), now).taught(model, nil, 1, time.Second)
+			learnt++
+			there[key(i).collection] = i > 0
+		}
+	}
+	if fit := (lessonsBudget + model.Bytes() - 1) / model.Bytes(); learnt != fit || len(s.mu.byKey) != fit {
+		t.Errorf("%d of %d were learnt, %d are kept, want %d", learnt, maxLessons, len(s.mu.byKey), fit)
+	}
+	if !s.stays(key(0)) {
+		t.Error("one that has been learnt has no room to be learnt anew")
+	}
+	if s.of(key(99), now) != nil {
+		t.Error("there is room beyond the budget")
+	}
+	s.keep(there)
+	if s.of(key(99), now) == nil || s.mu.byKey[key(0)] != nil {
+		t.Error("a collection that has gone left no room")
+	}
+}
+
 // TestLessonRests: a collection that changes is not learnt again before lessonRest times as long as it took has passed, unless that is asked for.
 func TestLessonRests(t *testing.T) {
 	var l lesson

@@ -223,6 +223,45 @@ func TestLearn(t *testing.T) {
 	}
 }
 
+// TestTopicsOfADroppedCollection: it is forgotten, and where it was just being learnt nobody is told that it could not be.
+func TestTopicsOfADroppedCollection(t *testing.T) {
+	s := &slowTerms{fakeMatcher: &fakeMatcher{share: 0.25, topics: 0.5}, may: make(chan struct{})}
+	var told atomic.Pointer[string]
+	e := openWith(t, t.TempDir(), search.Options{Embedder: s, Notice: func(text string) {
+		if strings.Contains(text, "learnt") {
+			told.Store(&text)
+		}
+	}})
+	put(t, e, search.Created, taught()...)
+	if _, err := e.CreateCollection(t.Context(), "other", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Ingest(t.Context(), "other", taught()); err != nil {
+		t.Fatal(err)
+	}
+	hurried, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if _, err := e.Search(hurried, "docs", search.Query{Q: taughtName(1, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	if n := e.Lessons(); n != 1 {
+		t.Errorf("%d lessons of one collection", n)
+	}
+	if err := e.DropCollection(t.Context(), "docs"); err != nil {
+		t.Fatal(err)
+	}
+	if n := e.Lessons(); n != 0 {
+		t.Errorf("%d lessons of no collection", n)
+	}
+	close(s.may)
+	if err := e.Learn(t.Context(), "other"); err != nil { // after what was being learnt
+		t.Fatal(err)
+	}
+	if text := told.Load(); text != nil {
+		t.Errorf("told: %s", *text)
+	}
+}
+
 // unsampled is a backend that gives no sample.
 type unsampled struct {
 	backend.Backend
