@@ -23,7 +23,8 @@ const (
 	// lessonLeast is how many passages a collection must have: fewer say little.
 	lessonLeast = 50
 
-	// lessonWait is how long a search waits for what has never been learnt, at most, and lessonWaitShare the share of its time that is left.
+	// lessonWait is how long searches wait for what has never been learnt, at most, from when the first of them asked for it, and lessonWaitShare the share of the time
+	// that is left of one.
 	lessonWait, lessonWaitShare = 2 * time.Second, 0.3
 	// lessonRest is how many times as long as learning took nothing is learnt anew of a collection that changes.
 	lessonRest = 100
@@ -67,6 +68,7 @@ type lesson struct {
 		sequence uint64        // of the collection then
 		next     time.Time     // not learnt again before
 		learning chan struct{} // closed at the end; nil: not now
+		until    time.Time     // searches wait for the first time
 	}
 }
 
@@ -120,7 +122,7 @@ func (e *Engine) lesson(c backend.Collection, r record, enc *encoding, now bool)
 		}
 		l.taught(model, err, c.Sequence, time.Since(began))
 	}) {
-		l.mu.learning = done
+		l.mu.learning, l.mu.until = done, time.Now().Add(lessonWait)
 	}
 	return l
 }
@@ -203,13 +205,14 @@ func (l *lesson) bytes() int {
 	return l.mu.model.Bytes()
 }
 
-// model returns what has been learnt. Where nothing has been so far it waits for it, until ctx ends; nil: nothing is known.
-func (l *lesson) model(ctx context.Context) *lsi.Model {
+// within returns what has been learnt. Where nothing has been so far it waits for it, for a part of the time that is left of ctx and not longer than
+// [lessonWait] after it was asked for first; nil: nothing is known.
+func (l *lesson) within(ctx context.Context) *lsi.Model {
 	if l == nil {
 		return nil
 	}
 	l.mu.Lock()
-	model, learning := l.mu.model, l.mu.learning
+	model, learning, until := l.mu.model, l.mu.learning, l.mu.until
 	if l.mu.learnt {
 		learning = nil
 	}
@@ -217,6 +220,10 @@ func (l *lesson) model(ctx context.Context) *lsi.Model {
 	if learning == nil {
 		return model
 	}
+	ctx, cancel := share(ctx, lessonWaitShare)
+	defer cancel()
+	ctx, end := context.WithDeadline(ctx, until)
+	defer end()
 	select {
 	case <-learning:
 	case <-ctx.Done():
@@ -224,15 +231,6 @@ func (l *lesson) model(ctx context.Context) *lsi.Model {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mu.model
-}
-
-// within is model for a search: it waits for a part of the time that is left, and not for long.
-func (l *lesson) within(ctx context.Context) *lsi.Model {
-	ctx, cancel := share(ctx, lessonWaitShare)
-	defer cancel()
-	ctx, end := context.WithTimeout(ctx, lessonWait)
-	defer end()
-	return l.model(ctx)
 }
 
 // rarity returns how rare tokens are in a collection; nil where that is not known.

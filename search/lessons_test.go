@@ -86,6 +86,24 @@ func TestLessonsLearntTogether(t *testing.T) {
 	}
 }
 
+// TestLessonIsWaitedFor: searches that come later wait no longer than the first.
+func TestLessonIsWaitedFor(t *testing.T) {
+	var l lesson
+	l.mu.learning, l.mu.until = make(chan struct{}), time.Now().Add(20*time.Millisecond)
+	for range 2 {
+		began := time.Now()
+		if l.within(t.Context()) != nil {
+			t.Error("nothing has been learnt")
+		}
+		if took := time.Since(began); took > lessonWait/2 {
+			t.Errorf("it was waited for %v", took)
+		}
+	}
+	if time.Now().Before(l.mu.until) {
+		t.Error("it was not waited for")
+	}
+}
+
 // TestLessonRests: a collection that changes is not learnt again before lessonRest times as long as it took has passed, unless that is asked for.
 func TestLessonRests(t *testing.T) {
 	var l lesson
