@@ -80,6 +80,9 @@ func TestTopicsExplained(t *testing.T) {
 		for _, h := range r.Hits {
 			if v := h.Explain.Vector; v.Topics != nil {
 				compared, least = compared+1, min(least, *v.Topics)
+				if *v.Topics < 0 || *v.Topics > 1 { // else what is opposite would be alike, as it is squared
+					t.Errorf("%s: %s has topics %v", mode, h.ID, *v.Topics)
+				}
 			}
 		}
 		if compared != 50 {
@@ -99,6 +102,62 @@ func TestTopicsExplained(t *testing.T) {
 			if mode == search.Semantic && h.Score != *v.Similarity {
 				t.Errorf("%s has score %v, similarity %v", h.ID, h.Score, *v.Similarity)
 			}
+		}
+	}
+}
+
+// TestTopicsBehindThoseCompared: documents behind the first 50 count with the least topics of these, and of a query of which little lies in the topics their share
+// is less.
+func TestTopicsBehindThoseCompared(t *testing.T) {
+	const match, most = 0.25, 0.5
+	docs, words := taught(), taughtName(7, 0)
+	for w := range 9 {
+		words += " " + taughtFact(7, w)
+	}
+	for i := range 60 {
+		docs = append(docs, doc(fmt.Sprintf("alike%02d", i), fmt.Sprintf(`{"text":"%s other%d","group":1000}`, words, i)))
+	}
+	e := matching(t, &fakeMatcher{share: match, topics: most}, docs...)
+	for _, tc := range []struct {
+		strangers int // words of the query that no document has
+		whole     bool
+	}{{0, true}, {90, false}} {
+		q := words
+		for i := range tc.strangers {
+			q += fmt.Sprintf(" stranger%d", i)
+		}
+		r, err := e.Search(t.Context(), "docs", search.Query{Q: q, Filter: "group = 1000", Limit: ptr(100), Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared, least, leastMatch := 0, math.Inf(1), math.Inf(1)
+		for _, h := range r.Hits {
+			if v := h.Explain.Vector; v.Match != nil {
+				leastMatch = min(leastMatch, *v.Match)
+				if v.Topics != nil {
+					compared, least = compared+1, min(least, *v.Topics)
+				}
+			}
+		}
+		if compared != 50 || len(r.Hits) != 60 || least < 0.1 {
+			t.Fatalf("%d strangers: %d of %d were compared, least topics %v", tc.strangers, compared, len(r.Hits), least)
+		}
+		share := math.NaN() // the same of all
+		for _, h := range r.Hits {
+			v, alike, about := h.Explain.Vector, leastMatch, least
+			if v.Match != nil {
+				alike, about = *v.Match, *v.Topics
+			}
+			without := (1-match)*v.Cosine + match*alike
+			if math.IsNaN(share) {
+				share = (*v.Similarity - without) / (about*about - without)
+			}
+			if want := (1-share)*without + share*about*about; math.Abs(*v.Similarity-want) > 1e-9 {
+				t.Errorf("%d strangers: %s has similarity %v, want %v: %+v", tc.strangers, h.ID, *v.Similarity, want, v)
+			}
+		}
+		if math.Abs(share-most) < 1e-9 != tc.whole || share < 0.01 || share > most+1e-9 {
+			t.Errorf("%d strangers: topics have a share of %v, whole: %v", tc.strangers, share, tc.whole)
 		}
 	}
 }
