@@ -48,7 +48,8 @@ func skipBOM(r *bufio.Reader) (_ *bufio.Reader, marked bool) {
 // decoder turns bytes that should be UTF-8 into a valid string, piece by piece.
 //
 // A piece that is not valid UTF-8 is taken for Windows-1252 (a superset of the printable Latin-1) as long as the stream has shown no
-// non-ASCII character in valid UTF-8; afterwards it is damaged UTF-8 and each run of bad bytes becomes one U+FFFD.
+// non-ASCII character in valid UTF-8 before, and as long as it holds fewer of these than of bad bytes: a letter and a sign behind it, as in Spa\xdf\x93,
+// are one in UTF-8 by chance. Otherwise it is damaged UTF-8 and each run of bad bytes becomes one U+FFFD.
 type decoder struct {
 	sawUTF8 bool // a multi-byte character has been seen
 	legacy  bool // Windows-1252 has been assumed, and said so, before
@@ -57,12 +58,13 @@ type decoder struct {
 
 // text returns b as a string and, if it is not exactly b, a warning.
 func (d *decoder) text(b []byte) (s, warning string) {
-	valid, multi := scanUTF8(b)
-	d.sawUTF8 = d.sawUTF8 || multi
+	bad, multi := scanUTF8(b)
+	legacy := bad > multi && !d.sawUTF8 && !d.strict
+	d.sawUTF8 = d.sawUTF8 || multi > 0 && !legacy
 	switch {
-	case valid:
+	case bad == 0:
 		return string(b), ""
-	case !d.sawUTF8 && !d.strict:
+	case legacy:
 		out, err := charmap.Windows1252.NewDecoder().Bytes(b)
 		if err != nil { // cannot happen for a single-byte encoding
 			break
@@ -73,20 +75,11 @@ func (d *decoder) text(b []byte) (s, warning string) {
 		}
 		return string(out), warning
 	}
-	bad := 0
-	for i := 0; i < len(b); {
-		r, n := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && n == 1 {
-			bad++
-		}
-		i += n
-	}
 	return strings.ToValidUTF8(string(b), "\uFFFD"), fmt.Sprintf("invalid UTF-8: %s replaced by U+FFFD", plural(bad, "byte"))
 }
 
-// scanUTF8 reports whether b is valid UTF-8 and whether it holds at least one valid multi-byte character.
-func scanUTF8(b []byte) (valid, multi bool) {
-	valid = true
+// scanUTF8 counts the bytes of b that are not UTF-8, and the characters of several bytes that are.
+func scanUTF8(b []byte) (bad, multi int) {
 	for i := 0; i < len(b); {
 		if b[i] < utf8.RuneSelf {
 			i++
@@ -94,13 +87,13 @@ func scanUTF8(b []byte) (valid, multi bool) {
 		}
 		r, n := utf8.DecodeRune(b[i:])
 		if r == utf8.RuneError && n == 1 {
-			valid = false
+			bad++
 		} else {
-			multi = true
+			multi++
 		}
 		i += n
 	}
-	return valid, multi
+	return bad, multi
 }
 
 // decodeAll returns the whole of b, decoded from enc.

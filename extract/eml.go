@@ -214,8 +214,8 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 		return "", nil
 	}
 	s := ""
-	valid, multi := scanUTF8(b)
-	if enc, name := charset.Lookup(params["charset"]); enc != nil && !(name == "windows-1252" && valid && multi) { // which says ASCII or Latin-1 by habit
+	bad, multi := scanUTF8(b)
+	if enc, name := charset.Lookup(params["charset"]); enc != nil && !(name == "windows-1252" && bad == 0 && multi > 0) { // which says ASCII or Latin-1 by habit
 		s, err = decodeAll(b, enc)
 	}
 	if s == "" || err != nil {

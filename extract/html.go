@@ -66,12 +66,12 @@ func (x *source) decodeHTML(b []byte) (string, error) {
 		return x.text(0, b)
 	}
 	enc, name := declaredCharset(b)
-	valid, multi := scanUTF8(b)
+	bad, multi := scanUTF8(b)
 	switch {
 	case name == "utf-8":
 		x.dec.strict = true
 		return x.text(0, b)
-	case enc == nil, enc == charmap.Windows1252 && valid && multi:
+	case enc == nil, enc == charmap.Windows1252 && bad == 0 && multi > 0:
 		// Pages of UTF-8 often claim to be Latin-1; Latin-1 that is valid UTF-8 by chance is as good as unknown.
 		return x.text(0, b)
 	}

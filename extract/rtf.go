@@ -324,7 +324,7 @@ func (r *rtfReader) flush() {
 	if !ok {
 		page = r.page
 	}
-	if valid, multi := scanUTF8(b); valid && !multi {
+	if bad, multi := scanUTF8(b); bad == 0 && multi == 0 {
 		if page != -1 {
 			r.write(string(b))
 		}
