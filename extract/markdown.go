@@ -23,8 +23,8 @@ import (
 // 64 KiB of input make a hundred million cells; paragraphs that are tables are recognised in markdownWriter.paragraph instead.
 var markdownParser = func() parser.Parser {
 	p := goldmark.New(goldmark.WithExtensions(gext.Strikethrough, gext.TaskList)).Parser()
-	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteLinks{}, 150)))              // before links, which have 200
-	p.AddOptions(parser.WithParagraphTransformers(util.Prioritized(noteDefinitions{}, 50))) // before definitions of links, which have 100
+	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteLinks{}, 150), util.Prioritized(noteMarks{}, 500))) // links of notes before others, which have 200
+	p.AddOptions(parser.WithParagraphTransformers(util.Prioritized(noteDefinitions{}, 50)))                        // before definitions of links, which have 100
 	return p
 }()
 
@@ -43,6 +43,7 @@ func (x *source) markdown(b []byte) (content, error) {
 			return content{}, err
 		}
 	}
+	withoutBrackets(fields)
 	c := content{fields: fields}
 	if t, ok := fields["title"].(string); ok {
 		c.title = t
@@ -71,7 +72,11 @@ func (x *source) markdown(b []byte) (content, error) {
 		body = body[n:]
 	}
 	c.text = w.out.String()
-	if c.title == "" && w.entitled {
+	switch _, drawing := fields["excalidraw-plugin"]; {
+	case c.title != "":
+	case drawing: // has the same headings as all others
+		c.title = strings.TrimSuffix(stem(x.name), ".excalidraw")
+	case w.entitled:
 		c.title = w.title
 	}
 	return c, nil
@@ -150,6 +155,7 @@ type markdownWriter struct {
 	source   []byte
 	rows     bool // inside a paragraph that is a table: line ends are kept
 	callout  bool // in the first line of a callout, which is its title
+	settings bool // behind the mark of the settings of a board
 }
 
 // parse writes the text of one section. A panic of the parser becomes an error.
@@ -181,6 +187,10 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 			w.title = t.out.String()
 		}
 	case *ast.Paragraph:
+		leftOut, settings := isLeftOut(n.Lines().Value(w.source))
+		if w.settings = w.settings && !entering || settings; leftOut {
+			return ast.WalkSkipChildren, nil
+		}
 		w.paragraph(n, entering)
 	case *ast.TextBlock, *ast.List:
 		if _, nested := n.Parent().(*ast.ListItem); nested || !isList(n) {
@@ -192,8 +202,8 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 		w.listItem(n, entering)
 	case *ast.CodeBlock, *ast.FencedCodeBlock:
 		w.out.block()
-		if fenced, ok := n.(*ast.FencedCodeBlock); ok && string(fenced.Language(w.source)) == "compressed-json" {
-			return ast.WalkSkipChildren, nil // a drawing of Excalidraw
+		if fenced, ok := n.(*ast.FencedCodeBlock); ok && string(fenced.Language(w.source)) == "compressed-json" || w.settings {
+			return ast.WalkSkipChildren, nil // a drawing of Excalidraw, or settings of a board
 		}
 		if entering {
 			w.out.verbatim(string(n.Lines().Value(w.source)))
@@ -327,6 +337,9 @@ func (w *markdownWriter) text(n *ast.Text) {
 	}
 	if !code && isProperty(n, s) {
 		return
+	}
+	if endsBlock(n) {
+		s = blockName.ReplaceAllString(s, "")
 	}
 	w.out.inline(s)
 	switch {

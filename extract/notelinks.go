@@ -71,6 +71,32 @@ func shownLink(s string, embedded bool) string {
 	}
 }
 
+var noteLink = regexp.MustCompile(`!?\[\[([^\[\]\n]{1,500})\]\]`)
+
+// withoutBrackets writes the links to notes in properties, such as people: ["[[Anna]]"], as the text that is shown for them.
+func withoutBrackets(fields map[string]any) {
+	for key, value := range fields {
+		fields[key] = shownValue(value)
+	}
+}
+
+func shownValue(value any) any {
+	switch v := value.(type) {
+	case string:
+		return noteLink.ReplaceAllStringFunc(v, func(link string) string {
+			inner, embedded := strings.CutPrefix(link, "!")
+			return shownLink(inner[2:len(inner)-2], embedded)
+		})
+	case []any:
+		for i := range v {
+			v[i] = shownValue(v[i])
+		}
+	case map[string]any:
+		withoutBrackets(v)
+	}
+	return value
+}
+
 // isProperty reports whether s is a line of its own that Logseq keeps for itself.
 func isProperty(n *ast.Text, s string) bool {
 	if !strings.HasPrefix(s, "id:: ") && !strings.HasPrefix(s, "collapsed:: ") {

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,13 @@ func TestNoteLinks(t *testing.T) {
 		{"See[^a], [b][l] and [c].\n\n[^a]: Two words\ngo on.\n[^2]: *Vega*\n[l]: http://x.org\n[c]: <http://y.org>\n[^3]: Last\n\nEnd", "See[^a], b and c.\n\n[^a]: Two words go on.\n[^2]: Vega\n[^3]: Last\n\nEnd"},
 		{"> [^1]: Word\n\n- [^2]: Word\n\nNo\n[^3]: note", "[^1]: Word\n\n- [^2]: Word\n\nNo [^3]: note"},
 		{"Text\n\n```compressed-json\nN4KAk\n```", "Text"},
+		{"==Order *it*== now, %%ask Anna%% and ==wait==.", "Order it now, ask Anna and wait."},
+		{"a==b or c==d, a == b == c, ==x and 100%% of 5%%, %%i of %%i, === ====", "a==b or c==d, a == b == c, ==x and 100%% of 5%%, %%i of %%i, === ===="},
+		{"`==a==` `%%b%%`\n\n```\n==a== %%b%%\n```", "==a== %%b%%\n\n==a== %%b%%"},
+		{"%%\ncomment\n%%\n\n%%\n\n## Two\n\nblocks\n\n%%\n\nEnd", "comment\n\nTwo\n\nblocks\n\nEnd"},
+		{"- [ ] paint\n\n%% kanban:settings\n```\n{\"a\":1}\n```\n%%\n", "- [ ] paint"},
+		{"%% kanban:settings\n\nText\n\n```\nx\n```", "Text\n\nx"},
+		{"One. ^a1b2c3\n\n- two ^quote-of-day\n\n^table\n\n5 ^2 and `x ^abc`, 3 ^ab", "One.\n\n- two\n\n5 ^2 and x ^abc, 3 ^ab"},
 	} {
 		out := readBytes(t, []byte(tt.in), "a.md", Options{})
 		if len(out.docs) != 1 || out.docs[0].Fields["text"] != tt.text {
@@ -29,7 +37,7 @@ func TestNoteLinks(t *testing.T) {
 		}
 	}
 	start := spent()
-	for _, in := range []string{"x[[", "x![[", "[[a", "[[a]", "[[a]](", "> [!", "> [!a]\n\n", "[^a]: b\n", "[^a]: b\n[c]: d\n"} {
+	for _, in := range []string{"x[[", "x![[", "[[a", "[[a]", "[[a]](", "> [!", "> [!a]\n\n", "==a ", " a==", "%%a%% ", "%% a", "==a%%", "[^a]: b\n", "[^a]: b\n[c]: d\n"} {
 		out := readBytes(t, []byte(strings.Repeat(in, 1<<16/len(in))), "a.md", Options{})
 		if len(out.docs) != 1 {
 			t.Errorf("%q: %v", in, out.errors)
@@ -37,6 +45,17 @@ func TestNoteLinks(t *testing.T) {
 	}
 	if d := spent() - start; d > time.Minute {
 		t.Errorf("took %v", d)
+	}
+}
+
+// Links to notes stand in the properties of a note as they do in its text.
+func TestNoteLinksInProperties(t *testing.T) {
+	out := readBytes(t, []byte("---\nup: \"[[House#Cellar|cellar]]\"\npeople: [\"[[Anna]]\", Bob]\nnote: see [[A/B]] and [x]\nin: {room: \"[[Hall]]\"}\n---\nText"), "a.md", Options{})
+	want := map[string]any{"up": "cellar", "people": []any{"Anna", "Bob"}, "note": "see A/B and [x]", "in": map[string]any{"room": "Hall"}}
+	for key, value := range want {
+		if got := out.docs[0].Fields[key]; !reflect.DeepEqual(got, value) {
+			t.Errorf("%s = %v, want %v", key, got, value)
+		}
 	}
 }
 
@@ -56,5 +75,16 @@ func TestMarkdownTitle(t *testing.T) {
 		if len(out.docs) != 1 || out.docs[0].Fields["title"] != want {
 			t.Errorf("%q: %v, want the title %q", in, out, want)
 		}
+	}
+}
+
+// A drawing of Excalidraw is a note with the same headings as all others; what is written on it is kept.
+func TestDrawing(t *testing.T) {
+	const note = "---\nexcalidraw-plugin: parsed\n---\n==⚠  Switch to EXCALIDRAW VIEW in the MORE OPTIONS menu of this document. ⚠==\n\n" +
+		"# Excalidraw Data\n\n## Text Elements\nSolar panels ^abcd1234\n\n%%\n## Drawing\n```compressed-json\nN4KAk\n```\n%%\n"
+	out := readBytes(t, []byte(note), "Sketches/Roof.excalidraw.md", Options{})
+	const text = "Excalidraw Data\n\nText Elements\n\nSolar panels\n\nDrawing"
+	if len(out.docs) != 1 || out.docs[0].Fields["title"] != "Roof" || out.docs[0].Fields["text"] != text {
+		t.Errorf("%v, want the title Roof and the text %q", out, text)
 	}
 }
