@@ -13,6 +13,7 @@ export const textFields = ['text', 'body', 'content', 'abstract', 'summary', 'de
 const snippetLength = 340;
 const chipLength = 60; // of a string
 const mostChips = 8;
+const topics = ['tags', 'tag', 'keywords', 'categories', 'category']; // chips before others
 
 function fieldText(doc, field) {
   let v = doc;
@@ -138,6 +139,12 @@ export class Card {
         ...parseMarked(snippets[0]).map((part) => (part.marked ? el('mark', null, part.text) : part.text))));
   }
 
+  /** The fields of the document: those that have words of the query first, then what it is about, then the others as they come. */
+  facts() {
+    const rank = ([name]) => (this.hit.highlights?.[name] ? 0 : topics.includes(name.toLowerCase()) ? 1 : 2);
+    return Object.entries(this.hit.document || {}).sort((a, b) => rank(a) - rank(b));
+  }
+
   chips() {
     const chips = [];
     this.chipped = new Set();
@@ -153,7 +160,7 @@ export class Card {
       }
       chips.push(el('button', { type: 'button', class: 'chip', title: `Only ${name} = ${label}`, onclick: () => this.actions.filter(equals(name, v)) }, ...body));
     };
-    for (const [name, v] of Object.entries(this.hit.document || {})) {
+    for (const [name, v] of this.facts()) {
       if (name === this.title.field || textFields.includes(name) || v === this.hit.id || chips.length >= mostChips) continue;
       if (typeof v === 'number' || typeof v === 'boolean' || (typeof v === 'string' && v && v.length <= chipLength) || JSON.isRawJSON?.(v)) add(name, v);
       else if (Array.isArray(v)) {

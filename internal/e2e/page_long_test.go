@@ -88,3 +88,24 @@ func TestPageAside(t *testing.T) {
 	p.looks(t, "aside")
 	p.clean(t)
 }
+
+// TestPageManyFields has more fields than a hit has chips: those with words of the query are shown, and the tags.
+func TestPageManyFields(t *testing.T) {
+	e := kitchen(t)
+	fields := map[string]any{"title": "Zara", "text": "Zara is out.", "tags": []string{"people", "climbing"}, "status": "stepladder"}
+	for _, name := range strings.Fields("a b c d e f g h i j") {
+		fields[name] = 1
+	}
+	if _, err := e.Ingest(t.Context(), "kitchen", []search.Document{{ID: "zara", Fields: must(json.Marshal(fields))}}); err != nil {
+		t.Fatal(err)
+	}
+	base := serve(t, e)
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?mode=keyword&q=stepladder"))
+	p.until(t, idle+" && document.querySelectorAll('#results li').length === 1")
+	const want = "statusstepladder|tagspeople|tagsclimbing|a1|b1|c1|d1|e1"
+	if got := eval[string](t, p, "[...document.querySelectorAll('#results .chip')].map(e => e.textContent).join('|')"); got != want {
+		t.Errorf("chips %s, want %s", got, want)
+	}
+	p.clean(t)
+}
