@@ -61,6 +61,10 @@ func (x *source) message(b []byte, line int) (c content, id, why string, err err
 	if header.Get("From") == "" && header.Get("Subject") == "" && header.Get("Date") == "" {
 		return content{}, "", "not a message: it has neither From nor Subject nor Date", nil
 	}
+	if x.isSavedPage() {
+		c, err := x.savedPage(header, body)
+		return c, "", "", err
+	}
 	r := mailReader{x: x, start: time.Now(), line: line}
 	text, err := r.part(header, body, 0)
 	if errors.Is(err, errTextTooLong) {
@@ -165,6 +169,17 @@ func headerText(s string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(v, "\ufffd"), "\x00", "\ufffd")), " ")
 }
 
+// untransferred undoes what was done to the body of a part for its way.
+func untransferred(h mail.Header, body io.Reader) io.Reader {
+	switch strings.ToLower(strings.TrimSpace(h.Get("Content-Transfer-Encoding"))) {
+	case "quoted-printable":
+		return quotedprintable.NewReader(body)
+	case "base64":
+		return base64.NewDecoder(base64.StdEncoding, body)
+	}
+	return body
+}
+
 // part returns the text of a message or of a part of it.
 func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, error) {
 	if err := r.x.ended(); err != nil {
@@ -188,12 +203,7 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	if strings.HasPrefix(kind, "multipart/") {
 		return r.multi(kind, params["boundary"], body, depth)
 	}
-	switch strings.ToLower(strings.TrimSpace(h.Get("Content-Transfer-Encoding"))) {
-	case "quoted-printable":
-		body = quotedprintable.NewReader(body)
-	case "base64":
-		body = base64.NewDecoder(base64.StdEncoding, body)
-	}
+	body = untransferred(h, body)
 	switch kind {
 	case "message/rfc822":
 		h, body, err := parseMessage(body)

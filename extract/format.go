@@ -22,7 +22,7 @@ const (
 	Text                   // plain text
 	PDF                    // portable documents with a text layer; needs Options.PDF
 	DOCX                   // documents of Word and other writers (Office Open XML)
-	EML                    // a message of mail, or a mailbox of them
+	EML                    // a message of mail, or a mailbox of them; a web page that was saved as one file
 	IPYNB                  // a Jupyter notebook
 	EPUB                   // an e-book
 	ODF                    // OpenDocument: texts, tables and slides of LibreOffice and others
@@ -75,7 +75,7 @@ var formatByExt = map[string]Format{
 	".md": Markdown, ".markdown": Markdown, ".mdown": Markdown, ".mkd": Markdown,
 	".html": HTML, ".htm": HTML, ".xhtml": HTML,
 	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".asciidoc": Text, ".org": Text, ".tex": Text, ".srt": Text, ".vtt": Text,
-	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".ipynb": IPYNB,
+	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".mhtml": EML, ".mht": EML, ".ipynb": IPYNB,
 	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".rtf": RTF,
 	".enex": ENEX, ".vcf": VCF, ".ics": ICS,
 }

@@ -1,0 +1,64 @@
+package extract
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/mail"
+	"strings"
+)
+
+// isSavedPage reports whether a message is a web page that a browser has saved as one file.
+func (x *source) isSavedPage() bool {
+	ext := extension(x.name)
+	return ext == ".mhtml" || ext == ".mht"
+}
+
+var errNoPage = errors.New("it has no page")
+
+// savedPage reads a page with its address. It is the first part that is HTML; the others are its pictures, styles and frames.
+func (x *source) savedPage(h mail.Header, body io.Reader) (content, error) {
+	b, err := firstPage(h, body, x.o.MaxText)
+	if err != nil {
+		return content{}, x.reject("not a saved page: %v", err)
+	}
+	c, err := x.html(b)
+	if err != nil {
+		return content{}, err
+	}
+	if c.title == "" {
+		c.title = headerText(h.Get("Subject"))
+	}
+	if url := headerText(h.Get("Snapshot-Content-Location")); strings.HasPrefix(url, "http") {
+		c.fields["url"] = url
+	}
+	return c, nil
+}
+
+// firstPage returns the first part of a message that is HTML, of at most limit bytes.
+func firstPage(h mail.Header, body io.Reader, limit int64) ([]byte, error) {
+	kind, params, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	if strings.HasPrefix(kind, "multipart/") && params["boundary"] != "" {
+		parts := multipart.NewReader(body, params["boundary"])
+		for kind != "text/html" && kind != "application/xhtml+xml" {
+			p, err := parts.NextRawPart()
+			if err != nil {
+				return nil, errNoPage
+			}
+			h, body = mail.Header(p.Header), p
+			kind, _, _ = mime.ParseMediaType(h.Get("Content-Type"))
+		}
+	} else if kind != "text/html" {
+		return nil, errNoPage
+	}
+	b, err := io.ReadAll(io.LimitReader(untransferred(h, body), limit+1))
+	switch {
+	case int64(len(b)) > limit:
+		return nil, fmt.Errorf("%w of %d bytes", errTextTooLong, limit)
+	case err != nil && len(b) == 0:
+		return nil, errNoPage
+	}
+	return b, nil // also where it is cut off
+}
