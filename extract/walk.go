@@ -26,7 +26,7 @@ var junk = map[string]bool{
 // name, its name; what an id cannot hold of it is written as in quotes of Go, as \xe9, and of one beyond 512 bytes the end stands behind a hash.
 // Two files of one run with the same id are an error, the second one; a file that is given twice is read once.
 //
-// In folders, names that begin with a dot, other programs' litter such as node_modules, files of unknown type, and symbolic links are
+// In folders, names that begin with a dot, other programs' litter such as node_modules, folders that a browser saved beside a page, files of unknown type, and symbolic links are
 // skipped; files of nothing but white space are counted as empty. What is given by name is always read: a hidden file, the target of a link, a file of unknown type if o.Format says how. Only
 // regular files are opened; pipes, devices, sockets, and what cannot be read go to fail. See Reader for fail and the error returned.
 func Walk(ctx context.Context, paths []string, o Options, emit func(Document) error, fail func(ItemError) error) (Stats, error) {
@@ -227,10 +227,31 @@ func (w *walker) entry(path, rel string, e fs.DirEntry, depth int) error {
 		return w.errorf(path, "%v", cause(err))
 	case w.excluded(info):
 		return w.skip(path, SkippedOwn)
+	case info.IsDir() && isBesidePage(path):
+		return w.skip(path, SkippedLitter)
 	case info.IsDir():
 		return w.folder(path, name, depth+1)
 	}
 	return w.file(path, name, info, true)
+}
+
+// besidePage is the end of the name of the folder in which a browser puts the pictures, styles and frames of a page that it saves.
+var besidePage = []string{"_files", "-Dateien", "_fichiers", "_archivos"}
+
+// isBesidePage reports whether a folder is one of these, beside its page.
+func isBesidePage(folder string) bool {
+	for _, end := range besidePage {
+		page, ok := strings.CutSuffix(folder, end)
+		if !ok {
+			continue
+		}
+		for _, ext := range []string{".html", ".htm"} {
+			if info, err := os.Stat(page + ext); err == nil && info.Mode().IsRegular() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // skip counts what is passed over.

@@ -336,3 +336,16 @@ func TestFormatOfUnreadable(t *testing.T) {
 		}
 	}
 }
+
+// What a browser saves beside a page is not read; a folder of that name without its page is.
+func TestWalkSavedPage(t *testing.T) {
+	root := tree(t, map[string]string{
+		"in/Tomatoes.html": "<p>words", "in/Tomatoes_files/saved_resource.html": "<p>an advertisement", "in/Brücken.htm": "<p>words", "in/Brücken-Dateien/a.html": "<p>a frame",
+		"in/my_files/a.md": "words", "in/dir.html/b.md": "words", "in/dir_files/c.md": "words",
+	})
+	ids, fails, s := walk(t, root, []string{root + "/in"}, Options{})
+	slices.Sort(ids)
+	if got, want := strings.Join(ids, " "), "Brücken.htm Tomatoes.html dir.html/b.md dir_files/c.md my_files/a.md"; got != want || len(fails) > 0 || s.Skipped != 2 {
+		t.Errorf("ids %s, want %s; %d skipped, fails %q", got, want, s.Skipped, fails)
+	}
+}
