@@ -52,6 +52,19 @@ func checkEmbedder(e Embedder) (models.Calibration, error) {
 	return c, wrong.err()
 }
 
+// Reader is an [Embedder] that can tell whether a text means anything to it. A query that does not is searched for by words alone: all of which nothing is known
+// have the same vector, and would be found as each other's likes.
+type Reader interface {
+	// Reads reports whether a token of the text is known.
+	Reads(text string) bool
+}
+
+// reads reports whether a text means anything to the checkpoint, as far as it can tell.
+func (e *encoding) reads(text string) bool {
+	r, ok := e.embedder.(Reader)
+	return !ok || r.Reads(text)
+}
+
 // embed is e.Embed for an Embedder that may answer something else than it was asked for.
 func embed(ctx context.Context, e Embedder, texts []string, o EmbedOptions) (*Embeddings, error) {
 	r, err := e.Embed(ctx, texts, o)
@@ -158,6 +171,12 @@ func (e checkpointEmbedder) Knows(word string) bool {
 	}
 	token, _ := e.checkpoint.Tokenizer().Token(ids[0])
 	return strings.EqualFold(strings.TrimLeft(token, "▁Ġ"), word) // not the unknown token
+}
+
+// Reads implements [Reader]. The unknown token is a special one, as are those that a query would have to spell out.
+func (e checkpointEmbedder) Reads(text string) bool {
+	t := e.checkpoint.Tokenizer()
+	return slices.ContainsFunc(e.Tokens(text), func(id int32) bool { return t.Decode([]int32{id}, true) != "" })
 }
 
 // Terms implements [Matcher]: words that keyword search takes for the same term are one, and those that it leaves out none; a piece of a word is one of its own.

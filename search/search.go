@@ -227,9 +227,15 @@ func (s *search) degrade(why string) {
 	s.degraded = strings.TrimPrefix(s.degraded+"; "+why, "; ")
 }
 
-// embed encodes the query. A hybrid search whose query cannot be encoded goes on with words alone and says so.
+// embed encodes the query. A hybrid search whose query cannot be encoded goes on with words alone and says so, and so does any whose query means nothing to the
+// checkpoint.
 func (s *search) embed(ctx context.Context) error {
 	if s.plan.Mode == Keyword || s.vector != nil {
+		return nil
+	}
+	if !s.encoding.reads(s.plan.text.Text) {
+		s.plan.Mode = Keyword
+		s.notes = append(s.notes, "q: the checkpoint knows none of its words, so it is searched for by words alone")
 		return nil
 	}
 	limited, cancel := ctx, func() {}
