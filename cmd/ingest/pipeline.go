@@ -224,7 +224,7 @@ func (p *pipeline) tick() (stop func()) {
 	return func() { close(done); ticking.Wait() }
 }
 
-// list sends the files to the readers and, in order, to the collector.
+// list sends the files, in order, to the collector and then to the readers: what a reader has of standard input is waited for, whenever ctx ends.
 func (p *pipeline) list(ctx context.Context, paths []string, o extract.Options, tasks, jobs chan<- *task) error {
 	send := func(to chan<- *task, t *task) error {
 		select {
@@ -243,12 +243,11 @@ func (p *pipeline) list(ctx context.Context, paths []string, o extract.Options, 
 	}
 	_, err := extract.Files(ctx, paths, o, func(f extract.File) error {
 		t := &task{file: f, key: key{f.Root, f.ID}, out: make(chan event, 32)}
-		if err := send(jobs, t); err != nil {
+		if err := send(tasks, t); err != nil {
 			return err
 		}
-		if err := send(tasks, t); err != nil {
-			for range t.out { // let its reader go
-			}
+		if err := send(jobs, t); err != nil {
+			close(t.out)
 			return err
 		}
 		return nil

@@ -76,15 +76,13 @@ func write(t *testing.T, path, content string) {
 // Standard input that says no more does not hold up the end, and what it said is put in; of a line that is cut off nothing.
 func TestInterruptedPipe(t *testing.T) {
 	for _, format := range []extract.Format{extract.Auto, extract.JSONL} {
-		stdin, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer stdin.Close()
-		defer w.Close()
-		fmt.Fprint(w, "{\"id\":\"1\",\"text\":\"x\"}\n{\"id\":\"2\",\"text\":\"x\"}\n{\"id\":\"3\",\"te")
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(100*time.Millisecond, cancel)
+		more := readerFunc(func([]byte) (int, error) {
+			cancel()
+			<-t.Context().Done()
+			return 0, io.EOF
+		})
+		stdin := io.MultiReader(strings.NewReader("{\"id\":\"1\",\"text\":\"x\"}\n{\"id\":\"2\",\"text\":\"x\"}\n{\"id\":\"3\",\"te"), more)
 		m := &memory{}
 		p := pipelineOf(t, flags{state: t.TempDir()}, m)
 		done := make(chan error, 1)
