@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -16,18 +15,8 @@ func TestUntil(t *testing.T) {
 		t.Error(err)
 	}
 	why := errors.New("why")
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	defer w.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
-	if _, err := io.WriteString(w, "arrived"); err != nil {
-		t.Fatal(err)
-	}
-	u := Until(ctx, r)
+	u := Until(ctx, io.MultiReader(strings.NewReader("arrived"), waiting(func() { cancel(why) })))
 	if b, err := io.ReadAll(u); string(b) != "arrived" || err != why {
 		t.Errorf("ReadAll = %q, %v, want what arrived and %v", b, err, why)
 	}
@@ -40,6 +29,14 @@ func TestUntil(t *testing.T) {
 	if _, err := io.Copy(io.Discard, Until(ctx, endless{})); err != why {
 		t.Errorf("Copy = %v, want %v", err, why)
 	}
+}
+
+// waiting is a source whose Read waits for more than the test lasts, and calls the function before that.
+type waiting func()
+
+func (w waiting) Read([]byte) (int, error) {
+	w()
+	select {}
 }
 
 type endless struct{}
