@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"searchd/access"
+	"searchd/internal/porttest"
 	"searchd/search/backend"
 	"searchd/search/embedded"
 	"searchd/search/remote"
@@ -101,12 +102,7 @@ func TestShardRefuses(t *testing.T) {
 func TestShardServes(t *testing.T) {
 	const key = "a key of sixteen bytes or more"
 	t.Setenv(shardKeyEnv, key)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
+	addr := porttest.Free(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	f := shardFlags{data: claimed(t), addr: addr, logFormat: "text"}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"searchd/api"
+	"searchd/internal/porttest"
 	"searchd/search"
 	"searchd/search/backend"
 	"searchd/search/embedded"
@@ -196,11 +197,7 @@ func TestStandbyServes(t *testing.T) {
 		t.Error("an opening without --follow of other commands made it a shard")
 	}
 	b.Close()
-	if l, err = listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	promoted := shardFlags{data: f.data, addr: l.Addr().String(), logFormat: "text"}
-	l.Close()
+	promoted := shardFlags{data: f.data, addr: porttest.Free(t), logFormat: "text"}
 	ctx, cancel = context.WithCancel(t.Context())
 	go func() { ended <- promoted.serve(ctx) }()
 	waitFor(t, "the shard", func() bool { status, _ := answerAt(t, "http://"+promoted.addr+"/readyz"); return status == 200 })

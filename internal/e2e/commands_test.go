@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"searchd/internal/porttest"
 )
 
 // expected is a text with the ids and the vector that Hugging Face gives.
@@ -160,7 +162,7 @@ func TestEvalCommand(t *testing.T) {
 // TestServeCommand ingests into a running server, asks it, and stops it: it must end by itself, with nothing lost.
 func TestServeCommand(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
-	addr := "127.0.0.1:" + freePort(t)
+	addr := porttest.Free(t)
 	server := command(t, "searchd", "serve", "--data", data, "--addr", addr)
 	var log strings.Builder
 	server.Stderr = &log

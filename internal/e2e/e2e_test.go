@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,19 +79,4 @@ func mustRun(t testing.TB, name string, args ...string) (stdout, stderr string) 
 		t.Fatalf("%s %v: exit code %d\n%s%s", name, args, code, stdout, stderr)
 	}
 	return stdout, stderr
-}
-
-// freePort returns a TCP port that nobody listened on a moment ago.
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"searchd/internal/porttest"
 )
 
 // reader returns a server that reads the shards and passes on to the one in front of them what writes.
@@ -267,7 +269,7 @@ func TestReaderFirst(t *testing.T) {
 		"--data " + dir + "/x --writes-to " + c.url():                 "goes with --shards",
 		"--shards " + c.urls() + " --writes-to-ca " + dir + "/no.pem": "goes with --writes-to",
 	} {
-		if code, _, stderr := run(t, "", "searchd", append([]string{"serve", "--addr", "127.0.0.1:" + freePort(t)}, strings.Fields(args)...)...); code != 2 || !strings.Contains(stderr, want) {
+		if code, _, stderr := run(t, "", "searchd", append([]string{"serve", "--addr", porttest.Free(t)}, strings.Fields(args)...)...); code != 2 || !strings.Contains(stderr, want) {
 			t.Errorf("serve %s: exit code %d: %s", args, code, stderr)
 		}
 	}

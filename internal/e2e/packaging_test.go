@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"searchd/internal/porttest"
 )
 
 func read(t *testing.T, path string) string {
@@ -97,7 +99,7 @@ func TestDockerfile(t *testing.T) {
 		return command(t, name).Path
 	}
 	out := t.TempDir()
-	addr := "127.0.0.1:" + freePort(t)
+	addr := porttest.Free(t)
 	settings := append(os.Environ(), "SEARCHD_DATA="+filepath.Join(out, "data"), "SEARCHD_ADDR="+addr, "SEARCHD_LOG_FORMAT="+env["SEARCHD_LOG_FORMAT"])
 	server := exec.CommandContext(t.Context(), program(entry[0]), append(entry[1:], start...)...)
 	server.Env = settings

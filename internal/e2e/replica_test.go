@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"searchd/internal/porttest"
 )
 
 // node is a server of a test that is stopped and started again.
@@ -50,7 +52,7 @@ func (l *lockedLog) String() string {
 
 func newNode(t *testing.T, dir, name string, args ...string) *node {
 	t.Helper()
-	n := &node{t: t, addr: "127.0.0.1:" + freePort(t), data: filepath.Join(dir, name), args: args, log: &lockedLog{}}
+	n := &node{t: t, addr: porttest.Free(t), data: filepath.Join(dir, name), args: args, log: &lockedLog{}}
 	t.Cleanup(func() {
 		if n.cmd != nil {
 			n.kill()

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"searchd/internal/porttest"
 )
 
 var stored = regexp.MustCompile(`(?m)^searchd_collection_(documents|passages).*$`)
@@ -40,11 +42,11 @@ func TestStandby(t *testing.T) {
 	mustRun(t, "ingest", "--server", c.url(), corpus)
 
 	// It is no shard as long as it follows, and takes no standby of its own.
-	if code, _, stderr := run(t, "", "searchd", "serve", "--addr", "127.0.0.1:"+freePort(t), "--shards", c.shards[0].url()+","+standby.url()); code != 2 ||
+	if code, _, stderr := run(t, "", "searchd", "serve", "--addr", porttest.Free(t), "--shards", c.shards[0].url()+","+standby.url()); code != 2 ||
 		!strings.Contains(stderr, standby.url()+" is a standby of "+c.shards[1].url()) || !strings.Contains(stderr, "without --follow") {
 		t.Errorf("a standby as a shard: exit code %d: %s", code, stderr)
 	}
-	if code, _, stderr := run(t, "", "searchd", "shard", "--data", filepath.Join(dir, "second"), "--addr", "127.0.0.1:"+freePort(t), "--follow", standby.url()); code != 2 || !strings.Contains(stderr, "replica itself") {
+	if code, _, stderr := run(t, "", "searchd", "shard", "--data", filepath.Join(dir, "second"), "--addr", porttest.Free(t), "--follow", standby.url()); code != 2 || !strings.Contains(stderr, "replica itself") {
 		t.Errorf("a standby of a standby: exit code %d: %s", code, stderr)
 	}
 	c.want(201, "PUT", "/v1/collections/docs/documents/after", `{"text":"the server in front still writes"}`)
@@ -114,7 +116,7 @@ func TestStandby(t *testing.T) {
 
 	// The old one comes back: at a URL of its own, and then at that of the one in its place.
 	old.start()
-	if code, _, stderr := run(t, "", "searchd", "serve", "--addr", "127.0.0.1:"+freePort(t), "--shards", c.shards[0].url()+","+old.url()); code != 2 ||
+	if code, _, stderr := run(t, "", "searchd", "serve", "--addr", porttest.Free(t), "--shards", c.shards[0].url()+","+old.url()); code != 2 ||
 		!strings.Contains(stderr, old.url()+" is an older shard 2") {
 		t.Errorf("the old shard: exit code %d: %s", code, stderr)
 	}
