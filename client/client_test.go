@@ -275,7 +275,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		t.Errorf("asked again after %v, the server said 1 s", d)
 	}
 	tried.Store(0)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond) // less than a second, and enough to be refused in
 	defer cancel()
 	if _, err := c.CreateCollection(ctx, "more", client.Settings{}); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, client.ErrBusy) {
 		t.Errorf("error %v, want the deadline and what was waited for", err)
