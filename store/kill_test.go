@@ -105,6 +105,10 @@ func child(dir string) error {
 	return <-failed
 }
 
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 // acknowledged is what a child said before it was killed.
 type acknowledged struct {
 	rev      [3]map[string]int // by goroutine: last acknowledged revision of each id; 0 or none: deleted
@@ -170,8 +174,15 @@ func TestKill(t *testing.T) {
 		if round == 0 {
 			wait = time.Duration(rand.IntN(20)) * time.Millisecond // while the store is being made
 		}
-		time.AfterFunc(wait, func() { cmd.Process.Kill() })
-		ack.read(out)
+		kill := sync.OnceFunc(func() { time.AfterFunc(wait, func() { cmd.Process.Kill() }) })
+		if round == 0 || round%4 == 1 { // from the start on: it may be opening the store. Otherwise from the first write on, for which a busy machine takes long
+			kill()
+		}
+		ack.read(readerFunc(func(p []byte) (int, error) {
+			n, err := out.Read(p)
+			kill()
+			return n, err
+		}))
 		_ = cmd.Wait()
 		if stderr.Len() > 0 {
 			t.Fatalf("round %d: %s", round, stderr.String())
