@@ -232,7 +232,7 @@ func (s *Shard) watched(ctx context.Context) (inner context.Context, stop func()
 	var mu sync.Mutex // held while timer is set
 	mu.Lock()
 	defer mu.Unlock()
-	timer = time.AfterFunc(s.silence, func() {
+	timer = time.AfterFunc(silence, func() {
 		for range probes {
 			if inner.Err() != nil {
 				return
@@ -240,7 +240,7 @@ func (s *Shard) watched(ctx context.Context) (inner context.Context, stop func()
 			if s.lives(inner) {
 				mu.Lock()
 				defer mu.Unlock()
-				timer.Reset(s.silence)
+				timer.Reset(silence)
 				return
 			}
 		}
@@ -254,7 +254,7 @@ func (s *Shard) watched(ctx context.Context) (inner context.Context, stop func()
 
 // lives asks whether the shard's process answers at all.
 func (s *Shard) lives(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, s.probeWait)
+	ctx, cancel := context.WithTimeout(ctx, probeWait)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/livez", nil)
 	if err != nil {

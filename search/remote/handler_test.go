@@ -112,30 +112,32 @@ func TestDeadlines(t *testing.T) {
 
 // TestCallerGone ends the work for a caller who is gone, and what a caller's deadline leaves.
 func TestCallerGone(t *testing.T) {
-	node := &blocking{letGo: make(chan struct{})}
-	ended := make(chan error, 1)
-	s := dial(t, notingEnd{node, ended})
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	if _, err := s.Collection(ctx, "docs"); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want Canceled", err)
-	}
-	select {
-	case err := <-ended:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("the shard's own: %v, want Canceled", err)
+	synctest.Test(t, func(t *testing.T) {
+		node := &blocking{letGo: make(chan struct{})}
+		ended := make(chan error, 1)
+		s := dialPipes(t, Handler(notingEnd{node, ended}, HandlerOptions{}))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		if _, err := s.Collection(ctx, "docs"); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, want Canceled", err)
 		}
-	case <-time.After(testTime):
-		t.Error("the shard works on")
-	}
-	ctx, cancel = context.WithTimeout(t.Context(), 400*time.Millisecond)
-	defer cancel()
-	if _, err := s.Collection(ctx, "docs"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v, want DeadlineExceeded", err)
-	}
-	if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the shard's own: %v, want DeadlineExceeded", err)
-	}
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("the shard's own: %v, want Canceled", err)
+			}
+		case <-time.After(testTime):
+			t.Error("the shard works on")
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), 400*time.Millisecond)
+		defer cancel()
+		if _, err := s.Collection(ctx, "docs"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want DeadlineExceeded", err)
+		}
+		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the shard's own: %v, want DeadlineExceeded", err)
+		}
+	})
 }
 
 type notingEnd struct {
@@ -293,7 +295,7 @@ func FuzzHandler(f *testing.F) {
 	}
 	f.Add("collection", `1 2 3 "c"`, "5", []byte(`{"collection":"docs"}`))
 	recorded := &recorder{}
-	s := &Shard{url: "http://shard", transport: newTransport(nil), silence: silence, probeWait: probeWait}
+	s := &Shard{url: "http://shard", transport: newTransport(nil)}
 	s.transport.RegisterProtocol("http", recorded)
 	query := unit(rand.New(rand.NewPCG(3, 4)))
 	docs := node.Documents(must(node.Select(f.Context(), "docs", backend.Subset{})))

@@ -61,8 +61,6 @@ type Shard struct {
 	key       string
 	transport *http.Transport
 
-	silence, probeWait time.Duration // as the constants say, but for tests
-
 	place  atomic.Pointer[backend.Identity] // which shard this is; nil: not known to be of a cluster. Its Epoch is 0 until Claim or Expect
 	closed atomic.Bool
 	done   chan struct{}  // closed by Close
@@ -94,8 +92,7 @@ func Dial(ctx context.Context, address string, o Options) (*Shard, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return nil, fmt.Errorf("%w: shard %.200q: allowed: a URL such as http://10.0.0.7:8090", backend.ErrInvalid, address)
 	}
-	s := &Shard{url: strings.TrimRight(u.String(), "/"), key: o.Key, transport: newTransport(o.CAs), done: make(chan struct{}),
-		silence: silence, probeWait: probeWait}
+	s := &Shard{url: strings.TrimRight(u.String(), "/"), key: o.Key, transport: newTransport(o.CAs), done: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	h, err := s.hello(ctx)

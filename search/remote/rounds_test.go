@@ -41,8 +41,7 @@ var about = []string{"hello", "identity", "store_size", "read_only"}
 // dial serves a node far away until the test ends.
 func (f *far) dial(t *testing.T, n Node) *Shard {
 	h := Handler(n, HandlerOptions{})
-	l := pipes{make(chan net.Conn), make(chan struct{})}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return dialPipes(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(way)
 		answer := httptest.NewRecorder()
 		h.ServeHTTP(answer, r)
@@ -57,10 +56,16 @@ func (f *far) dial(t *testing.T, n Node) *Shard {
 		}
 		w.WriteHeader(answer.Code)
 		w.Write(answer.Body.Bytes())
-	})}
+	}))
+}
+
+// dialPipes serves a handler within the process and its time until the test ends.
+func dialPipes(t *testing.T, h http.Handler) *Shard {
+	t.Helper()
+	l := pipes{make(chan net.Conn), make(chan struct{})}
+	server := &http.Server{Handler: h}
 	go server.Serve(l)
-	s := &Shard{url: "http://shard", done: make(chan struct{}), silence: silence, probeWait: probeWait,
-		transport: &http.Transport{MaxIdleConnsPerHost: maxIdle, DialContext: l.dial}}
+	s := &Shard{url: "http://shard", done: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: maxIdle, DialContext: l.dial}}
 	t.Cleanup(func() {
 		s.Close()
 		server.Close()

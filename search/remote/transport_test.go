@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"searchd/search/backend"
@@ -266,33 +267,34 @@ func TestLostAnswers(t *testing.T) {
 
 // TestSilentShard asks without an end: a shard that neither answers nor lives is given up, one that only takes long is not.
 func TestSilentShard(t *testing.T) {
-	node := openNode(t)
-	fill(t, node)
-	inner := Handler(node, HandlerOptions{})
-	var slow, dead atomic.Bool
-	gone := make(chan struct{})
-	s := dialHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if dead.Load() {
-			<-gone
-		} else if slow.Load() && r.URL.Path != "/livez" {
-			time.Sleep(600 * time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		node := openNode(t)
+		fill(t, node)
+		inner := Handler(node, HandlerOptions{})
+		var slow, dead atomic.Bool
+		gone := make(chan struct{})
+		s := dialPipes(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if dead.Load() {
+				<-gone
+			} else if slow.Load() && r.URL.Path != "/livez" {
+				time.Sleep(12 * silence)
+			}
+			inner.ServeHTTP(w, r)
+		}))
+		t.Cleanup(func() { close(gone) }) // before the server's, which waits
+		slow.Store(true)
+		if _, err := s.Collection(context.Background(), "docs"); err != nil {
+			t.Errorf("a shard that takes long: %v", err)
 		}
-		inner.ServeHTTP(w, r)
-	}))
-	s.silence, s.probeWait = 50*time.Millisecond, 50*time.Millisecond
-	t.Cleanup(func() { close(gone) }) // before the server's, which waits
-	slow.Store(true)
-	if _, err := s.Collection(context.Background(), "docs"); err != nil {
-		t.Errorf("a shard that takes long: %v", err)
-	}
-	dead.Store(true)
-	began := time.Now()
-	if _, err := s.Collection(context.Background(), "docs"); !errors.Is(err, backend.ErrUnavailable) || errors.Is(err, context.Canceled) {
-		t.Errorf("a dead shard: %v, want ErrUnavailable", err)
-	}
-	if time.Since(began) > testTime/2 {
-		t.Errorf("given up after %v", time.Since(began))
-	}
+		dead.Store(true)
+		began := time.Now()
+		if _, err := s.Collection(context.Background(), "docs"); !errors.Is(err, backend.ErrUnavailable) || errors.Is(err, context.Canceled) {
+			t.Errorf("a dead shard: %v, want ErrUnavailable", err)
+		}
+		if took := time.Since(began); took != silence+probes*probeWait {
+			t.Errorf("given up after %v, want %v", took, silence+probes*probeWait)
+		}
+	})
 }
 
 // TestBackup streams a backup, and breaks one off.
