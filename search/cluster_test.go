@@ -82,7 +82,7 @@ func TestClusterCalls(t *testing.T) {
 	for _, tt := range asked {
 		t.Run(tt.name, func(t *testing.T) {
 			fewest := 1 << 30
-			for n := 0; n < 5 && fewest > tt.rounds; n++ { // a goroutine may begin late
+			for n := 0; n < 20 && fewest > tt.rounds; n++ { // a goroutine may begin late
 				slow.Store(true)
 				c.Calls()
 				if find(t, e, tt.q) == "" {
@@ -128,7 +128,11 @@ func TestClusterKnowsWithoutAsking(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if calls, _ := c.Calls(); len(calls) > 0 && time.Since(began) < 500*time.Millisecond {
+	calls, _ := c.Calls()
+	if calls["Values"] == 1 { // the watch looks every two seconds whether the shards are being filled
+		delete(calls, "Values")
+	}
+	if len(calls) > 0 && time.Since(began) < 500*time.Millisecond {
 		t.Errorf("calls: %v", calls)
 	}
 	put(t, e, search.Created, doc("more", `{"text":"more"}`)) // and a write is seen at once

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -67,45 +68,46 @@ func TestBulkOfNothing(t *testing.T) {
 }
 
 func TestBulkPauses(t *testing.T) {
-	var c courtesy
-	const long = time.Hour // a part that took so long is followed by the longest pause
-	pause := func(ctx context.Context, took time.Duration) (paused time.Duration, err error) {
-		var p bulk
-		p.done(took)
-		began := time.Now()
-		err = c.pause(ctx, &p)
-		return time.Since(began), err
-	}
-	if paused, err := pause(t.Context(), long); err != nil || paused >= bulkLongest {
-		t.Errorf("nobody searches: paused %s, %v", paused, err)
-	}
-	end := c.begin()
-	if !c.wanted() {
-		t.Error("a search under way does not count")
-	}
-	const near = time.Millisecond // between the end of the part and the beginning of the pause
-	if paused, err := pause(t.Context(), long); err != nil || paused < bulkLongest-near {
-		t.Errorf("somebody searches: paused %s, want %s; %v", paused, bulkLongest, err)
-	}
-	if paused, _ := pause(t.Context(), 20*time.Millisecond); paused < bulkPause*20*time.Millisecond-near {
-		t.Errorf("after a short part: paused %s, want %s", paused, bulkPause*20*time.Millisecond)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := pause(ctx, long); !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled: %v", err)
-	}
-	end()
-	if !c.wanted() {
-		t.Error("a search that has just ended does not count")
-	}
-	if paused, _ := pause(t.Context(), 20*time.Millisecond); paused < bulkRest*20*time.Millisecond-near {
-		t.Errorf("between searches: paused %s, want %s", paused, bulkRest*20*time.Millisecond)
-	}
-	c.last.Store(time.Now().Add(-2 * bulkMemory).UnixNano())
-	if c.wanted() {
-		t.Error("a search that ended long ago counts")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var c courtesy
+		const long = time.Hour // a part that took so long is followed by the longest pause
+		pause := func(ctx context.Context, took time.Duration) (paused time.Duration, err error) {
+			var p bulk
+			p.done(took)
+			began := time.Now()
+			err = c.pause(ctx, &p)
+			return time.Since(began), err
+		}
+		if paused, err := pause(t.Context(), long); err != nil || paused > 0 {
+			t.Errorf("nobody searches: paused %s, %v", paused, err)
+		}
+		end := c.begin()
+		if !c.wanted() {
+			t.Error("a search under way does not count")
+		}
+		if paused, err := pause(t.Context(), long); err != nil || paused != bulkLongest {
+			t.Errorf("somebody searches: paused %s, want %s; %v", paused, bulkLongest, err)
+		}
+		if paused, _ := pause(t.Context(), 20*time.Millisecond); paused != bulkPause*20*time.Millisecond {
+			t.Errorf("after a short part: paused %s, want %s", paused, bulkPause*20*time.Millisecond)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := pause(ctx, long); !errors.Is(err, context.Canceled) {
+			t.Errorf("canceled: %v", err)
+		}
+		end()
+		if !c.wanted() {
+			t.Error("a search that has just ended does not count")
+		}
+		if paused, _ := pause(t.Context(), 20*time.Millisecond); paused != bulkRest*20*time.Millisecond {
+			t.Errorf("between searches: paused %s, want %s", paused, bulkRest*20*time.Millisecond)
+		}
+		c.last.Store(time.Now().Add(-2 * bulkMemory).UnixNano())
+		if c.wanted() {
+			t.Error("a search that ended long ago counts")
+		}
+	})
 }
 
 // Of two parts that end one after the other the longer pause is made.

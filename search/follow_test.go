@@ -153,7 +153,8 @@ func shown(r *search.Response) string {
 }
 
 func TestFollow(t *testing.T) {
-	search.SetReembedGrace(t, 300*time.Millisecond)
+	const grace = time.Second
+	search.SetReembedGrace(t, grace)
 	p := newPair(t)
 	ctx := t.Context()
 	p.same()
@@ -200,7 +201,8 @@ func TestFollow(t *testing.T) {
 	for len(p.a.Stands()) > 2 { // the old generation is gone there
 		time.Sleep(time.Millisecond)
 	}
-	if p.same(); len(p.b.Stands()) != 3 {
+	began := time.Now()
+	if p.same(); len(p.b.Stands()) != 3 && time.Since(began) < grace { // on a busy machine comparing may take longer than it stays
 		t.Errorf("the generation that was replaced is gone before searches that began with it can have ended: %v", p.b.Stands())
 	}
 	for deadline := time.Now().Add(10 * time.Second); len(p.b.Stands()) > 2; time.Sleep(time.Millisecond) {
