@@ -208,7 +208,8 @@ func TestFrontGoesOn(t *testing.T) {
 }
 
 func TestDrainGrace(t *testing.T) {
-	f := newFixture(t, Options{DrainGrace: 400 * time.Millisecond})
+	const grace = 2 * time.Second // two requests are answered in it on a busy machine, too
+	f := newFixture(t, Options{DrainGrace: grace})
 	addr, stop := f.serve()
 	if code, _ := status(t, "http://"+addr+"/readyz"); code != 200 {
 		t.Fatalf("/readyz is %d", code)
@@ -230,7 +231,7 @@ func TestDrainGrace(t *testing.T) {
 		t.Error("followers are sent away while writes are taken")
 	default:
 	}
-	if err := <-stopped; err != nil || time.Since(began) < 400*time.Millisecond {
+	if err := <-stopped; err != nil || time.Since(began) < grace {
 		t.Errorf("Serve = %v after %v", err, time.Since(began))
 	}
 }

@@ -191,10 +191,15 @@ func TestServeStopsGracefully(t *testing.T) {
 	}
 	f.do("GET", "/readyz", "").problem(503, "not_ready", "")
 	f.do("GET", "/livez", "").want(200, nil)
-	if _, err := net.DialTimeout("tcp", addr, 100*time.Millisecond); err == nil {
-		time.Sleep(20 * time.Millisecond) // Shutdown closes the listener a moment after draining is said
-		if _, err := net.DialTimeout("tcp", addr, 100*time.Millisecond); err == nil {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // Shutdown closes the listener a moment after draining is said
+		c, err := net.DialTimeout("tcp", addr, 100*time.Millisecond)
+		if err != nil {
+			break
+		}
+		c.Close()
+		if time.Now().After(end) {
 			t.Error("a draining server takes new connections")
+			break
 		}
 	}
 	close(release)
@@ -507,8 +512,8 @@ func TestClientThatGoesAwayEndsTheSearch(t *testing.T) {
 	cancel()
 	select {
 	case <-ended:
-	case <-time.After(2 * time.Second):
-		t.Error("the engine still searches 2 s after the client went away")
+	case <-time.After(20 * time.Second):
+		t.Error("the engine still searches 20 s after the client went away")
 	}
 }
 
