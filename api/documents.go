@@ -96,9 +96,6 @@ func (s *Server) listDocuments(w http.ResponseWriter, r *http.Request) error {
 		return &search.FieldError{Field: "limit", Value: limit, Allowed: fmt.Sprintf("1 to %d", maxItems)}
 	}
 	docs, next, err := s.o.Engine.Documents(r.Context(), c, cursor, limit)
-	if fe := (*search.FieldError)(nil); errors.Is(err, search.ErrInvalid) && !errors.As(err, &fe) { // the rest of the request is checked
-		err = &search.FieldError{Field: "cursor", Value: cursor, Allowed: "what the page before gave as its next"}
-	}
 	if err != nil {
 		return err
 	}

@@ -10,12 +10,12 @@ import (
 )
 
 // another makes a second collection with one document.
-func another(t *testing.T, e *search.Engine, name string, d search.Document) {
+func another(t *testing.T, e *search.Engine, name string, docs ...search.Document) {
 	t.Helper()
 	if _, err := e.CreateCollection(t.Context(), name, search.Settings{}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := e.Ingest(t.Context(), name, []search.Document{d}); err != nil || r[0].Err != nil {
+	if r, err := e.Ingest(t.Context(), name, docs); err != nil || r[0].Err != nil {
 		t.Fatal(r, err)
 	}
 }

@@ -25,7 +25,7 @@ var alone = map[string]string{
 	"TestTypesOfWhatIsRefusedNow": oneFolder, "TestReopen": oneFolder, "TestTextlessFolder": oneFolder,
 	"TestSpread": oneFolder, "TestSpreadOfWhatChanged": oneFolder, "TestSpreadOfGenerations": oneFolder, "TestSpreadPasses": oneFolder, "TestSpreadOfWhatCannotBeRead": oneFolder, "TestSpreadOfOtherPassages": oneFolder, "TestSpreadRevisions": oneFolder, "TestSpreadOfWhatGoes": oneFolder, "TestSpreadUnderEngines": oneFolder,
 	"TestClosed": oneStore, "TestFollow": oneStore, "TestReplicaRefusesWrites": oneStore, "TestFollowLost": oneStore, "TestCopyInterrupted": oneStore, "TestPromote": oneStore,
-	"TestBackupOfReplica": oneStore, "TestPromoteGoesOn": oneStore, "TestFollowTwin": oneStore, "TestSearchWhileFollowing": oneStore, "TestIncarnation": oneStore, "TestSynonymsTravel": oneStore,
+	"TestBackupOfReplica": oneStore, "TestPromoteGoesOn": oneStore, "TestFollowTwin": oneStore, "TestCursorOnReplica": oneStore, "TestSearchWhileFollowing": oneStore, "TestIncarnation": oneStore, "TestSynonymsTravel": oneStore,
 }
 
 // leaveOut has the tests left out that cannot hold over shards, where SEARCH_SHARDS asks for these.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -32,7 +33,8 @@ func (e *Engine) Document(ctx context.Context, collection, id string) (*StoredDo
 }
 
 // Documents lists documents in the order of their first arrival, at most limit of them, 1 to 1000, and fewer where they have about
-// [backend.PageBytes]. cursor is empty at first and then what next was; next is empty at the end.
+// [backend.PageBytes]. cursor is empty at first and then what next was; next is empty at the end. A cursor goes on after the collection was re-embedded, as
+// long as what it was is there, and is refused once the collection was made anew.
 func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit int) (docs []StoredDocument, next string, err error) {
 	c, r, err := e.open(ctx, collection)
 	if err != nil {
@@ -41,16 +43,19 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 	if limit < 1 || limit > maxList {
 		return nil, "", &FieldError{"limit", limit, fmt.Sprintf("1 to %d", maxList)}
 	}
-	from, rest, err := e.listFrom(ctx, c.Name, cursor)
+	from, rest, err := e.listFrom(ctx, c.Name, incarnation(c.Origin, r.Created), cursor)
 	if err != nil {
 		return nil, "", err
 	}
 	list, next, err := e.backend.List(ctx, from, rest, limit)
+	if errors.Is(err, ErrInvalid) { // the rest of what it was asked is checked
+		return nil, "", &FieldError{"cursor", cursor, cursorAllowed}
+	}
 	if err != nil {
 		return nil, "", err
 	}
-	if n := generationOf(from); n > 1 && next != "" {
-		next = strconv.Itoa(n) + "~" + next
+	if next != "" {
+		next = fmt.Sprintf("%s.%d~%s", incarnation(c.Origin, r.Created), generationOf(from), next)
 	}
 	docs = make([]StoredDocument, len(list))
 	for i, d := range list {
@@ -63,18 +68,25 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 	return docs, next, nil
 }
 
-// listFrom takes a cursor apart: the generation of the same name that a listing began with, as long as it is there, and the backend's part. A collection that
-// was kept is stored under the name of another, whose generations are not its own.
-func (e *Engine) listFrom(ctx context.Context, stored, cursor string) (string, string, error) {
-	n, rest := 1, cursor
-	if g, of, ok := strings.Cut(cursor, "~"); ok {
-		n, _ = strconv.Atoi(g)
-		rest = of
+const cursorAllowed = "what the page before gave as its next, of the collection as it is; begin again without one"
+
+// listFrom takes a cursor apart, which is INCARNATION.GENERATION~REST. The incarnation must be that of the collection: what a listing of another one began
+// with says nothing of this one, also where both have or had the same name. It returns the generation of the same name that the listing began with, as long
+// as it is there, and the backend's part. A collection that was kept is stored under the name of another, whose generations are not its own.
+func (e *Engine) listFrom(ctx context.Context, stored, incarnation, cursor string) (from, rest string, err error) {
+	if cursor == "" {
+		return stored, "", nil
 	}
-	if rest == "" || n == generationOf(stored) {
+	of, place, _ := strings.Cut(cursor, ".")
+	number, rest, _ := strings.Cut(place, "~")
+	n, err := strconv.Atoi(number)
+	if of != incarnation || rest == "" || err != nil || n < 1 || strconv.Itoa(n) != number {
+		return "", "", &FieldError{"cursor", cursor, cursorAllowed}
+	}
+	if n == generationOf(stored) {
 		return stored, rest, nil
 	}
-	if name, visible := e.catalog.nameOf(stored); visible && n > 0 {
+	if name, visible := e.catalog.nameOf(stored); visible {
 		began := generation(name, n)
 		if _, err := e.backend.Collection(ctx, began); err == nil {
 			return began, rest, nil

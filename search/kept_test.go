@@ -3,6 +3,7 @@ package search_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -55,18 +56,19 @@ func TestKeptIsSeenUnderItsNameAlone(t *testing.T) {
 	}
 	fill("docs")
 	_, cursor, err := e.Documents(t.Context(), "docs", "", 2)
-	if err != nil {
-		t.Fatal(err)
+	at := strings.Replace(cursor, ".1~", ".%s~", 1)
+	if err != nil || at == cursor {
+		t.Fatal(cursor, err)
 	}
 	reembed("docs", true)
 	reembed("docs", true)
 	seen("docs docs-old docs-old2")
-	for name, taken := range map[string]string{"docs": "", "docs-old": "2~ 3~", "docs-old2": "1~ 3~"} { // the listing of docs goes on with what it began with
+	for name, taken := range map[string]string{"docs": "", "docs-old": "2 3", "docs-old2": "1 3"} { // the listing of docs goes on with what it began with
 		if docs, _, err := e.Documents(t.Context(), name, cursor, 10); name != "docs-old2" && (err != nil || len(docs) != 3) {
 			t.Errorf("%s goes on with %d documents, %v", name, len(docs), err)
 		}
 		for _, of := range strings.Fields(taken) {
-			if docs, _, err := e.Documents(t.Context(), name, of+cursor, 10); !errors.Is(err, search.ErrInvalid) {
+			if docs, _, err := e.Documents(t.Context(), name, fmt.Sprintf(at, of), 10); !errors.Is(err, search.ErrInvalid) {
 				t.Errorf("%s lists %d documents of the generation %s, %v", name, len(docs), of, err)
 			}
 		}

@@ -352,7 +352,9 @@ func page(cursor string, limit int, scan func(from uint32, fn func(store.Documen
 		if err != nil || len(raw) != 4 {
 			return "", fmt.Errorf("%w: cursor %.40q: allowed: what the page before gave as its next cursor", backend.ErrInvalid, cursor)
 		}
-		from = binary.BigEndian.Uint32(raw)
+		if from = binary.BigEndian.Uint32(raw); from == 0 { // no document has this number
+			return "", fmt.Errorf("%w: cursor %.40q: allowed: what the page before gave as its next cursor", backend.ErrInvalid, cursor)
+		}
 	}
 	n, size := 0, 0
 	err = scan(from, func(d store.Document) error {
