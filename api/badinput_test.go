@@ -342,6 +342,37 @@ func TestErrorsPoint(t *testing.T) {
 			t.Errorf("%s: %s", tt.body, p.Detail)
 		}
 	}
+	for _, tt := range []struct{ method, path, body, pointer, detail string }{
+		{"POST", "documents", `{"id":"x","n":1e400}`, "/n", "n: got 1e400"},
+		{"POST", "documents", `{"id":"x","document":{"n":1e400}}`, "/document/n", "document.n: got 1e400"},
+		{"POST", "documents", `{"id":"x","fields":{"n":1e400}}`, "/fields/n", "fields.n: got 1e400"},
+		{"PUT", "documents/x", `{"a":{"b":[1,{"c":1e400}]}}`, "/a/b/1/c", "a.b[1].c: got 1e400"},
+		{"PATCH", "documents/a1", `{"document":{"n":1e400}}`, "/document/n", "document.n: got 1e400"},
+		{"POST", "documents", `{"a.b":[[0,1e400]]}`, "/a.b/0/1", "a.b[0][1]: got 1e400"},
+		{"POST", "documents", `{"a/b":1e400}`, "/a~1b", "a/b: got 1e400"},
+		{"POST", "documents", `{"a: b":1e400}`, "/a: b", "a: b: got 1e400"},
+		{"POST", "documents", `{"id":"x","":1}`, "/", `"": got "", allowed: field names`},
+		{"POST", "documents", `{"id":"x","in":{"":1}}`, "/in/", `in."": got "in.", allowed: field names`},
+		{"POST", "documents", `{}`, "", "document: got {}, allowed: at least one field"},
+		{"POST", "documents", `{"id":"x","text":" "}`, "", `document: got {"text":" "}, allowed: at least one field`},
+		{"POST", "documents", `{"id":"x","document":{}}`, "/document", "document: got {}, allowed: at least one field"},
+	} {
+		p := g.do(tt.method, path+tt.path, tt.body).problem(400, "invalid_request", tt.pointer)
+		if !strings.HasPrefix(p.Detail, tt.detail) || len(p.Errors) != 1 || !strings.HasPrefix(p.Errors[0].Detail, "got ") {
+			t.Errorf("%s: %s, %+v", tt.body, p.Detail, p.Errors)
+		}
+	}
+	var list itemList
+	g.do("POST", path+"documents", `[{"n":1},{"n":[1e400]}]`).want(200, &list)
+	if e := list.Results[1].Error; e == nil || len(e.Errors) != 1 || e.Errors[0].Pointer != "/1/n/0" {
+		t.Errorf("an item of an array: %+v", e)
+	}
+	for body, pointer := range map[string]string{`{"id":"x","n":1e400}`: "/n", `{"id":"x","document":{"n":1e400}}`: "/document/n", `{"a.b":1,"a.b":2}`: "/a.b"} {
+		if a := g.do("POST", path+"documents/import", body, "Content-Type", "application/x-ndjson"); !strings.Contains(a.Body.String(), `{"pointer":"`+pointer+`"`) {
+			t.Errorf("import of %s: %s", body, a.Body)
+		}
+	}
+	g.do("GET", path+"documents?a.b=1", "").problem(400, "invalid_request", "/a.b")
 	if a := g.do("POST", path+"documents/import", `{"id":"x","a":{"b":1,"b":2}}`, "Content-Type", "application/x-ndjson"); !strings.Contains(a.Body.String(), `{"pointer":"/a/b"`) {
 		t.Errorf("import of a repeated member: %s", a.Body)
 	}

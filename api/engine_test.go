@@ -147,7 +147,7 @@ func TestLargeNumbers(t *testing.T) {
 	if a := f.do("GET", "/v1/collections/docs/search?q=number&mode=keyword&facets=tweet_id&filter=tweet_id+%3D+1234567890123456789", "").want(200, nil); strings.Count(a.Body.String(), "1234567890123456789") != 2 {
 		t.Errorf("facets of a large integer: %s", a.Body)
 	}
-	f.do("PUT", "/v1/collections/docs/documents/n", `{"text":"number","in":{"price":1e400}}`).problem(400, "invalid_request", "/document/in/price")
+	f.do("PUT", "/v1/collections/docs/documents/n", `{"text":"number","in":{"price":1e400}}`).problem(400, "invalid_request", "/in/price")
 	f.do("DELETE", "/v1/collections/docs/documents/n", "").want(204, nil)
 }
 

@@ -157,7 +157,7 @@ func (p problem) message() string { return cmp.Or(p.Detail, p.Title) }
 
 // problemItem names one wrong value of a request.
 type problemItem struct {
-	Pointer string `json:"pointer"` // RFC 6901; of a query parameter, of the member of the same name
+	Pointer string `json:"pointer"` // RFC 6901, empty where it is all of the body; of a query parameter, of the member of the same name
 	Detail  string `json:"detail"`
 }
 
@@ -205,14 +205,27 @@ func problemItems(err error) []problemItem {
 	}
 	var fe *search.FieldError
 	if errors.As(err, &fe) {
-		_, detail, _ := strings.Cut(fe.Error(), ": ")
-		return []problemItem{{Pointer: pointerOf(fe.Field), Detail: detail}}
+		return []problemItem{{Pointer: pointerOf(fe.Field), Detail: fe.Said()}}
+	}
+	var de *search.DocumentError
+	if errors.As(err, &de) {
+		return []problemItem{{Pointer: pointerTo(de.Steps()...), Detail: de.Said()}}
 	}
 	var re *requestError
 	if errors.As(err, &re) && re.pointer != "" {
 		return []problemItem{{Pointer: re.pointer, Detail: cmp.Or(re.said, re.detail)}}
 	}
 	return nil
+}
+
+// pointerTo is the JSON pointer of a path of names and indexes.
+func pointerTo(path ...any) string {
+	var b strings.Builder
+	for _, step := range path {
+		b.WriteByte('/')
+		b.WriteString(pointerEscape.Replace(fmt.Sprint(step)))
+	}
+	return b.String()
 }
 
 // pointerOf turns a dotted field name, with indexes in brackets, into a JSON pointer.

@@ -29,8 +29,8 @@ func parseDocument(data []byte) (search.Document, error) {
 	if err != nil {
 		return search.Document{ID: id}, err
 	}
-	if inner, ok := enveloped(fields); ok {
-		return search.Document{ID: id, Fields: bytes.TrimSpace(inner)}, nil
+	if m, ok := enveloped(fields); ok {
+		return search.Document{ID: id, Fields: bytes.TrimSpace(m.value), Within: m.name}, nil
 	}
 	return search.Document{ID: id, Fields: joinMembers(fields)}, nil
 }
@@ -106,22 +106,21 @@ func parseID(field string, raw json.RawMessage) (string, error) {
 	return id, checkName(field, id, 512)
 }
 
-// enveloped returns the object that holds the fields when the members are those of the second form.
-func enveloped(members []member) (json.RawMessage, bool) {
-	var inner json.RawMessage
+// enveloped returns the member whose object holds the fields when the members are those of the second form.
+func enveloped(members []member) (inner member, ok bool) {
 	for _, m := range members {
 		switch m.name {
 		case "document", "fields":
-			if inner != nil || bytes.TrimSpace(m.value)[0] != '{' {
-				return nil, false
+			if ok || bytes.TrimSpace(m.value)[0] != '{' {
+				return inner, false
 			}
-			inner = m.value
+			inner, ok = m, true
 		case "revision", "passages":
 		default:
-			return nil, false
+			return inner, false
 		}
 	}
-	return inner, inner != nil
+	return inner, ok
 }
 
 // wrapped warns of a document that is likely to be a list of documents: all that it has is a list of objects with the name documents.
@@ -158,7 +157,7 @@ func objectMembers(data []byte) ([]member, error) {
 		}
 		m := member{name: tok.(string)}
 		if seen[m.name] {
-			return nil, &requestError{kind: errMalformed, pointer: pointerOf(m.name), detail: fmt.Sprintf("member %q: given more than once", short(m.name))}
+			return nil, &requestError{kind: errMalformed, pointer: pointerTo(m.name), detail: fmt.Sprintf("member %q: given more than once", short(m.name))}
 		}
 		seen[m.name] = true
 		if err := dec.Decode(&m.value); err != nil {

@@ -160,14 +160,7 @@ func (w *memberWalk) wrongKind(tok json.Token, t reflect.Type) error {
 }
 
 // pointer is where the walk is, as a JSON pointer, and field the same as people write it: fields.a.weight, sort[1].order.
-func (w *memberWalk) pointer() string {
-	var b strings.Builder
-	for _, step := range w.at {
-		b.WriteByte('/')
-		b.WriteString(pointerEscape.Replace(fmt.Sprint(step)))
-	}
-	return b.String()
-}
+func (w *memberWalk) pointer() string { return pointerTo(w.at...) }
 
 func (w *memberWalk) field() string {
 	var b strings.Builder

@@ -13,6 +13,7 @@ type Document struct {
 	ID         string          `json:"id"` // valid UTF-8, 1..512 bytes, no control characters; empty: the hash of the content
 	Fields     json.RawMessage `json:"fields"`
 	IfRevision *uint64         `json:"-"` // only if the stored revision is this one; 0: only if absent
+	Within     string          `json:"-"` // the member of what a client sent that the fields were in, for errors to name; empty: they were beside the id
 }
 
 // StoredDocument is what a client gets back.

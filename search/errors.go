@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"searchd/search/backend"
+	"searchd/search/mapping"
 )
 
 // Errors that callers tell apart with [errors.Is]. The text of a returned error names the thing that it is about.
@@ -54,11 +55,49 @@ type FieldError struct {
 
 // Error names the field once, also where what is allowed is the error of a parser that names it too.
 func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: got %s, allowed: %s", short(e.Field), quoteShort(e.Value), strings.TrimPrefix(e.Allowed, e.Field+": "))
+	return short(e.Field) + ": " + e.Said()
+}
+
+// Said is what Error says of the field.
+func (e *FieldError) Said() string {
+	return fmt.Sprintf("got %s, allowed: %s", quoteShort(e.Value), strings.TrimPrefix(e.Allowed, e.Field+": "))
 }
 
 // Is makes errors.Is(err, ErrInvalid) true.
 func (e *FieldError) Is(target error) bool { return target == ErrInvalid }
+
+// DocumentError says which value of a document is wrong, and what is allowed. It matches [ErrInvalid].
+type DocumentError struct {
+	Within  string // [Document.Within]
+	Path    []any  // from the fields to the value: names of members, string, and indexes of elements, int; empty: the document as a whole
+	Value   any    // what was given; shortened when printed
+	Allowed string
+}
+
+// Error names the value from the top of what was sent.
+func (e *DocumentError) Error() string { return e.field().Error() }
+
+// Said is what Error says of the value.
+func (e *DocumentError) Said() string { return e.field().Said() }
+
+// Is makes errors.Is(err, ErrInvalid) true.
+func (e *DocumentError) Is(target error) bool { return target == ErrInvalid }
+
+// Steps is the path from the top of what was sent.
+func (e *DocumentError) Steps() []any {
+	if e.Within == "" {
+		return e.Path
+	}
+	return append([]any{e.Within}, e.Path...)
+}
+
+func (e *DocumentError) field() *FieldError {
+	name := "document"
+	if len(e.Path) > 0 {
+		name = mapping.PathText(e.Steps())
+	}
+	return &FieldError{name, e.Value, e.Allowed}
+}
 
 func quoteShort(v any) string {
 	s := fmt.Sprintf("%v", v)

@@ -130,7 +130,7 @@ func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemRe
 		most := min(backend.MaxPassages, maxDocumentVectors/in.vectorBytes())
 		if n := len(items[i].texts); n > most {
 			items[i].done = true
-			results[i].Status, results[i].Err = Failed, &FieldError{"document", items[i].write.ID, fmt.Sprintf("at most %d passages of %d tokens, not %d", most, in.record.budget(), n)}
+			results[i].Status, results[i].Err = Failed, docs[i].wrong(mapping.Phrase(fmt.Sprintf("%d passages", n)), fmt.Sprintf("at most %d passages of %d tokens", most, in.record.budget()))
 		}
 	}
 	if in.reuse != nil {
@@ -150,27 +150,32 @@ func (in *ingest) check(it *item, d Document) error {
 	parts, err := split(d.Fields)
 	var wrong *mapping.Refusal
 	if errors.As(err, &wrong) {
-		return &FieldError{"document." + wrong.Field, wrong.Value, wrong.Allowed}
+		return &DocumentError{d.Within, wrong.Path, wrong.Value, wrong.Allowed}
 	}
 	if err != nil {
-		return &FieldError{"document", d.ID, strings.TrimPrefix(err.Error(), mapping.ErrDocument.Error()+": ")}
+		return d.wrong(mapping.Phrase(d.Fields), strings.TrimPrefix(err.Error(), mapping.ErrDocument.Error()+": "))
 	}
 	if parts.Blank && !in.background {
-		return &FieldError{"document", d.ID, "at least one field with a text that is not blank, a number or a boolean"}
+		return d.wrong(mapping.Phrase(d.Fields), "at least one field with a text that is not blank, a number or a boolean")
 	}
 	canonical, err := canonicalJSON(d.Fields)
 	if err != nil {
-		return &FieldError{"document", d.ID, err.Error()}
+		return d.wrong(mapping.Phrase(d.Fields), err.Error())
 	}
 	it.parts = parts
 	it.write = backend.Write{ID: d.ID, Fields: canonical, Hash: sha256.Sum256(canonical), IfRevision: d.IfRevision}
 	if len(canonical) > mapping.MaxDocument { // escapes make it longer than what came
-		return &FieldError{"document", d.ID, fmt.Sprintf("at most %d bytes of JSON as it is stored, not %d", mapping.MaxDocument, len(canonical))}
+		return d.wrong(mapping.Phrase(fmt.Sprintf("%d bytes", len(canonical))), fmt.Sprintf("at most %d bytes of JSON as it is stored", mapping.MaxDocument))
 	}
 	if d.ID == "" {
 		it.write.ID = hex.EncodeToString(it.write.Hash[:16])
 	}
 	return CheckID(it.write.ID)
+}
+
+// wrong returns the error about a document as a whole.
+func (d Document) wrong(value mapping.Phrase, allowed string) error {
+	return &DocumentError{Within: d.Within, Value: value, Allowed: allowed}
 }
 
 // CheckID refuses ids that are not 1 to 512 bytes of UTF-8 without control characters.

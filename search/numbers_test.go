@@ -66,9 +66,9 @@ func TestLargeIntegersAreExact(t *testing.T) {
 func TestNumbersOutOfRangeAreNamed(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	for fields, want := range map[string]string{
-		`{"text":"a","price":1e400}`:               "document.price: got 1e400, allowed: numbers of float64",
-		`{"text":"a","in":{"price":[1,-1e400]}}`:   "document.in.price: got -1e400",
-		`{"text":"a","in":[{"price":[1,-1e400]}]}`: "document.in",
+		`{"text":"a","price":1e400}`:               "price: got 1e400, allowed: numbers of float64",
+		`{"text":"a","in":{"price":[1,-1e400]}}`:   "in.price[1]: got -1e400",
+		`{"text":"a","in":[{"price":[1,-1e400]}]}`: "in[0].price[1]: got -1e400",
 	} {
 		r, err := e.Ingest(t.Context(), "docs", []search.Document{doc("d", fields)})
 		if err != nil || r[0].Err == nil || !strings.Contains(r[0].Err.Error(), want) {

@@ -34,7 +34,7 @@ type leaf struct {
 // object collects the members of o, which is nested depth deep.
 func (f *flattener) object(prefix string, o map[string]any, depth int) error {
 	if depth > MaxDepth {
-		return f.refuse(prefix, "an object", fmt.Sprintf("nothing nested deeper than %d", MaxDepth))
+		return f.refuse(Phrase("an object"), fmt.Sprintf("nothing nested deeper than %d", MaxDepth))
 	}
 	for _, key := range slices.Sorted(maps.Keys(o)) {
 		name := key
@@ -45,10 +45,10 @@ func (f *flattener) object(prefix string, o map[string]any, depth int) error {
 			if f.lenient {
 				continue
 			}
-			return fmt.Errorf("%w: %s, not %.80q", ErrDocument, fieldNames, name)
+			return within(key, &Refusal{Value: name, Allowed: fieldNames})
 		}
 		if err := f.value(name, o[key], depth, false); err != nil {
-			return err
+			return within(key, err)
 		}
 	}
 	return nil
@@ -65,18 +65,18 @@ func (f *flattener) value(name string, v any, depth int, element bool) error {
 		return f.list(name, v, depth)
 	case json.Number:
 		if _, ok := filter.ParseNumber(string(v)); !ok {
-			return f.refuse(name, v, "numbers of float64, up to 1.79e308")
+			return f.refuse(v, "numbers of float64, up to 1.79e308")
 		}
 	}
 	l := f.leaves[name]
 	switch {
 	case l == nil && len(f.leaves) == MaxFields:
-		return f.refuse(name, fmt.Sprintf("field %d", MaxFields+1), fmt.Sprintf("at most %d fields", MaxFields))
+		return f.refuse(Phrase(fmt.Sprintf("field %d", MaxFields+1)), fmt.Sprintf("at most %d fields", MaxFields))
 	case l == nil:
 		l = &leaf{}
 		f.leaves[name] = l
 	case len(l.values) == MaxListValues:
-		return f.refuse(name, fmt.Sprintf("more than %d values", MaxListValues), fmt.Sprintf("at most %d", MaxListValues))
+		return f.refuse(Phrase(fmt.Sprintf("more than %d values", MaxListValues)), fmt.Sprintf("at most %d", MaxListValues))
 	}
 	l.values, l.list = append(l.values, v), l.list || element
 	return nil
@@ -85,28 +85,36 @@ func (f *flattener) value(name string, v any, depth int, element bool) error {
 // list collects the elements of list.
 func (f *flattener) list(name string, list []any, depth int) error {
 	if len(list) > MaxListValues && !f.lenient {
-		return f.refuse(name, fmt.Sprintf("%d values", len(list)), fmt.Sprintf("at most %d", MaxListValues))
+		return f.refuse(Phrase(fmt.Sprintf("%d values", len(list))), fmt.Sprintf("at most %d", MaxListValues))
 	}
-	for _, e := range list {
+	for i, e := range list {
 		inner := depth
 		if _, ok := e.([]any); ok {
 			if inner++; inner > MaxDepth {
-				return f.refuse(name, "a list", fmt.Sprintf("nothing nested deeper than %d", MaxDepth))
+				return within(i, f.refuse(Phrase("a list"), fmt.Sprintf("nothing nested deeper than %d", MaxDepth)))
 			}
 		}
 		if err := f.value(name, e, inner, true); err != nil {
-			return err
+			return within(i, err)
 		}
 	}
 	return nil
 }
 
-// refuse returns the error about a field, or nil where what is wrong is left out.
-func (f *flattener) refuse(name string, value any, allowed string) error {
+// refuse returns the error about a value, whose path its callers put before it, or nil where what is wrong is left out.
+func (f *flattener) refuse(value any, allowed string) error {
 	if f.lenient {
 		return nil
 	}
-	return &Refusal{name, value, allowed}
+	return &Refusal{Value: value, Allowed: allowed}
+}
+
+// within puts a step before the path of a refusal: what is refused was found within the member or the element.
+func within(step any, err error) error {
+	if r, ok := err.(*Refusal); ok {
+		r.Path = slices.Insert(r.Path, 0, step)
+	}
+	return err
 }
 
 // text returns the strings of a leaf, one per line, and where each begins but the first. With spell numbers and booleans are as they are

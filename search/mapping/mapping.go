@@ -83,16 +83,39 @@ type Parts struct {
 // ErrDocument is what every refused document matches. What follows it in the text of an error, a [Refusal] apart, says what is allowed.
 var ErrDocument = errors.New("document refused")
 
-// Refusal says which field of a document is wrong, its value, and what is allowed. It matches [ErrDocument].
+// Refusal says which value of a document is wrong, and what is allowed. It matches [ErrDocument].
 type Refusal struct {
-	Field   string // dotted
-	Value   any
+	Path    []any // to the value: names of members, string, and indexes of elements, int
+	Value   any   // with a name that is not allowed, that
 	Allowed string
 }
 
+// Phrase is what a refusal says of a value in place of it.
+type Phrase string
+
 // Error implements error.
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("%v: field %.80q: %.80v, allowed: %s", ErrDocument, r.Field, r.Value, r.Allowed)
+	return fmt.Sprintf("%v: field %.80q: %.80v, allowed: %s", ErrDocument, PathText(r.Path), r.Value, r.Allowed)
+}
+
+// PathText writes a path as people do: a.b[0].c.
+func PathText(path []any) string {
+	var b strings.Builder
+	for i, step := range path {
+		switch s := step.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", s)
+		case string:
+			if i > 0 {
+				b.WriteByte('.')
+			}
+			if s == "" {
+				s = `""`
+			}
+			b.WriteString(s)
+		}
+	}
+	return b.String()
 }
 
 // Is makes errors.Is(err, ErrDocument) true.
