@@ -122,7 +122,7 @@ func (x *source) jsonRecord(line int, b []byte) error {
 	return x.record(line, fields)
 }
 
-// decodeObject decodes exactly one JSON object.
+// decodeObject decodes exactly one JSON object, which names no member twice.
 func decodeObject(s string) (map[string]any, error) {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
@@ -143,6 +143,9 @@ func decodeObject(s string) (map[string]any, error) {
 	fields, ok := v.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("want a JSON object, got %s", jsonKind(v))
+	}
+	if err := repeated(s, fields); err != nil {
+		return nil, err
 	}
 	if err := convertNumbers(fields); err != nil {
 		return nil, err
