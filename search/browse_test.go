@@ -157,17 +157,20 @@ func TestBrowseRefuses(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created, doc("a", `{"text":"milk"}`))
 	for field, q := range map[string]search.Query{
-		"min_similarity": {MinSimilarity: 0.5},
-		"diversity":      {Q: "-milk", Diversity: 0.5},
-		"sentences":      {Q: " ", Sentences: true},
-		"explain":        {Explain: true},
-		"mode":           {Mode: "fuzzy"},
-		"rerank":         {Rerank: true},
+		"min_similarity":  {MinSimilarity: 0.5},
+		"diversity":       {Q: "-milk", Diversity: 0.5},
+		"min_similarity ": {MinSimilarity: 2},
+		"diversity ":      {Diversity: -1},
+		"diversity  ":     {Diversity: 0.5, Sort: []search.SortKey{{Field: "n"}}},
+		"sentences":       {Q: " ", Sentences: true},
+		"explain":         {Explain: true},
+		"mode":            {Mode: "fuzzy"},
+		"rerank":          {Rerank: true},
 	} {
 		_, err := e.Search(t.Context(), "docs", q)
 		var got *search.FieldError
-		if !errors.As(err, &got) || got.Field != field {
-			t.Errorf("Search(%+v) = %v, want a FieldError for %s", q, err, field)
+		if list := fieldErrorsOf(err); !errors.As(err, &got) || got.Field != strings.TrimSpace(field) || len(list) != 1 {
+			t.Errorf("Search(%+v) = %v, want one FieldError for %s", q, err, field)
 		}
 	}
 	_, err := e.Explain(t.Context(), "docs", "a", search.Query{Q: "-honey"})

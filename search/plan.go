@@ -125,7 +125,8 @@ func (p *plan) checkBrowse(wrong *fieldErrors) {
 		{p.Sentences, "sentences", true},
 		{p.Explain, "explain", true},
 	} {
-		if o.asked {
+		if o.asked { // whatever else is wrong with it
+			*wrong = slices.DeleteFunc(*wrong, func(e *FieldError) bool { return e.Field == o.field })
 			wrong.add(o.field, o.value, "left out, as q has no word or phrase that documents could be compared with")
 		}
 	}
