@@ -73,9 +73,9 @@ type Identity struct {
 	Follows string `json:"follows,omitempty"`
 }
 
-// MovedError is [ErrMoved] with where a shard has moved to.
+// MovedError is [ErrMoved] with where a shard has moved to and the way back. Who was told once asks no more: the way back may have been gone since.
 func (id Identity) MovedError() error {
-	return fmt.Errorf("%w to %s; to have it take writes again: `searchd spread --back`", ErrMoved, id.Moved)
+	return fmt.Errorf("%w to %s; to have it take writes again: `searchd spread --back`, and once that is done start the server in front of it again", ErrMoved, id.Moved)
 }
 
 // Position is a place in the change log of a collection: a sequence number for each part that keeps a log of its own.

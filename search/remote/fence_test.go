@@ -82,7 +82,7 @@ func TestFence(t *testing.T) {
 	}
 	refused("whose documents have moved", second)
 	for what, err := range map[string]error{"a write": write(second), "a claim": second.Claim(t.Context(), claim(4))} {
-		if !errors.Is(err, backend.ErrMoved) || !strings.Contains(err.Error(), "http://there") {
+		if !errors.Is(err, backend.ErrMoved) || !strings.Contains(err.Error(), "http://there") || !strings.Contains(err.Error(), "start the server in front of it again") {
 			t.Errorf("%s where the documents have moved: %v, want ErrMoved and where to", what, err)
 		}
 	}
