@@ -24,7 +24,7 @@ func (s *Server) listAliases(w http.ResponseWriter, r *http.Request) error {
 
 // aliasName reads the alias from the path.
 func aliasName(r *http.Request) (string, error) {
-	return pathValue("alias", strings.TrimPrefix(r.URL.EscapedPath(), "/v1/aliases/"), 128)
+	return pathName("alias", strings.TrimPrefix(r.URL.EscapedPath(), "/v1/aliases/"))
 }
 
 func (s *Server) alias(w http.ResponseWriter, r *http.Request) error {
@@ -52,7 +52,7 @@ func (s *Server) putAlias(w http.ResponseWriter, r *http.Request) error {
 	if a.Alias != name {
 		return &search.FieldError{Field: "alias", Value: a.Alias, Allowed: "the alias of the path, or none"}
 	}
-	if err := checkName("collection", a.Collection, 128); err != nil {
+	if err := checkCollection("collection", a.Collection); err != nil {
 		return err
 	}
 	if err := callerOf(r.Context()).mayUse(a.Collection); err != nil {

@@ -96,7 +96,7 @@ func (e toolEngine) allowed(ctx context.Context, needs access.Scopes, collection
 	if c.key != nil && c.key.Scopes&needs == 0 {
 		return fmt.Errorf("the API key %s has the scopes %s, this tool needs %s", c.key.ID, c.key.Scopes, strings.Join(needs.Names(), " or "))
 	}
-	if err := checkName("collection", collection, 128); err != nil {
+	if err := checkMeant("collection", collection); err != nil {
 		return err
 	}
 	return c.mayUse(collection)

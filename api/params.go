@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -23,11 +24,8 @@ func names(r *http.Request) (collection, id string, err error) {
 		return "", "", errNoRoute
 	}
 	collection, rest, _ := strings.Cut(path, "/")
-	if collection, err = pathValue("collection", collection, 128); err != nil {
+	if collection, err = pathName("collection", collection); err != nil {
 		return "", "", err
-	}
-	if strings.ContainsAny(collection, `/\`) || collection == "." || collection == ".." {
-		return "", "", &search.FieldError{Field: "collection", Value: collection, Allowed: "a name without slashes"}
 	}
 	for _, before := range []string{"documents/", "explain/"} {
 		if raw, ok := strings.CutPrefix(rest, before); ok {
@@ -44,11 +42,45 @@ func collectionName(r *http.Request) (string, error) {
 }
 
 func pathValue(field, raw string, limit int) (string, error) {
+	v, err := unescaped(field, raw)
+	if err != nil {
+		return "", err
+	}
+	return v, checkName(field, v, limit)
+}
+
+func unescaped(field, raw string) (string, error) {
 	v, err := url.PathUnescape(raw)
 	if err != nil {
 		return "", &search.FieldError{Field: field, Value: raw, Allowed: "percent-encoded UTF-8"}
 	}
-	return v, checkName(field, v, limit)
+	return v, nil
+}
+
+// pathName reads the name of a collection or an alias from the path.
+func pathName(field, raw string) (string, error) {
+	v, err := unescaped(field, raw)
+	if err != nil {
+		return "", err
+	}
+	return v, checkMeant(field, v)
+}
+
+// checkMeant refuses what nobody can mean as the name of a collection or an alias. Another that none can have is not found.
+func checkMeant(field, v string) error {
+	if checkName(field, v, 128) == nil && !strings.ContainsAny(v, `/\`) && v != "." && v != ".." {
+		return nil
+	}
+	return checkCollection(field, v)
+}
+
+// checkCollection holds the name of a collection or an alias to the rule for these.
+func checkCollection(field, v string) error {
+	err := search.CheckCollectionName(v)
+	if fe := (*search.FieldError)(nil); errors.As(err, &fe) {
+		return &search.FieldError{Field: field, Value: v, Allowed: fe.Allowed}
+	}
+	return err
 }
 
 // checkName holds names and ids to valid UTF-8 of 1 to limit bytes without control characters.
