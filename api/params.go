@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -151,7 +150,7 @@ func (p *params) integer(name string) (int, bool) {
 		return 0, false
 	}
 	n, err := strconv.Atoi(v)
-	if err != nil {
+	if err != nil || !decimal(v) {
 		p.fail(name, v, "an integer")
 	}
 	return n, true
@@ -163,10 +162,16 @@ func (p *params) number(name string) (float64, bool) {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(v, 64)
-	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+	if err != nil || !decimal(v) {
 		p.fail(name, v, "a number")
 	}
 	return f, true
+}
+
+// decimal says of what strconv takes for a number whether it is written as in JSON: without a plus before it, and neither hexadecimal nor in words. A point may
+// come first or last.
+func decimal(v string) bool {
+	return !strings.HasPrefix(v, "+") && strings.Trim(v, "0123456789.eE+-") == ""
 }
 
 func (p *params) boolean(name string) (bool, bool) {

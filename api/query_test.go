@@ -123,3 +123,20 @@ func TestNoParameterIsIgnored(t *testing.T) {
 	}
 	f.do("GET", "/v1/tasks?state=queued&kind=reembed", "").want(200, nil)
 }
+
+// TestNumbersOfParameters are written as in JSON.
+func TestNumbersOfParameters(t *testing.T) {
+	f := newFixture(t, Options{})
+	for query, pointer := range map[string]string{
+		"alpha=0.25": "", "alpha=.25": "", "alpha=1e-2": "", "alpha=0": "", "limit=5": "", "limit=05": "", "min_similarity=-0.5": "",
+		"alpha=0x1p-2": "/alpha", "alpha=%2B0.5": "/alpha", "alpha=inf": "/alpha", "alpha=NaN": "/alpha", "alpha=1_0": "/alpha", "alpha=": "/alpha", "alpha=1e999": "/alpha",
+		"limit=%2B5": "/limit", "limit=+5": "/limit", "limit=0x5": "/limit", "limit=5.0": "/limit", "limit=1e1": "/limit", "limit=": "/limit",
+	} {
+		a := f.do("GET", "/v1/collections/docs/search?q=dough&"+query, "")
+		if pointer == "" {
+			a.want(200, nil)
+		} else {
+			a.problem(400, "invalid_request", pointer)
+		}
+	}
+}
