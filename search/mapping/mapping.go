@@ -296,6 +296,7 @@ func (m Mapping) Faults() (faults []Fault) {
 		f := m[name]
 		if name == "" || !utf8.ValidString(name) || len(name) > maxFieldName {
 			faults = append(faults, Fault{"fields", name, fieldNames})
+			continue // what else is wrong with it would be named by it
 		}
 		switch f.Type {
 		case Text, Filter, Stored:
