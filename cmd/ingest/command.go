@@ -208,9 +208,6 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 // errPiped ends an interrupted run of standard input, where the next one does not go on by itself.
 var errPiped = errors.New("interrupted; what standard input gave until then is in")
 
-// extraction is raised when files give other documents than before.
-const extraction = 8
-
 func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) {
 	dir, err := stateFolder(f)
 	if err != nil {
@@ -229,7 +226,7 @@ func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) 
 	}
 	return &pipeline{
 		sink: to, journal: journal, failures: failures, progress: newProgress(stderr), workers: f.workers,
-		how:    fmt.Sprintf("%d %s %s", extraction, f.format, f.idField),
+		how:    fmt.Sprintf("%d %s %s", extract.Version, f.format, f.idField),
 		verify: f.verify, stop: f.onError == "stop", deleteMissing: f.deleteMissing, dryRun: f.dryRun,
 		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", terminal.Printable(text)) }, counts: newCounts(),
 	}, nil

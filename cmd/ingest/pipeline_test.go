@@ -179,6 +179,46 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// A file that an earlier version of the reader has read, or one of before there were versions, is read again once, though it has not changed.
+func TestReadByEarlierVersion(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	for _, name := range []string{"a.md", "b.md", "c.md"} {
+		write(t, dir+"/"+name, "words")
+	}
+	run := func(want string) {
+		t.Helper()
+		m := &memory{}
+		p := pipelineOf(t, flags{state: state, collection: "docs"}, m)
+		if err := errors.Join(p.run(t.Context(), []string{dir}, extract.Options{}), p.journal.flush()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(m.ids, " "); got != want || p.failures.count != 0 {
+			t.Errorf("put %q with %d failures, want %q with none", got, p.failures.count, want)
+		}
+	}
+	run("a.md b.md c.md")
+	run("")
+	name := filepath.Join(state, "docs", journalName)
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var earlier strings.Builder
+	how := fmt.Sprintf(`"how":"%d `, extract.Version)
+	for line := range strings.Lines(string(b)) {
+		switch {
+		case strings.Contains(line, `"path":"a.md"`):
+			line = strings.Replace(line, how, fmt.Sprintf(`"how":"%d `, extract.Version-1), 1)
+		case strings.Contains(line, `"path":"c.md"`):
+			line = strings.Replace(line, how, `"was":"`, 1)
+		}
+		earlier.WriteString(line)
+	}
+	write(t, name, earlier.String())
+	run("a.md c.md")
+	run("")
+}
+
 // The summary of a run that was stopped speaks of the file in which it was.
 func TestStoppedSummary(t *testing.T) {
 	dir := t.TempDir()
