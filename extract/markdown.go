@@ -24,7 +24,8 @@ import (
 var markdownParser = func() parser.Parser {
 	p := goldmark.New(goldmark.WithExtensions(gext.Strikethrough, gext.TaskList)).Parser()
 	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteLinks{}, 150), util.Prioritized(noteMarks{}, 500))) // links of notes before others, which have 200
-	p.AddOptions(parser.WithParagraphTransformers(util.Prioritized(noteDefinitions{}, 50)))                        // before definitions of links, which have 100
+	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteTags{}, 900)))
+	p.AddOptions(parser.WithParagraphTransformers(util.Prioritized(noteDefinitions{}, 50))) // before definitions of links, which have 100
 	return p
 }()
 
@@ -44,11 +45,15 @@ func (x *source) markdown(b []byte) (content, error) {
 		}
 	}
 	withoutBrackets(fields)
+	listTags(fields)
 	c := content{fields: fields}
 	if t, ok := fields["title"].(string); ok {
 		c.title = t
 	}
 	w := markdownWriter{}
+	if x.format == Markdown {
+		w.tagger = newNoteTagger(body)
+	}
 	start := time.Now()
 	open := "" // the line that opens the code fence in which a section begins
 	for len(body) > 0 {
@@ -72,6 +77,9 @@ func (x *source) markdown(b []byte) (content, error) {
 		body = body[n:]
 	}
 	c.text = w.out.String()
+	if w.tagger != nil {
+		c.fields = addTags(c.fields, w.tagger.tags.list)
+	}
 	switch _, drawing := fields["excalidraw-plugin"]; {
 	case c.title != "":
 	case drawing: // has the same headings as all others
@@ -153,9 +161,10 @@ type markdownWriter struct {
 	atop     bool   // it stands before all else
 	entitled bool   // it is the title of the text, not of a section: # first of all or once, another level first of all and once
 	source   []byte
-	rows     bool // inside a paragraph that is a table: line ends are kept
-	callout  bool // in the first line of a callout, which is its title
-	settings bool // behind the mark of the settings of a board
+	rows     bool        // inside a paragraph that is a table: line ends are kept
+	callout  bool        // in the first line of a callout, which is its title
+	settings bool        // behind the mark of the settings of a board
+	tagger   *noteTagger // nil: tags are not noted
 }
 
 // parse writes the text of one section. A panic of the parser becomes an error.
@@ -166,7 +175,9 @@ func (w *markdownWriter) parse(section string) (err error) {
 		}
 	}()
 	w.source = []byte(section)
-	return ast.Walk(markdownParser.Parse(gtext.NewReader(w.source)), w.visit)
+	pc := parser.NewContext()
+	pc.Set(noteTaggerKey, w.tagger)
+	return ast.Walk(markdownParser.Parse(gtext.NewReader(w.source), parser.WithContext(pc)), w.visit)
 }
 
 func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -192,7 +203,9 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 			return ast.WalkSkipChildren, nil
 		}
 		w.paragraph(n, entering)
+		w.tagsOf(n, entering)
 	case *ast.TextBlock, *ast.List:
+		w.tagsOf(n, entering)
 		if _, nested := n.Parent().(*ast.ListItem); nested || !isList(n) {
 			w.out.line()
 		} else {
@@ -225,6 +238,13 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 		w.out.block()
 	}
 	return ast.WalkContinue, nil
+}
+
+// tagsOf notes the tags that a block names in lines of their own.
+func (w *markdownWriter) tagsOf(n ast.Node, entering bool) {
+	if entering && w.tagger != nil && !isList(n) {
+		w.tagger.property(n.Lines(), w.source)
+	}
 }
 
 // heads takes a heading of that level, and settles whether the first one is the title.
