@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	uni "unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
 	"golang.org/x/text/transform"
@@ -45,23 +47,135 @@ func skipBOM(r *bufio.Reader) (_ *bufio.Reader, marked bool) {
 	return r, false
 }
 
+// ofLines are the formats of text whose character set nothing in the file declares; files of inUTF16 may be in UTF-16, too.
+var (
+	ofLines = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true}
+	inUTF16 = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true, HTML: true, JSONL: true, IPYNB: true}
+)
+
+// decode decodes a stream without a byte order mark that is in UTF-16 by the looks of it or, where its format does not say what it is in, in
+// Options.Encoding. What its beginning does not tell is left to decoder.
+func (x *source) decode(br *bufio.Reader) *bufio.Reader {
+	enc := encoding.Encoding(nil)
+	if inUTF16[x.format] && !x.marked {
+		enc = looksUTF16(br, !x.format.ofRecords())
+	}
+	if enc == nil && x.dec.enc != nil && ofLines[x.format] && !x.marked {
+		head, _ := br.Peek(bufferSize)
+		bad, multi := scanUTF8(wholeRunes(head))
+		if bad > multi || bytes.IndexByte(head, 0) >= 0 || x.dec.escaped && bytes.IndexByte(head, 0x1b) >= 0 {
+			enc = x.dec.enc
+		}
+	}
+	if enc == nil {
+		return br
+	}
+	x.marked = true
+	return bufio.NewReaderSize(transform.NewReader(br, enc.NewDecoder()), bufferSize)
+}
+
+// wholeRunes returns b without the character at its end that is cut off.
+func wholeRunes(b []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if end := b[len(b)-n:]; utf8.RuneStart(end[0]) {
+			if !utf8.FullRune(end) {
+				return b[:len(b)-n]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// looksUTF16 tells by the beginning of a stream whether it is in UTF-16; nil if not. patient says that the first letters need not be ASCII.
+func looksUTF16(br *bufio.Reader, patient bool) encoding.Encoding {
+	head, _ := br.Peek(4)
+	if !patient && bytes.IndexByte(head, 0) < 0 { // one must not wait for more of records
+		return nil
+	}
+	head, _ = br.Peek(1024)
+	head = head[:len(head)&^1]
+	var ascii [2]int // characters, by the place of the byte that is 0
+	both := 0        // pairs of two bytes of ASCII, as text of bytes has them
+	for i := 0; i < len(head); i += 2 {
+		first, second := head[i], head[i+1]
+		switch {
+		case isPlain(first) && isPlain(second):
+			both++
+		case second == 0 && isPlain(first):
+			ascii[1]++
+		case first == 0 && isPlain(second):
+			ascii[0]++
+		}
+	}
+	best := encoding.Encoding(nil)
+	least := max(1, len(head)/256)
+	for zero, endian := range []unicode.Endianness{unicode.BigEndian, unicode.LittleEndian} {
+		if enc := unicode.UTF16(endian, unicode.IgnoreBOM); ascii[zero] >= least && both*8 <= len(head)*3 && allReadable(head, enc) {
+			best, least = enc, ascii[zero]+1
+		}
+	}
+	return best
+}
+
+// allReadable reports whether b, which may end within a character, decodes to text.
+func allReadable(b []byte, enc encoding.Encoding) bool {
+	s, err := decodeAll(b, enc)
+	return err == nil && !strings.ContainsFunc(strings.TrimSuffix(s, "\uFFFD"), func(r rune) bool {
+		return r == utf8.RuneError || !uni.IsGraphic(r) && !uni.IsSpace(r) && !uni.Is(uni.Cf, r)
+	})
+}
+
+func isPlain(b byte) bool { return ' ' <= b && b < 0x7f || b == '\t' || b == '\n' || b == '\r' }
+
+// ParseEncoding returns the character set of that name in the list of the WHATWG, which browsers go by.
+func ParseEncoding(name string) (encoding.Encoding, error) {
+	enc, err := htmlindex.Get(name)
+	if err != nil || enc == encoding.Replacement {
+		return nil, fmt.Errorf("extract: unknown encoding %q; allowed are the names that browsers know, such as windows-1251, koi8-r, iso-8859-2, shift_jis, euc-jp, gbk, big5, euc-kr", name)
+	}
+	return enc, nil
+}
+
 // decoder turns bytes that should be UTF-8 into a valid string, piece by piece.
 //
 // A piece that is not valid UTF-8 is taken for Windows-1252 (a superset of the printable Latin-1) as long as the stream has shown no
 // non-ASCII character in valid UTF-8 before, and as long as it holds fewer of these than of bad bytes: a letter and a sign behind it, as in Spa\xdf\x93,
-// are one in UTF-8 by chance. Otherwise it is damaged UTF-8 and each run of bad bytes becomes one U+FFFD.
+// are one in UTF-8 by chance. Options.Encoding takes the place of Windows-1252. Otherwise it is damaged UTF-8 and each run of bad bytes becomes one U+FFFD.
 type decoder struct {
-	sawUTF8 bool // a multi-byte character has been seen
-	legacy  bool // Windows-1252 has been assumed, and said so, before
-	strict  bool // never assume Windows-1252: the format is UTF-8 by definition
+	sawUTF8 bool              // a multi-byte character has been seen
+	legacy  bool              // Windows-1252 has been assumed, and said so, before
+	strict  bool              // never assume Windows-1252: the format is UTF-8 by definition
+	enc     encoding.Encoding // instead of Windows-1252; nil: none was named
+	escaped bool              // enc writes all it has with ASCII and escapes
+}
+
+// newDecoder returns one for the encoding of that name, which may be empty.
+func newDecoder(name string) decoder {
+	if name == "" {
+		return decoder{}
+	}
+	enc, err := ParseEncoding(name)
+	if err != nil { // cannot happen behind withDefaults
+		return decoder{}
+	}
+	if enc == unicode.UTF8 {
+		return decoder{strict: true}
+	}
+	canonical, _ := htmlindex.Name(enc)
+	return decoder{enc: enc, escaped: canonical == "iso-2022-jp"}
 }
 
 // text returns b as a string and, if it is not exactly b, a warning.
 func (d *decoder) text(b []byte) (s, warning string) {
 	bad, multi := scanUTF8(b)
-	legacy := bad > multi && !d.sawUTF8 && !d.strict
+	legacy := (bad > multi || d.escaped && bytes.IndexByte(b, 0x1b) >= 0) && !d.sawUTF8 && !d.strict
 	d.sawUTF8 = d.sawUTF8 || multi > 0 && !legacy
 	switch {
+	case legacy && d.enc != nil:
+		if out, err := decodeAll(b, d.enc); err == nil {
+			return out, ""
+		}
 	case bad == 0:
 		return string(b), ""
 	case legacy:
@@ -71,7 +185,7 @@ func (d *decoder) text(b []byte) (s, warning string) {
 		}
 		if !d.legacy {
 			d.legacy = true
-			warning = "not UTF-8; read as Windows-1252 (Latin-1)"
+			warning = "not UTF-8; read as Windows-1252 (Latin-1); --encoding names another"
 		}
 		return string(out), warning
 	}

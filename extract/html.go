@@ -84,7 +84,7 @@ func (x *source) decodeHTML(b []byte) (string, error) {
 
 // declaredCharset returns the character set that a meta element in the first 1,024 bytes names; nil if none does.
 func declaredCharset(b []byte) (encoding.Encoding, string) {
-	// DetermineEncoding does not say whether it found a declaration or guessed. With ASCII and one character of UTF-8 its guess is UTF-8,
+	// DetermineEncoding does not say whether it found a declaration or guessed. With ASCII and one character of UTF-8, not at the end, its guess is UTF-8,
 	// without that character it is Windows-1252: what comes out both times has been declared.
 	head := bytes.Clone(b[:min(len(b), 1000)])
 	for i, c := range head {
@@ -93,7 +93,7 @@ func declaredCharset(b []byte) (encoding.Encoding, string) {
 		}
 	}
 	enc, name, _ := charset.DetermineEncoding(head, "")
-	if _, other, _ := charset.DetermineEncoding(append(head, "\u00e9"...), ""); other != name {
+	if _, other, _ := charset.DetermineEncoding(append(head, "\u00e9."...), ""); other != name {
 		return nil, ""
 	}
 	return enc, name

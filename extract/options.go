@@ -28,6 +28,9 @@ type Options struct {
 	// Delimiter separates CSV fields, an ASCII character. Default: sniffed from the first lines; tab for .tsv and .tab.
 	Delimiter byte
 
+	// Encoding is the character set, by its name in the WHATWG's list, of texts that are not UTF-8 and declare none. Default: Windows-1252, with a warning.
+	Encoding string
+
 	// Root is the folder below which the ids of whole-file documents are paths, for reading single files of it again. Files and folders
 	// given to Walk must lie in it. Default: each folder that is given, and the folder of each file that is given.
 	Root string
@@ -95,6 +98,11 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if int(o.Format) >= len(formatNames) {
 		return o, fmt.Errorf("extract: unknown format %v", o.Format)
+	}
+	if o.Encoding != "" {
+		if _, err := ParseEncoding(o.Encoding); err != nil {
+			return o, err
+		}
 	}
 	if d := o.Delimiter; d >= 0x80 || d == '"' || d == '\n' || d == '\r' {
 		return o, fmt.Errorf("extract: Delimiter is %q; allowed are ASCII characters other than the quote and line ends", d)

@@ -66,7 +66,7 @@ type source struct {
 }
 
 func newSource(ctx context.Context, o Options, name string, stats *Stats, emit func(Document) error, fail func(ItemError) error) *source {
-	x := &source{ended: ctx.Err, o: o, format: o.Format, name: name, stats: stats, before: stats.Bytes, emit: emit, fail: fail}
+	x := &source{ended: ctx.Err, o: o, format: o.Format, name: name, stats: stats, before: stats.Bytes, emit: emit, fail: fail, dec: newDecoder(o.Encoding)}
 	if o.PDF != nil {
 		x.readPDF = func(b []byte) (PDFText, error) { return o.PDF(ctx, b) }
 	}
@@ -162,6 +162,7 @@ func (x *source) read(r io.Reader) error {
 	if skip, err := x.recognise(br); skip || err != nil {
 		return err
 	}
+	br = x.decode(br)
 	if x.format == EML && inMaildir(x.name) {
 		return x.readLetter(br)
 	}

@@ -23,14 +23,15 @@ import (
 
 // flags of the command.
 type flags struct {
-	data, server, key, collection, model        string
-	language, synonyms                          string
-	format, idField, errorsFile, state, onError string
-	dryRun, watch, deleteMissing, verify, man   bool
-	followSymlinks, hidden                      bool
-	workers                                     int
-	poll, pdfTime                               time.Duration
-	rules                                       []string // of the file synonyms; nil: none was named
+	data, server, key, collection, model      string
+	language, synonyms                        string
+	format, encoding, idField                 string
+	errorsFile, state, onError                string
+	dryRun, watch, deleteMissing, verify, man bool
+	followSymlinks, hidden                    bool
+	workers                                   int
+	poll, pdfTime                             time.Duration
+	rules                                     []string // of the file synonyms; nil: none was named
 }
 
 func newCommand() *cobra.Command {
@@ -99,6 +100,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.language, "language", autoLanguage, "language in which a new collection is searched by words, such as de; auto: the one of its texts, English where they do not tell")
 	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the synonyms that the collection is to have, a rule a line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
 	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
+	fs.StringVar(&f.encoding, "encoding", "", "character set of texts that are not UTF-8 and declare none, such as windows-1251, koi8-r, shift_jis or big5 (default: Windows-1252, with a warning)")
 	fs.StringVar(&f.idField, "id-field", "", "field of a record that holds its id (default: _id, id, or a hash of the content)")
 	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
 	fs.StringVar(&f.onError, "on-error", "skip", "skip what fails and go on, or stop at the first failure")
@@ -153,7 +155,12 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	if err != nil {
 		return fmt.Errorf("--format: %w", err)
 	}
-	o := extract.Options{Format: format, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
+	if f.encoding != "" {
+		if _, err := extract.ParseEncoding(f.encoding); err != nil {
+			return fmt.Errorf("--encoding: %w", err)
+		}
+	}
+	o := extract.Options{Format: format, Encoding: f.encoding, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
 		PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
 	var told sync.Map // what opening the data folder has told
 	defer func() {
@@ -226,7 +233,7 @@ func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) 
 	}
 	return &pipeline{
 		sink: to, journal: journal, failures: failures, progress: newProgress(stderr), workers: f.workers,
-		how:    fmt.Sprintf("%d %s %s", extract.Version, f.format, f.idField),
+		how:    strings.TrimSuffix(fmt.Sprintf("%d %s %s %s", extract.Version, f.format, f.idField, strings.ToLower(f.encoding)), " "),
 		verify: f.verify, stop: f.onError == "stop", deleteMissing: f.deleteMissing, dryRun: f.dryRun,
 		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", terminal.Printable(text)) }, counts: newCounts(),
 	}, nil

@@ -35,6 +35,19 @@ func TestOneFileForBothPrograms(t *testing.T) {
 	}
 }
 
+// TestEncodingName: a wrong name is told, with names that are right, before a data folder is made.
+func TestEncodingName(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.txt"), "text")
+	cmd := newCommand()
+	cmd.SetArgs([]string{"--encoding", "cp-1251", "--data", filepath.Join(dir, "data"), filepath.Join(dir, "a.txt")})
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), `--encoding: extract: unknown encoding "cp-1251"; allowed are`) || !absent(filepath.Join(dir, "data")) {
+		t.Errorf("%v, want an error with names that are allowed", err)
+	}
+}
+
 // TestOpeningIsInterrupted: a folder whose indexes are to be filled is not waited for by who has interrupted it.
 func TestOpeningIsInterrupted(t *testing.T) {
 	data, text := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "a.txt")
