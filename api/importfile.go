@@ -47,6 +47,8 @@ var importMedia = []struct {
 	{"application/enex+xml", bodyFile{format: extract.ENEX}},
 	{"text/vcard", bodyFile{format: extract.VCF}},
 	{"text/calendar", bodyFile{format: extract.ICS}},
+	{"application/x-canvas+json", bodyFile{format: extract.Canvas}},
+	{"text/x-opml", bodyFile{format: extract.OPML}},
 	{"application/pdf", bodyFile{format: extract.PDF}}, // with Options.PDF only
 }
 
@@ -66,7 +68,7 @@ func textInFile(f extract.Format) bool {
 const maxWarning = 1000
 
 // importedFile reads the media type and the parameters format and name. The body is NDJSON or a JSON array, CSV or tab-separated values with
-// a header line, messages of a mailbox, notes of Evernote, contacts (vcf), appointments (ics), or one document as Markdown, HTML, PDF, a file of an office program, e-book, mail, notebook or, with format=txt, plain text.
+// a header line, messages of a mailbox, notes of Evernote, contacts (vcf), appointments (ics), or one document as Markdown, HTML, PDF, a file of an office program, e-book, mail, notebook, canvas, outline or, with format=txt, plain text.
 func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	p := queryParams(r)
 	format, _ := p.text("format")

@@ -86,6 +86,8 @@ func TestImportFiles(t *testing.T) {
 		{"Evernote", "?name=a.enex", "application/enex+xml", "<en-export><note><title>Roof</title><content>&lt;p>Slates.&lt;/p></content></note></en-export>", "993f58a0ed9dab5497cb4aba8346d6ea", "Roof"},
 		{"contacts", "", "text/vcard", "BEGIN:VCARD\nUID:v1\nFN:Anna Berg\nEND:VCARD\n", "v1", "Anna Berg"},
 		{"a calendar", "", "text/calendar", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:e1\nSUMMARY:Dentist\nEND:VEVENT\nEND:VCALENDAR\n", "e1", "Dentist"},
+		{"a canvas", "?name=plan.canvas", "application/x-canvas+json", `{"nodes":[{"type":"text","text":"Rainwater"}]}`, "plan.canvas", "plan"},
+		{"an outline", "?name=a.opml", "text/x-opml", `<opml><head><title>Beds</title></head><body><outline text="Dig"/></body></opml>`, "a.opml", "Beds"},
 		{"NDJSON as text/plain", "", "text/plain", `{"id":"n1","title":"Lines"}`, "n1", "Lines"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

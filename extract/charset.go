@@ -50,7 +50,7 @@ func skipBOM(r *bufio.Reader) (_ *bufio.Reader, marked bool) {
 // ofLines are the formats of text whose character set nothing in the file declares; files of inUTF16 may be in UTF-16, too.
 var (
 	ofLines = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true}
-	inUTF16 = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true, HTML: true, JSONL: true, IPYNB: true}
+	inUTF16 = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true, HTML: true, JSONL: true, IPYNB: true, Canvas: true, OPML: true}
 )
 
 // decode decodes a stream without a byte order mark that is in UTF-16 by the looks of it or, where its format does not say what it is in, in

@@ -14,7 +14,7 @@
 // mailboxes (mbox, Maildir), whose records are messages with Message-ID for their ids, exports of Evernote (enex), whose records are notes, and
 // contacts (vcf) and calendars (ics).
 // Whole-file formats give one document per file: Markdown, HTML, plain text, documents of Word, PowerPoint and Excel (docx, pptx, xlsx), OpenDocument
-// (odt, ods, odp), rich text (rtf), e-books (epub), messages (eml, emlx), Jupyter notebooks (ipynb) and, with [Options].PDF, PDF. Each may be gzip-compressed. Of plain texts
+// (odt, ods, odp), rich text (rtf), e-books (epub), messages (eml, emlx), Jupyter notebooks (ipynb), canvases of Obsidian (canvas), outlines (opml) and, with [Options].PDF, PDF. Each may be gzip-compressed. Of plain texts
 // whose names end with .org, .rst, .adoc, .tex, .srt or .vtt the markup is taken off, lightly.
 //
 // # Fields

@@ -32,14 +32,16 @@ const (
 	ENEX                   // notes that Evernote has exported
 	VCF                    // contacts (vCard)
 	ICS                    // appointments, tasks and journals (iCalendar)
+	Canvas                 // a canvas of Obsidian (JSON Canvas)
+	OPML                   // an outline
 )
 
 var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb",
-	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics"}
+	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics", Canvas: "canvas", OPML: "opml"}
 
 // formatNouns are the formats' names for the eyes of people.
 var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook",
-	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar"}
+	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar", Canvas: "a canvas", OPML: "an outline"}
 
 // ofRecords reports whether files of that format are many documents, whose ids are their own; a mailbox is one, too.
 func (f Format) ofRecords() bool { return f == JSONL || f == CSV || f == ENEX || f == VCF || f == ICS }
@@ -77,7 +79,7 @@ var formatByExt = map[string]Format{
 	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".asciidoc": Text, ".org": Text, ".tex": Text, ".srt": Text, ".vtt": Text,
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".mhtml": EML, ".mht": EML, ".ipynb": IPYNB,
 	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".rtf": RTF,
-	".enex": ENEX, ".vcf": VCF, ".ics": ICS,
+	".enex": ENEX, ".vcf": VCF, ".ics": ICS, ".canvas": Canvas, ".opml": OPML,
 }
 
 // savedAs names, for files of office programs and others that are not read, what those programs save that is.

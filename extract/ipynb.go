@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 )
@@ -59,15 +58,7 @@ func (x *source) ipynb(b []byte) (content, error) {
 		b = []byte(s)
 	}
 	r := notebookReader{x: x, d: json.NewDecoder(bytes.NewReader(b))}
-	err := r.members("cells", "worksheets")
-	if err == nil {
-		if _, err = r.d.Token(); err == nil {
-			err = errors.New("more behind its end")
-		} else if err == io.EOF {
-			err = nil
-		}
-	}
-	if err != nil {
+	if err := r.end(r.members("cells", "worksheets")); err != nil {
 		if ended := x.ended(); ended != nil {
 			return content{}, ended
 		}

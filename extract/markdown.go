@@ -54,27 +54,8 @@ func (x *source) markdown(b []byte) (content, error) {
 	if x.format == Markdown {
 		w.tagger = newNoteTagger(body)
 	}
-	start := time.Now()
-	open := "" // the line that opens the code fence in which a section begins
-	for len(body) > 0 {
-		if err := x.ended(); err != nil {
-			return content{}, err
-		}
-		n, next := sectionEnd(body, open)
-		err := budgetSpent(start)
-		if err == nil {
-			err = w.parse(open + body[:n])
-		}
-		open = next
-		if err != nil {
-			if err := x.warnf(0, "Markdown is too contorted to parse (%v); the rest is kept as it stands", err); err != nil {
-				return content{}, err
-			}
-			w.out.block()
-			w.out.verbatim(body)
-			break
-		}
-		body = body[n:]
+	if err := x.writeMarkdown(&w, body, time.Now()); err != nil {
+		return content{}, err
 	}
 	c.text = w.out.String()
 	if w.tagger != nil {
@@ -88,6 +69,32 @@ func (x *source) markdown(b []byte) (content, error) {
 		c.title = w.title
 	}
 	return c, nil
+}
+
+// writeMarkdown writes the text of body, section by section; the parser has its time since start.
+func (x *source) writeMarkdown(w *markdownWriter, body string, start time.Time) error {
+	open := "" // the line that opens the code fence in which a section begins
+	for len(body) > 0 {
+		if err := x.ended(); err != nil {
+			return err
+		}
+		n, next := sectionEnd(body, open)
+		err := budgetSpent(start)
+		if err == nil {
+			err = w.parse(open + body[:n])
+		}
+		open = next
+		if err != nil {
+			if err := x.warnf(0, "Markdown is too contorted to parse (%v); the rest is kept as it stands", err); err != nil {
+				return err
+			}
+			w.out.block()
+			w.out.verbatim(body)
+			break
+		}
+		body = body[n:]
+	}
+	return nil
 }
 
 // sectionEnd returns where to cut the next piece off s: all of it if it is small; else before the last heading of its first 32 KiB that

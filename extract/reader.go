@@ -180,7 +180,7 @@ func (x *source) read(r io.Reader) error {
 		return x.readENEX(br)
 	case VCF, ICS:
 		return x.readCards(br)
-	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB, EPUB, ODF, PPTX, XLSX, RTF:
+	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB, EPUB, ODF, PPTX, XLSX, RTF, Canvas, OPML:
 		return x.readWhole(br)
 	}
 	return fmt.Errorf("extract: no reader for format %v", x.format)

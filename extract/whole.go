@@ -88,6 +88,10 @@ func (x *source) readWhole(br *bufio.Reader) error {
 		c, err = x.xlsx(b)
 	case RTF:
 		c, err = x.rtf(b)
+	case Canvas:
+		c, err = x.canvas(b)
+	case OPML:
+		c, err = x.opml(b)
 	case Markdown:
 		c, err = x.markdown(b)
 	case HTML:
@@ -118,7 +122,7 @@ func (x *source) whole(c content, size int) error {
 	}
 	note := x.format == Markdown && c.fields != nil // one of front matter alone is found by its name and what it says there
 	if !valueHasText(c.text) && !valueHasText(c.title) && !note {
-		if x.format == HTML && x.blanks { // a page that leads elsewhere, or a frame
+		if (x.format == HTML || x.format == Canvas) && x.blanks { // a page that leads elsewhere, a frame, a canvas without cards
 			x.stats.Empty++
 			return nil
 		}

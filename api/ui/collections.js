@@ -156,7 +156,7 @@ export class Collections {
     this.first = el('p', { class: 'row', hidden: true }, `There is no collection yet: they go into a new one, ${firstName}.`);
     const zone = el('section', { class: 'drop', 'aria-label': 'Files' },
       el('p', null, el('strong', null, 'Drop files here'), ', or ', el('label', { class: 'pick' }, 'choose some', input)), this.targetRow, this.first,
-      el('p', { class: 'quiet small' }, 'NDJSON, JSON, CSV, TSV, mailboxes, notes of Evernote, contacts and calendars are many documents; Markdown, HTML, PDF, files of office programs, e-books, mail, notebooks and text are one each, also gzipped. A folder may be dropped, too. The same id again is an update.'), this.passed, this.fitted, this.foreign, this.uploads.parts);
+      el('p', { class: 'quiet small' }, 'NDJSON, JSON, CSV, TSV, mailboxes, notes of Evernote, contacts and calendars are many documents; Markdown, HTML, PDF, files of office programs, e-books, mail, notebooks, canvases, outlines and text are one each, also gzipped. A folder may be dropped, too. The same id again is an update.'), this.passed, this.fitted, this.foreign, this.uploads.parts);
     for (const type of ['dragenter', 'dragover']) zone.addEventListener(type, (e) => { e.preventDefault(); zone.classList.add('over'); });
     for (const type of ['dragleave', 'drop']) zone.addEventListener(type, (e) => { if (type === 'drop' || !zone.contains(e.relatedTarget)) zone.classList.remove('over'); });
     zone.addEventListener('drop', (e) => {

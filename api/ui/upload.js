@@ -9,6 +9,7 @@ const media = {
   txt: 'text/plain', text: 'text/plain', rst: 'text/plain', adoc: 'text/plain', org: 'text/plain', asciidoc: 'text/plain', tex: 'text/plain', srt: 'text/plain', vtt: 'text/plain', pdf: 'application/pdf',
   docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', docm: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
   eml: 'message/rfc822', emlx: 'message/rfc822', mbox: 'message/rfc822', mhtml: 'message/rfc822', mht: 'message/rfc822', ipynb: 'application/x-ipynb+json', epub: 'application/epub+zip', rtf: 'application/rtf', enex: 'application/enex+xml', vcf: 'text/vcard', ics: 'text/calendar',
+  canvas: 'application/x-canvas+json', opml: 'text/x-opml',
   odt: 'application/vnd.oasis.opendocument.text', ods: 'application/vnd.oasis.opendocument.spreadsheet', odp: 'application/vnd.oasis.opendocument.presentation',
   pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation', pptm: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
   ppsx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
