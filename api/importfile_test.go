@@ -82,7 +82,7 @@ func TestImportFiles(t *testing.T) {
 			"ppt/_rels/presentation.xml.rels", `<r><Relationship Id="a" Type="slide" Target="s.xml"/></r>`, "ppt/s.xml", "<a:p><a:t>Turbines</a:t></a:p>"), "a.pptx", "Turbines"},
 		{"workbook", "?name=costs.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", zipOf(t, "xl/workbook.xml", `<sheet name="S" r:id="a"/>`,
 			"xl/_rels/workbook.xml.rels", `<r><Relationship Id="a" Type="worksheet" Target="s.xml"/></r>`, "xl/s.xml", "<c><v>5</v></c>"), "costs.xlsx", "costs"},
-		{"rich text", "?name=a.rtf", "application/rtf", `{\rtf1 Dear all,\par nothing.}`, "a.rtf", "Dear all,"},
+		{"rich text", "?name=a.rtf", "application/rtf", `{\rtf1 Damp walls\par nothing.}`, "a.rtf", "Damp walls"},
 		{"Evernote", "?name=a.enex", "application/enex+xml", "<en-export><note><title>Roof</title><content>&lt;p>Slates.&lt;/p></content></note></en-export>", "993f58a0ed9dab5497cb4aba8346d6ea", "Roof"},
 		{"contacts", "", "text/vcard", "BEGIN:VCARD\nUID:v1\nFN:Anna Berg\nEND:VCARD\n", "v1", "Anna Berg"},
 		{"a calendar", "", "text/calendar", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:e1\nSUMMARY:Dentist\nEND:VEVENT\nEND:VCALENDAR\n", "e1", "Dentist"},

@@ -41,7 +41,7 @@ func (x *source) docx(b []byte) (content, error) {
 		}
 	}
 	if c.title == "" {
-		c.title = titleLine(c.text)
+		c.title = ownTitle(c.text)
 	} else if rest := strings.TrimPrefix(c.text, w.mark); strings.HasPrefix(rest, c.title+"\n\n") { // the heading that is the title stands there without its number
 		c.text = rest
 	}

@@ -36,7 +36,7 @@ func (x *source) odf(b []byte) (content, error) {
 		}
 	}
 	if c.title == "" && !w.sheets {
-		c.title = titleLine(c.text)
+		c.title = ownTitle(c.text)
 	}
 	return c, nil
 }

@@ -34,7 +34,7 @@ func (x *source) rtf(b []byte) (content, error) {
 	r.flush()
 	c := content{title: r.title.String(), text: r.out.String()}
 	if c.title == "" {
-		c.title = titleLine(c.text)
+		c.title = ownTitle(c.text)
 	}
 	return c, nil
 }

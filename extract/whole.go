@@ -203,7 +203,7 @@ func (x *source) pdf(b []byte) (content, error) {
 		}
 	}
 	if t.Title == "" {
-		t.Title = titleLine(t.Text)
+		t.Title = ownTitle(t.Text)
 	}
 	return content{title: t.Title, text: t.Text}, nil
 }
@@ -219,9 +219,6 @@ func stem(name string) string {
 	}
 	return base
 }
-
-// maxTitle is the length in bytes beyond which a first line is taken for text rather than for a title.
-const maxTitle = 120
 
 func (x *source) plainText(b []byte) (content, error) {
 	s, err := x.text(0, b)
@@ -240,19 +237,7 @@ func (x *source) plainText(b []byte) (content, error) {
 			return c, nil
 		}
 	}
-	return content{title: titleLine(s), text: strings.TrimRight(s, " \t\n")}, nil
-}
-
-// titleLine returns the first line that is not blank, or nothing if that is too long for a title.
-func titleLine(s string) string {
-	for line := range strings.Lines(s) {
-		if line = strings.TrimSpace(line); line != "" && len(line) <= maxTitle {
-			return line
-		} else if line != "" {
-			break
-		}
-	}
-	return ""
+	return content{title: ownTitle(s), text: strings.TrimRight(s, " \t\n")}, nil
 }
 
 // budgetSpent reports whether parsing since start has taken too long, as an error for the reader of the warning.
