@@ -185,7 +185,7 @@ func (d *decoder) text(b []byte) (s, warning string) {
 		}
 		if !d.legacy {
 			d.legacy = true
-			warning = "not UTF-8; read as Windows-1252 (Latin-1); --encoding names another"
+			warning = "not UTF-8; read as Windows-1252 (Latin-1); ingest --encoding names another"
 		}
 		return string(out), warning
 	}

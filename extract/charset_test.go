@@ -10,8 +10,8 @@ import (
 // In texts of Windows-1252 a letter and the sign behind it can be a character of UTF-8.
 func TestLegacyCharsets(t *testing.T) {
 	for _, tt := range []struct{ name, in, want, warning string }{
-		{"sharp s and a quote", "\x84Spa\xdf\x93 f\xfcr M\xfcller", "„Spaß“ für Müller", "not UTF-8; read as Windows-1252 (Latin-1); --encoding names another"},
-		{"capital and a space", "LE CAF\xc9\xa0! Un \xe9t\xe9", "LE CAFÉ\u00a0! Un été", "not UTF-8; read as Windows-1252 (Latin-1); --encoding names another"},
+		{"sharp s and a quote", "\x84Spa\xdf\x93 f\xfcr M\xfcller", "„Spaß“ für Müller", "not UTF-8; read as Windows-1252 (Latin-1); ingest --encoding names another"},
+		{"capital and a space", "LE CAF\xc9\xa0! Un \xe9t\xe9", "LE CAFÉ\u00a0! Un été", "not UTF-8; read as Windows-1252 (Latin-1); ingest --encoding names another"},
 		{"damaged UTF-8", "für M\xfcller", "für M\ufffdller", "invalid UTF-8: 1 byte replaced by U+FFFD"},
 		{"UTF-8", "für Müller", "für Müller", ""},
 	} {

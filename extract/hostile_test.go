@@ -87,7 +87,7 @@ func TestHostile(t *testing.T) {
 			[]string{"a.txt.gz: cannot be read: gzip: unpacks to more than the limit of 100 bytes"}},
 		{"UTF-8 with damage", "a.txt", "caf\u00e9 and b\xffd", Options{}, "a.txt", []string{"a.txt: warning: invalid UTF-8: 1 byte replaced by U+FFFD"}},
 		{"Latin-1 CSV, said once", "a.csv", "id,text\n1,caf\xe9\n2,na\xefve\n", Options{}, "1 2",
-			[]string{`a.csv:2: warning: field "text": not UTF-8; read as Windows-1252 (Latin-1); --encoding names another`}},
+			[]string{`a.csv:2: warning: field "text": not UTF-8; read as Windows-1252 (Latin-1); ingest --encoding names another`}},
 		{"old Mac line ends", "a.csv", "id,text\r1,x\r2,y\r", Options{}, "1 2", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
