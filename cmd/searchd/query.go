@@ -212,7 +212,11 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 		fmt.Fprintf(w, "(%s)\n\n", oneLine(warning))
 	}
 	for i, h := range r.Hits {
-		fmt.Fprintf(w, "%s%2d  %s%s  %.3f\n", bold, i+1, oneLine(h.ID), plain, h.Score)
+		head, id := heading(h), ""
+		if head != oneLine(h.ID) {
+			id = "  " + h.ID
+		}
+		fmt.Fprintf(w, "%s%2d  %s%s  %.3f%s\n", bold, i+1, head, plain, h.Score, id)
 		for _, p := range h.Passages {
 			text := shorten(printable(p.Text))
 			if p.Marked != "" {

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"searchd/search"
+)
+
+var (
+	hashID    = regexp.MustCompile(`^[0-9a-f]{32}$`) // of a record that came without an id
+	wordy     = regexp.MustCompile(`\p{L}{2}`)
+	webScheme = regexp.MustCompile(`^https?:`)
+)
+
+const longestHeading = 80 // characters
+
+// heading returns what a hit is headed by for a person: its id, or where that is a hash, which says nothing to anybody, as the page does:
+//
+//   - the title;
+//   - the beginning of the text;
+//   - the values of a row: those with words, in their order, before numbers, dates and addresses;
+//   - the beginning of the best passage.
+func heading(h search.Hit) string {
+	if !hashID.MatchString(h.ID) {
+		return oneLine(h.ID)
+	}
+	names, fields := fieldsInOrder(h.Document)
+	for _, list := range [][]string{{"title", "name", "heading", "headline", "subject", "question"}, {"text", "body", "content", "abstract", "summary", "description", "answer"}} {
+		for _, name := range list {
+			if s, ok := fields[name].(string); ok && strings.TrimSpace(s) != "" {
+				return begin(s)
+			}
+		}
+	}
+	var all, words []string
+	for _, name := range names {
+		s, isText := "", false
+		switch v := fields[name].(type) {
+		case string:
+			s, isText = begin(v), true
+		case json.Number:
+			s = v.String()
+		case bool:
+			s = map[bool]string{true: "true", false: "false"}[v]
+		}
+		if s == "" {
+			continue
+		}
+		all = append(all, s)
+		if isText && wordy.MatchString(s) && !webScheme.MatchString(s) {
+			words = append(words, s)
+		}
+	}
+	if len(words) > 0 {
+		all = words
+	}
+	switch {
+	case len(all) > 0:
+		return begin(strings.Join(all, " · "))
+	case len(h.Passages) > 0 && strings.TrimSpace(h.Passages[0].Text) != "":
+		return begin(h.Passages[0].Text)
+	}
+	return h.ID
+}
+
+// fieldsInOrder returns the fields of a document and their names as they come.
+func fieldsInOrder(document json.RawMessage) (names []string, fields map[string]any) {
+	fields = map[string]any{}
+	dec := json.NewDecoder(bytes.NewReader(document))
+	dec.UseNumber()
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, fields
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			break
+		}
+		var v any
+		if err := dec.Decode(&v); err != nil {
+			break
+		}
+		s, _ := name.(string)
+		names, fields[s] = append(names, s), v
+	}
+	return names, fields
+}
+
+// begin returns the first words of a text, on one line.
+func begin(text string) string {
+	text = oneLine(text)
+	if utf8.RuneCountInString(text) <= longestHeading {
+		return text
+	}
+	cut := string([]rune(text)[:longestHeading+1])
+	if to := strings.LastIndexByte(cut, ' '); to > len(cut)/2 {
+		return cut[:to] + " …"
+	}
+	return string([]rune(text)[:longestHeading]) + " …"
+}
