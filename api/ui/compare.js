@@ -1,11 +1,12 @@
 // The compare view: two settings side by side for one query, and how the ranks move from the one to the other.
 import * as api from './api.js';
 import { el, number, share } from './dom.js';
+import { texts } from './fields.js';
 import { shares } from './fusion.js';
-import { titleFields, titleOf } from './hit.js';
 import { appendSnippet } from './passage.js';
 import { state, writeURL } from './state.js';
 import { appendMarked, browses, markedWords } from './text.js';
+import { titleOf } from './title.js';
 import { trouble } from './trouble.js';
 import { View } from './view.js';
 import { mixBar } from './why.js';
@@ -89,7 +90,7 @@ export class Compare extends View {
   }
 
   query(s) {
-    const q = { q: state.q, mode: s.mode, limit: s.rerank ? Math.min(below, 30) : below, explain: true, return_fields: titleFields };
+    const q = { q: state.q, mode: s.mode, limit: s.rerank ? Math.min(below, 30) : below, explain: true, omit_fields: texts(this.page.info()) };
     if (s.mode === 'hybrid') Object.assign(q, { fusion: s.fusion }, s.alpha === null ? {} : { alpha: s.alpha });
     if (s.rerank) q.rerank = true;
     if (state.filter) q.filter = state.filter;

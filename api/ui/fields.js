@@ -1,7 +1,7 @@
 // Which fields the documents of a collection have, as far as a look at some of them tells.
 import * as api from './api.js';
 import { equals } from './filter.js';
-import { textFields, titleFields } from './hit.js';
+import { textFields, titleFields } from './title.js';
 
 const looked = 100; // documents, a quarter each from the first to the last where there are more
 const reachable = 10000; // documents in the order of their arrival

@@ -5,11 +5,10 @@ import { refused, shares } from './fusion.js';
 import { appendSnippet, encodedText, sentenceOf } from './passage.js';
 import { address } from './state.js';
 import { appendMarked, excerpt, markedWords, parseMarked, splitByBytes } from './text.js';
+import { textFields, titleOf } from './title.js';
 import { trouble } from './trouble.js';
 import { explanation, mixBar, nearness } from './why.js';
 
-export const titleFields = ['title', 'name', 'heading', 'headline', 'subject', 'question'];
-export const textFields = ['text', 'body', 'content', 'abstract', 'summary', 'description', 'answer'];
 const snippetLength = 340;
 const chipLength = 60; // of a string
 const mostChips = 8;
@@ -31,14 +30,6 @@ function holds(doc, passage) {
 /** Whether a document is, as far as a hit shows it, the one that was found. */
 function isOf(doc, hit) {
   return Object.entries(hit.document || {}).every(([k, v]) => JSON.stringify(v) === JSON.stringify(doc[k])) && (hit.passages || []).every((p) => holds(doc, p));
-}
-
-export function titleOf(hit) {
-  for (const f of titleFields) {
-    const t = hit.document?.[f];
-    if (typeof t === 'string' && t.trim()) return { field: f, text: t };
-  }
-  return { field: '', text: hit.id };
 }
 
 function safeURL(doc) {
@@ -127,7 +118,7 @@ export class Card {
 
   /** Whether a short passage is all in a chip, the title or the id. */
   told({ field, text }) {
-    return text.length <= chipLength && this.hit.document?.[field] === text && (this.chipped.has(field) || field === this.title.field || text === this.hit.id);
+    return text.trim() === this.title.text || text.length <= chipLength && this.hit.document?.[field] === text && (this.chipped.has(field) || field === this.title.field || text === this.hit.id);
   }
 
   /** What was found in fields that have no passages and are too long for a chip. */

@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { $, el } from './dom.js';
 import { drawSmall, Heatmap, Weights } from './heatmap.js';
-import { titleOf } from './hit.js';
+import { titleOf } from './title.js';
 import { layerChart } from './layers.js';
 import { encodedText } from './passage.js';
 import { appendShares } from './shares.js';

@@ -3,6 +3,7 @@ import * as api from './api.js';
 import { computed, el, number } from './dom.js';
 import { Scatter } from './scatter.js';
 import { address, state, writeURL } from './state.js';
+import { titleOfPoint } from './title.js';
 import { trouble } from './trouble.js';
 import { View } from './view.js';
 
@@ -74,6 +75,7 @@ export class PassageMap extends View {
       this.placed = null;
       this.scatter.reset();
     }
+    for (const p of answer.points) p.title = titleOfPoint(p);
     this.answer = answer;
     this.collection = state.c;
     this.message.replaceChildren();

@@ -3,10 +3,11 @@ import * as api from './api.js';
 import { $, copy, el, number, toast } from './dom.js';
 import { texts } from './fields.js';
 import { refuse } from './fusion.js';
-import { Card, titleFields, titleOf } from './hit.js';
+import { Card } from './hit.js';
 import { Narrow } from './narrow.js';
 import { address, state } from './state.js';
 import { browses } from './text.js';
+import { titleFields, titleOf } from './title.js';
 import { trouble } from './trouble.js';
 
 const pauseDelay = 150; // ms without a key until the meaning is asked for too

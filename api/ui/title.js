@@ -1,0 +1,38 @@
+// What a hit is headed by: its title, or what says of a document without one which it is.
+export const titleFields = ['title', 'name', 'heading', 'headline', 'subject', 'question'];
+export const textFields = ['text', 'body', 'content', 'abstract', 'summary', 'description', 'answer'];
+const hash = /^[0-9a-f]{32}$/; // the id of a record that came without one
+const longest = 80; // of a heading that is made
+
+/** {field, text}: the title and its field. Without one the id; a hash, which says nothing to anybody, gives way to what the document holds. */
+export function titleOf(hit) {
+  for (const f of titleFields) {
+    const t = hit.document?.[f];
+    if (typeof t === 'string' && t.trim()) return { field: f, text: t };
+  }
+  return { field: '', text: (hash.test(hit.id) && heading(hit)) || hit.id };
+}
+
+/** The beginning of the text, or the values of a row: those with words, in their order, before numbers, dates and addresses. Empty where there is nothing of it. */
+function heading({ document, passages = [] }) {
+  const text = textFields.map((f) => document?.[f]).find((t) => typeof t === 'string' && t.trim()) ?? startOf(passages.find((p) => textFields.includes(p.field) && p.text));
+  if (text) return begin(text);
+  const values = Object.values(document ?? {}).map((v) => (JSON.isRawJSON?.(v) ? v.rawJSON : typeof v === 'string' ? v.trim() : v)).filter((v) => v !== '' && ['string', 'number', 'boolean'].includes(typeof v));
+  const words = values.filter((v) => typeof v === 'string' && /\p{L}{2}/u.test(v) && !/^https?:/.test(v));
+  return begin((words.length ? words : values).map((v) => begin(String(v))).join(' · ')) || begin(startOf(passages[0]));
+}
+
+function startOf(passage) {
+  return passage?.text ? (passage.start > 0 ? '… ' : '') + passage.text : '';
+}
+
+/** The first words of a text. */
+function begin(text) {
+  const line = text.slice(0, 4 * longest).trim().replace(/\s+/g, ' ');
+  if (line.length <= longest) return line;
+  const to = line.lastIndexOf(' ', longest);
+  return line.slice(0, to > longest / 2 ? to : longest).replace(/[\uD800-\uDBFF]$/, '') + ' …';
+}
+
+/** The title of a point of the map, which the server gives the id of where there is none. */
+export const titleOfPoint = (p) => (p.title === p.id && hash.test(p.id) ? begin(startOf(p)) || p.id : p.title);
