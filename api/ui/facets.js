@@ -13,19 +13,19 @@ export class Facets {
     Object.assign(this, { root, on, ends: new Map() });
     this.values = el('div', { class: 'values' });
     this.ranges = el('div', { class: 'values' });
-    this.none = el('p', { class: 'quiet small' }, 'No field has values that come often enough to narrow by.');
+    this.none = el('p', { class: 'quiet small' }, 'Nothing found has values that come often enough to narrow by.');
     this.more = el('button', { type: 'button', class: 'link', onclick: () => on.widen() }, 'More fields');
     root.append(this.values, this.ranges, this.none, this.more);
   }
 
-  /** counts: of values, by field; ranges: [{name, dates}] of the fields to show ends of; held: the choices; wide: the fields of which all values are shown; more: there are more fields. */
+  /** counts: of values, as [field, counts]; ranges: [{name, dates}] of the fields to show ends of; held: the choices; wide: the fields of which all values are shown; more: there are more fields. */
   show({ counts, ranges, held, wide, more }) {
     const focused = this.values.contains(document.activeElement) && document.activeElement.dataset;
     const scrolled = new Map([...this.values.querySelectorAll('ul')].map((ul) => [ul.dataset.field, ul.scrollLeft]));
-    this.values.replaceChildren(...Object.entries(counts).map(([field, c], i) => this.facet(field, c, `facet${i}`, held, wide.has(field))));
+    this.values.replaceChildren(...counts.map(([field, c], i) => this.facet(field, c, `facet${i}`, held, wide.has(field))));
     for (const ul of this.values.querySelectorAll('ul')) ul.scrollLeft = scrolled.get(ul.dataset.field) ?? 0;
     this.showRanges(ranges, held);
-    this.none.hidden = Boolean(this.values.firstChild || this.ranges.firstChild);
+    this.none.hidden = Boolean(more || this.values.firstChild || this.ranges.firstChild);
     if (!more && this.more === document.activeElement) this.root.querySelector('button, input')?.focus({ preventScroll: true });
     this.more.hidden = !more;
     if (focused) this.refocus(focused);
@@ -59,7 +59,7 @@ export class Facets {
   /** The ends of numbers and dates. The controls stay as long as their fields do, so that what somebody types is not lost when counts come. */
   showRanges(ranges, held) {
     const key = JSON.stringify(ranges);
-    if (key !== this.shown) {
+    if (key !== this.shown && !this.ranges.contains(document.activeElement)) {
       this.shown = key;
       this.ends.clear();
       this.ranges.replaceChildren(...ranges.map((r) => this.range(r)));

@@ -31,6 +31,13 @@ function valuesOf(hits) {
   return values;
 }
 
+/** How many of some hits have a value in each field. */
+export function having(hits) {
+  const n = new Map();
+  for (const h of hits) for (const name of valuesOf([h]).keys()) n.set(name, (n.get(name) ?? 0) + 1);
+  return n;
+}
+
 /** Adds the fields of hits that none of the documents looked at has. Says whether there are any. */
 export function learn({ values }, hits) {
   const before = values.size;

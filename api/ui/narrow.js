@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { $, el } from './dom.js';
 import { Facets, label } from './facets.js';
-import { learn, offers, sampleOf } from './fields.js';
+import { having, learn, offers, sampleOf } from './fields.js';
 import { choices, ended, hasOne, textOf, toggled, without } from './filter.js';
 import { state } from './state.js';
 import { browses } from './text.js';
@@ -36,7 +36,7 @@ export class Narrow {
 
   /** Begins with a collection, of which nothing is known yet. */
   begin(collection) {
-    Object.assign(this, { collection, sample: null, offered: { narrow: [], order: [] }, worthy: [], counts: null, all: false, wide: new Set() });
+    Object.assign(this, { collection, sample: null, offered: { narrow: [], order: [] }, worthy: [], counts: null, found: new Map(), all: false, wide: new Set() });
   }
 
   /** Shows what of the state is about narrowing, and what the collection has to offer as soon as that is known. */
@@ -68,7 +68,7 @@ export class Narrow {
   /** The facets to ask for, where the values are shown: of all fields that are offered while it is being found out which of them are worth it. */
   async wanted() {
     await this.known;
-    return this.asked(this.look() === this.judgment ? this.few(this.worthy) : this.candidates());
+    return this.asked(this.look() === this.judgment ? this.worthy : this.candidates());
   }
 
   /** The facets to ask for when it is known which fields are worth it. */
@@ -76,7 +76,7 @@ export class Narrow {
     const counted = this.look(); // another one where the hits of an answer have had new fields meanwhile
     const worthy = await counted;
     if (this.counted === counted) Object.assign(this, { worthy, judgment: counted });
-    return this.asked(this.few(worthy));
+    return this.asked(worthy);
   }
 
   /** Those counts of an answer that are shown. */
@@ -98,9 +98,17 @@ export class Narrow {
     return fields.length ? fields.map((field) => ({ field, limit: this.wide.has(field) ? allValues : mostValues })) : undefined;
   }
 
-  /** The first of some fields, more where somebody wants to see them. */
-  few(fields) {
-    return fields.slice(0, this.all ? mostAsked : mostFields);
+  /** The fields that are shown of those with counts: what documents that were found have, most of them first, and of which something is chosen. More where somebody wants to see them. */
+  valued(held) {
+    const had = ([field, { documents = 0, missing = 0 }]) => (documents - missing) / documents || Number(isHeld(held, field)); // a share: what is chosen of a field is counted over more
+    return Object.entries(this.counts).filter((c) => had(c) > 0).sort((a, b) => had(b) - had(a));
+  }
+
+  /** The fields whose ends are asked for, in the same order. Which of them were found the hits tell; those that none has come where somebody wants to see more. */
+  ranged(held) {
+    const had = ({ name }) => (isHeld(held, name) ? Infinity : this.found.get(name) ?? 0);
+    const fields = this.offered.order.filter((f) => !this.worthy.includes(f.name)).sort((a, b) => had(b) - had(a) || 0);
+    return { fields, found: fields.filter((f) => had(f) > 0) };
   }
 
   /** Those of some fields in which values recur in all of the collection. A field with too many values is refused, and left out. */
@@ -139,6 +147,7 @@ export class Narrow {
       this.offered = offers(this.page.info(), this.sample);
       this.counted = null;
     }
+    if (answer && !answer.preview) this.found = having(answer.res.hits);
     if (!answer?.preview) this.counts = state.narrow && answer ? answer.res.facets ?? {} : null;
     this.render();
   }
@@ -153,7 +162,7 @@ export class Narrow {
   render() {
     const held = choices(state.filter);
     const open = state.narrow && this.counts !== null; // with the hits, so that these move once
-    const shown = JSON.stringify([held, open, state.narrow, state.sort, browses(state.q), this.offered, this.counts, this.worthy, this.all]);
+    const shown = JSON.stringify([held, open, state.narrow, state.sort, browses(state.q), this.offered, this.counts, [...this.found], this.worthy, this.all]);
     if (shown === this.shown) return;
     this.shown = shown;
     this.narrowToggle.hidden = !this.offered.narrow.length && !this.offered.order.length;
@@ -165,8 +174,11 @@ export class Narrow {
     this.renderOrder();
     this.renderChosen(held);
     if (!open) return;
-    const ranges = this.offered.order.filter((f) => !this.worthy.includes(f.name));
-    this.panel.show({ counts: this.counts, ranges: this.few(ranges), held, wide: this.wide, more: !this.all && Math.max(ranges.length, this.worthy.length) > mostFields });
+    const most = this.all ? mostAsked : mostFields;
+    const valued = this.valued(held);
+    const { fields, found } = this.ranged(held);
+    const ranges = (this.all ? fields : found).slice(0, most);
+    this.panel.show({ counts: valued.slice(0, most), ranges, held, wide: this.wide, more: !this.all && (valued.length > most || fields.length > ranges.length) });
   }
 
   renderOrder() {
@@ -190,6 +202,10 @@ export class Narrow {
     const left = this.chosen.querySelectorAll('button');
     if (at >= 0) (left[Math.min(at, left.length - 1)] ?? (this.narrowToggle.hidden ? $('q') : this.narrowToggle)).focus({ preventScroll: true });
   }
+}
+
+function isHeld(held, field) {
+  return held.some((c) => c.field === field);
 }
 
 /** Whether a field's counts, over all of a collection, have something to narrow by. */

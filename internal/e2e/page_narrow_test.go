@@ -283,3 +283,52 @@ func TestPageNarrowAtOnce(t *testing.T) {
 	}
 	p.clean(t)
 }
+
+// TestPageNarrowMixed offers of a collection of all sorts only what the documents found have, most of them first.
+func TestPageNarrowMixed(t *testing.T) {
+	engine, err := search.Open(t.TempDir(), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	if _, err := engine.CreateCollection(t.Context(), "vault", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	var docs []search.Document
+	for i := range 60 {
+		fields := map[string]any{"text": fmt.Sprintf("A page, the %d, of the garden.", i), "area": i, "beds": 100 - i, "plot": "north"}
+		if i%3 == 0 {
+			fields["plot"] = "south"
+		}
+		switch {
+		case i < 20: // what all others come with
+			fields = map[string]any{"text": "A book to read.", "genre": []string{"novel", "essay"}[i%2]}
+			for k := range 7 {
+				fields[fmt.Sprintf("rating%d", k)] = float64(i) + 0.5
+			}
+		case i%5 == 0:
+			fields["cost"], fields["when"] = float64(i)+0.25, fmt.Sprintf("2026-01-%02d", i%28+1)
+		}
+		docs = append(docs, search.Document{ID: fmt.Sprint("d", i), Fields: must(json.Marshal(fields))})
+	}
+	if _, err := engine.Ingest(t.Context(), "vault", docs); err != nil {
+		t.Fatal(err)
+	}
+	base := serve(t, engine)
+	p := open(t, base)
+	offered := "[...document.querySelectorAll('.facet h2')].map(e => e.textContent).join(' ')"
+	p.do(t, chromedp.Navigate(base+"/?mode=keyword&q=garden&narrow=open"))
+	p.until(t, idle+" && "+offered+" === 'plot area beds cost when' && !document.querySelector('#facets > .link').hidden")
+	p.looks(t, "mixed")
+	// What no hit has comes last, when more is wanted.
+	p.js(t, "document.querySelector('#facets > .link').click()")
+	p.until(t, offered+".startsWith('plot area beds cost when rating0 ') && document.querySelector('#facets > .link').hidden")
+	p.do(t, chromedp.Navigate(base+"/?mode=keyword&q=book&narrow=open"))
+	p.until(t, idle+" && "+offered+" === 'genre rating0 rating1 rating2 rating3 rating4 rating5'")
+	// What something is chosen of stays, found or not.
+	p.do(t, chromedp.Navigate(base+"/?mode=keyword&q=garden&narrow=open&filter="+url.QueryEscape("rating6 >= 3 AND genre = 'novel'")))
+	p.until(t, offered+" === 'genre rating6' && document.querySelector('[aria-label=\"rating6 from\"]').value === '3'")
+	p.do(t, chromedp.Navigate(base+"/?mode=keyword&q=nowhere&narrow=open"))
+	p.until(t, "document.querySelector('#status').textContent === 'No results' && "+offered+" === ''")
+	p.clean(t)
+}
