@@ -23,7 +23,7 @@ export class Collections {
     this.fitted = el('p', { class: 'note', role: 'status', hidden: true });
     this.foreign = el('div', { role: 'status' }); // notes about files in other languages than their collection's
     this.noted = new Set();
-    this.uploads = new Uploads();
+    this.uploads = new Uploads(accepted);
     this.make = this.create();
     root.append(this.drop(), this.tasks, this.list, this.shards, this.model);
     this.queue = Promise.resolve();

@@ -16,6 +16,9 @@ const media = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', xlsm: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
+/** What programs save instead whose own files are not read. */
+export const savedAs = { doc: 'docx', pages: 'docx', xls: 'xlsx', numbers: 'xlsx', ppt: 'pptx', key: 'pptx', mobi: 'epub', azw3: 'epub', msg: 'eml', pst: 'mbox' };
+
 /** What the file dialog offers. */
 export const accepted = [...Object.keys(media), 'gz'].map((ext) => '.' + ext).join(',');
 
@@ -24,8 +27,8 @@ const extension = (name) => name.toLowerCase().replace(gzipped, '').split('.').p
 const mostFiles = 5000; // of one drop
 
 /**
- * What was dropped: {files: [{file, path}], passed, more}. Folders are walked; of what is in them, files of kinds that are not read and hidden
- * ones are passed over and counted. more: there are more files than are taken at once.
+ * What was dropped: {files: [{file, path}], passed, more}. Folders are walked; of what is in them, hidden files and those of kinds that are not
+ * read are passed over and counted, but for kinds that could be saved as another. more: there are more files than are taken at once.
  */
 export async function dropped(transfer) {
   const entries = [...transfer.items].filter((i) => i.kind === 'file').map((i) => i.webkitGetAsEntry?.() ?? i.getAsFile()); // before the first await: then they are gone
@@ -43,7 +46,7 @@ async function walk(entry, found, inside) {
     return;
   }
   if (entry.isFile) {
-    if (inside && (entry.name.startsWith('.') || !media[extension(entry.name)])) {
+    if (inside && (entry.name.startsWith('.') || !(media[extension(entry.name)] || savedAs[extension(entry.name)]))) {
       found.passed++;
       return;
     }
@@ -107,6 +110,8 @@ export class Upload {
     this.stage = 'waiting'; // then sending, then done or failed
     this.counts = {};
     this.warnings = 0;
+    this.refused = false; // as a whole
+    this.unknown = false; // is of no kind that is read
     this.looks = ''; // the language that the texts look like, where it is not the collection's
   }
 
@@ -116,7 +121,9 @@ export class Upload {
     this.onchange();
     const type = media[extension(this.file.name)];
     if (!type) {
-      this.fail(`This kind of file is not read here. Allowed: ${accepted.replaceAll(',', ' ')}`);
+      const better = savedAs[extension(this.file.name)];
+      this.unknown = !better;
+      this.fail(better ? `This kind of file is not read here; save it as .${better}.` : 'This kind of file is not read here.');
       return;
     }
     let file, form;
@@ -147,10 +154,15 @@ export class Upload {
   take(answer) {
     if (answer.looks_like) this.looks = answer.looks_like;
     this.counts[answer.status] = (this.counts[answer.status] || 0) + 1;
-    if (answer.warning && ++this.warnings <= shownErrors) this.errors.append(el('li', null, this.many ? `line ${answer.line}: ${answer.warning}` : answer.warning));
+    if (answer.warning && ++this.warnings <= shownErrors) this.remark(`${this.many ? `line ${answer.line}: ` : ''}${answer.warning}`);
     if (answer.status === 'error' && this.counts.error <= shownErrors) this.errors.append(el('li', null, `${this.many ? `line ${answer.line}${answer.id ? ` (${answer.id})` : ''}: ` : ''}${answer.error?.detail ?? answer.error?.code}`));
     this.state.textContent = `${told(this.counts)} …`;
     this.onchange();
+  }
+
+  /** Says what is no fault, and in another colour. */
+  remark(text) {
+    this.errors.append(el('li', { class: 'remark' }, `Note: ${text}`));
   }
 
   done() {
@@ -159,13 +171,14 @@ export class Upload {
     this.root.classList.add(this.stage);
     this.onchange();
     if (this.counts.error > shownErrors) this.errors.append(el('li', null, `and ${this.counts.error - shownErrors} more`));
-    if (this.warnings > shownErrors) this.errors.append(el('li', null, `and ${this.warnings - shownErrors} more warnings`));
+    if (this.warnings > shownErrors) this.remark(`${this.warnings - shownErrors} more like these`);
   }
 
   fail(message, lost) {
     this.bar.value = 0;
     this.state.textContent = 'failed';
     this.stage = 'failed';
+    this.refused = true;
     this.root.classList.add(this.stage);
     this.onchange();
     const before = told(this.counts);

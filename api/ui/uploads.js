@@ -6,12 +6,14 @@ const order = ['failed', 'sending', 'waiting', 'done']; // where there are more 
 
 /** The list, and the line above it. */
 export class Uploads {
-  constructor() {
+  /** accepted: the endings of files that are read, as they are told where one of another was refused. */
+  constructor(accepted) {
     this.all = []; // those that may be shown
     this.gone = { files: 0, counts: {} }; // those that are done and have no row any more
     this.sum = el('p', { class: 'quiet small uploaded', hidden: true });
     this.rows = el('ul', { class: 'uploads', 'aria-label': 'Uploads' });
-    this.parts = [this.sum, this.rows];
+    this.kinds = el('p', { class: 'quiet small uploaded', hidden: true }, `Read are files that end in ${accepted.replaceAll(',', ' ')}`);
+    this.parts = [this.sum, this.kinds, this.rows];
   }
 
   /** Puts uploads before those that there are. */
@@ -55,11 +57,13 @@ export class Uploads {
     const files = this.all.length + this.gone.files;
     const counts = {};
     for (const of of [this.gone.counts, ...this.all.map((u) => u.counts)]) add(counts, of);
-    const { error, ...good } = counts;
+    const { error: wrong = 0, ...good } = counts;
+    const error = wrong + this.all.filter((u) => u.refused).length;
     const failed = this.all.filter((u) => u.stage === 'failed').length;
     const done = this.all.filter((u) => u.stage === 'done').length + this.gone.files + failed;
     const parts = [done < files ? `${done.toLocaleString('en')} of ${count(files, 'file')}` : count(files, 'file'), failed && `${failed.toLocaleString('en')} with faults`, told({ ...good, ...(error && { error }) }), files > shown && `${shown} shown`];
     this.sum.hidden = files < 2;
+    this.kinds.hidden = !this.all.some((u) => u.unknown);
     this.sum.textContent = parts.filter(Boolean).join(' · ');
   }
 }

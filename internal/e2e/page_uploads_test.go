@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"searchd/extract"
 
 	"github.com/chromedp/chromedp"
 )
@@ -36,7 +39,7 @@ func TestPageUploads(t *testing.T) {
 			window.sums.push(document.querySelector('.uploaded').textContent);
 		}).observe(document.querySelector('.uploads').parentNode, {subtree: true, childList: true, characterData: true})`)
 	p.choose(t, "#files", paths...)
-	const all = "130 files · 2 with faults · 129 created, 1 error · 100 shown"
+	const all = "130 files · 2 with faults · 129 created, 2 errors · 100 shown"
 	p.until(t, "document.querySelector('.uploaded').textContent === '"+all+"'")
 	if most := eval[int](t, p, "window.most"); most != 100 {
 		t.Errorf("at most %d rows at once, want 100", most)
@@ -49,6 +52,47 @@ func TestPageUploads(t *testing.T) {
 	}
 	p.looks(t, "uploads")
 	p.choose(t, "#files", paths[0])
-	p.until(t, "document.querySelector('.uploaded').textContent.startsWith('131 files · 2 with faults · 129 created, 1 unchanged, 1 error')")
+	p.until(t, "document.querySelector('.uploaded').textContent.startsWith('131 files · 2 with faults · 129 created, 1 unchanged, 2 errors')")
+	p.clean(t)
+}
+
+// TestPageUploadTells says of files that are not read which are, once, and what to save instead; of what is read with a reservation it
+// says so apart from faults.
+func TestPageUploadTells(t *testing.T) {
+	base := serve(t, kitchen(t))
+	p := open(t, base)
+	p.do(t, chromedp.Navigate(base+"/?view=collections"))
+	p.until(t, "document.querySelector('#target')?.value === 'kitchen'")
+	dir := t.TempDir()
+	for name, content := range map[string]string{"old.doc": "\xd0\xcf", "sound.mp3": "ID3"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.drop(t, ".drop", dir, writeFile(t, "a.mp3", "ID3"), writeFile(t, "b.png", "PNG"), writeFile(t, "letter.doc", "\xd0\xcf"), writeFile(t, "umlaut.txt", "Gr\xfc\xdfe aus der K\xfcche."), writeFile(t, "rows.csv", "id,text\na,A fork.\nb,too,many\n"))
+	p.until(t, "document.querySelector('.uploaded').textContent === '6 files · 5 with faults · 2 created, 5 errors'")
+	rows := eval[string](t, p, "[...document.querySelectorAll('.upload .wrongs li')].map(e => (e.className && e.className + ': ') + e.textContent).sort().join('|')")
+	if want := "This kind of file is not read here.|This kind of file is not read here.|This kind of file is not read here; save it as .docx.|This kind of file is not read here; save it as .docx.|" +
+		"line 3: row has 3 fields, the header has 2|remark: Note: not UTF-8; read as Windows-1252 (Latin-1)"; rows != want {
+		t.Errorf("rows say %s", rows)
+	}
+	if n := eval[int](t, p, "document.querySelector('#view-collections').innerText.split('.epub').length - 1"); n != 1 {
+		t.Errorf("what is read is said %d times", n)
+	}
+	colour := "((e) => getComputedStyle(e).color)(document.querySelector('.upload .wrongs li"
+	if same := eval[bool](t, p, colour+".remark')) === "+colour+":not(.remark)'))"); same {
+		t.Error("a note looks like a fault")
+	}
+	p.looks(t, "tells")
+	// The reader knows the same.
+	p.js(t, "import('./ui/upload.js').then((m) => { window.savedAs = m.savedAs; })")
+	p.until(t, "'savedAs' in window")
+	for ext, other := range eval[map[string]string](t, p, "savedAs") {
+		said := ""
+		err := extract.Reader(t.Context(), strings.NewReader("x"), "x."+ext, extract.Auto, extract.Options{}, func(extract.Document) error { return nil }, func(e extract.ItemError) error { said = e.Reason; return nil })
+		if err != nil || !strings.HasSuffix(said, "save it as ."+other) {
+			t.Errorf("of .%s the reader says %q, %v, and the page .%s", ext, said, err, other)
+		}
+	}
 	p.clean(t)
 }
