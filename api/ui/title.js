@@ -13,13 +13,14 @@ export function titleOf(hit) {
   return { field: '', text: (hash.test(hit.id) && heading(hit)) || hit.id };
 }
 
-/** The beginning of the text, or the values of a row: those with words, in their order, before numbers, dates and addresses. Empty where there is nothing of it. */
+/** The beginning of the text, or of a row the values with words, in their order; where it has none, what was found in it, or its numbers, dates and addresses. */
 function heading({ document, passages = [] }) {
   const text = textFields.map((f) => document?.[f]).find((t) => typeof t === 'string' && t.trim()) ?? startOf(passages.find((p) => textFields.includes(p.field) && p.text));
   if (text) return begin(text);
   const values = Object.values(document ?? {}).map((v) => (JSON.isRawJSON?.(v) ? v.rawJSON : typeof v === 'string' ? v.trim() : v)).filter((v) => v !== '' && ['string', 'number', 'boolean'].includes(typeof v));
   const words = values.filter((v) => typeof v === 'string' && /\p{L}{2}/u.test(v) && !/^https?:/.test(v));
-  return begin((words.length ? words : values).map((v) => begin(String(v))).join(' · ')) || begin(startOf(passages[0]));
+  const listed = (some) => begin(some.map((v) => begin(String(v))).join(' · '));
+  return listed(words) || begin(startOf(passages.find((p) => /\p{L}{2}/u.test(p.text)))) || listed(values);
 }
 
 function startOf(passage) {

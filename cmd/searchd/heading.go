@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,8 +23,9 @@ const longestHeading = 80 // characters
 //
 //   - the title;
 //   - the beginning of the text;
-//   - the values of a row: those with words, in their order, before numbers, dates and addresses;
-//   - the beginning of the best passage.
+//   - of a row the values with words, in their order;
+//   - the beginning of a passage with words;
+//   - the numbers, dates and addresses of a row.
 func heading(h search.Hit) string {
 	if !hashID.MatchString(h.ID) {
 		return oneLine(h.ID)
@@ -55,14 +57,14 @@ func heading(h search.Hit) string {
 			words = append(words, s)
 		}
 	}
-	if len(words) > 0 {
-		all = words
-	}
+	found := slices.IndexFunc(h.Passages, func(p search.PassageHit) bool { return wordy.MatchString(p.Text) })
 	switch {
+	case len(words) > 0:
+		return begin(strings.Join(words, " · "))
+	case found >= 0:
+		return begin(h.Passages[found].Text)
 	case len(all) > 0:
 		return begin(strings.Join(all, " · "))
-	case len(h.Passages) > 0 && strings.TrimSpace(h.Passages[0].Text) != "":
-		return begin(h.Passages[0].Text)
 	}
 	return h.ID
 }

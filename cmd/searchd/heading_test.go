@@ -18,6 +18,7 @@ func TestHeading(t *testing.T) {
 		"the beginning of a text":      {id: hash, document: `{"level":"warn","text":"` + strings.Repeat("word ", 40) + `"}`, want: strings.TrimSpace(strings.Repeat("word ", 16)) + " …"},
 		"a text without spaces":        {id: hash, document: `{"text":"` + strings.Repeat("語", 100) + `"}`, want: strings.Repeat("語", 80) + " …"},
 		"nothing but what is nested":   {id: hash, document: `{"a":{"b":"deep"}}`, passage: "deep", want: "deep"},
+		"words that are nested":        {id: hash, document: `{"a":{"b":"deep"},"n":1}`, passage: "deep", want: "deep"},
 		"a document that is not there": {id: hash, want: hash},
 		"what a terminal would obey":   {id: hash, document: `{"a":"be\u001b[2Jll"}`, want: "be[2Jll"},
 	} {

@@ -23,7 +23,7 @@ func TestPageHeadings(t *testing.T) {
 	docs := []search.Document{
 		{ID: id("1"), Fields: []byte(`{"Betrag":"-84,00","Buchungstag":"03.01.2026","Empfänger":"Stadtwerke München","Verwendungszweck":"Abschlag Strom Januar"}`)},
 		{ID: id("2"), Fields: []byte(`{"level":"warn","text":"The Strom of the pump went off at noon. ` + strings.Repeat("It was a long day for everybody in the garden. ", 30) + `"}`)},
-		{ID: id("3"), Fields: []byte(`{"nested":{"a":"Strom in a box"}}`)},
+		{ID: id("3"), Fields: []byte(`{"n":1,"nested":{"a":"Strom in a box"}}`)},
 		{ID: "strom.md", Fields: []byte(`{"text":"Strom from the roof."}`)},
 	}
 	results, err := engine.Ingest(t.Context(), "bank", docs)
