@@ -90,7 +90,7 @@ func TestPageWithoutText(t *testing.T) {
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?q=steel+pancakes&filter=price+%3D+7"))
 	p.until(t, idle+" && document.querySelector('#results article').getAttribute('aria-label') === 'bowl'")
-	if got := eval[string](t, p, "document.querySelector('#results .chips').textContent"); got != "price7tagspancakestagssteel" {
+	if got := eval[string](t, p, "document.querySelector('#results .chips').textContent"); got != "tagspancakestagssteelprice7" {
 		t.Errorf("chips %q", got)
 	}
 	p.js(t, "document.querySelector('#results [data-role=why]').click(); document.querySelector('#results [data-role=text]').click()")
