@@ -222,7 +222,7 @@ export class Card {
     this.showText(this.document);
   }
 
-  /** The fields that passages lie in, whole, with the passages set off; else all texts of the document. */
+  /** The fields that passages lie in, whole, with the passages set off, and all texts of the document; of one without texts, such as a row, its other values too. */
   showText(document) {
     const byField = new Map();
     for (const p of (this.hit.passages || []).filter((p) => holds(document, p))) byField.set(p.field, [...(byField.get(p.field) || []), p]);
@@ -243,8 +243,10 @@ export class Card {
         if (part.passage === best) bestNode = span;
         div.append(span);
       }
-      this.text.append(byField.size > 1 ? el('h3', null, field) : '', div);
+      this.text.append(byField.size > 1 || !textFields.includes(field) ? el('h3', null, field) : '', div);
     }
+    const rest = Object.entries(document).filter(([name]) => !byField.has(name));
+    if (byField.size && rest.length && !textFields.some((f) => byField.has(f))) this.text.append(el('dl', { class: 'rest' }, rest.flatMap(([name, v]) => [el('dt', null, name), el('dd', { dir: 'auto' }, typeof v === 'string' ? v : JSON.stringify(v))])));
     if (!this.text.hasChildNodes()) this.text.append(el('pre', { class: 'full', tabindex: '0' }, JSON.stringify(document, null, 2)));
     const marks = this.marks();
     if (marks.length > 1) {

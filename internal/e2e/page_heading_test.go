@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -60,5 +62,33 @@ func TestPageHeadings(t *testing.T) {
 	if got := eval[string](t, p, "[...document.querySelectorAll('.nearest button')].map(e => e.textContent).join(' | ')"); strings.Contains(got, "3ecc") || !strings.Contains(got, "Strom in a box") {
 		t.Errorf("nearest on the map: %s", got)
 	}
+	p.clean(t)
+}
+
+// TestPageRow shows all values of a row as its full text: those that were found, then the others, of which more may be there than chips.
+func TestPageRow(t *testing.T) {
+	engine := kitchen(t)
+	fields := map[string]any{"purpose": "Deposit for the electricity of January", "payee": "Works of the town", "amount": -84.5, "parts": []int{1, 2}}
+	for i := range 12 {
+		fields[fmt.Sprintf("column%02d", i)] = i
+	}
+	if _, err := engine.Ingest(t.Context(), "kitchen", []search.Document{{ID: "row", Fields: must(json.Marshal(fields))}}); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, serve(t, engine))
+	p.do(t, chromedp.Navigate(p.base+"/?mode=keyword&q=electricity"))
+	p.until(t, idle)
+	p.js(t, "document.querySelector('#results [data-role=text]').click()")
+	p.until(t, "document.querySelector('#results .text .full') !== null")
+	got := eval[string](t, p, "document.querySelector('#results .text').innerText.replace(/\\s+/g, ' ')")
+	if !strings.HasPrefix(got, "purpose Deposit for the electricity of January ") {
+		t.Errorf("what was found does not come first: %s", got)
+	}
+	for _, want := range []string{"payee Works of the town", "amount -84.5", "parts [1,2]", "column11 11"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in %s", want, got)
+		}
+	}
+	p.looks(t, "row")
 	p.clean(t)
 }
