@@ -8,7 +8,7 @@ import { state, writeURL } from './state.js';
 import { appendMarked, browses, markedWords } from './text.js';
 import { titleOf } from './title.js';
 import { trouble } from './trouble.js';
-import { View } from './view.js';
+import { nothingYet, View } from './view.js';
 import { mixBar } from './why.js';
 
 const depth = 10; // hits on each side
@@ -103,7 +103,8 @@ export class Compare extends View {
     const signal = this.begin();
     if (browses(state.q) || !state.c) {
       for (const s of this.sides) s.list.replaceChildren(), s.facts.textContent = '';
-      this.summary.textContent = 'Type a query with a word above to see it answered in two ways at once.';
+      if (!state.c) this.summary.replaceChildren(...nothingYet());
+      else this.summary.textContent = 'Type a query with a word above to see it answered in two ways at once.';
       return;
     }
     const answers = await Promise.all(this.sides.map((s) => api.search(state.c, this.query(this.settings(s.id)), signal).catch((err) => ({ err }))));

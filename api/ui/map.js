@@ -5,7 +5,7 @@ import { Scatter } from './scatter.js';
 import { address, state, writeURL } from './state.js';
 import { titleOfPoint } from './title.js';
 import { trouble } from './trouble.js';
-import { View } from './view.js';
+import { nothingYet, View } from './view.js';
 
 const refinable = 1500; // points that t-SNE can place in reasonable time
 const components = 32; // of the vectors, for t-SNE
@@ -43,7 +43,7 @@ export class PassageMap extends View {
 
   async ask() {
     if (!state.c) {
-      this.blank(el('p', { class: 'blank quiet' }, 'There is no collection yet.'));
+      this.blank(el('p', { class: 'blank quiet' }, nothingYet()));
       return;
     }
     const signal = this.begin();
@@ -66,7 +66,7 @@ export class PassageMap extends View {
 
   arrive(answer) {
     if (answer.points.length === 0) {
-      this.blank(el('p', { class: 'blank quiet' }, `${state.c} is empty.`));
+      this.blank(el('p', { class: 'blank quiet' }, `${state.c} is empty: `, el('a', { href: address({ view: 'collections', own: {} }) }, 'bring documents in'), '.'));
       return;
     }
     const same = this.answer && this.collection === state.c && this.answer.sequence === answer.sequence;
@@ -93,7 +93,7 @@ export class PassageMap extends View {
     const { points, total, variance } = this.answer;
     const shown = points.length < total ? `A sample of ${points.length.toLocaleString('en')} of ${total.toLocaleString('en')} passages.` : `${total.toLocaleString('en')} passages.`;
     this.facts.textContent = this.placed ? `${shown} Placed by t-SNE: neighbours stay together, distances between groups mean little.`
-      : `${shown} The two directions hold ${Math.round(100 * (variance[0] + variance[1]))} % of the differences.`;
+      : `${shown} The two directions hold ${Math.round(100 * (variance[0] + variance[1]))}\u00a0% of the differences.`;
   }
 
   choices() {
@@ -141,21 +141,22 @@ export class PassageMap extends View {
     const all = this.answer.points.map((p) => p.values?.[field.name]).filter((v) => v !== undefined);
     const short = shortened(all);
     const values = all.map(short);
-    if (field.number) return this.ramp(values, other);
+    const without = this.answer.points.length - all.length;
+    if (field.number) return this.ramp(values, other, without);
     const counts = new Map();
     for (const v of values) counts.set(v, (counts.get(v) || 0) + 1);
     const top = [...counts].sort((a, b) => b[1] - a[1] || String(a[0]).localeCompare(String(b[0]))).slice(0, colours);
     const palette = new Map(top.map(([v], i) => [v, computed(`--c${i + 1}`)]));
     const rest = values.length - top.reduce((s, t) => s + t[1], 0);
-    this.legend.replaceChildren(...top.map(([v, n]) => key(palette.get(v), `${v}`, n)), rest > 0 ? key(other, `${counts.size - top.length} others`, rest) : '');
+    this.legend.replaceChildren(...top.map(([v, n]) => key(palette.get(v), `${v}`, n)), rest > 0 ? key(other, `${counts.size - top.length} others`, rest) : '', without > 0 ? key(other, 'without', without) : '');
     return (v) => palette.get(short(v)) ?? other;
   }
 
-  ramp(values, other) {
+  ramp(values, other, without) {
     const low = Math.min(...values), high = Math.max(...values);
     const [a, b] = ['--words', '--meaning'].map((name) => computed(name).match(/[\d.]+/g).map(Number));
     const mix = (x) => `rgb(${a.slice(0, 3).map((v, i) => Math.round(v + (b[i] - v) * x)).join(' ')})`;
-    this.legend.replaceChildren(...[0, 0.5, 1].map((x) => key(mix(x), String(+(low + (high - low) * x).toPrecision(4)))));
+    this.legend.replaceChildren(...[0, 0.5, 1].map((x) => key(mix(x), String(+(low + (high - low) * x).toPrecision(4)))), without > 0 ? key(other, 'without', without) : '');
     return (v) => (typeof v === 'number' ? mix((v - low) / (high - low || 1)) : other);
   }
 

@@ -90,13 +90,20 @@ export class Scatter {
   labels(g, text, surface, size) {
     g.font = `12px ${getComputedStyle(document.body).fontFamily}`;
     g.textBaseline = 'middle';
-    const taken = [];
+    const [qx, qy] = this.query ? this.at(this.query) : [];
+    const taken = this.query ? [{ x: qx - 11, y: qy, wide: 22 }] : []; // the star
+    const room = this.canvas.clientWidth - 4;
     for (const i of new Set([this.lit, ...this.linked.slice(0, 5)])) {
       if (i < 0) continue;
       const [x, y] = this.at(this.points[i]);
-      const name = this.points[i].title.length > 34 ? this.points[i].title.slice(0, 33) + '…' : this.points[i].title;
+      const { title } = this.points[i];
+      const gap = size + 7, right = room - x - gap, before = x - gap - 4;
+      let name = title.length > 34 ? title.slice(0, 33) + '…' : title;
+      const behind = g.measureText(name).width <= right || right >= before;
+      for (let n = Math.min(33, title.length) - 1; n > 3 && g.measureText(name).width > (behind ? right : before); n--) name = title.slice(0, n).trimEnd() + '…';
       const wide = g.measureText(name).width;
-      const left = x + size + 7 + wide > this.canvas.clientWidth ? x - size - 7 - wide : x + size + 7;
+      const left = behind ? x + gap : x - gap - wide;
+      if (left < 0 || left + wide > room + 4) continue;
       if (taken.some((t) => Math.abs(t.y - y) < 15 && left < t.x + t.wide && t.x < left + wide)) continue;
       taken.push({ x: left, y, wide });
       g.lineWidth = 4;

@@ -1,4 +1,6 @@
 // What the views beside the search have in common: they ask when something of the question changes, and draw again when the colours do.
+import { el } from './dom.js';
+import { address } from './state.js';
 
 const pause = 200; // ms without a key until a view asks
 
@@ -32,3 +34,6 @@ export class View {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.repaint());
   }
 }
+
+/** What a view shows on a server without a collection. */
+export const nothingYet = () => ['There is nothing to search yet: ', el('a', { href: address({ view: 'collections', own: {} }) }, 'bring documents in'), '.'];

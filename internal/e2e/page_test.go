@@ -208,6 +208,10 @@ func TestPageWithoutCollections(t *testing.T) {
 	p.do(t, chromedp.Navigate(base+"/?q=anything"))
 	p.until(t, "document.querySelector('#blank').innerText.includes('ingest --server "+base+"')")
 	p.shoot(t, "onboarding-1440-light")
+	for _, view := range []string{"map", "compare"} {
+		p.do(t, chromedp.Navigate(base+"/?q=anything&view="+view))
+		p.until(t, "document.querySelector('#view-"+view+"')?.innerText.includes('There is nothing to search yet: bring documents in.') === true")
+	}
 	p.do(t, chromedp.Navigate(base+"/?view=collections"))
 	p.until(t, "document.querySelector('.drop')?.innerText.includes('There is no collection yet') === true")
 	p.looks(t, "first")

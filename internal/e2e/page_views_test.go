@@ -155,6 +155,12 @@ func TestPageMap(t *testing.T) {
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=map&c=shelf"))
 	p.until(t, "document.querySelectorAll('.legend li').length > 1")
+	p.js(t, "{ const s = document.querySelector('#mapColour'); s.value = 'aisle'; s.dispatchEvent(new Event('change')); }")
+	if got := eval[string](t, p, "[...document.querySelectorAll('.legend li')].map(e => e.textContent).join('|')"); got != "left 1|right 1|without 1" {
+		t.Errorf("the legend says %s", got)
+	}
+	p.do(t, chromedp.Navigate(base+"/?view=map&c=shelf"))
+	p.until(t, "document.querySelectorAll('.legend li').length > 1")
 	if got := eval[string](t, p, "document.querySelector('#mapColour').value"); got != "kind" {
 		t.Errorf("coloured by %q, want the field that most points have", got)
 	}
@@ -228,5 +234,41 @@ func TestPageSwitch(t *testing.T) {
 	p.until(t, "document.querySelector('.snippet')?.textContent === 'The wind of the west.'")
 	p.js(t, "if (document.querySelector('.hit .text').hidden) document.querySelector('[data-role=text]').click()")
 	p.until(t, "document.querySelector('.full')?.textContent === 'The wind of the west.'")
+	p.clean(t)
+}
+
+// TestPageMapNarrow writes the names of points into a small map whole or cut short, and not over its edges or the query.
+func TestPageMapNarrow(t *testing.T) {
+	engine := kitchen(t)
+	if _, err := engine.CreateCollection(t.Context(), "long", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	for i, word := range []string{"pancake", "bread", "soup", "knife", "garden", "train"} {
+		title := "A title of many words about the " + word
+		if _, err := engine.Ingest(t.Context(), "long", []search.Document{{ID: fmt.Sprint(i), Fields: must(json.Marshal(map[string]any{"title": title, "text": "Here is a " + word + "."}))}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	base := serve(t, engine)
+	p := open(t, base)
+	p.look(t, 320, 700, "light")
+	p.do(t, chromedp.Navigate(base+"/?view=map&c=long"))
+	p.until(t, "document.querySelector('.mapside')?.innerText.includes('passages.') === true")
+	p.js(t, "window.written = []; const old = CanvasRenderingContext2D.prototype.fillText; CanvasRenderingContext2D.prototype.fillText = function (s, x, y) { window.written.push([s, x, x + this.measureText(s).width, this.canvas.clientWidth]); old.call(this, s, x, y); }")
+	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "flip a pancake"))
+	p.until(t, "document.querySelectorAll('.nearest li').length > 4 && window.written.length > 0")
+	p.js(t, "document.querySelector('.scatter').focus()")
+	for range 3 {
+		p.key(t, "+")
+	}
+	for range 5 { // the points wander from one edge to the other
+		p.do(t, chromedp.KeyEvent(kb.ArrowLeft))
+	}
+	for range 10 {
+		p.do(t, chromedp.KeyEvent(kb.ArrowRight))
+	}
+	if over := eval[[]string](t, p, "window.written.filter(([, from, to, wide]) => from < 0 || to > wide).map((w) => w.join(' '))"); len(over) > 0 {
+		t.Errorf("names over the edges: %q", over)
+	}
 	p.clean(t)
 }
