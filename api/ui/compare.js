@@ -46,7 +46,8 @@ export class Compare extends View {
       return side;
     });
     this.summary = el('p', { class: 'lead', role: 'status' });
-    root.append(this.summary, el('div', { class: 'pair' }, ...this.sides.map((s) => s.root)));
+    this.message = el('div'); // what went wrong on both sides
+    root.append(this.summary, el('div', { class: 'pair' }, ...this.sides.map((s) => s.root)), this.message);
   }
 
   change({ typed }) {
@@ -102,16 +103,24 @@ export class Compare extends View {
   async ask() {
     const signal = this.begin();
     if (browses(state.q) || !state.c) {
-      for (const s of this.sides) s.list.replaceChildren(), s.facts.textContent = '';
+      this.clear();
+      this.message.replaceChildren();
       if (!state.c) this.summary.replaceChildren(...nothingYet());
       else this.summary.textContent = 'Type a query with a word above to see it answered in two ways at once.';
       return;
     }
     const answers = await Promise.all(this.sides.map((s) => api.search(state.c, this.query(this.settings(s.id)), signal).catch((err) => ({ err }))));
     if (signal.aborted) return;
-    this.sides.forEach((s, i) => this.render(s, answers[i], answers[1 - i]));
     const [a, b] = answers.map((x) => x.hits?.slice(0, depth).map((h) => h.id));
     this.summary.textContent = a && b ? summary(a, b) : '';
+    const same = answers.every((x) => x.err && x.err.code === answers[0].err?.code && x.err.message === answers[0].err?.message);
+    this.message.replaceChildren(same ? trouble(answers[0].err, () => this.ask()) : '');
+    if (same) this.clear();
+    else this.sides.forEach((s, i) => this.render(s, answers[i], answers[1 - i]));
+  }
+
+  clear() {
+    for (const s of this.sides) s.list.replaceChildren(), s.facts.textContent = '';
   }
 
   render(side, answer, other) {

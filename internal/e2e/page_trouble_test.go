@@ -119,6 +119,17 @@ func TestPageServerAway(t *testing.T) {
 		p.until(t, "document.querySelectorAll('.column article').length > 4")
 		p.lost(t)
 	})
+	t.Run("away while two settings are compared, which is said once", func(t *testing.T) {
+		p.do(t, chromedp.Navigate(base+"/?view=compare&q=flip"))
+		p.until(t, "document.querySelectorAll('.column article').length > 4")
+		u.away.Store(true)
+		p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), " it"))
+		p.until(t, "document.querySelectorAll('#view-compare .failed').length === 1 && document.querySelector('.column article') === null")
+		p.looks(t, "away-compare")
+		u.away.Store(false)
+		p.until(t, "document.querySelectorAll('.column article').length > 4 && document.querySelector('#view-compare .failed') === null")
+		p.lost(t)
+	})
 	t.Run("away when the page is opened", func(t *testing.T) {
 		p.do(t, chromedp.Navigate(base+"/?q=flip"))
 		p.until(t, idle)
