@@ -154,6 +154,7 @@ func TestLost(t *testing.T) {
 // A copy that arrives and is of no use is not asked for again and again: it may be large. One of a later version never is of use.
 func TestUselessCopy(t *testing.T) {
 	garbage := bytes.Repeat([]byte("garbage "), 1<<13)
+	binary.NativeEndian.PutUint32(garbage[16:], 0xED0CDAED) // by which a backup begins as a file of bbolt does
 	trailer := binary.LittleEndian.AppendUint64([]byte("searchd-backup-1"), uint64(len(garbage)))
 	sum := sha256.Sum256(garbage)
 	var asked atomic.Int64
