@@ -268,12 +268,8 @@ func (in *ingest) cut(it *item) {
 	s := in.record.Settings.Passages
 	budget := in.record.budget()
 	count := in.encoding.embedder.CountTokens
-	title := strings.TrimSpace(it.parts.Title)
-	if s.NoTitle {
-		title = ""
-	}
+	title := in.record.encodedTitle(it.parts.Title, count)
 	if title != "" {
-		title = firstTokens(title, budget/3, count)
 		budget -= count(title)
 	}
 	for _, f := range it.parts.Text {
@@ -286,14 +282,27 @@ func (in *ingest) cut(it *item) {
 			prefix = ""
 		}
 		for _, sp := range (cutter{max(budget, 1), count}).cut(f.Text) {
-			text := f.Text[sp.start:sp.end]
-			if prefix != "" && !strings.HasPrefix(text, prefix) {
-				text = prefix + "\n" + text
-			}
-			it.texts = append(it.texts, text)
+			it.texts = append(it.texts, behindTitle(prefix, f.Text[sp.start:sp.end]))
 			it.write.Passages = append(it.write.Passages, backend.Passage{Field: f.Name, Start: sp.start, End: sp.end})
 		}
 	}
+}
+
+// encodedTitle returns what of a title stands in front of the passages under it where they are encoded: at most a third of what a passage may have; "" where
+// they are encoded without.
+func (r record) encodedTitle(title string, count func(string) int) string {
+	if title = strings.TrimSpace(title); title == "" || r.Settings.Passages.NoTitle {
+		return ""
+	}
+	return firstTokens(title, r.budget()/3, count)
+}
+
+// behindTitle returns a passage behind its title, unless it begins with that itself.
+func behindTitle(title, text string) string {
+	if title == "" || strings.HasPrefix(text, title) {
+		return text
+	}
+	return title + "\n" + text
 }
 
 // firstTokens returns the longest prefix of text, cut at a word, that has at most n tokens.

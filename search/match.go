@@ -219,7 +219,7 @@ func startsInWord(text string) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
-// title returns what stands in front of the text of a passage where it is encoded: the title over it; "" where that is not so.
+// title returns the whole title over the text of a passage; "" where the text begins with it, or passages are encoded without.
 func (r record) title(over, text string) string {
 	title := strings.TrimSpace(over)
 	if r.Settings.Passages.NoTitle || strings.HasPrefix(text, title) {

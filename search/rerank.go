@@ -222,10 +222,8 @@ func aside(parts mapping.Parts) string {
 	return b.String()
 }
 
-// titled returns a passage behind its document's title, as it was encoded.
+// titled returns a passage behind its document's title, as ingest encodes it: a long title is cut, so that it does not push the passage out of what the
+// cross-encoder takes. Tokens are counted by the checkpoint of the search, which in keyword mode may be another than the collection's.
 func (s *search) titled(parts mapping.Parts, p PassageHit) string {
-	if title := s.record.title(parts.TitleOver(p.Field), p.Text); title != "" {
-		return title + "\n" + p.Text
-	}
-	return p.Text
+	return behindTitle(s.record.encodedTitle(parts.TitleOver(p.Field), s.encoding.embedder.CountTokens), p.Text)
 }

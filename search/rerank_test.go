@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,49 @@ func TestRerank(t *testing.T) {
 				t.Error("no timing")
 			}
 		})
+	}
+}
+
+// recordingEmbedder remembers what it encoded.
+type recordingEmbedder struct {
+	fakeEmbedder
+	texts []string
+}
+
+func (r *recordingEmbedder) Embed(ctx context.Context, texts []string, o search.EmbedOptions) (*search.Embeddings, error) {
+	r.texts = append(r.texts, texts...)
+	return r.fakeEmbedder.Embed(ctx, texts, o)
+}
+
+// TestRerankTitles: the cross-encoder reads a passage as it was encoded, behind no more of its title than that.
+func TestRerankTitles(t *testing.T) {
+	title := strings.TrimSpace(strings.Repeat("title ", 20))
+	for name, tt := range map[string]struct {
+		settings search.PassageSettings
+		fields   string
+		want     string
+	}{
+		"a short title":           {search.PassageSettings{MaxTokens: 18}, `{"title":"First","text":"a pancake"}`, "First\na pancake"},
+		"a long title":            {search.PassageSettings{MaxTokens: 18}, `{"title":"` + title + `","text":"a pancake"}`, "title title title title title\na pancake"},
+		"a text that begins so":   {search.PassageSettings{MaxTokens: 18}, `{"title":"` + title + `","text":"` + title[:29] + ` pancake"}`, title[:29] + " pancake"},
+		"passages without titles": {search.PassageSettings{MaxTokens: 18, NoTitle: true}, `{"title":"First","text":"a pancake"}`, "a pancake"},
+		"a title alone":           {search.PassageSettings{MaxTokens: 18}, `{"title":"a pancake"}`, "a pancake"},
+	} {
+		embedder, reranker := &recordingEmbedder{}, &fakeReranker{}
+		e, err := search.Open(t.TempDir(), search.Options{Embedder: embedder, Reranker: reranker})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{Passages: tt.settings}); err != nil {
+			t.Fatal(err)
+		}
+		put(t, e, search.Created, doc("a", tt.fields))
+		encoded := slices.Clone(embedder.texts)
+		find(t, e, search.Query{Q: "pancake", Rerank: true})
+		if len(reranker.pairs) != 1 || reranker.pairs[0][1] != tt.want || !slices.Contains(encoded, tt.want) {
+			t.Errorf("%s: pairs %q, encoded %q, want %q", name, reranker.pairs, encoded, tt.want)
+		}
 	}
 }
 
