@@ -54,6 +54,13 @@ func (e *Engine) Lessons() int {
 	return len(e.lessons.mu.byKey)
 }
 
+// SetLessonBounds has learning read less, or take less time, until the test ends.
+func SetLessonBounds(t *testing.T, bytes int, d time.Duration) {
+	size, most := lessonBytes, lessonTime
+	lessonBytes, lessonTime = bytes, d
+	t.Cleanup(func() { lessonBytes, lessonTime = size, most })
+}
+
 // SetReembedGrace has generations that have been replaced dropped sooner, until the test ends.
 func SetReembedGrace(t *testing.T, d time.Duration) {
 	before := reembedGrace

@@ -1,10 +1,12 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -37,6 +39,14 @@ const (
 	lessonIdle    = 10 * time.Minute // one that nobody has asked for for so long makes room for others
 
 	lessonDocuments = 64 // read at a time
+)
+
+// What learning from one collection may take. Changed by tests.
+var (
+	// lessonBytes is about how much is read of documents, which are read whole: 2,000 of up to 134 kB. Of larger ones fewer are learnt from, spread over the collection.
+	lessonBytes = 256 << 20
+	// lessonTime is how long it may take once it is its turn, so that a shard that does not answer does not keep all other collections from being learnt.
+	lessonTime = time.Minute
 )
 
 // lessons are what collections say of their own words ([lsi]), each learnt from a sample of the passages when it is searched for the first time, and again
@@ -112,7 +122,7 @@ func (e *Engine) lesson(c backend.Collection, r record, enc *encoding, now bool)
 		var model *lsi.Model
 		err := protected(func() (err error) {
 			if e.lessons.stays(key) {
-				model, err = e.learn(ctx, c, r, enc)
+				model, err = e.learnInTime(ctx, c, r, enc)
 			}
 			return err
 		})
@@ -282,12 +292,39 @@ func (l *lesson) state(sequence uint64) (learning <-chan struct{}, err error) {
 	return l.mu.learning, nil
 }
 
+// learnInTime is learn within [lessonTime].
+func (e *Engine) learnInTime(ctx context.Context, c backend.Collection, r record, enc *encoding) (*lsi.Model, error) {
+	limited, cancel := context.WithTimeout(ctx, lessonTime)
+	defer cancel()
+	model, err := e.learn(limited, c, r, enc)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return nil, fmt.Errorf("not within %v: %w", lessonTime, err)
+	}
+	return model, err
+}
+
 // learn reads a sample of a collection and learns from it.
 func (e *Engine) learn(ctx context.Context, c backend.Collection, r record, enc *encoding) (*lsi.Model, error) {
 	terms := enc.terms(r.Settings.Language)
 	if terms == nil {
 		return nil, nil
 	}
+	texts, err := e.lessonTexts(ctx, c, r, enc)
+	if err != nil {
+		return nil, err
+	}
+	model, err := lsi.Learn(ctx, terms, texts)
+	if errors.Is(err, lsi.ErrTexts) { // of signs and stop words, or deleted meanwhile
+		return nil, nil
+	}
+	return model, err
+}
+
+// errEnough ends the reading of a sample.
+var errEnough = errors.New("enough has been read")
+
+// lessonTexts returns the tokens of the pieces in which the passages of a sample are, as far as they are in about [lessonBytes] of documents.
+func (e *Engine) lessonTexts(ctx context.Context, c backend.Collection, r record, enc *encoding) (texts [][]int32, err error) {
 	sample, err := e.backend.Sample(ctx, c.Name, lessonSample)
 	if err != nil {
 		return nil, err
@@ -303,13 +340,14 @@ func (e *Engine) learn(ctx context.Context, c backend.Collection, r record, enc 
 			pieces[p.Ref] = append(known, piece)
 		}
 	}
-	var texts [][]int32
-	for part := range slices.Chunk(refs, lessonDocuments) {
+	read := 0
+	for part := range slices.Chunk(scattered(refs), lessonDocuments) {
 		err := backend.FetchPages(ctx, e.backend, c.Name, part, func(part []backend.Ref, docs []*backend.Document) error {
 			for i, d := range docs {
 				if d == nil {
 					continue
 				}
+				read += d.Size()
 				parts, err := r.Settings.Fields.SplitStored(d.Fields)
 				if err != nil {
 					return err
@@ -318,17 +356,33 @@ func (e *Engine) learn(ctx context.Context, c backend.Collection, r record, enc 
 					texts = append(texts, enc.piece(r, parts, d.Passages, piece))
 				}
 			}
+			if read >= lessonBytes {
+				return errEnough
+			}
 			return nil
 		})
+		if errors.Is(err, errEnough) {
+			break
+		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	model, err := lsi.Learn(ctx, terms, texts)
-	if errors.Is(err, lsi.ErrTexts) { // of signs and stop words, or deleted meanwhile
-		return nil, nil
+	return texts, nil
+}
+
+// scattered returns refs in an order of which each beginning is spread evenly over them: that of the bits of their places, the last one first.
+func scattered(refs []backend.Ref) []backend.Ref {
+	places := make([]uint32, len(refs))
+	for i := range places {
+		places[i] = uint32(i)
 	}
-	return model, err
+	slices.SortFunc(places, func(a, b uint32) int { return cmp.Compare(bits.Reverse32(a), bits.Reverse32(b)) })
+	out := make([]backend.Ref, len(refs))
+	for i, at := range places {
+		out[i] = refs[at]
+	}
+	return out
 }
 
 // piece returns the tokens of some passages of a document one after another, with the title over the first of them.

@@ -1,0 +1,133 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"searchd/search"
+	"searchd/search/backend"
+	"searchd/search/embedded"
+)
+
+// watched is a backend of which tests watch, hold up and fail what learning reads.
+type watched struct {
+	backend.Backend
+	sample func(ctx context.Context, collection string) error // before each Sample; nil: nothing
+
+	mu struct {
+		sync.Mutex
+		bytes int           // of documents that were fetched
+		refs  []backend.Ref // of them, in order
+	}
+}
+
+func (w *watched) Sample(ctx context.Context, collection string, n int) ([]backend.PassageVector, error) {
+	if w.sample != nil {
+		if err := w.sample(ctx, collection); err != nil {
+			return nil, err
+		}
+	}
+	return w.Backend.Sample(ctx, collection, n)
+}
+
+func (w *watched) Fetch(ctx context.Context, collection string, refs []backend.Ref) ([]*backend.Document, error) {
+	docs, err := w.Backend.Fetch(ctx, collection, refs)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, d := range docs {
+		w.mu.bytes += d.Size()
+		w.mu.refs = append(w.mu.refs, refs[i])
+	}
+	return docs, err
+}
+
+// openWatched opens an engine over a backend that is watched, with some collections that hold documents.
+func openWatched(t *testing.T, w *watched, o search.Options, docs []search.Document, collections ...string) *search.Engine {
+	t.Helper()
+	b, err := embedded.OpenContext(t.Context(), t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Backend, o.Backend = b, w
+	e, err := search.Open("", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	for _, name := range collections {
+		if _, err := e.CreateCollection(t.Context(), name, search.Settings{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Ingest(t.Context(), name, docs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
+}
+
+// TestLearnReadsSoMuch: of large documents no more than so many bytes are read, of documents that are spread over the collection.
+func TestLearnReadsSoMuch(t *testing.T) {
+	const n, size, most, batch = 600, 2000, 300_000, 64
+	search.SetLessonBounds(t, most, time.Minute)
+	var docs []search.Document
+	for i := range n {
+		docs = append(docs, doc(fmt.Sprintf("d%03d", i), fmt.Sprintf(`{"text":"word%d and word%d","photo":%q}`, i, i/2, strings.Repeat("x", size))))
+	}
+	w := &watched{}
+	e := openWatched(t, w, search.Options{Embedder: &fakeMatcher{share: 0.25, topics: 0.5}}, docs, "docs")
+	if err := e.Learn(t.Context(), "docs"); err != nil {
+		t.Fatal(err)
+	}
+	if w.mu.bytes < most || w.mu.bytes > most+batch*(size+200) {
+		t.Errorf("%d bytes were read, want %d and not a batch more", w.mu.bytes, most)
+	}
+	var quarters [4]int
+	for _, ref := range w.mu.refs {
+		quarters[min(3, int(ref)*4/(n+1))]++
+	}
+	for _, read := range quarters {
+		if read*4 < len(w.mu.refs)*9/10 {
+			t.Errorf("of four quarters of the collection %v documents were read", quarters)
+		}
+	}
+}
+
+// TestLearnEnds: a collection whose sample does not come keeps no other from being learnt.
+func TestLearnEnds(t *testing.T) {
+	search.SetLessonBounds(t, 1<<20, 500*time.Millisecond)
+	hung := make(chan struct{}, 1)
+	w := &watched{sample: func(ctx context.Context, collection string) error {
+		if collection != "docs" {
+			return nil
+		}
+		hung <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	told := make(chan string, 1)
+	e := openWatched(t, w, search.Options{Embedder: &fakeMatcher{share: 0.25, topics: 0.5}, Notice: func(text string) { told <- text }}, taught()[:60], "docs", "other")
+	limited, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	first := make(chan error, 1)
+	go func() { first <- e.Learn(limited, "docs") }()
+	<-hung
+	if err := e.Learn(limited, "other"); err != nil {
+		t.Errorf("the other collection: %v", err)
+	}
+	if err := <-first; !errors.Is(err, context.DeadlineExceeded) || limited.Err() != nil {
+		t.Errorf("the one that hangs: %v", err)
+	}
+	select {
+	case text := <-told:
+		if !strings.HasPrefix(text, "collection docs: ") || !strings.Contains(text, "not within 500ms") {
+			t.Errorf("told: %s", text)
+		}
+	default:
+		t.Error("nobody was told")
+	}
+}
