@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,20 +20,34 @@ type watched struct {
 	backend.Backend
 	sample func(ctx context.Context, collection string) error // before each Sample; nil: nothing
 
+	opened func(ctx context.Context) // after each Collection; nil: nothing
+
 	mu struct {
 		sync.Mutex
-		bytes int           // of documents that were fetched
-		refs  []backend.Ref // of them, in order
+		samples int
+		bytes   int           // of documents that were fetched
+		refs    []backend.Ref // of them, in order
 	}
 }
 
 func (w *watched) Sample(ctx context.Context, collection string, n int) ([]backend.PassageVector, error) {
+	w.mu.Lock()
+	w.mu.samples++
+	w.mu.Unlock()
 	if w.sample != nil {
 		if err := w.sample(ctx, collection); err != nil {
 			return nil, err
 		}
 	}
 	return w.Backend.Sample(ctx, collection, n)
+}
+
+func (w *watched) Collection(ctx context.Context, name string) (backend.Collection, error) {
+	c, err := w.Backend.Collection(ctx, name)
+	if w.opened != nil {
+		w.opened(ctx)
+	}
+	return c, err
 }
 
 func (w *watched) Fetch(ctx context.Context, collection string, refs []backend.Ref) ([]*backend.Document, error) {
@@ -129,5 +144,67 @@ func TestLearnEnds(t *testing.T) {
 		}
 	default:
 		t.Error("nobody was told")
+	}
+}
+
+// TestLearnAsOfLater: whoever wants to have a collection learnt as it was is content with what was learnt of it meanwhile, also while it is learnt anew.
+func TestLearnAsOfLater(t *testing.T) {
+	type may struct{}
+	opened, held, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var hold atomic.Bool
+	w := &watched{sample: func(context.Context, string) error {
+		if hold.CompareAndSwap(true, false) {
+			close(held)
+			<-release
+		}
+		return nil
+	}, opened: func(ctx context.Context) {
+		if begin, ok := ctx.Value(may{}).(chan struct{}); ok {
+			opened <- struct{}{}
+			<-begin
+		}
+	}}
+	e := openWatched(t, w, search.Options{Embedder: &fakeMatcher{share: 0.25, topics: 0.5}}, taught()[:60], "docs")
+	learn := func(ctx context.Context) chan error {
+		done := make(chan error, 1)
+		go func() { done <- e.Learn(ctx, "docs") }()
+		return done
+	}
+	wait := func(done chan error) {
+		t.Helper()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("it is not done")
+		}
+	}
+	var late [2]chan error
+	var begin [2]chan struct{}
+	for i := range late {
+		begin[i] = make(chan struct{})
+		late[i] = learn(context.WithValue(t.Context(), may{}, begin[i]))
+		<-opened
+	}
+	put(t, e, search.Created, taught()[60:70]...)
+	wait(learn(t.Context()))
+	close(begin[0])
+	wait(late[0])
+	wait(learn(t.Context()))
+	if w.mu.samples != 1 {
+		t.Errorf("it was learnt %d times", w.mu.samples)
+	}
+	put(t, e, search.Created, taught()[70:80]...)
+	hold.Store(true)
+	again := learn(t.Context())
+	<-held
+	close(begin[1])
+	wait(late[1])
+	close(release)
+	wait(again)
+	if w.mu.samples != 2 {
+		t.Errorf("it was learnt %d times, with a change between", w.mu.samples)
 	}
 }

@@ -75,7 +75,7 @@ type lesson struct {
 		model    *lsi.Model    // nil: not learnt yet, or there is nothing to learn
 		learnt   bool          // at least once
 		err      error         // of the last time
-		sequence uint64        // of the collection then
+		sequence uint64        // of the collection then, at least; 0 after an error
 		next     time.Time     // not learnt again before
 		learning chan struct{} // closed at the end; nil: not now
 		until    time.Time     // searches wait for the first time
@@ -110,7 +110,7 @@ func (e *Engine) lesson(c backend.Collection, r record, enc *encoding, now bool)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.mu.learning != nil || l.mu.learnt && (l.mu.sequence == c.Sequence || !now && time.Now().Before(l.mu.next)) {
+	if l.mu.learning != nil || l.mu.learnt && (l.mu.sequence >= c.Sequence || !now && time.Now().Before(l.mu.next)) {
 		return l
 	}
 	done := make(chan struct{})
@@ -286,7 +286,7 @@ func (e *Engine) Learn(ctx context.Context, collection string) error {
 func (l *lesson) state(sequence uint64) (learning <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.mu.learning == nil || l.mu.learnt && l.mu.sequence == sequence {
+	if l.mu.learning == nil || l.mu.learnt && l.mu.sequence >= sequence {
 		return nil, l.mu.err
 	}
 	return l.mu.learning, nil
