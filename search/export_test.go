@@ -54,6 +54,12 @@ func (e *Engine) Lessons() int {
 	return len(e.lessons.mu.byKey)
 }
 
+// HoldLessons keeps collections from being learnt.
+func (e *Engine) HoldLessons() (release func()) {
+	e.lessons.turn.Lock()
+	return e.lessons.turn.Unlock
+}
+
 // SetLessonBounds has learning read less, or take less time, until the test ends.
 func SetLessonBounds(t *testing.T, bytes int, d time.Duration) {
 	size, most := lessonBytes, lessonTime

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"searchd/index/maxsim"
 	"searchd/search"
 	"searchd/search/backend"
 	"searchd/search/embedded"
@@ -206,5 +207,33 @@ func TestLearnAsOfLater(t *testing.T) {
 	wait(again)
 	if w.mu.samples != 2 {
 		t.Errorf("it was learnt %d times, with a change between", w.mu.samples)
+	}
+}
+
+// tableless is a checkpoint that could compare texts token by token if its tokens had vectors.
+type tableless struct{ *fakeMatcher }
+
+func (tableless) TokenTable() *maxsim.Table { return nil }
+
+// TestLearnNothing: where a checkpoint's tokens have no vectors nothing is read, as nobody would ask for what is learnt, and no search waits for others to be learnt.
+func TestLearnNothing(t *testing.T) {
+	w := &watched{}
+	e := openWatched(t, w, search.Options{Embedder: tableless{&fakeMatcher{share: 0.25, topics: 0.5}}}, taught()[:60], "docs")
+	release := e.HoldLessons()
+	limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := e.Search(limited, "docs", search.Query{Q: taughtName(1, 0), Explain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := r.TimingsMS["match"]; took > 1000 || r.Hits[0].Explain.Vector.Match != nil {
+		t.Errorf("nothing was compared in %v ms: %+v", took, r.Hits[0].Explain.Vector)
+	}
+	if err := e.Learn(limited, "docs"); err != nil {
+		t.Error(err)
+	}
+	release()
+	if w.mu.samples != 0 {
+		t.Errorf("%d samples were read", w.mu.samples)
 	}
 }

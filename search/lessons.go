@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"searchd/index/lsi"
+	"searchd/index/maxsim"
 	"searchd/search/backend"
 	"searchd/search/mapping"
 )
@@ -116,25 +117,36 @@ func (e *Engine) lesson(c backend.Collection, r record, enc *encoding, now bool)
 	done := make(chan struct{})
 	if e.tasks.beside(func(ctx context.Context) {
 		defer close(done)
-		e.lessons.turn.Lock()
-		defer e.lessons.turn.Unlock()
-		began := time.Now()
-		var model *lsi.Model
-		err := protected(func() (err error) {
-			if e.lessons.stays(key) {
-				model, err = e.learnInTime(ctx, c, r, enc)
-			}
-			return err
-		})
-		gone := errors.Is(err, backend.ErrCollectionNotFound) // dropped meanwhile
-		if err != nil && !gone && ctx.Err() == nil {
-			e.notice(fmt.Sprintf("collection %s: what it says of its own words could not be learnt, tried again in %v: %v", c.Name, lessonRetry, err))
-		}
-		l.taught(model, err, c.Sequence, time.Since(began))
+		e.teach(ctx, l, key, c, r, enc)
 	}) {
 		l.mu.learning, l.mu.until = done, time.Now().Add(lessonWait)
 	}
 	return l
+}
+
+// teach learns what a collection says when it is its turn. Of a checkpoint without vectors of tokens that is nothing, at once: no texts are compared with
+// them, and nothing else asks for it.
+func (e *Engine) teach(ctx context.Context, l *lesson, key lessonKey, c backend.Collection, r record, enc *encoding) {
+	var table *maxsim.Table
+	if err := protected(func() error { table = enc.matcher().TokenTable(); return nil }); table == nil {
+		l.taught(nil, err, c.Sequence, 0)
+		return
+	}
+	e.lessons.turn.Lock()
+	defer e.lessons.turn.Unlock()
+	began := time.Now()
+	var model *lsi.Model
+	err := protected(func() (err error) {
+		if e.lessons.stays(key) {
+			model, err = e.learnInTime(ctx, c, r, enc)
+		}
+		return err
+	})
+	gone := errors.Is(err, backend.ErrCollectionNotFound) // dropped meanwhile
+	if err != nil && !gone && ctx.Err() == nil {
+		e.notice(fmt.Sprintf("collection %s: what it says of its own words could not be learnt, tried again in %v: %v", c.Name, lessonRetry, err))
+	}
+	l.taught(model, err, c.Sequence, time.Since(began))
 }
 
 // taught notes what came of learning. After an error what was learnt before still holds, more or less.
