@@ -13,6 +13,7 @@ import (
 	"searchd/index/maxsim"
 	"searchd/search"
 	"searchd/search/backend"
+	"searchd/search/clustertest"
 	"searchd/search/embedded"
 )
 
@@ -235,5 +236,31 @@ func TestLearnNothing(t *testing.T) {
 	release()
 	if w.mu.samples != 0 {
 		t.Errorf("%d samples were read", w.mu.samples)
+	}
+}
+
+// TestLearnNames: what is told of a generation names the collection as it is asked for.
+func TestLearnNames(t *testing.T) {
+	search.SetReembedGrace(t, time.Millisecond)
+	c := clustertest.New(t, t.TempDir())
+	c.Hook = func(_ context.Context, method string) error {
+		if method == "Sample" {
+			return errors.New("no sample today")
+		}
+		return nil
+	}
+	told := make(chan string, 10)
+	e := openCluster(t, c, search.Options{Embedder: &fakeMatcher{share: 0.25, topics: 0.5}, Notice: func(text string) { told <- text }})
+	put(t, e, search.Created, taught()[:60]...)
+	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended(t, e, task.ID)
+	if err := e.Learn(t.Context(), "docs"); err == nil {
+		t.Error("it was learnt without a sample")
+	}
+	if text := <-told; !strings.HasPrefix(text, "collection docs: what it says") || !strings.Contains(text, "no sample today") {
+		t.Errorf("told: %s", text)
 	}
 }

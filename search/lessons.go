@@ -144,7 +144,8 @@ func (e *Engine) teach(ctx context.Context, l *lesson, key lessonKey, c backend.
 	})
 	gone := errors.Is(err, backend.ErrCollectionNotFound) // dropped meanwhile
 	if err != nil && !gone && ctx.Err() == nil {
-		e.notice(fmt.Sprintf("collection %s: what it says of its own words could not be learnt, tried again in %v: %v", c.Name, lessonRetry, err))
+		name, _ := e.catalog.nameOf(c.Name)
+		e.notice(fmt.Sprintf("collection %s: what it says of its own words could not be learnt, tried again in %v: %v", name, lessonRetry, err))
 	}
 	l.taught(model, err, c.Sequence, time.Since(began))
 }
