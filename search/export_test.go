@@ -67,6 +67,13 @@ func SetLessonBounds(t *testing.T, bytes int, d time.Duration) {
 	t.Cleanup(func() { lessonBytes, lessonTime = size, most })
 }
 
+// SetLessonsBudget has lessons take less memory, until the test ends.
+func SetLessonsBudget(t *testing.T, bytes int) {
+	before := lessonsBudget
+	lessonsBudget = bytes
+	t.Cleanup(func() { lessonsBudget = before })
+}
+
 // SetReembedGrace has generations that have been replaced dropped sooner, until the test ends.
 func SetReembedGrace(t *testing.T, d time.Duration) {
 	before := reembedGrace

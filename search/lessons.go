@@ -35,15 +35,17 @@ const (
 	lessonRetry = time.Minute
 
 	// Where more collections are searched by turns than there is room for, those that come first are learnt from, and not one after another again and again.
-	maxLessons    = 64               // that are kept
-	lessonsBudget = 64 << 20         // bytes of them, beyond which there is no further one; with the built-in checkpoint each takes up to 8 MB
-	lessonIdle    = 10 * time.Minute // one that nobody has asked for for so long makes room for others
+	maxLessons = 64               // that are kept
+	lessonIdle = 10 * time.Minute // one that nobody has asked for for so long makes room for others
 
 	lessonDocuments = 64 // read at a time
 )
 
-// What learning from one collection may take. Changed by tests.
+// What learning may take. Changed by tests.
 var (
+	// lessonsBudget is how many bytes of lessons there are where there is no further one and none grows, so that all together take no more than that and one more; with
+	// the built-in checkpoint each takes up to 8 MB.
+	lessonsBudget = 64 << 20
 	// lessonBytes is about how much is read of documents, which are read whole: 2,000 of up to 134 kB. Of larger ones fewer are learnt from, spread over the collection.
 	lessonBytes = 256 << 20
 	// lessonTime is how long it may take once it is its turn, so that a shard that does not answer does not keep all other collections from being learnt.
@@ -147,6 +149,9 @@ func (e *Engine) teach(ctx context.Context, l *lesson, key lessonKey, c backend.
 		name, _ := e.catalog.nameOf(c.Name)
 		e.notice(fmt.Sprintf("collection %s: what it says of its own words could not be learnt, tried again in %v: %v", name, lessonRetry, err))
 	}
+	if err == nil && !e.lessons.fits(l, model, time.Now()) {
+		model = l.known()
+	}
 	l.taught(model, err, c.Sequence, time.Since(began))
 }
 
@@ -186,9 +191,26 @@ func (s *lessons) room(now time.Time) bool {
 	if len(s.mu.byKey) < maxLessons && s.bytes() < lessonsBudget {
 		return true
 	}
+	return s.tidy(now)
+}
+
+// tidy forgets what nobody asks for any more, and reports whether there was something. The caller holds mu.
+func (s *lessons) tidy(now time.Time) bool {
 	before := len(s.mu.byKey)
 	maps.DeleteFunc(s.mu.byKey, func(_ lessonKey, l *lesson) bool { return now.Sub(l.used) >= lessonIdle })
 	return len(s.mu.byKey) < before
+}
+
+// fits reports whether there is room for what was learnt anew in the place of what was learnt before, which else holds on: it is no larger, or the others
+// leave some of the budget.
+func (s *lessons) fits(l *lesson, m *lsi.Model, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := l.bytes()
+	if m == nil || before == 0 || m.Bytes() <= before || s.bytes()-before < lessonsBudget {
+		return true
+	}
+	return s.tidy(now) && s.bytes()-before < lessonsBudget
 }
 
 // stays reports whether the lesson of a key, now that it is its turn to be learnt, has room still: it was made before the others had been learnt, too. One
@@ -218,14 +240,19 @@ func (s *lessons) bytes() (sum int) {
 	return sum
 }
 
-// bytes is about what the lesson takes.
-func (l *lesson) bytes() int {
+// known returns what has been learnt; nil: nothing.
+func (l *lesson) known() *lsi.Model {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.mu.model == nil {
-		return 0
+	return l.mu.model
+}
+
+// bytes is about what the lesson takes.
+func (l *lesson) bytes() int {
+	if m := l.known(); m != nil {
+		return m.Bytes()
 	}
-	return l.mu.model.Bytes()
+	return 0
 }
 
 // within returns what has been learnt. Where nothing has been so far it waits for it, for a part of the time that is left of ctx and not longer than
@@ -251,9 +278,7 @@ func (l *lesson) within(ctx context.Context) *lsi.Model {
 	case <-learning:
 	case <-ctx.Done():
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.mu.model
+	return l.known()
 }
 
 // rarity returns how rare tokens are in a collection; nil where that is not known.

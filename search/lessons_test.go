@@ -86,6 +86,64 @@ func TestLessonsLearntTogether(t *testing.T) {
 	}
 }
 
+// TestLessonsGrow: one that is learnt anew does not grow where the others take the budget, and no other goes for it but those that are idle.
+func TestLessonsGrow(t *testing.T) {
+	terms := lsi.NewTerms(1<<18, func(id int) string { return fmt.Sprint(id) })
+	small, err := lsi.Learn(context.Background(), terms, [][]int32{{1, 2}, {2, 3}, {3, 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	large, err := lsi.Learn(context.Background(), terms, [][]int32{{1, 2}, {2, 3}, {3, 4, 5, 6}})
+	if err != nil || large.Bytes() <= small.Bytes() {
+		t.Fatalf("%d bytes of more terms, %d of fewer, %v", large.Bytes(), small.Bytes(), err)
+	}
+	SetLessonsBudget(t, 3*small.Bytes())
+	var s lessons
+	now := time.Now()
+	var all []*lesson
+	for i := range 4 {
+		if l := s.of(lessonKey{collection: fmt.Sprint(i)}, now); l != nil {
+			l.taught(small, nil, 1, time.Second)
+			all = append(all, l)
+		}
+	}
+	if len(all) != 3 {
+		t.Fatalf("there is room for %d", len(all))
+	}
+	if !s.fits(all[0], large, now) {
+		t.Error("there is no room beside two thirds of the budget")
+	}
+	SetLessonsBudget(t, 2*small.Bytes())
+	for name, m := range map[string]*lsi.Model{"as much": small, "nothing": nil} {
+		if !s.fits(all[0], m, now) {
+			t.Errorf("there is no room for %s", name)
+		}
+	}
+	if s.fits(all[0], large, now) || len(s.mu.byKey) != 3 {
+		t.Errorf("there is room beside others that take the budget; %d are left", len(s.mu.byKey))
+	}
+	if !s.fits(&lesson{}, large, now) {
+		t.Error("one that was let in to be learnt for the first time does not stay")
+	}
+	later := now.Add(lessonIdle)
+	s.of(lessonKey{collection: "0"}, later)
+	s.of(lessonKey{collection: "1"}, later)
+	SetLessonsBudget(t, small.Bytes())
+	if s.fits(all[0], large, later) || len(s.mu.byKey) != 2 {
+		t.Errorf("there is room beside one that takes the budget when another is idle; %d are left", len(s.mu.byKey))
+	}
+	SetLessonsBudget(t, 2*small.Bytes())
+	if !s.fits(all[0], large, later) || len(s.mu.byKey) != 2 {
+		t.Errorf("there is no room beside half of the budget; %d are left", len(s.mu.byKey))
+	}
+	SetLessonsBudget(t, small.Bytes())
+	later = later.Add(lessonIdle)
+	s.of(lessonKey{collection: "0"}, later)
+	if !s.fits(all[0], large, later) || len(s.mu.byKey) != 1 {
+		t.Errorf("there is no room when the others are idle, of which %d are left", len(s.mu.byKey)-1)
+	}
+}
+
 // TestLessonIsWaitedFor: searches that come later wait no longer than the first.
 func TestLessonIsWaitedFor(t *testing.T) {
 	var l lesson

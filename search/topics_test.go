@@ -406,3 +406,48 @@ func TestTopicsOfAChange(t *testing.T) {
 		t.Errorf("after the next opening: %v", v)
 	}
 }
+
+// TestTopicsWithoutRoom: where there is no room for more a collection that has grown goes by what was learnt before, and it is learnt anew when there is.
+func TestTopicsWithoutRoom(t *testing.T) {
+	e := matching(t, &fakeMatcher{share: 0.25, topics: 0.5}, taught()...)
+	if _, err := e.CreateCollection(t.Context(), "other", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Ingest(t.Context(), "other", taught()); err != nil {
+		t.Fatal(err)
+	}
+	learn := func() {
+		t.Helper()
+		for _, name := range []string{"docs", "other"} {
+			if err := e.Learn(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	has := func(q string) bool {
+		r, err := e.Search(t.Context(), "docs", search.Query{Q: q, Mode: search.Semantic, Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Hits[0].Explain.Vector.Topics != nil
+	}
+	fresh := func(round int) (docs []search.Document) {
+		for i := range 12 {
+			docs = append(docs, doc(fmt.Sprintf("f%d-%d", round, i), fmt.Sprintf(`{"text":"fresh%d news paper ink press"}`, i%2)))
+		}
+		return docs
+	}
+	learn()
+	search.SetLessonsBudget(t, 1)
+	put(t, e, search.Created, fresh(0)...)
+	learn()
+	if has("fresh0") || !has(taughtName(1, 0)) || e.Lessons() != 2 {
+		t.Errorf("where there is no room: new words have topics %v, old ones %v, of %d collections", has("fresh0"), has(taughtName(1, 0)), e.Lessons())
+	}
+	search.SetLessonsBudget(t, 64<<20)
+	put(t, e, search.Created, fresh(1)...)
+	learn()
+	if !has("fresh0") || !has(taughtName(1, 0)) {
+		t.Error("it was not learnt anew when there was room")
+	}
+}
