@@ -135,7 +135,7 @@ func (s *search) compare(ctx context.Context, cs []candidate) (compared map[back
 	}
 	compared = make(map[backend.Ref]maxsim.Text, len(cs))
 	for i, like := range query.Match(texts) {
-		if !there[i] || !cs[i].vector.known {
+		if !there[i] {
 			continue
 		}
 		cs[i].vector.match = &like.Match
