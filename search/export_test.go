@@ -67,6 +67,13 @@ func SetLessonBounds(t *testing.T, bytes int, d time.Duration) {
 	t.Cleanup(func() { lessonBytes, lessonTime = size, most })
 }
 
+// SetLessonWait has searches wait longer, or less long, for what has never been learnt, until the test ends.
+func SetLessonWait(t *testing.T, d time.Duration) {
+	before := lessonWait
+	lessonWait = d
+	t.Cleanup(func() { lessonWait = before })
+}
+
 // SetLessonsBudget has lessons take less memory, until the test ends.
 func SetLessonsBudget(t *testing.T, bytes int) {
 	before := lessonsBudget

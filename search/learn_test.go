@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ type watched struct {
 	sample func(ctx context.Context, collection string) error // before each Sample; nil: nothing
 
 	opened func(ctx context.Context) // after each Collection; nil: nothing
+	names  func()                    // before each Names; nil: nothing
 
 	mu struct {
 		sync.Mutex
@@ -50,6 +52,13 @@ func (w *watched) Collection(ctx context.Context, name string) (backend.Collecti
 		w.opened(ctx)
 	}
 	return c, err
+}
+
+func (w *watched) Names(ctx context.Context, collection string, passages []backend.PassageRef) ([]uint64, error) {
+	if w.names != nil {
+		w.names()
+	}
+	return w.Backend.Names(ctx, collection, passages)
 }
 
 func (w *watched) Fetch(ctx context.Context, collection string, refs []backend.Ref) ([]*backend.Document, error) {
@@ -262,5 +271,149 @@ func TestLearnNames(t *testing.T) {
 	}
 	if text := <-told; !strings.HasPrefix(text, "collection docs: what it says") || !strings.Contains(text, "no sample today") {
 		t.Errorf("told: %s", text)
+	}
+}
+
+// TestLearnOneByOne: no two collections are learnt at a time, however many are asked for.
+func TestLearnOneByOne(t *testing.T) {
+	var running, together atomic.Int64
+	w := &watched{sample: func(context.Context, string) error {
+		if running.Add(1) > 1 {
+			together.Add(1)
+		}
+		time.Sleep(20 * time.Millisecond)
+		running.Add(-1)
+		return nil
+	}}
+	names := []string{"a", "b", "c"}
+	e := openWatched(t, w, search.Options{Embedder: &fakeMatcher{share: 0.25, topics: 0.5}}, taught()[:60], names...)
+	var all sync.WaitGroup
+	for _, name := range names {
+		all.Go(func() {
+			if err := e.Learn(t.Context(), name); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if together.Load() > 0 || w.mu.samples != len(names) {
+		t.Errorf("of %d samples %d were read beside others", w.mu.samples, together.Load())
+	}
+}
+
+// TestLearnKeepsNobodyLong: a search with all the time in the world waits no longer than searches wait for what is being learnt.
+func TestLearnKeepsNobodyLong(t *testing.T) {
+	search.SetLessonWait(t, 20*time.Millisecond)
+	e := openWatched(t, &watched{}, search.Options{Embedder: &fakeMatcher{share: 0.25, topics: 0.5}}, taught()[:60], "docs")
+	release := e.HoldLessons()
+	defer time.AfterFunc(5*time.Second, release).Stop()
+	for range 2 {
+		began := time.Now()
+		r, err := e.Search(context.Background(), "docs", search.Query{Q: taughtName(1, 0), Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 2*time.Second || r.Hits[0].Explain.Vector.Topics != nil || r.Hits[0].Explain.Vector.Match == nil {
+			t.Fatalf("after %v: %+v", took, r.Hits[0].Explain.Vector)
+		}
+	}
+	release()
+	if err := e.Learn(t.Context(), "docs"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLearnPieces: words that stand in passages side by side are learnt together. One passage of a document has its name, the next what it is about.
+func TestLearnPieces(t *testing.T) {
+	e, err := search.Open(t.TempDir(), search.Options{Embedder: &fakeMatcher{share: 0.25, topics: 0.5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{Passages: search.PassageSettings{MaxTokens: 16}}); err != nil {
+		t.Fatal(err)
+	}
+	const subjects, texts = 40, 4
+	var docs []search.Document
+	for i := range subjects * texts {
+		subject, round := i%subjects, i/subjects
+		text := taughtName(subject, round%2) + " is what it is and that is all. Here"
+		for w := range 3 {
+			text += " " + taughtFact(subject, w)
+		}
+		docs = append(docs, doc(fmt.Sprintf("p%03d", i), fmt.Sprintf(`{"text":%q,"subject":%d}`, text+" and what it is.", subject)))
+	}
+	put(t, e, search.Created, docs...)
+	if err := e.Learn(t.Context(), "docs"); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for subject := range subjects {
+		q := search.Query{Q: taughtName(subject, 0) + " is what it is and that is all", Mode: search.Semantic, Filter: fmt.Sprintf("subject = %d", subject), Explain: true}
+		r, err := e.Search(t.Context(), "docs", q)
+		if err != nil || len(r.Hits) != texts || strings.Contains(r.Hits[0].Passages[0].Text, "fact") {
+			t.Fatalf("%d hits, %v", len(r.Hits), err)
+		}
+		for _, h := range r.Hits { // those that have the other name
+			if v := h.Explain.Vector; v.Topics != nil && *v.Topics > 0.5 {
+				found++
+			}
+		}
+	}
+	t.Log(found)
+	if found < subjects*texts*9/10 {
+		t.Errorf("of %d documents %d are about the subject of the query", subjects*texts, found)
+	}
+}
+
+// TestMatchOfAChange: a document that is written after it was found and before its text is read is not compared, and what is read of it is not kept for what it was.
+func TestMatchOfAChange(t *testing.T) {
+	var e *search.Engine
+	var asked atomic.Int64
+	w := &watched{names: func() {
+		if asked.Add(1) == 2 { // first when it was found, then when its text is read
+			put(t, e, search.Updated, doc("a", `{"text":"nothing of it"}`))
+		}
+	}}
+	f := &fakeMatcher{share: 0.25}
+	e = openWatched(t, w, search.Options{Embedder: f}, []search.Document{doc("a", `{"text":"a red automobile"}`), doc("b", `{"text":"a boat"}`)}, "docs")
+	asked.Store(0)
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: "red car", Mode: search.Semantic, Explain: true})
+	if err != nil || asked.Load() < 2 {
+		t.Fatalf("%d, %v", asked.Load(), err)
+	}
+	for _, h := range r.Hits {
+		if v := h.Explain.Vector; (v.Match != nil) != (h.ID == "b") {
+			t.Errorf("%s: match %v", h.ID, v.Match)
+		}
+	}
+}
+
+// longMatcher is a fakeMatcher that takes long texts.
+type longMatcher struct{ *fakeMatcher }
+
+func (l longMatcher) Model() search.ModelInfo {
+	m := l.fakeMatcher.Model()
+	m.MaxTokens = 1 << 20
+	return m
+}
+
+// TestLongPassage: of a passage the first 1,024 tokens are compared.
+func TestLongPassage(t *testing.T) {
+	f := &fakeMatcher{share: 0.25}
+	filler := func(n int) string { return strings.Repeat("filler ", n) }
+	docs := []search.Document{doc("in", `{"text":"`+filler(1022)+`red car"}`), doc("out", `{"text":"`+filler(1024)+`red car"}`)}
+	e := openWatched(t, &watched{}, search.Options{Embedder: longMatcher{f}}, docs, "docs")
+	const q = "red car"
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: q, Mode: search.Semantic, Explain: true})
+	if err != nil || len(r.Hits) != len(docs) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	query := f.TokenTable().Query(f.Tokens(q), nil)
+	want := map[string]float64{"in": 1, "out": query.Match([]maxsim.Text{{Body: f.Tokens("filler")}})[0].Match}
+	for _, h := range r.Hits {
+		if got := *h.Explain.Vector.Match; math.Abs(got-want[h.ID]) > 1e-5 {
+			t.Errorf("%s: match %v, want %v", h.ID, got, want[h.ID])
+		}
 	}
 }

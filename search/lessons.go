@@ -26,9 +26,8 @@ const (
 	// lessonLeast is how many passages a collection must have: fewer say little.
 	lessonLeast = 50
 
-	// lessonWait is how long searches wait for what has never been learnt, at most, from when the first of them asked for it, and lessonWaitShare the share of the time
-	// that is left of one.
-	lessonWait, lessonWaitShare = 2 * time.Second, 0.3
+	// lessonWaitShare is the share of the time that is left of a search which it waits for what has never been learnt.
+	lessonWaitShare = 0.3
 	// lessonRest is how many times as long as learning took nothing is learnt anew of a collection that changes.
 	lessonRest = 100
 	// lessonRetry is when learning is tried again after it failed.
@@ -50,6 +49,8 @@ var (
 	lessonBytes = 256 << 20
 	// lessonTime is how long it may take once it is its turn, so that a shard that does not answer does not keep all other collections from being learnt.
 	lessonTime = time.Minute
+	// lessonWait is how long searches wait for what has never been learnt, at most, from when the first of them asked for it.
+	lessonWait = 2 * time.Second
 )
 
 // lessons are what collections say of their own words ([lsi]), each learnt from a sample of the passages when it is searched for the first time, and again

@@ -219,6 +219,7 @@ func (s *slowTerms) Terms(language string) *lsi.Terms {
 
 // TestTopicsAreLearntOnce: many searches at once have it learnt once, and one that has little time goes on without.
 func TestTopicsAreLearntOnce(t *testing.T) {
+	search.SetLessonWait(t, time.Minute)
 	s := &slowTerms{fakeMatcher: &fakeMatcher{share: 0.25, topics: 0.5}, may: make(chan struct{})}
 	e := openTaught(t, s)
 	hasTopics := func(ctx context.Context) bool {
