@@ -218,6 +218,59 @@ func TestUnknownTerm(t *testing.T) {
 	}
 }
 
+// TestDim: there is a topic for every four texts and for every four terms, and no more than there are directions in which the texts differ.
+func TestDim(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	kinds := func(n, kinds int) (texts [][]int32) {
+		for i := range n {
+			var text []int32
+			for word := range int32(10) {
+				text = append(text, 10*int32(i%kinds)+word)
+			}
+			texts = append(texts, text)
+		}
+		return texts
+	}
+	for _, tc := range []struct {
+		name  string
+		texts [][]int32
+		want  int
+	}{
+		{"few texts", about(rng, 20, 5, 100, 40), 5},
+		{"few terms", about(rng, 100, 2, 8, 20), 2},
+		{"texts of two kinds", kinds(40, 2), 2},
+		{"texts of one kind", kinds(40, 1), 1},
+	} {
+		m, err := Learn(context.Background(), plain(100), tc.texts)
+		if err != nil || m.Dim() != tc.want {
+			t.Errorf("%s: %d topics, want %d, %v", tc.name, m.Dim(), tc.want, err)
+		}
+	}
+}
+
+// TestTextsWithoutTerms count where it is asked how rare a term is.
+func TestTextsWithoutTerms(t *testing.T) {
+	m, err := Learn(context.Background(), plain(5), [][]int32{{0, 1}, {1}, {}, {-1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := m.Rarity(1), math.Log(1+2.5/2.5); math.Abs(got-want) > 1e-6 {
+		t.Errorf("rarity of a term in two of four texts: %v, want %v", got, want)
+	}
+}
+
+// TestBytes: a model takes what its topics do, and what is known of each term of the vocabulary.
+func TestBytes(t *testing.T) {
+	const vocab = 10_000
+	m, err := Learn(context.Background(), plain(vocab), [][]int32{{0, 1}, {1, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := m.Bytes(), vocab*(4+4)+3*m.Dim()*4; got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+}
+
 // TestTooManyTermsApart: of more terms than are kept, none of which is in two texts, none is kept.
 func TestTooManyTermsApart(t *testing.T) {
 	texts := make([][]int32, 2)
@@ -263,9 +316,13 @@ func TestSameOnEveryRun(t *testing.T) {
 	}
 	other := slices.Clone(texts)
 	slices.Reverse(other)
+	given := slices.Clone(other)
 	b, err := Learn(context.Background(), plain(200), other)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !slices.EqualFunc(other, given, slices.Equal) {
+		t.Error("the texts have another order now")
 	}
 	for _, x := range texts {
 		if !slices.Equal(place(a, x...), place(b, x...)) {

@@ -93,7 +93,7 @@ func leastFrequency(df []int) int {
 		return 1
 	}
 	sorted := slices.SortedFunc(slices.Values(df), func(a, b int) int { return cmp.Compare(b, a) })
-	return max(1, sorted[MaxTerms]+1)
+	return sorted[MaxTerms] + 1
 }
 
 // topics returns the leading right singular vectors as the rows of the columns, [n, k], k being at most most, and less where there are few texts or terms.

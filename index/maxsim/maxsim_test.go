@@ -189,8 +189,35 @@ func TestOpposite(t *testing.T) {
 	if got := tab.Query([]int32{3}, alike).Match([]Text{{Title: []int32{5, 6}}, {Title: []int32{5}}}); got[0].Titled || !got[1].Titled {
 		t.Errorf("titles: %+v", got)
 	}
+	for id := range int32(30) { // what rounding leaves is no direction
+		w := vectors(50, 16)
+		for i, x := range w[10+id] {
+			w[3][i] = -3 * x
+		}
+		ids := []int32{10 + id, 10 + id, 10 + id, 3}
+		if got := table(w).Query([]int32{7}, alike).Match([]Text{{Title: ids}}); got[0].Titled {
+			t.Errorf("a title of three times token %d and its opposite: %+v", 10+id, got[0])
+		}
+	}
 	if got := tab.Query([]int32{5, 6}, alike).Match([]Text{{Title: []int32{5}}}); got[0].Titled || math.Abs(got[0].Match) > 1e-5 {
 		t.Errorf("query: %+v", got)
+	}
+}
+
+// TestNoDirection: a vector that is no number, or beyond all of them, is like no other.
+func TestNoDirection(t *testing.T) {
+	v := vectors(10, 16)
+	v[3][5], v[4][5], v[5][5] = float32(math.NaN()), float32(math.Inf(-1)), 1e30
+	tab := table(v)
+	for id := range int32(10) {
+		if want := id != 0 && (id < 3 || id > 5); tab.knows(id) != want {
+			t.Errorf("token %d has a direction: %v", id, !want)
+		}
+	}
+	for _, x := range tab.Query([]int32{3, 7}, nil).Match([]Text{{Title: []int32{4, 7}, Body: []int32{3}}}) {
+		if math.Abs(x.Match-1) > 1e-5 || math.Abs(x.Title-1) > 1e-5 {
+			t.Errorf("beside them: %+v", x)
+		}
 	}
 }
 
@@ -229,6 +256,10 @@ func TestQueryBounds(t *testing.T) {
 	}
 	if heavier > MaxQueryTokens {
 		t.Errorf("%d tokens are heavier than one that was kept", heavier)
+	}
+	strange := Text{Title: []int32{-1, 7, 300, 1 << 30}, Body: []int32{-1, 9, 300}}
+	if got, want := q.Match([]Text{strange}), q.Match([]Text{{Title: []int32{7}, Body: []int32{9}}}); got[0] != want[0] {
+		t.Errorf("a text with tokens that are none: %v, without them %v", got, want)
 	}
 	if got := q.Match([]Text{{Body: []int32{-1, 300, 1 << 30}}}); got[0].Match != 0 || got[0].Titled {
 		t.Errorf("a text without tokens: %v", got)
