@@ -417,3 +417,38 @@ func TestLongPassage(t *testing.T) {
 		}
 	}
 }
+
+// TestLearnLeast: a collection of 50 passages is learnt from, one of 49 is not; and the terms of a language are asked for once.
+func TestLearnLeast(t *testing.T) {
+	may := make(chan struct{})
+	close(may)
+	f := &slowTerms{fakeMatcher: &fakeMatcher{share: 0.25, topics: 0.5}, may: may}
+	w := &watched{}
+	e := openWatched(t, w, search.Options{Embedder: f}, taught()[:49], "docs")
+	for want := range 3 {
+		if err := e.Learn(t.Context(), "docs"); err != nil || w.mu.samples != want || f.asked.Load() != int64(min(want, 1)) {
+			t.Fatalf("of %d passages it was learnt %d times, the terms asked for %d times, %v", 49+want, w.mu.samples, f.asked.Load(), err)
+		}
+		put(t, e, search.Created, taught()[49+want])
+	}
+}
+
+// TestLearnTellsNobodyAtTheEnd: that an engine is closed while a collection is learnt is no failure.
+func TestLearnTellsNobodyAtTheEnd(t *testing.T) {
+	held := make(chan struct{})
+	w := &watched{sample: func(ctx context.Context, _ string) error {
+		close(held)
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	var told atomic.Pointer[string]
+	e := openWatched(t, w, search.Options{Embedder: &fakeMatcher{share: 0.25, topics: 0.5}, Notice: func(text string) { told.Store(&text) }}, taught()[:60], "docs")
+	go e.Learn(t.Context(), "docs")
+	<-held
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	if text := told.Load(); text != nil {
+		t.Errorf("told: %s", *text)
+	}
+}
