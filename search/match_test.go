@@ -235,6 +235,24 @@ func TestTitle(t *testing.T) {
 	}
 }
 
+// TestTitleAlone: a document that is a title and nothing else has it compared as one, and is not behind another with the same title over a text.
+func TestTitleAlone(t *testing.T) {
+	e := matching(t, &fakeMatcher{share: 0.25, title: 0.5},
+		doc("alone", `{"title":"car repair"}`), doc("over", `{"title":"car repair","text":"it stands in the yard"}`), doc("text", `{"text":"car repair"}`))
+	r, err := e.Search(t.Context(), "docs", search.Query{Q: "repair of a car", Mode: search.Semantic, Explain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Hits[0].ID != "alone" {
+		t.Errorf("%s is first", r.Hits[0].ID)
+	}
+	for _, h := range r.Hits {
+		if v := h.Explain.Vector; (v.Title != nil) != (h.ID != "text") {
+			t.Errorf("%s: title %v", h.ID, v.Title)
+		}
+	}
+}
+
 // TestLongTitle: of a title of any length the first tokens count, and no more of it is taken apart than they need.
 func TestLongTitle(t *testing.T) {
 	f := &fakeMatcher{share: 0.25, title: 0.5}

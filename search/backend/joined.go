@@ -175,7 +175,7 @@ func (m *LegMatches) name(ctx context.Context, b Backend, collection string, fir
 // PassageText is the text of a passage, and what its document is called.
 type PassageText struct {
 	Name  uint64 // of the passage whose text it is, as of Names; 0: it is gone, and has none
-	Title string // of its document; empty where the passage is of the title itself
+	Title string // of its document, also where the passage is of the title itself
 	Text  string
 }
 
@@ -210,7 +210,7 @@ func ReadTexts(ctx context.Context, b Backend, collection string, passages []Pas
 				return err
 			}
 			p := d.Passages[at]
-			out[i] = PassageText{Name: names[i], Title: strings.Clone(parts.TitleOver(p.Field)), Text: strings.Clone(p.In(parts))} // not with the whole document
+			out[i] = PassageText{Name: names[i], Title: strings.Clone(parts.Title), Text: strings.Clone(p.In(parts))} // not with the whole document
 		}
 		return nil
 	})
