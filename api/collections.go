@@ -211,9 +211,9 @@ func inSettings(err error) error {
 		// The name of a field may have dots and brackets: the member behind it is the last.
 		if name, ok := strings.CutPrefix(fe.Field, "fields."); ok && strings.LastIndexByte(name, '.') > 0 {
 			i := strings.LastIndexByte(name, '.')
-			pointer := "/settings/fields/" + pointerEscape.Replace(name[:i]) + "/" + name[i+1:]
+			pointer := pointerTo("settings", "fields", name[:i], name[i+1:])
 			named := &search.FieldError{Field: "settings." + fe.Field, Value: fe.Value, Allowed: fe.Allowed}
-			return &requestError{kind: search.ErrInvalid, pointer: pointer, detail: named.Error(), said: strings.TrimPrefix(named.Error(), named.Field+": ")}
+			return &requestError{kind: search.ErrInvalid, pointer: pointer, detail: named.Error(), said: named.Said()}
 		}
 		fallthrough
 	case "language", "synonyms", "passages", "index":

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"searchd/search"
+	"searchd/search/mapping"
 )
 
 // checkMembers walks one JSON value beside the type that it will be decoded into, nil for any value:
@@ -119,7 +120,7 @@ func (w *memberWalk) array(t reflect.Type, decodes bool) error {
 	for i := 0; w.dec.More(); i++ {
 		if element != nil && i == maxElements {
 			e := &search.FieldError{Field: w.field(), Value: literal("more items"), Allowed: fmt.Sprintf("at most %d", maxElements)}
-			return &requestError{kind: search.ErrInvalid, pointer: w.pointer(), detail: e.Error(), said: strings.TrimPrefix(e.Error(), e.Field+": ")}
+			return &requestError{kind: search.ErrInvalid, pointer: w.pointer(), detail: e.Error(), said: e.Said()}
 		}
 		w.at = append(w.at, i)
 		if err := w.value(element); err != nil {
@@ -156,27 +157,12 @@ func (w *memberWalk) wrongKind(tok json.Token, t reflect.Type) error {
 		return &requestError{kind: errMalformed, detail: (&search.FieldError{Field: "body", Value: value, Allowed: kindName(t)}).Error()}
 	}
 	e := &search.FieldError{Field: w.field(), Value: value, Allowed: kindName(t)}
-	return &requestError{kind: search.ErrInvalid, pointer: w.pointer(), detail: e.Error(), said: strings.TrimPrefix(e.Error(), e.Field+": ")}
+	return &requestError{kind: search.ErrInvalid, pointer: w.pointer(), detail: e.Error(), said: e.Said()}
 }
 
 // pointer is where the walk is, as a JSON pointer, and field the same as people write it: fields.a.weight, sort[1].order.
 func (w *memberWalk) pointer() string { return pointerTo(w.at...) }
-
-func (w *memberWalk) field() string {
-	var b strings.Builder
-	for i, step := range w.at {
-		switch s := step.(type) {
-		case int:
-			fmt.Fprintf(&b, "[%d]", s)
-		case string:
-			if i > 0 {
-				b.WriteByte('.')
-			}
-			b.WriteString(short(s))
-		}
-	}
-	return b.String()
-}
+func (w *memberWalk) field() string   { return mapping.PathText(w.at) }
 
 var (
 	decodesJSON = reflect.TypeFor[json.Unmarshaler]()
