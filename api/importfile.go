@@ -121,7 +121,7 @@ func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) err
 	if textInFile(f.format) {
 		o.MaxFile = max(maxFile, o.MaxFile)
 	}
-	if f.format == extract.PDF { // whose body is in memory already
+	if im.s.o.PDF != nil && textInFile(f.format) { // what holds it is in memory already
 		o.PDF = func(_ context.Context, b []byte) (extract.PDFText, error) { return im.s.readPDF(ctx, b) } // not for a client that has gone
 	}
 	if textInFile(f.format) && f.format != extract.PDF {

@@ -340,7 +340,7 @@ func (x *source) card(c *card) error {
 		id += "/" + c.repeated
 	}
 	if c.id == "" || len(id) > maxID || strings.ContainsFunc(id, notInID) {
-		id = contentID(c.fields)
+		id = contentID(c.fields, "")
 	}
 	return x.document(Document{ID: id, Fields: c.fields, Line: c.line})
 }

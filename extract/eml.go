@@ -4,18 +4,22 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"mime"
 	"mime/multipart"
-	"mime/quotedprintable"
 	"net/mail"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/net/html/charset"
 )
@@ -31,11 +35,22 @@ func (x *source) eml(b []byte) (content, error) {
 	if extension(x.name) == ".emlx" {
 		b = withoutCount(b)
 	}
-	c, _, why, err := x.message(b, 0)
+	if x.docID == "" && x.id == "" {
+		x.docID = bytesID(b, "")
+	}
+	c, _, why, err := x.message(b, 0, cmp.Or(x.docID, wholeID(x.id)))
 	if why != "" {
 		return content{}, x.reject("%s", why)
 	}
 	return c, err
+}
+
+// bytesID returns an id made of the bytes of a message and the path of its file.
+func bytesID(b []byte, path string) string {
+	sum := sha256.New()
+	sum.Write(b) // never fails
+	io.WriteString(sum, path)
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // withoutCount takes off a message of Apple Mail the line in front of it, which says how long it is, and what stands behind it.
@@ -48,9 +63,10 @@ func withoutCount(b []byte) []byte {
 	return rest[:min(n, len(rest))]
 }
 
-// message reads a message: subject, sender, receivers, date, and the text of its parts. Of alternatives the plain text is read; of attachments
-// the names, and messages. id is its Message-ID; why says that it is none. Warnings are of that line.
-func (x *source) message(b []byte, line int) (c content, id, why string, err error) {
+// message reads a message: subject, sender, receivers, date, the text of its parts, and its attachments, which are documents of their own.
+// id is that of its document; an empty one is its Message-ID, or else made of its bytes. why says that it is no message. Warnings are of that
+// line.
+func (x *source) message(b []byte, line int, id string) (c content, _, why string, err error) {
 	if bytes.HasPrefix(b, []byte("From ")) { // of a mailbox
 		_, b, _ = bytes.Cut(b, []byte("\n"))
 	}
@@ -65,7 +81,17 @@ func (x *source) message(b []byte, line int) (c content, id, why string, err err
 		c, err := x.savedPage(header, body)
 		return c, "", "", err
 	}
-	r := mailReader{x: x, start: time.Now(), line: line}
+	status, err := strconv.ParseUint(header.Get("X-Mozilla-Status"), 16, 16)
+	if err == nil && status&expunged != 0 {
+		return content{deleted: true}, "", "", nil
+	}
+	if id == "" {
+		id = strings.Trim(headerText(header.Get("Message-Id")), "<> ")
+	}
+	if id == "" || len(id) > maxID || strings.ContainsFunc(id, notInID) {
+		id = bytesID(b, x.id)
+	}
+	r := mailReader{x: x, start: time.Now(), line: line, id: id, names: insideNames{}}
 	text, err := r.part(header, body, 0)
 	if errors.Is(err, errTextTooLong) {
 		return content{}, "", fmt.Sprintf("%v of %d bytes", err, x.o.MaxText), nil
@@ -73,24 +99,38 @@ func (x *source) message(b []byte, line int) (c content, id, why string, err err
 	if err != nil {
 		return content{}, "", "", err
 	}
-	c = content{title: r.header(header, "Subject"), text: strings.TrimSpace(text), fields: map[string]any{}}
-	if c.title == "" {
-		c.title = titleLine(c.text)
-	}
+	c = r.content(text, headerText(header.Get("Subject")))
 	for _, name := range mailHeaders {
-		if v := r.header(header, name); v != "" {
+		if v := headerText(header.Get(name)); v != "" {
 			c.fields[strings.ToLower(name)] = v
 		}
+	}
+	if t, err := header.Date(); err == nil {
+		c.date(t)
+	}
+	return c, id, "", nil
+}
+
+// content returns what is a message's, but for its other headers.
+func (r *mailReader) content(text, subject string) content {
+	c := content{title: subject, text: strings.TrimSpace(text), fields: map[string]any{}}
+	if c.title == "" {
+		c.title = titleLine(c.text)
 	}
 	if len(r.files) > 0 {
 		c.fields["attachments"] = r.files
 	}
-	if t, err := header.Date(); err == nil && t.Year() > 0 && t.Year() < 10000 {
+	if len(r.linked) > 0 {
+		c.fields["attachment_ids"] = r.linked
+	}
+	return c
+}
+
+// date gives a message its date, unless it is one that no field can hold.
+func (c *content) date(t time.Time) {
+	if t.Year() > 0 && t.Year() < 10000 {
 		c.fields["date"] = t.UTC().Format(time.RFC3339)
 	}
-	status, err := strconv.ParseUint(header.Get("X-Mozilla-Status"), 16, 16)
-	c.deleted = err == nil && status&expunged != 0
-	return c, r.header(header, "Message-Id"), "", nil
 }
 
 // expunged is the bit of Thunderbird's X-Mozilla-Status of a message that was deleted, or moved to another mailbox, and is in the file until
@@ -149,16 +189,19 @@ func parseMessage(in io.Reader) (mail.Header, io.Reader, error) {
 	return m.Header, body, nil
 }
 
+// mailReader reads the parts of one message.
 type mailReader struct {
-	x     *source
-	start time.Time
-	parts int
-	line  int   // of warnings
-	files []any // names of the attachments
+	x      *source
+	start  time.Time
+	parts  int
+	line   int    // of warnings
+	id     string // of the message's document
+	files  []any  // names of the attachments
+	read   int    // how many of them were read
+	linked []any  // ids of their documents
+	names  insideNames
+	dates  map[[32]byte]bool // calendars that were read: an invitation has the same one twice
 }
-
-// header returns a header as text on one line.
-func (r *mailReader) header(h mail.Header, name string) string { return headerText(h.Get(name)) }
 
 func headerText(s string) string {
 	words := mime.WordDecoder{CharsetReader: charset.NewReaderLabel}
@@ -173,14 +216,14 @@ func headerText(s string) string {
 func untransferred(h mail.Header, body io.Reader) io.Reader {
 	switch strings.ToLower(strings.TrimSpace(h.Get("Content-Transfer-Encoding"))) {
 	case "quoted-printable":
-		return quotedprintable.NewReader(body)
+		return quotedPrintable{bufio.NewReader(body)}
 	case "base64":
-		return base64.NewDecoder(base64.StdEncoding, body)
+		return base64.NewDecoder(base64.StdEncoding, base64Only{body})
 	}
 	return body
 }
 
-// part returns the text of a message or of a part of it.
+// part returns the text of a message or of a part of it, and reads the attachments in it.
 func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, error) {
 	if err := r.x.ended(); err != nil {
 		return "", err
@@ -188,34 +231,54 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	if r.parts++; r.parts > maxParts || depth > maxNesting || budgetSpent(r.start) != nil {
 		return "", nil
 	}
+	kind, params := partKind(h)
+	disposition, named, _ := mime.ParseMediaType(h.Get("Content-Disposition"))
+	name := headerText(cmp.Or(named["filename"], params["name"]))
+	attached := disposition == "attachment"
+	front, _, _ := strings.Cut(kind, "/")
+	switch {
+	case front == "multipart" && !attached:
+		return r.multi(kind, params["boundary"], body, depth)
+	case kind == "message/rfc822" || kind == "message/global" || strings.HasSuffix(strings.ToLower(name), ".eml"):
+		return r.within(untransferred(h, body), depth)
+	case !attached && (kind == "text/plain" || kind == "text/html"):
+		return r.text(kind, params, untransferred(h, body))
+	case front == "image" && !attached: // it is part of the text
+		return "", nil
+	case front == "message", strings.HasSuffix(kind, "-signature"):
+		return "", nil
+	}
+	return "", r.attachment(name, kind, untransferred(h, body))
+}
+
+// partKind returns the media type of a part and its parameters.
+func partKind(h mail.Header) (string, map[string]string) {
 	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil && kind == "" || kind == "text" { // as before MIME
-		kind = "text/plain"
+		return "text/plain", params
 	}
-	disposition, named, _ := mime.ParseMediaType(h.Get("Content-Disposition"))
-	attached := disposition == "attachment" && kind != "message/rfc822"
-	if name := headerText(cmp.Or(named["filename"], params["name"])); attached || !shownInside(kind) {
-		r.attachment(name, kind)
-	}
-	if attached {
+	return kind, params
+}
+
+// within returns the text of a message inside the message, behind its subject and what mail programs show above it.
+func (r *mailReader) within(body io.Reader, depth int) (string, error) {
+	h, body, err := parseMessage(body)
+	if err != nil {
 		return "", nil
 	}
-	if strings.HasPrefix(kind, "multipart/") {
-		return r.multi(kind, params["boundary"], body, depth)
-	}
-	body = untransferred(h, body)
-	switch kind {
-	case "message/rfc822":
-		h, body, err := parseMessage(body)
-		if err != nil {
-			return "", nil
+	text, err := r.part(h, body, depth+1)
+	var lines []string
+	for _, name := range []string{"From", "To", "Cc", "Date"} {
+		if v := headerText(h.Get(name)); v != "" {
+			lines = append(lines, name+": "+v)
 		}
-		text, err := r.part(h, body, depth+1)
-		return strings.TrimSpace(r.header(h, "Subject") + "\n\n" + text), err
-	case "text/plain", "text/html":
-	default:
-		return "", nil
 	}
+	all := slices.DeleteFunc([]string{headerText(h.Get("Subject")), strings.Join(lines, "\n"), text}, func(s string) bool { return s == "" })
+	return strings.TrimSpace(strings.Join(all, "\n\n")), err
+}
+
+// text returns the text of a part that is shown.
+func (r *mailReader) text(kind string, params map[string]string, body io.Reader) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(body, r.x.o.MaxText+1))
 	switch {
 	case int64(len(b)) > r.x.o.MaxText:
@@ -235,8 +298,16 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	}
 	s = strings.ReplaceAll(s, "\x00", "\ufffd")
 	if kind == "text/plain" {
-		return strings.TrimSpace(withoutArmor(newlines(s))), nil
+		s = newlines(s)
+		if strings.EqualFold(params["format"], "flowed") {
+			s = unflowed(s, strings.EqualFold(params["delsp"], "yes"))
+		}
+		return strings.TrimSpace(withoutArmor(s)), nil
 	}
+	return r.html(s)
+}
+
+func (r *mailReader) html(s string) (string, error) {
 	w, err := r.x.readHTML(s, htmlWriter{mail: true})
 	if err != nil {
 		return "", err
@@ -244,22 +315,29 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	return w.out.String(), nil
 }
 
-const (
-	maxAttachments    = 100
-	maxAttachmentName = 255 // bytes
-)
-
-// shownInside reports whether parts of that type are part of what is read of a message: its text, and the pictures in it.
-func shownInside(kind string) bool {
-	front, _, _ := strings.Cut(kind, "/")
-	return front == "text" || front == "image" || front == "multipart" || front == "message"
-}
-
-// attachment remembers the name of an attachment; signatures have one, too, which says nothing.
-func (r *mailReader) attachment(name, kind string) {
-	if valueHasText(name) && len(name) <= maxAttachmentName && len(r.files) < maxAttachments && !strings.HasSuffix(kind, "-signature") {
-		r.files = append(r.files, name)
+// unflowed joins the lines of a text of format=flowed (RFC 3676): one that ends with a space goes on in the next of the same depth of quotes.
+func unflowed(s string, deleteSpace bool) string {
+	var out strings.Builder
+	flows, quotes := false, 0 // of the line before
+	for line := range strings.SplitSeq(s, "\n") {
+		text := strings.TrimLeft(line, ">")
+		depth := len(line) - len(text)
+		text = strings.TrimPrefix(text, " ") // which the sender has put there
+		signature := text == "-- "
+		if !flows || depth != quotes || signature {
+			if out.Len() > 0 || flows {
+				out.WriteByte('\n')
+			}
+			if depth > 0 {
+				out.WriteString(strings.Repeat(">", depth) + " ")
+			}
+		}
+		if flows, quotes = strings.HasSuffix(text, " ") && !signature, depth; flows && deleteSpace {
+			text = text[:len(text)-1]
+		}
+		out.WriteString(text)
 	}
+	return out.String()
 }
 
 // What a text may hold that is not for people: files in uuencode, and signatures, keys and ciphers of PGP.
@@ -279,13 +357,26 @@ func withoutArmor(s string) string {
 	return s
 }
 
-// multi returns the text of the parts of a multipart: of alternatives the first that has any, where the plain one comes first; else of all.
+// multi returns the text of the parts of a multipart: of alternatives one, else of all.
 func (r *mailReader) multi(kind, boundary string, body io.Reader, depth int) (string, error) {
-	if boundary == "" {
-		return "", nil
+	in := bufio.NewReaderSize(body, bufferSize)
+	head, headErr := in.Peek(bufferSize)
+	if boundary == "" || !bytes.Contains(head, []byte("--"+boundary)) {
+		switch other := boundaryIn(head); {
+		case other != "":
+			boundary = other
+			if err := r.x.warnf(r.line, "the boundary of its parts is not the one that its head names; read by %.100q, which is there", other); err != nil {
+				return "", err
+			}
+		case headErr != nil: // that is all of it
+			if err := r.x.warnf(r.line, "no part begins with the boundary %.100q that its head names; read as one text", boundary); err != nil {
+				return "", err
+			}
+			return r.text("text/plain", nil, in)
+		}
 	}
-	var texts []string
-	for parts := multipart.NewReader(body, boundary); ; {
+	var texts, plain, rich []string
+	for parts := multipart.NewReader(in, boundary); ; {
 		p, err := parts.NextRawPart()
 		if err != nil { // also where the last boundary is missing
 			break
@@ -301,12 +392,63 @@ func (r *mailReader) multi(kind, boundary string, body io.Reader, depth int) (st
 		if r.parts > maxParts {
 			break
 		}
-		if valueHasText(text) {
-			texts = append(texts, text)
+		if !valueHasText(text) {
+			continue
 		}
-		if kind == "multipart/alternative" && len(texts) > 0 {
-			break
+		texts = append(texts, text)
+		if kind, _ := partKind(h); kind == "text/plain" {
+			plain = append(plain, text)
+		} else {
+			rich = append(rich, text)
 		}
 	}
+	if kind == "multipart/alternative" && len(texts) > 0 {
+		if len(rich) > 1 {
+			rich = rich[len(rich)-1:] // the last is the best
+		}
+		return alternative(strings.Join(plain, "\n\n"), strings.Join(rich, "")), nil
+	}
 	return strings.Join(texts, "\n\n"), nil
+}
+
+// boundaryLine is one that begins a part, in front of its head.
+var boundaryLine = regexp.MustCompile(`(?m)^--(\S(?:[^\r\n]{0,68}\S)?)[ \t]*\r?\nContent-[A-Za-z-]+:`)
+
+// boundaryIn returns the boundary that begins the first part of a body whose head does not name it.
+func boundaryIn(head []byte) string {
+	if m := boundaryLine.FindSubmatch(head); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// alternative chooses between the plain text of a message and the other one: the plain text, unless most words of the other are missing
+// there, as in one that says that the program cannot show HTML. Where that is twice as long, both are kept: they say different things.
+func alternative(plain, rich string) string {
+	if plain == "" || rich == "" {
+		return plain + rich
+	}
+	in := map[string]bool{}
+	for w := range words(plain) {
+		in[w] = true
+	}
+	all, found := map[string]bool{}, 0
+	for w := range words(rich) {
+		if !all[w] && in[w] {
+			found++
+		}
+		all[w] = true
+	}
+	switch {
+	case 2*found >= len(all):
+		return plain
+	case len(in) > 2*len(all):
+		return rich + "\n\n" + plain
+	}
+	return rich
+}
+
+// words returns the words of a text in lower case.
+func words(s string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 }

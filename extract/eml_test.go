@@ -18,7 +18,7 @@ func TestEML(t *testing.T) {
 		{"quoted-printable", head + "Content-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nSch=F6n =\r\nhier.\r\n", "Schön hier."},
 		{"base64, of a mailbox", "From j@example.org Mon\n" + head + "Content-Type: text/plain; charset=UTF-8\r\nContent-Transfer-Encoding: base64\r\n\r\nU2Now7ZuIGhp\r\nZXIu\r\n", "Schön hier."},
 		{"alternatives", head + "Content-Type: multipart/mixed; boundary=A\r\n\r\n--A\r\nContent-Type: multipart/alternative; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\nthe text\r\n" +
-			"--B\r\nContent-Type: text/html\r\n\r\n<p>the text</p>\r\n--B--\r\n--A\r\nContent-Type: text/plain\r\nContent-Disposition: attachment\r\n\r\nattached\r\n" +
+			"--B\r\nContent-Type: text/html\r\n\r\n<p>the text</p>\r\n--B--\r\n" +
 			"--A\r\nContent-Type: message/rfc822\r\n\r\nSubject: Inner\r\n\r\ninner text\r\n--A--\r\n", "the text\n\nInner\n\ninner text"},
 		{"HTML only, cut off", head + "Content-Type: multipart/alternative; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\n \r\n--B\r\nContent-Type: text/html\r\n\r\n<style>x</style><p>One<p>two", "One\n\ntwo"},
 		{"picture", head + "Content-Type: image/png\r\n\r\nxxxx\r\n", ""},
@@ -31,7 +31,7 @@ func TestEML(t *testing.T) {
 		{"UTF-8 called ASCII", head + "Content-Type: text/plain; charset=us-ascii\r\n\r\nGrüße\r\n", "Grüße"},
 		{"uuencode", head + "\r\nThe file:\r\n\r\nbegin 644 a b.bin\r\nM" + strings.Repeat("86%A", 15) + "\r\n#86%A\r\n`\r\nend\r\n\r\nbegin 644 what I mean\r\nno code\r\nend\r\n", "The file:\n\n\nbegin 644 what I mean\nno code\nend"},
 		{"signed in the text", head + "\r\n-----BEGIN PGP SIGNED MESSAGE-----\r\nHash: SHA1\r\n\r\nSigned.\r\n-----BEGIN PGP SIGNATURE-----\r\nVersion: 1\r\n\r\niD8DBQFa\r\n-----END PGP SIGNATURE-----\r\n", "Signed."},
-		{"digest", head + "Content-Type: multipart/digest; boundary=A\r\n\r\n--A\r\n\r\nFrom: k@example.org\r\nSubject: Inner\r\n\r\ninner text\r\n--A--\r\n", "Inner\n\ninner text"},
+		{"digest", head + "Content-Type: multipart/digest; boundary=A\r\n\r\n--A\r\n\r\nFrom: k@example.org\r\nSubject: Inner\r\n\r\ninner text\r\n--A--\r\n", "Inner\n\nFrom: k@example.org\n\ninner text"},
 		{"bad type", head + "Content-Type: ;;;\r\n\r\ntext\r\n", "text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -86,5 +86,6 @@ func TestAttachments(t *testing.T) {
 
 func FuzzEML(f *testing.F) {
 	f.Add([]byte("Subject: =?utf-8?q?x?=\nContent-Type: multipart/mixed; boundary=A\n\n--A\nContent-Type: text/html; charset=big5\nContent-Transfer-Encoding: quoted-printable\n\n<p>x=\n--A--\n"))
+	f.Add([]byte(parted("mixed", "Content-Type: text/plain; format=flowed; delsp=yes\n\na \nb", attachedAs("b.csv", "text/csv", "id,t\n1,x\n"), "Content-Type: message/rfc822\n\n"+parted("alternative", "\nx", attachedAs("a.txt", "", "x")))))
 	fuzzReader(f, "in.eml")
 }

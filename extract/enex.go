@@ -140,7 +140,7 @@ func (x *source) note(n *enexNote) error {
 		}
 	}
 	x.locate(fields, n.title)
-	return x.document(Document{ID: contentID(fields), Fields: fields, Line: n.line})
+	return x.document(Document{ID: contentID(fields, ""), Fields: fields, Line: n.line})
 }
 
 var errNoteTooLong = errors.New("note is longer than the limit")

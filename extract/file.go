@@ -36,6 +36,7 @@ type Result struct {
 	Sum    []byte      // SHA-256 of the bytes in the file; nil where it was not read to its end
 	Err    error       // of the disk or the network while the file was read; it has been handed to fail, too
 	Moved  bool        // the file changed while it was read
+	Inside []Inside    // what was read inside it, by format: attachments, members of archives
 }
 
 // Read reads the documents of a file, as [Reader] does. Files of one call of [Files] may be read at the same time.
@@ -127,7 +128,7 @@ func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error,
 	if f.stdin {
 		stats.Files++
 		err = x.read(f.o.Stdin)
-		return Result{Format: x.format}, err
+		return Result{Format: x.format, Inside: x.inside}, err
 	}
 	if f.Taken() {
 		x.emit = f.refuse(x, emit)
@@ -140,7 +141,7 @@ func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error,
 		return res, x.errorf(0, "%v", err)
 	}
 	defer in.Close()
-	x.info = info
+	x.info, x.at = info, in
 	sum := &sumReader{r: in, h: sha256.New()}
 	stats.Files++
 	passed, before := stats.Skipped+stats.Empty, stats.Bytes
@@ -151,7 +152,7 @@ func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error,
 	if x.format != Auto {
 		res.Format = x.format
 	}
-	res.Info, res.Err = info, sum.err
+	res.Info, res.Err, res.Inside = info, sum.err, x.inside
 	if stats.Bytes-before == info.Size() {
 		res.Sum = sum.h.Sum(nil)
 	}
@@ -176,13 +177,18 @@ func (s *sumReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// refuse returns emit, which reports whole-file documents instead: their id is taken.
+// refuse returns emit, which reports whole-file documents instead, once: their id is taken.
 func (f File) refuse(x *source, emit func(Document) error) func(Document) error {
+	refused := false
 	return func(d Document) error {
 		if d.Line > 0 {
 			return emit(d)
 		}
 		x.stats.Documents-- // document counts it again
+		if refused {
+			return nil
+		}
+		refused = true
 		return x.errorf(0, "its id %q belongs to a file below %s already; give the folder above both", f.ID, f.rival)
 	}
 }

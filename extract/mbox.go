@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"regexp"
-	"strings"
 )
 
 // certain is the line in front of each message of a mailbox, with the date as mail programs write it.
@@ -33,7 +32,7 @@ func isMailbox(head []byte) bool {
 	return isEnvelope(line, true, func() []byte { return rest })
 }
 
-// readMailbox reads a mailbox, one document per message, whose id is its Message-ID, or a hash of its content.
+// readMailbox reads a mailbox, one document per message, whose id is its Message-ID, or a hash of its bytes.
 func (x *source) readMailbox(br *bufio.Reader) error {
 	message := kept{x: x}
 	defer message.drop()
@@ -101,7 +100,7 @@ func (x *source) letter(line int, message *kept, size int64) error {
 		return x.errorf(line, "message of %d bytes is larger than the limit of %d", size, x.o.MaxFile)
 	}
 	x.dec = decoder{} // each message has a character set of its own
-	c, id, why, err := x.message(message.b, line)
+	c, id, why, err := x.message(message.b, line, "")
 	if cap(message.b) > keptAnyway {
 		message.drop()
 	}
@@ -110,7 +109,7 @@ func (x *source) letter(line int, message *kept, size int64) error {
 		return err
 	case why == "" && c.deleted:
 		return nil
-	case why == "" && !valueHasText(c.text) && !valueHasText(c.title):
+	case why == "" && !valueHasText(c.text) && !valueHasText(c.title) && c.fields["attachments"] == nil:
 		why = "no text in a message"
 	}
 	if why != "" {
@@ -118,8 +117,5 @@ func (x *source) letter(line int, message *kept, size int64) error {
 	}
 	c.fields["title"], c.fields["text"] = c.title, withoutTitle(c.text, c.title)
 	x.locate(c.fields, c.title)
-	if id = strings.Trim(id, "<> "); id == "" || len(id) > maxID || strings.ContainsFunc(id, notInID) {
-		id = contentID(c.fields)
-	}
 	return x.document(Document{ID: id, Fields: c.fields, Line: line})
 }

@@ -62,6 +62,11 @@ type source struct {
 	stats  *Stats
 	before int64 // bytes in stats that are of other streams
 
+	docID  string      // of a whole-file document, where it is not its path
+	depth  int         // how many files it is inside of
+	inside []Inside    // what was read inside it
+	at     io.ReaderAt // the stream, where it is a file that is not packed; its size is that of info
+
 	readPDF func([]byte) (PDFText, error) // nil: PDF is not read
 }
 
@@ -78,7 +83,13 @@ func (x *source) document(d Document) error {
 	if err := x.ended(); err != nil {
 		return err
 	}
-	d.Source, d.Offset = x.name, x.stats.Bytes-x.before
+	d.Source = x.name
+	return x.hand(d)
+}
+
+// hand hands on a document of x or of a file inside it.
+func (x *source) hand(d Document) error {
+	d.Offset = x.stats.Bytes - x.before
 	if err := x.emit(d); err != nil {
 		return err
 	}

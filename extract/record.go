@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -27,7 +28,7 @@ func (x *source) record(line int, fields map[string]any) error {
 		return x.errorf(line, "no text in the fields %s", strings.Join(x.o.TextFields, ", "))
 	}
 	if id == "" {
-		id = contentID(fields)
+		id = contentID(fields, cmp.Or(x.docID, x.id))
 	}
 	return x.document(Document{ID: id, Fields: fields, Line: line})
 }
@@ -72,13 +73,14 @@ func takeID(fields map[string]any, name string) (string, error) {
 // notInID is for characters that an id must not hold.
 func notInID(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }
 
-// contentID returns the first 16 bytes, in hex, of the SHA-256 of fields as JSON with sorted keys.
-func contentID(fields map[string]any) string {
+// contentID returns the first 16 bytes, in hex, of the SHA-256 of fields as JSON with sorted keys, and of the path of the file, if it has one:
+// equal records of two files are two documents.
+func contentID(fields map[string]any, path string) string {
 	b, err := json.Marshal(fields)
 	if err != nil { // cannot happen: fields hold only what JSON can hold
 		panic("extract: " + err.Error())
 	}
-	sum := sha256.Sum256(b)
+	sum := sha256.Sum256(append(b, path...))
 	return hex.EncodeToString(sum[:16])
 }
 

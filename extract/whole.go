@@ -121,16 +121,16 @@ func (x *source) whole(c content, size int) error {
 		fields["title"] = c.title
 	}
 	note := x.format == Markdown && c.fields != nil // one of front matter alone is found by its name and what it says there
-	if !valueHasText(c.text) && !valueHasText(c.title) && !note {
+	if !valueHasText(c.text) && !valueHasText(c.title) && !note && fields["attachments"] == nil {
 		if (x.format == HTML || x.format == Canvas) && x.blanks { // a page that leads elsewhere, a frame, a canvas without cards
 			x.stats.Empty++
 			return nil
 		}
 		return x.errorf(0, "no text in %s of %s", formatNouns[x.format], plural(size, "byte"))
 	}
-	id := wholeID(x.id)
+	id := cmp.Or(x.docID, wholeID(x.id))
 	if id == "" {
-		id = contentID(fields)
+		id = contentID(fields, "")
 	}
 	x.locate(fields, c.title)
 	if x.info != nil {

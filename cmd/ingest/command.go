@@ -50,6 +50,9 @@ stopped. What cannot be read is told, listed in errors.jsonl beside the journal 
 A document may have 8 MiB as JSON, a line of JSON or CSV 4 MiB, a file of which the text is a part (PDF, docx and other
 office programs, epub, eml, ipynb), a message of a mailbox and a note of Evernote 64 MiB; --dry-run tells of larger ones, too.
 
+Attachments of mail are documents of their own: the field attached_to names the message, and attachment_ids of the message names them.
+One that cannot be read is found by its name in the message.
+
 Two records of the same id, of one file or two: the one that is read later is kept, and a warning names the files. Choose another id with --id-field.
 
 --delete-missing deletes the documents that an earlier run has brought from the same paths and that are gone now; documents from

@@ -25,7 +25,15 @@ func (p *pipeline) finish(t *task, end *ending) error {
 		f := p.counts.format(res.Format.String())
 		f.read += res.Files
 		f.bytes += res.Bytes
-		f.documents += t.docs
+		own := t.docs
+		for _, n := range res.Inside {
+			inside := p.counts.format(n.Format.String())
+			inside.inside += n.Read
+			inside.failed += n.Failed
+			inside.documents += n.Documents
+			own -= n.Documents
+		}
+		f.documents += max(0, own)
 		if slices.ContainsFunc(t.failures, func(f failure) bool { return !f.Warning }) || t.refused || t.unkept {
 			f.failed++
 		}

@@ -109,6 +109,22 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
+// Equal rows without an id are a document of each file that has them, and go with it.
+func TestEqualRows(t *testing.T) {
+	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+	write(t, dir+"/a.csv", "name,text\nx,rent\nx,rent\n")
+	write(t, dir+"/b.csv", "name,text\nx,rent\n")
+	write(t, dir+"/c.jsonl", "{\"name\":\"x\",\"text\":\"rent\"}\n")
+	for _, want := range []int{3, 2} {
+		if told, _ := ingested(t, f, to, dir); len(told) > 0 || len(to) != want {
+			t.Errorf("told %q, %d documents, want none and %d", told, len(to), want)
+		}
+		if err := os.Remove(dir + "/b.csv"); want == 3 && err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Two files with the same ids are told of, and what is found is always what a file says that is there.
 func TestOverlap(t *testing.T) {
 	for _, atOnce := range []int{overlapAtOnce, 1} {

@@ -27,6 +27,7 @@ type counts struct {
 // formatCounts are those of the files of one format.
 type formatCounts struct {
 	read, unchanged, documents, failed int
+	inside                             int // that were read inside other files
 	bytes                              int64
 }
 
@@ -71,14 +72,15 @@ func (c *counts) print(w io.Writer, f *failures, ended bool) {
 		total.unchanged += n.unchanged
 		total.documents += n.documents
 		total.failed += n.failed
+		total.inside += n.inside
 		total.bytes += n.bytes
 	}
 	slices.Sort(names)
 	if len(names) > 0 {
 		t := tabwriter.NewWriter(w, 9, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "format\tread\tunchanged\tfailed\tdocuments\tMB\t")
+		fmt.Fprintln(t, "format\tread\tinside others\tunchanged\tfailed\tdocuments\tMB\t")
 		row := func(name string, n formatCounts) {
-			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%.1f\t\n", name, n.read, n.unchanged, n.failed, n.documents, float64(n.bytes)/1e6)
+			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n", name, n.read, n.inside, n.unchanged, n.failed, n.documents, float64(n.bytes)/1e6)
 		}
 		for _, name := range names {
 			row(name, *c.byFormat[name])

@@ -61,6 +61,23 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
+// Files that are inside others are counted by their own formats.
+func TestInsideOthers(t *testing.T) {
+	dir := t.TempDir()
+	attached := "--A\nContent-Type: text/csv\nContent-Disposition: attachment; filename=b.csv\n\nid,text\n1,x\n2,y\n--A\nContent-Type: x/y; name=c.docx\n\nx\n--A\nContent-Type: x/y; name=d.exe\n\nx\n--A--\n"
+	write(t, dir+"/a.eml", "From: a@example.org\nSubject: S\nContent-Type: multipart/mixed; boundary=A\n\n"+attached)
+	f := flags{dryRun: true, collection: "docs", format: "auto", workers: 2, onError: "skip", pdfTime: time.Second}
+	var stderr bytes.Buffer
+	if err := run(t.Context(), f, []string{dir}, strings.NewReader(""), io.Discard, &stderr); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(strings.Fields(stderr.String()), " ")
+	if !strings.Contains(got, "csv 0 1 0 0 2 0.0 docx 0 1 0 1 0 0.0 eml 1 0 0 0 1 0.0 ") || !strings.Contains(got, "1 files skipped: 1 .exe") ||
+		!strings.Contains(got, `a.eml: warning: attachment "c.docx": not a Word document`) {
+		t.Errorf("got %s", &stderr)
+	}
+}
+
 // A dry run refuses what a run refuses, and the reason says what is allowed.
 func TestDryRunTooLarge(t *testing.T) {
 	dir := t.TempDir()

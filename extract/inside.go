@@ -1,0 +1,136 @@
+package extract
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// insideMark stands between a file and a file inside it, in ids and paths: "mail/a.eml!/invoice.pdf".
+const insideMark = "!/"
+
+// maxInside is how deeply files are read inside one another: a text in an archive that is attached to a message is at depth 2.
+const maxInside = 4
+
+// Inside counts files of one format that were read inside another file.
+type Inside struct {
+	Format    Format
+	Read      int
+	Failed    int // of those that were read
+	Documents int
+}
+
+// inner is a file inside another one: an attachment or a member of an archive.
+type inner struct {
+	name  string // below the outer file
+	path  string // with that of the outer file
+	docID string // of its document; empty: its path
+	info  fs.FileInfo
+	what  string // in front of what is wrong with it
+	line  int    // of the outer file, for what is wrong with it; 0: of none
+	warn  bool   // what is wrong with it is a warning about the outer file
+	emit  func(*Document)
+}
+
+// readInside reads a file that is inside x. read says that its name or its content is of a known format; what could not be read has been
+// reported. Its error ends the reading of x.
+func (x *source) readInside(f inner, r io.Reader) (read bool, err error) {
+	if x.depth+1 > maxInside {
+		return false, x.reportInside(f, ItemError{Reason: fmt.Sprintf("files inside one another deeper than the limit of %d", maxInside)})
+	}
+	format, known := byName(f.name)
+	if !known && extension(f.name) != "" {
+		if x.o.Skip != nil {
+			x.o.Skip(f.path, SkippedType)
+		}
+		return false, nil
+	}
+	c := *x
+	c.name, c.id, c.docID, c.info, c.depth = f.path, f.path, f.docID, f.info, x.depth+1
+	c.format, c.quiet, c.blanks, c.packed, c.marked, c.at = Auto, !known, true, false, false, nil
+	c.dec = newDecoder(x.o.Encoding)
+	c.stats, c.before, c.inside = new(Stats), 0, nil
+	c.o.Format, c.o.Progress = Auto, nil
+	c.emit = func(d Document) error {
+		if f.emit != nil {
+			f.emit(&d)
+		}
+		d.Line = f.line
+		return x.hand(d)
+	}
+	c.fail = func(e ItemError) error { return x.reportInside(f, e) }
+	if err := c.read(r); err != nil {
+		return false, err
+	}
+	if c.format != Auto {
+		format = c.format
+	}
+	x.countInside(c.inside...)
+	if c.stats.Skipped+c.stats.Empty == 0 {
+		x.countInside(Inside{Format: format, Read: 1, Failed: min(1, c.stats.Errors), Documents: c.stats.Documents})
+	}
+	return c.stats.Documents > 0, nil
+}
+
+// path returns the path of x for files inside it.
+func (x *source) path() string { return cmp.Or(x.id, filepath.ToSlash(x.name)) }
+
+// countInside adds to what was read inside x.
+func (x *source) countInside(all ...Inside) {
+	for _, n := range all {
+		i := slices.IndexFunc(x.inside, func(s Inside) bool { return s.Format == n.Format })
+		if i < 0 {
+			x.inside = append(x.inside, n)
+			continue
+		}
+		s := &x.inside[i]
+		s.Read, s.Failed, s.Documents = s.Read+n.Read, s.Failed+n.Failed, s.Documents+n.Documents
+	}
+}
+
+// reportInside reports what is wrong with a file inside x as something about x.
+func (x *source) reportInside(f inner, e ItemError) error {
+	where := f.what
+	if e.Line > 0 {
+		where = fmt.Sprintf("%s, line %d", where, e.Line)
+	}
+	return x.report(ItemError{Path: x.name, Line: f.line, Reason: where + ": " + e.Reason, Warning: e.Warning || f.warn})
+}
+
+// insideNames makes the names of the files inside one file different from each other.
+type insideNames map[string]int
+
+// unique returns name, or "name (2).ext" for the second of that name.
+func (n insideNames) unique(name string) string {
+	n[name]++
+	for n[name] > 1 {
+		dir, base := "", name
+		if i := strings.LastIndexByte(name, '/'); i >= 0 {
+			dir, base = name[:i+1], name[i+1:]
+		}
+		front, ext := base, ""
+		if i := strings.LastIndexByte(base, '.'); i > 0 {
+			front, ext = base[:i], base[i:]
+		}
+		other := fmt.Sprintf("%s%s (%d)%s", dir, front, n[name], ext)
+		if n[other] == 0 {
+			n[other]++
+			return other
+		}
+		n[name]++
+	}
+	return name
+}
+
+// outside runs read and takes the time that it takes off the time since start.
+func outside(start *time.Time, read func() error) error {
+	began := time.Now()
+	err := read()
+	*start = start.Add(time.Since(began))
+	return err
+}
