@@ -28,6 +28,9 @@
 //
 // # Files inside files
 //
+// Members of archives (zip, tar) are read as the files of a folder would be, with "!/" in their ids between the path of the archive and theirs. Files are read
+// inside one another four deep.
+//
 // An attachment of a message is a document of its own, or many, as the file would be: its id is that of the message, "!/" and its name, that
 // of a record in it has "#" and the record's own behind that. attached_to names the message, whose attachment_ids names the first 100 of them. What cannot be read is a
 // warning about the message, which is found by the name. A message inside a message is part of its text.
@@ -36,5 +39,5 @@
 //
 // Input is untrusted. Each line, record, file and decompressed stream has a limit, parsers have a time budget, folders are read without
 // following symbolic links, and only regular files are opened. Memory is bounded by MaxLine for record formats and by a small multiple of
-// MaxFile for whole-file formats and mailboxes, whatever the input.
+// MaxFile for whole-file formats and mailboxes, whatever the input. An archive may unpack to MaxUnpacked bytes, with all that is in it, and to MaxRatio times its size.
 package extract

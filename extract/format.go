@@ -34,14 +34,15 @@ const (
 	ICS                    // appointments, tasks and journals (iCalendar)
 	Canvas                 // a canvas of Obsidian (JSON Canvas)
 	OPML                   // an outline
+	Archive                // files packed as ZIP or tar, each of which is read as in a folder
 )
 
 var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb",
-	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics", Canvas: "canvas", OPML: "opml"}
+	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics", Canvas: "canvas", OPML: "opml", Archive: "archive"}
 
 // formatNouns are the formats' names for the eyes of people.
 var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook",
-	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar", Canvas: "a canvas", OPML: "an outline"}
+	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar", Canvas: "a canvas", OPML: "an outline", Archive: "an archive"}
 
 // ofRecords reports whether files of that format are many documents, whose ids are their own; a mailbox is one, too.
 func (f Format) ofRecords() bool { return f == JSONL || f == CSV || f == ENEX || f == VCF || f == ICS }
@@ -57,7 +58,7 @@ func (f Format) String() string {
 // Formats returns the names of all formats, auto first.
 func Formats() []string { return slices.Clone(formatNames[:]) }
 
-var formatSynonyms = map[string]Format{"": Auto, "ndjson": JSONL, "json": JSONL, "tsv": CSV, "markdown": Markdown, "htm": HTML, "text": Text, "odt": ODF, "ods": ODF, "odp": ODF}
+var formatSynonyms = map[string]Format{"": Auto, "ndjson": JSONL, "json": JSONL, "tsv": CSV, "markdown": Markdown, "htm": HTML, "text": Text, "odt": ODF, "ods": ODF, "odp": ODF, "zip": Archive, "tar": Archive}
 
 // ParseFormat returns the format of that name, one of [Formats] or of their usual synonyms in any case; the empty one is auto.
 func ParseFormat(s string) (Format, error) {
@@ -80,6 +81,7 @@ var formatByExt = map[string]Format{
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".mhtml": EML, ".mht": EML, ".ipynb": IPYNB,
 	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".rtf": RTF,
 	".enex": ENEX, ".vcf": VCF, ".ics": ICS, ".canvas": Canvas, ".opml": OPML,
+	".zip": Archive, ".tar": Archive, ".tgz": Archive,
 }
 
 // savedAs names, for files of office programs and others that are not read, what those programs save that is.

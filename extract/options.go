@@ -17,8 +17,8 @@ type Options struct {
 	MaxLine     int64 // bytes of one line or record; default 4 MiB
 	MaxFile     int64 // bytes of one whole-file document, decompressed; default 64 MiB
 	MaxText     int64 // bytes of text of a document of an office program, a notebook, an e-book or a part of a message; default MaxFile
-	MaxUnpacked int64 // bytes that one gzip file may unpack to; default 16 GiB
-	MaxRatio    int   // unpacked bytes per packed byte of a gzip file, looked at beyond the first MiB; default 100
+	MaxUnpacked int64 // bytes that one gzip file or archive may unpack to; default 16 GiB
+	MaxRatio    int   // unpacked bytes per packed byte of a gzip file or archive, looked at beyond the first MiB; default 100
 
 	// IDField is the field of a record that holds its id. Default: _id, else id, else a hash of the content.
 	IDField string

@@ -62,6 +62,7 @@ type source struct {
 	stats  *Stats
 	before int64 // bytes in stats that are of other streams
 
+	left   *int64      // bytes that the archives around it, and it, may still unpack
 	docID  string      // of a whole-file document, where it is not its path
 	depth  int         // how many files it is inside of
 	inside []Inside    // what was read inside it
@@ -191,6 +192,8 @@ func (x *source) read(r io.Reader) error {
 		return x.readENEX(br)
 	case VCF, ICS:
 		return x.readCards(br)
+	case Archive:
+		return x.readArchive(br)
 	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB, EPUB, ODF, PPTX, XLSX, RTF, Canvas, OPML:
 		return x.readWhole(br)
 	}

@@ -17,7 +17,7 @@ const maxDepth = 128
 
 // junk are folders and files that no one means to search.
 var junk = map[string]bool{
-	"node_modules": true, "__pycache__": true, "thumbs.db": true, "desktop.ini": true, "$recycle.bin": true, "system volume information": true,
+	"node_modules": true, "__macosx": true, "__pycache__": true, "thumbs.db": true, "desktop.ini": true, "$recycle.bin": true, "system volume information": true,
 }
 
 // Walk reads files and folders in the order of paths, folders in the order of their names, and stdin for the path "-".

@@ -133,7 +133,7 @@ func (x *source) whole(c content, size int) error {
 		id = contentID(fields, "")
 	}
 	x.locate(fields, c.title)
-	if x.info != nil {
+	if x.info != nil && (x.depth == 0 || x.info.ModTime().Year() >= 1980) { // members of archives may have none
 		fields["modified"] = x.info.ModTime().UTC().Format(time.RFC3339)
 	}
 	return x.document(Document{ID: id, Fields: fields})
