@@ -123,9 +123,6 @@ func (k *Key) Covers(s Spec) error {
 	if more := s.Scopes &^ k.Scopes; more != 0 {
 		return fmt.Errorf("%w: scopes %s", ErrExceeds, more)
 	}
-	if s.Scopes.Has(Replication) && k.Scopes != All {
-		return fmt.Errorf("%w: scopes %s, which only a key with all scopes gives away", ErrExceeds, Replication)
-	}
 	for _, p := range s.Collections {
 		if !within(p, k.Collections) {
 			return fmt.Errorf("%w: collections %q", ErrExceeds, p)

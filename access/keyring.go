@@ -67,6 +67,22 @@ type record struct {
 	Makers []Rate `json:"makers,omitempty"`
 }
 
+// retiredScope is a scope of earlier versions, which stored keys may name. It gives nothing any more.
+const retiredScope = "replication"
+
+// readRecord decodes a stored key.
+func readRecord(value []byte) (r record, err error) {
+	stored := struct {
+		*record
+		Scopes []string `json:"scopes"`
+	}{record: &r}
+	if err := json.Unmarshal(value, &stored); err != nil {
+		return r, err
+	}
+	r.Scopes, err = ParseScopes(slices.DeleteFunc(stored.Scopes, func(name string) bool { return name == retiredScope }))
+	return r, err
+}
+
 // Open reads the keys of a vault. One that cannot be read is an error: a server must not run with fewer keys than were made.
 func Open(v Vault, o Options) (*Keyring, error) {
 	k := &Keyring{vault: v, now: time.Now}
@@ -92,8 +108,8 @@ func readKeys(v Vault) (map[string]*entry, error) {
 		return nil, fmt.Errorf("access: %w", err)
 	}
 	for name, value := range values {
-		var r record
-		if err := json.Unmarshal(value, &r); err != nil {
+		r, err := readRecord(value)
+		if err != nil {
 			return nil, fmt.Errorf("access: value %s: %w", name, err)
 		}
 		e := &entry{key: r.Key}
@@ -111,28 +127,6 @@ func readKeys(v Vault) (map[string]*entry, error) {
 		byID[r.ID] = e
 	}
 	return byID, nil
-}
-
-// Refresh reads the keys again, which somebody else has changed in the vault. After an error they are as before.
-func (k *Keyring) Refresh() error {
-	k.write.Lock()
-	defer k.write.Unlock()
-	byID, err := readKeys(k.vault)
-	if err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for id, e := range byID {
-		if old := k.mu.byID[id]; old != nil {
-			e.used.Store(max(e.used.Load(), old.used.Load()))
-		}
-	}
-	k.mu.byID = byID
-	if len(byID) > 0 {
-		k.guarded.Store(true)
-	}
-	return nil
 }
 
 // Guarded reports whether requests need a key: once there is one, expired or not, or [Options] ask for it. It stays true when the last
@@ -322,31 +316,6 @@ func (k *Keyring) Revoke(ctx context.Context, id string) error {
 	delete(k.mu.byID, id)
 	k.mu.Unlock()
 	return nil
-}
-
-// Uses returns the hours of last use that the vault does not have, as Unix times by the ids of the keys.
-func (k *Keyring) Uses() map[string]int64 {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	uses := map[string]int64{}
-	for id, e := range k.mu.byID {
-		if at := e.used.Load(); at > e.kept.Load() {
-			uses[id] = at
-		}
-	}
-	return uses
-}
-
-// Note takes [Keyring.Uses] of another server with the same keys. Its clock may be another.
-func (k *Keyring) Note(uses map[string]int64) {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	now := k.now().Truncate(time.Hour).Unix()
-	for id, at := range uses {
-		if e := k.mu.byID[id]; e != nil {
-			e.used.Store(max(e.used.Load(), min(at, now)))
-		}
-	}
 }
 
 // flushKeys is how many keys are written in one transaction. A key takes some kilobytes at most.

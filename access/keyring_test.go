@@ -402,73 +402,24 @@ func TestMakers(t *testing.T) {
 	}
 }
 
-// TestRefresh changes a vault behind a keyring, as following another server does.
-func TestRefresh(t *testing.T) {
+// TestRetiredScope: a key that an earlier version stored with a scope that is gone works with the others.
+func TestRetiredScope(t *testing.T) {
 	v := &memory{}
-	maker, reader := ring(t, v, Options{}), ring(t, v, Options{})
-	if reader.Guarded() {
-		t.Fatal("guarded without a key")
-	}
-	kept, keptToken := create(t, maker, Spec{Name: "kept", Scopes: Search})
-	gone, goneToken := create(t, maker, Spec{Name: "gone", Scopes: Search})
-	if err := reader.Refresh(); err != nil || !reader.Guarded() {
-		t.Fatal("after the first key:", err, reader.Guarded())
-	}
-	for _, token := range []string{keptToken, goneToken} {
-		if _, err := reader.Check(token); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := maker.Revoke(t.Context(), gone.ID); err != nil {
+	key, token := create(t, ring(t, v, Options{}), Spec{Name: "old", Scopes: All})
+	stored, err := v.Values(vaultPrefix)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := reader.Refresh(); err != nil {
+	old := strings.Replace(string(stored[vaultPrefix+key.ID]), `"metrics:read"`, `"metrics:read","replication"`, 1)
+	if err := v.SetValues(t.Context(), map[string][]byte{vaultPrefix + key.ID: []byte(old)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reader.Check(goneToken); !errors.Is(err, ErrUnknown) {
-		t.Errorf("a revoked key: %v, want ErrUnknown", err)
+	k, err := ring(t, v, Options{}).Check(token)
+	if err != nil || k.Scopes != All || !strings.Contains(old, retiredScope) {
+		t.Errorf("Check = %v, %v, want the scopes %s", k, err, Scopes(All))
 	}
-	if k, err := reader.Key(kept.ID); err != nil || k.LastUsed == nil {
-		t.Errorf("the last use of a key that stays: %v, %v", k.LastUsed, err)
-	}
-}
-
-// What a replica knows of uses it tells its primary, until it has got them back.
-func TestNote(t *testing.T) {
-	v := &memory{}
-	primary, replica := ring(t, v, Options{}), ring(t, v, Options{})
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	primary.now, replica.now = func() time.Time { return now }, func() time.Time { return now.Add(5 * time.Hour) } // a clock that is ahead
-	used, token := create(t, primary, Spec{Name: "used", Scopes: Search})
-	unused, _ := create(t, primary, Spec{Name: "unused", Scopes: Search})
-	if err := replica.Refresh(); err != nil || len(replica.Uses()) > 0 {
-		t.Fatal("before any use:", err, replica.Uses())
-	}
-	replica.Check(token)
-	primary.Note(map[string]int64{"gone": now.Unix(), unused.ID: -1})
-	primary.Note(replica.Uses())
-	want := now.Truncate(time.Hour)
-	if k, err := primary.Key(used.ID); err != nil || k.LastUsed == nil || !k.LastUsed.Equal(want) {
-		t.Errorf("last use %v, %v; want %v", k.LastUsed, err, want)
-	}
-	if k, err := primary.Key(unused.ID); err != nil || k.LastUsed != nil {
-		t.Errorf("last use of a key without: %v, %v", k.LastUsed, err)
-	}
-	now = now.Add(5 * time.Hour)
-	primary.Note(replica.Uses())
-	if err := errors.Join(primary.Flush(t.Context()), replica.Refresh()); err != nil || len(replica.Uses()) > 0 {
-		t.Errorf("after the primary has kept it: %v, %v", err, replica.Uses())
-	}
-}
-
-// Replication hands out everything, so it takes everything to give it away.
-func TestReplicationIsGivenByAllAlone(t *testing.T) {
-	s := Spec{Scopes: Replication, Collections: []string{"*"}}
-	for scopes, want := range map[Scopes]bool{All: true, All &^ MetricsRead: false, Replication | KeysAdmin: false} {
-		k := Key{Spec: Spec{Scopes: scopes, Collections: []string{"*"}}}
-		if got := k.Covers(s) == nil; got != want {
-			t.Errorf("a key with %s covers it: %t, want %t", scopes, got, want)
-		}
+	if _, err := ParseScopes([]string{retiredScope}); err == nil {
+		t.Error("the scope can still be given")
 	}
 }
 
@@ -483,8 +434,8 @@ func TestLastUseOfMany(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := k.Flush(t.Context()); err != nil || v.writes != n+3 || len(k.Uses()) > 0 {
-		t.Errorf("Flush of %d keys: %v, %d writes, want 3; %d not written", n, err, v.writes-n, len(k.Uses()))
+	if err := k.Flush(t.Context()); err != nil || v.writes != n+3 {
+		t.Errorf("Flush of %d keys: %v, %d writes, want 3", n, err, v.writes-n)
 	}
 	for _, key := range ring(t, v, Options{}).Keys() {
 		if key.LastUsed == nil {

@@ -17,13 +17,12 @@ const (
 	CollectionsAdmin                    // make, change and drop collections
 	KeysAdmin                           // make, list and revoke keys
 	MetricsRead                         // read the server's metrics, which name all collections
-	Replication                         // have all that is stored, hashes of keys included, and what changes
 
 	All = 1<<iota - 1
 )
 
 // scopeNames are the names of the scopes, in the order of their bits.
-var scopeNames = [...]string{"search", "documents:read", "documents:write", "collections:admin", "keys:admin", "metrics:read", "replication"}
+var scopeNames = [...]string{"search", "documents:read", "documents:write", "collections:admin", "keys:admin", "metrics:read"}
 
 // ScopeNames returns the names of all scopes.
 func ScopeNames() []string { return slices.Clone(scopeNames[:]) }

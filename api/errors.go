@@ -38,10 +38,6 @@ var (
 	errScope         = errors.New("scope missing")
 	errCollection    = errors.New("collection not allowed")
 	errRate          = errors.New("too many requests")
-	errNoPrimary     = errors.New("this server passes writes on to its primary, which does not answer; nothing was written")
-	errAnswerLost    = errors.New("the primary was sent the request and its answer was lost; it may have been carried out")
-	errOtherShards   = errors.New("servers have different shards")
-	errLoop          = errors.New("servers follow one another")
 )
 
 // failure is how one kind of error is answered.
@@ -69,15 +65,7 @@ var failures = []failure{
 	{search.ErrModelMismatch, 409, "model_mismatch", "Collection was built with another checkpoint", ""},
 	{search.ErrConflict, 412, "revision_conflict", "Revision is not the expected one", ""},
 	{search.ErrInvalid, 400, "invalid_request", "Invalid request", ""},
-	{search.ErrPlaceLost, 410, "replication_lost", "Place in the change log lost", ""},
-	{search.ErrReplica, 409, "replica", "Server is a replica", ""},
-	{search.ErrReader, 409, "replica", "Server is a replica", ""},
 	{search.ErrUnsupported, 422, "not_supported", "Not supported by this server", ""},
-	{search.ErrUnavailable, 503, "shard_unavailable", "Shard does not answer", "1"},
-	{search.ErrPlacement, 503, "shard_unavailable", "Shard is another one", ""},
-	{search.ErrUnfinished, 503, "not_ready", "Copy not complete", "1"},
-	{search.ErrMoved, 503, "front_replaced", "Documents have moved to other shards", ""},
-	{search.ErrClaimed, 503, "front_replaced", "Another server writes to the shards", ""},
 	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
 	{search.ErrDamaged, 503, "collection_damaged", "Collection is damaged", ""},
 	{search.ErrOutcomeUnknown, 503, "outcome_unknown", "Write may have been carried out or not", ""},
@@ -104,10 +92,6 @@ var failures = []failure{
 	{errOverloaded, 503, "overloaded", "Too many requests at once", "1"},
 	{errKeyInUse, 409, "idempotency_key_in_use", "First request is under way", "1"},
 	{errKeyReused, 422, "idempotency_key_reused", "Key was used for another request", ""},
-	{errNoPrimary, 503, "primary_unavailable", "Primary does not answer", "1"},
-	{errAnswerLost, 502, "primary_answer_lost", "Answer of the primary lost", ""},
-	{errOtherShards, 409, "other_shards", "Servers have different shards", ""},
-	{errLoop, 508, "replication_loop", "Servers follow one another", ""},
 	{errNotReady, 503, "not_ready", "Not ready", "1"},
 	{errBodyTimeout, 408, "body_too_slow", "Request body arrived too slowly", ""},
 	{context.DeadlineExceeded, 503, "deadline_exceeded", "Request took too long", "1"},
@@ -165,20 +149,13 @@ type problemItem struct {
 func (f failure) detail(err error) string {
 	var re *requestError
 	var damaged *search.DamagedError
-	var shard *search.ShardError
 	switch {
 	case errors.As(err, &damaged):
 		return damaged.Error()
 	case f.status < 500, errors.As(err, &re), errors.Is(err, errNotReady):
 		return err.Error()
-	case f.is == search.ErrUnavailable, f.is == search.ErrPlacement, f.is == search.ErrMoved: // names the shard
-		return err.Error()
-	case f.is == search.ErrClaimed:
-		return "another server has taken over the shards, and this one writes no more: send writes there"
 	case f.is == context.DeadlineExceeded:
 		return "took longer than the server allows"
-	case f.is != nil && errors.As(err, &shard):
-		return "shard " + shard.Shard + ": " + f.is.Error()
 	case f.is != nil:
 		return f.is.Error()
 	}

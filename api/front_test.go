@@ -13,9 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"searchd/api/apitest"
-	"searchd/search"
 )
 
 // status asks url once on a connection of its own.
@@ -88,125 +85,6 @@ func TestFrontAnswersProbesBeforeThereIsAServer(t *testing.T) {
 	}
 }
 
-// While data is replaced, requests that have begun end, and those that come wait for the next server; probes say that it is not ready.
-func TestFrontHolds(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := "http://" + l.Addr().String()
-	front := NewFront(l, Options{Logger: slog.New(slog.DiscardHandler)})
-	defer front.Close()
-	first, second := newFixture(t, Options{}), newFixture(t, Options{})
-	begun, end := make(chan struct{}), make(chan struct{})
-	first.engine.Hook = func(_ context.Context, op string) error {
-		if op == "Collections" {
-			close(begun)
-			<-end
-		}
-		return nil
-	}
-	unused := front.turn.Load()
-	replace, replaced := make(chan struct{}), make(chan bool, 1)
-	go func() {
-		ok, err := first.server.ServeUntil(t.Context(), front, replace)
-		replaced <- ok && err == nil
-	}()
-	answers := make(chan int, 2)
-	ask := func() {
-		code, _ := status(t, url+"/v1/collections")
-		answers <- code
-	}
-	for front.turn.Load() == unused {
-		time.Sleep(time.Millisecond)
-	}
-	serving := front.turn.Load()
-	go ask()
-	<-begun
-	close(replace)
-	for front.turn.Load() == serving {
-		time.Sleep(time.Millisecond)
-	}
-	if code, _ := status(t, url+"/readyz"); code != 503 {
-		t.Errorf("/readyz: %d, want 503", code)
-	}
-	go ask()
-	select {
-	case <-replaced:
-		t.Error("a request that had begun was not waited for")
-	case code := <-answers:
-		t.Errorf("a request that could not be answered yet was: %d", code)
-	case <-time.After(50 * time.Millisecond):
-	}
-	close(end)
-	if !<-replaced || <-answers != 200 {
-		t.Error("the request that had begun was cut off")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- second.server.ServeFront(ctx, front) }()
-	if code := <-answers; code != 200 {
-		t.Errorf("the request that waited: %d", code)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
-// countingEngine is an engine that counts.
-type countingEngine struct{ *apitest.Engine }
-
-func (countingEngine) Stats(context.Context) (*search.Stats, error) {
-	return &search.Stats{Queries: search.CacheStats{Hits: 3, Misses: 4, Entries: 5}}, nil
-}
-
-// Counters, rate limits and the time of the start go on where the data is replaced.
-func TestFrontGoesOn(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := "http://" + l.Addr().String()
-	o := Options{Logger: slog.New(slog.DiscardHandler), RateLimit: 0.001, RateBurst: 4}
-	front := NewFront(l, o)
-	defer front.Close()
-	o.Front = front
-	var texts [2]string
-	for i := range texts {
-		f := newFixture(t, o)
-		f.server.o.Engine = countingEngine{f.engine}
-		replace, replaced := make(chan struct{}), make(chan bool, 1)
-		serving := front.turn.Load()
-		go func() {
-			ok, err := f.server.ServeUntil(t.Context(), front, replace)
-			replaced <- ok && err == nil
-		}()
-		for front.turn.Load() == serving {
-			time.Sleep(time.Millisecond)
-		}
-		for range 3 {
-			status(t, url+"/v1/collections")
-		}
-		texts[i] = f.do("GET", "/metrics", "").want(200, nil).Body.String()
-		close(replace)
-		if !<-replaced {
-			t.Fatal("not replaced")
-		}
-	}
-	started := metric(t, texts[0], `searchd_start_time_seconds`)
-	wantMetrics(t, texts[0], map[string]float64{
-		`searchd_request_duration_seconds_count{method="GET",route="/v1/collections",status="200"}`: 3,
-		`searchd_query_cache_hits_total`: 3, `searchd_query_cache_misses_total`: 4, `searchd_query_cache_entries`: 5,
-	})
-	wantMetrics(t, texts[1], map[string]float64{
-		`searchd_request_duration_seconds_count{method="GET",route="/v1/collections",status="200"}`: 4,
-		`searchd_request_duration_seconds_count{method="GET",route="/v1/collections",status="429"}`: 2,
-		`searchd_query_cache_hits_total`: 6, `searchd_query_cache_misses_total`: 8, `searchd_query_cache_entries`: 5,
-		`searchd_rate_limited_total`: 2, `searchd_start_time_seconds`: started,
-	})
-}
-
 func TestDrainGrace(t *testing.T) {
 	const grace = 2 * time.Second // two requests are answered in it on a busy machine, too
 	f := newFixture(t, Options{DrainGrace: grace})
@@ -225,11 +103,6 @@ func TestDrainGrace(t *testing.T) {
 	}
 	if code, _ := status(t, "http://"+addr+"/v1/collections/docs/search?q=pancakes"); code != 200 {
 		t.Errorf("a search while draining: %d", code)
-	}
-	select {
-	case <-f.server.stopping:
-		t.Error("followers are sent away while writes are taken")
-	default:
 	}
 	if err := <-stopped; err != nil || time.Since(began) < grace {
 		t.Errorf("Serve = %v after %v", err, time.Since(began))

@@ -10,7 +10,7 @@ import (
 )
 
 // gauges read the server and the engine when they are asked for.
-type gauges struct{ l *lasting }
+type gauges struct{ s *Server }
 
 // gaugesTimeout bounds how long the engine may take.
 const gaugesTimeout = 5 * time.Second
@@ -42,13 +42,7 @@ var (
 	descMisses     = desc("searchd_query_cache_misses_total", "Query vectors that had to be encoded.")
 	descEntries    = desc("searchd_query_cache_entries", "Query vectors that are kept.")
 	descStore      = desc("searchd_store_bytes", "Bytes of the store's file.")
-	descShardUp    = desc("searchd_shard_up", "1 while a shard answers.", "shard")
-	descShardStore = desc("searchd_shard_store_bytes", "Bytes of the store's file of a shard that answers.", "shard")
-	descFollowers  = desc("searchd_followers", "Replicas that have asked for changes within an hour.")
-	descBehind     = desc("searchd_replica_behind_changes", "Changes of the primary that this replica knows of and has not applied.")
-	descContact    = desc("searchd_replica_contact_seconds", "Seconds since the primary answered this replica, or since its start; it does so every 20 seconds at least. Of a server with --writes-to, since that was ready last; it is asked every second.")
-	descCopies     = desc("searchd_replica_copies_total", "Whole copies of the primary that this replica has made.")
-	descReadOnly   = desc("searchd_store_read_only", "1 after a failed commit, or once another server writes to the shards: searches go on, writes are refused until the next start.")
+	descReadOnly   = desc("searchd_store_read_only", "1 after a failed commit: searches go on, writes are refused until the next start.")
 	descDamaged    = desc("searchd_collections_damaged", "Collections that cannot be opened because a stored value is damaged.")
 	descDocuments  = desc("searchd_collection_documents", "Documents of a collection. Of the 100 largest collections, like all that follow.", "collection")
 	descPassages   = desc("searchd_collection_passages", "Passages of a collection.", "collection")
@@ -68,10 +62,7 @@ func (g *gauges) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (g *gauges) Collect(to chan<- prometheus.Metric) {
-	s, out := g.l.serving.Load(), sender{to}
-	if s == nil {
-		return
-	}
+	s, out := g.s, sender{to}
 	out.gauge(descBuild, 1, s.o.Version, s.o.Revision)
 	out.gauge(descStarted, float64(s.started.Unix()))
 	for _, gt := range []*gate{s.embeds, s.tokens, s.imports, s.pdfs, s.searches, s.writes} {
@@ -90,18 +81,6 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		out.counter(descGaveWay, float64(evicted))
 	}
 	out.gauge(descAnswers, float64(s.unsent.Load()))
-	if p := s.o.Primary; p != nil {
-		if p.SameShards {
-			out.gauge(descFollowers, float64(s.o.Engine.Followers()))
-			if state := p.State(); !state.Contact.IsZero() {
-				out.gauge(descContact, time.Since(state.Contact).Seconds())
-			}
-		} else {
-			CollectFollowing(to, s.o.Engine.Followers(), p.State)
-		}
-	} else {
-		CollectFollowing(to, s.o.Engine.Followers(), nil)
-	}
 	out.gauge(descReadOnly, bit(s.o.Engine.ReadOnly() != nil))
 	ctx, cancel := context.WithTimeout(context.Background(), gaugesTimeout)
 	defer cancel()
@@ -110,7 +89,6 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.NewInvalidMetric(descStore, err)
 		return
 	}
-	stats.Continue(g.l.past.Load())
 	out.engine(stats)
 }
 
@@ -139,36 +117,8 @@ func (o sender) engine(s *search.Stats) {
 	o.counter(descHits, float64(s.Queries.Hits))
 	o.counter(descMisses, float64(s.Queries.Misses))
 	o.gauge(descEntries, float64(s.Queries.Entries))
-	o.stored(s)
-}
-
-// CollectStored sends the metrics of what is stored: those of s but the encoder's and the queries'. A shard has them, too.
-func CollectStored(to chan<- prometheus.Metric, s *search.Stats) { sender{to}.stored(s) }
-
-// CollectFollowing sends the metrics of how many follow, and of how far this one is where it follows another itself; else state is nil. A shard has them, too.
-func CollectFollowing(to chan<- prometheus.Metric, followers int, state func() Following) {
-	out := sender{to}
-	out.gauge(descFollowers, float64(followers))
-	if state == nil {
-		return
-	}
-	s := state()
-	out.gauge(descBehind, float64(s.Behind))
-	if !s.Contact.IsZero() {
-		out.gauge(descContact, time.Since(s.Contact).Seconds())
-	}
-	out.counter(descCopies, float64(s.Copies))
-}
-
-func (o sender) stored(s *search.Stats) {
 	if s.StoreBytes > 0 {
 		o.gauge(descStore, float64(s.StoreBytes))
-	}
-	for _, x := range s.Shards {
-		o.gauge(descShardUp, bit(x.Up), x.Name)
-		if x.Up {
-			o.gauge(descShardStore, float64(x.StoreBytes), x.Name)
-		}
 	}
 	o.gauge(descDamaged, float64(s.Damaged))
 	for _, c := range s.Collections {

@@ -2,7 +2,6 @@ package api
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -20,35 +19,17 @@ func (s *Server) livez(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, health{Status: "ok"})
 }
 
-// readyz says whether requests should be sent here. A server that takes no writes after a failed commit answers searches, and no other server has its data;
-// one that keeps it on shards needs all of them, and another that has taken them over answers better.
+// readyz says whether requests should be sent here. A server that takes no writes after a failed commit still answers
+// searches, and no other server has its data.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if s.draining.Load() {
 		return fmt.Errorf("%w: shutting down", errNotReady)
 	}
-	if err := s.o.Engine.Ready(); errors.Is(err, search.ErrClosed) {
+	if err := s.o.Engine.Ready(); err != nil {
 		return fmt.Errorf("%w: %w", errNotReady, err)
-	} else if err != nil { // a shard that does not answer: a probe is no failed request
-		return fmt.Errorf("%w: %v", errNotReady, err)
 	}
 	h := health{Status: "ok"}
-	if p := s.o.Primary; p != nil {
-		state := p.State()
-		if !state.CaughtUp {
-			return fmt.Errorf("%w: the replica has not caught up with its primary yet", errNotReady)
-		}
-		switch {
-		case state.Away == "":
-		case p.SameShards:
-			h.Warning = "the server that writes does not answer, or is not ready: reads are served, and writes are refused where it does not answer"
-		default:
-			h.Warning = "the primary is not followed now: reads are served as of the last contact, and writes are refused where it does not answer"
-		}
-	}
-	var shard *search.ShardError
-	if err := s.o.Engine.ReadOnly(); errors.As(err, &shard) {
-		h.Warning = "writes that shard " + shard.Shard + " takes part in are refused until its next start: " + search.ErrReadOnly.Error() + " after a failed commit"
-	} else if err != nil {
+	if err := s.o.Engine.ReadOnly(); err != nil {
 		h.Warning = "writes are refused until the next start: " + search.ErrReadOnly.Error() + " after a failed commit"
 	}
 	return writeJSON(w, http.StatusOK, h)
@@ -77,14 +58,7 @@ type info struct {
 	Encoder search.EncoderInfo `json:"encoder"`
 	Limits  infoLimits         `json:"limits"`
 
-	Defaults search.Settings `json:"defaults"`         // what holds where the settings of a collection say nothing
-	Shards   []infoShard     `json:"shards,omitempty"` // none where documents are kept here
-}
-
-// infoShard is a shard as of two seconds ago.
-type infoShard struct {
-	Name string `json:"name"`
-	Up   bool   `json:"up"`
+	Defaults search.Settings `json:"defaults"` // what holds where the settings of a collection say nothing
 }
 
 type infoLimits struct {
@@ -111,10 +85,6 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	if e.Precision == "int8" {
 		dtype = e.Precision
 	}
-	var shards []infoShard
-	for _, x := range s.o.Engine.KnownShards() {
-		shards = append(shards, infoShard{x.Name, x.Up})
-	}
 	return writeJSON(w, http.StatusOK, info{
 		ModelID: m.Name, ModelSHA: m.SHA256, ModelDType: dtype, ServedModelName: m.Name,
 		ModelType:      map[string]any{"embedding": map[string]string{"pooling": m.Pooling}},
@@ -124,7 +94,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 		Limits: infoLimits{Body: s.o.MaxBody, Documents: s.o.MaxDocuments, Import: s.o.MaxImport, Document: s.o.MaxItem, PDF: s.pdfBytes(), File: maxFile,
 			Items: maxItems, RerankTexts: maxRerankTexts, TokenTexts: maxTokenTexts, TokenValues: search.MaxTokenValues, AttentionTokens: search.MaxAttentionTokens, Query: search.MaxQueryBytes, Hits: search.MaxLimit, Window: search.MaxWindow,
 			SearchSeconds: s.o.SearchTimeout.Seconds()},
-		Defaults: search.DefaultSettings(m), Shards: shards,
+		Defaults: search.DefaultSettings(m),
 	})
 }
 

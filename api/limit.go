@@ -139,10 +139,9 @@ func retrySeconds(wait time.Duration) string {
 	return strconv.FormatInt(max(1, int64(math.Ceil(wait.Seconds()))), 10)
 }
 
-// limit counts a request that was admitted, or refused for its key, and returns a rateError where its caller sends too many. A follower may ask as
-// often as there is something to tell.
-func (s *Server) limit(rt route, who caller, address string, admitted bool) error {
-	if rt.needs == open || rt.needs == access.Replication && admitted {
+// limit counts a request that was admitted, or refused for its key, and returns a rateError where its caller sends too many.
+func (s *Server) limit(rt route, who caller, address string) error {
+	if rt.needs == open {
 		return nil
 	}
 	if wait := s.limits.take(who.key, address, time.Now()); wait > 0 {

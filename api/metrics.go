@@ -41,7 +41,7 @@ type teiMetrics struct {
 	embeds, predicts        prometheus.Counter
 }
 
-func newMetrics(l *lasting, log *slog.Logger) *metrics {
+func newMetrics(s *Server) *metrics {
 	r := prometheus.NewRegistry()
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
@@ -84,9 +84,9 @@ func newMetrics(l *lasting, log *slog.Logger) *metrics {
 			predicts:  counter("te_predict_count", "Pairs scored for requests."),
 		},
 	}
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &gauges{l})
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &gauges{s})
 	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{
-		ErrorLog:            slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog:            slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		ErrorHandling:       promhttp.ContinueOnError, // a collection that cannot be described hides nothing else
 		MaxRequestsInFlight: 2,
 	})

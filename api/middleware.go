@@ -76,7 +76,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 
 var labelMethods = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true}
 
-var quietRoutes = map[string]bool{"/livez": true, "/readyz": true, "/healthz": true, "/metrics": true, "/v1/replication/changes": true}
+var quietRoutes = map[string]bool{"/livez": true, "/readyz": true, "/healthz": true, "/metrics": true}
 
 // recovery turns a panic into an error, which is logged and answered as 500.
 func recovery(next echo.HandlerFunc) echo.HandlerFunc {

@@ -112,7 +112,7 @@ func TestOpenAPIHasEveryMember(t *testing.T) {
 		"TEIRequest": teiEmbedRequest{}, "RerankRequest": rerankRequest{}, "RerankAnswer": rerankAnswer{}, "AttentionRequest": attentionRequest{},
 		"AttentionAnswer": attentionAnswer{}, "Usage": embeddingUsage{}, "TEIError": teiError{}, "Explain": search.Explain{}, "Key": access.Key{}, "KeySpec": access.Spec{},
 		"Facet": search.Facet{}, "FacetCounts": search.FacetCounts{}, "Similar": search.Similar{}, "Explanation": search.Explanation{},
-		"Task": search.Task{}, "Shard": search.ShardInfo{}, "Snapshot": search.Snapshot{}, "Alias": search.Alias{},
+		"Task": search.Task{}, "Snapshot": search.Snapshot{}, "Alias": search.Alias{},
 		"Map": search.Map{}, "MapOptions": search.MapOptions{}, "CollectionStats": search.Gauges{}, "CollectionLanguage": search.Language{},
 	} {
 		text := strings.Join(section(t, "    "+schema+":"), "\n")

@@ -36,7 +36,6 @@ func (s *Server) routes() []route {
 	const (
 		toSearch, toRead, toWrite = access.Search, access.DocumentsRead, access.DocumentsWrite
 		toManage, toGrant, any    = access.CollectionsAdmin, access.KeysAdmin, access.All
-		toFollow                  = access.Replication
 	)
 	return []route{
 		{"GET", "/v1/collections", any, s.listCollections, 0, nil, quick},
@@ -70,8 +69,6 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/collections/{collection}/map", toSearch, s.postMap, small, s.embeds, write},
 
 		{"POST", "/v1/collections/{collection}/reembed", toManage, s.reembed, small, s.writes, write},
-
-		{"GET", "/v1/shards", toManage | access.MetricsRead, s.listShards, 0, nil, quick},
 
 		{"GET", "/v1/tasks", toManage, s.listTasks, 0, nil, quick},
 		{"GET", "/v1/tasks/{task}", toManage, s.task, 0, nil, quick},
@@ -109,9 +106,6 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/keys/{key}", toGrant, s.key, 0, nil, quick},
 		{"DELETE", "/v1/keys/{key}", toGrant, s.revokeKey, 0, nil, write},
 
-		{"POST", "/v1/replication/changes", toFollow, s.replicationChanges, small, nil, 0},
-		{"GET", "/v1/replication/copy", toFollow, s.replicationCopy, 0, nil, 0},
-
 		{"GET", "/livez", open, s.livez, 0, nil, quick},
 		{"GET", "/readyz", open, s.readyz, 0, nil, quick},
 		{"GET", "/healthz", open, s.readyz, 0, nil, quick},
@@ -132,7 +126,6 @@ var queried = map[string]bool{
 	"GET /v1/collections/{collection}/explain/{id}":      true,
 	"GET /v1/collections/{collection}/map":               true,
 	"GET /v1/tasks":                                      true,
-	"GET /v1/replication/copy":                           true,
 }
 
 // takesQuery refuses parameters that a route of our own would not obey. Clients made for other servers may send theirs more than they need.
@@ -179,7 +172,7 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, w := c.Request(), c.Response()
 		who, err := s.admit(r, rt)
-		if limited := s.limit(rt, who, c.RealIP(), err == nil); limited != nil {
+		if limited := s.limit(rt, who, c.RealIP()); limited != nil {
 			err = limited
 		}
 		c.Set(callerID, who.id())
@@ -188,12 +181,6 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 		}
 		if err := rt.takesQuery(r); err != nil {
 			return err
-		}
-		if err := s.sameShards(r); err != nil {
-			return err
-		}
-		if s.passesOn(rt, r.WithContext(withCaller(r.Context(), who))) {
-			return s.pass(w, r, rt)
 		}
 		rc := http.NewResponseController(w)
 		if r.Body == http.NoBody {
@@ -206,10 +193,6 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 			ctx, cancel = context.WithTimeout(ctx, rt.within)
 			defer cancel()
 			rc.SetWriteDeadline(time.Now().Add(rt.within + writeGrace)) // a recorder of tests has no deadlines
-		}
-		out := http.ResponseWriter(w)
-		if rt.passes() && rt.method != http.MethodGet && r.Header.Get(passedHeader) != "" {
-			out = stamped{w, s.o.Engine.Commits}
 		}
 		release := func() {}
 		if rt.body > 0 && r.Body != http.NoBody {
@@ -225,9 +208,9 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 			if err := rt.gate.enter(ctx); err != nil {
 				return err
 			}
-			return s.inTurn(rt, out, r.WithContext(ctx), release)
+			return s.inTurn(rt, w, r.WithContext(ctx), release)
 		}
-		return rt.handle(out, r.WithContext(ctx))
+		return rt.handle(w, r.WithContext(ctx))
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"searchd/extract"
 	"searchd/mcp"
 	"searchd/search"
-	"searchd/search/wire"
 )
 
 // Searcher answers queries.
@@ -128,13 +127,9 @@ type Engine interface {
 	Heads
 	Inspector
 	Mapper
-	wire.Leader
 	Stats(ctx context.Context) (*search.Stats, error)
-	Shards(ctx context.Context) ([]search.ShardInfo, error) // none where documents are kept here
-	KnownShards() []search.ShardInfo                        // the same as of two seconds ago, without what they hold
-	Cluster() string                                        // name of the shards; empty where documents are kept here
-	Ready() error                                           // nil when searches can be answered, else the reason
-	ReadOnly() error                                        // nil when writes are taken, else the reason
+	Ready() error    // nil when searches can be answered, else the reason
+	ReadOnly() error // nil when writes are taken, else the reason
 }
 
 // Options configure a [Server]. The zero value of each field but Engine means its default.
@@ -144,9 +139,7 @@ type Options struct {
 	Version      string          // shown by /info; default "dev"
 	Revision     string          // of the source, shown by /info; default: none
 	Keys         *access.Keyring // who may do what; default: everybody may do everything
-	Primary      *Primary        // what the server follows: it passes on to it what changes data; default: nothing
 	TLS          *tls.Config     // speaks TLS with it; default: plain HTTP
-	Front        *Front          // of which the server goes on with counters and rate limits, those of one with the same options before; default: none
 	AllowedHosts []string        // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
 
 	PDF func(ctx context.Context, b []byte) (extract.PDFText, error) // reads a PDF, see package extract/pdf; default: imports take none
@@ -255,7 +248,13 @@ type Server struct {
 	log     *slog.Logger
 	handler http.Handler
 	origin  *http.CrossOriginProtection
-	*lasting
+	started time.Time
+	metrics *metrics
+
+	searches, writes, embeds, tokens, imports, pdfs *gate
+
+	limits   *limits
+	limited  atomic.Int64 // requests refused by a rate limit
 	answers  *idempotency
 	mcps     *mcp.Server
 	inFlight atomic.Int64 // bytes of bodies in memory
@@ -263,7 +262,6 @@ type Server struct {
 	local    atomic.Bool  // bound to loopback: only its names are answered
 	served   atomic.Bool  // Serve or its like was called
 	draining atomic.Bool
-	stopping chan struct{}         // closed when the server stops, or is replaced: nobody waits for news any more
 	conns    atomic.Pointer[conns] // nil: not serving yet
 }
 
@@ -277,7 +275,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, log: o.Logger, origin: http.NewCrossOriginProtection(), stopping: make(chan struct{})}
+	s := &Server{o: o, log: o.Logger, origin: http.NewCrossOriginProtection(), started: time.Now(), limits: newLimits(o.RateLimit, o.RateBurst)}
 	for _, origin := range o.CORSOrigins {
 		if origin != anyOrigin {
 			if err := s.origin.AddTrustedOrigin(origin); err != nil {
@@ -285,12 +283,24 @@ func New(o Options) (*Server, error) {
 			}
 		}
 	}
-	s.lasting = o.lasting()
-	s.serving.Store(s)
+	s.openGates()
+	s.metrics = newMetrics(s)
 	s.answers = newIdempotency()
 	s.mcps = mcp.New(toolEngine{s}, o.Version)
 	s.handler = s.router()
 	return s, nil
+}
+
+// openGates sets how many requests of each kind run at once.
+func (s *Server) openGates() {
+	o, cores := s.o, runtime.GOMAXPROCS(0)
+	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, o.SearchWait, errOverloaded)
+	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
+	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
+	// Such a request answers with a vector for each token: the engine does not batch it with others, and one per core keeps it busy.
+	s.tokens = newGate("embed_all", cores, 4*cores, 2*time.Second, errOverloaded)
+	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
+	s.pdfs = newGate("pdf", max(1, cores/2), 0, 0, errTooManyWrites)
 }
 
 // Handler returns the server's handler, for tests and for servers of one's own. The Host check of a loopback listener
@@ -306,7 +316,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // keepUses writes once a minute which keys were used, and a last time when the returned function is called.
 func (s *Server) keepUses(ctx context.Context) (stop func()) {
-	if s.o.Keys == nil || s.o.Primary != nil { // a replica's keys are as the primary has them
+	if s.o.Keys == nil {
 		return func() {}
 	}
 	flush := func(ctx context.Context) {

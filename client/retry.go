@@ -106,10 +106,8 @@ func judge(err error) verdict {
 		switch e.Code {
 		case "collection_damaged": // until somebody mends it
 			return final
-		case "outcome_unknown", "front_replaced": // and until its next start the server takes no other write
+		case "outcome_unknown": // and until its next start the server takes no other write
 			return gateway
-		case "shard_unavailable": // other shards may have carried out their part
-			return unknown
 		}
 		// The server's own time may end behind a commit. Without Retry-After and a code it is a proxy's answer, which may have lost the server's.
 		if e.Code == "deadline_exceeded" || e.Code == "canceled" || e.Code == unknownCode && !e.named {

@@ -291,8 +291,6 @@ func TestAnswersThatDoNotTell(t *testing.T) {
 		{"a proxy's 503 that asks to wait", 503, "<html>", "0", 5, false, 5},
 		{"damaged", 503, `{"code":"collection_damaged"}`, "", 1, false, 1},
 		{"a commit that failed", 503, `{"code":"outcome_unknown"}`, "", 1, true, 1},
-		{"a shard that is away", 503, `{"code":"shard_unavailable"}`, "0", 1, true, 5},
-		{"another server writes", 503, `{"code":"front_replaced"}`, "", 1, true, 1},
 		{"read-only", 503, `{"code":"read_only"}`, "", 5, false, 5},
 		{"bad gateway", 502, "<html>", "", 1, true, 1},
 		{"gateway timeout", 504, "", "", 1, true, 1},

@@ -52,9 +52,6 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 		return false, err
 	}
 	c := e.catalog
-	if c.values == nil {
-		return false, fmt.Errorf("%w: the backend keeps no aliases", ErrUnsupported)
-	}
 	done, err := c.begin(ctx)
 	if err != nil {
 		return false, err
@@ -83,7 +80,7 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 			return false, &FieldError{"alias", alias, fmt.Sprintf("at most %d aliases; delete one first", maxAliases)}
 		}
 	}
-	if err := c.set(ctx, map[string][]byte{aliasKey + alias: []byte(collection)}); err != nil {
+	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: []byte(collection)}); err != nil {
 		return false, err
 	}
 	c.mu.Lock()
@@ -104,7 +101,7 @@ func (e *Engine) DeleteAlias(ctx context.Context, alias string) error {
 	if _, err := e.Alias(ctx, alias); err != nil && !c.lostAlias(alias) {
 		return err
 	}
-	if err := c.set(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
+	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
 		return err
 	}
 	c.mu.Lock()

@@ -2,23 +2,15 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"searchd/search/embedded"
 )
 
-// ErrNoBackup is returned by [Engine.Backup], and for snapshots, over a backend that cannot be backed up as a whole: shards, whose documents are elsewhere.
-var ErrNoBackup = fmt.Errorf("%w: this server keeps no documents itself; back up each of its shards: `searchd backup --shard URL` with the shard's URL and key", ErrUnsupported)
-
 // Backup writes everything that [Restore] needs to w and returns the bytes written. Reads and writes go on meanwhile; the backup is the
 // state of one moment.
 func (e *Engine) Backup(ctx context.Context, w io.Writer) (int64, error) {
-	b, ok := e.backend.(backer)
-	if !ok {
-		return 0, ErrNoBackup
-	}
-	return b.Backup(ctx, w)
+	return e.backend.Backup(ctx, w)
 }
 
 // BackupFolder is [Engine.Backup] of a data folder that no process uses. It needs neither its indexes nor a checkpoint, and no room there.

@@ -37,9 +37,6 @@ func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Q
 		prepare(ctx, begun)
 		for _, b := range begun {
 			r, err := b.end(ctx)
-			if e.renewed(ctx, err) {
-				r, err = e.Search(ctx, collection, b.query)
-			}
 			out = append(out, BatchResult{r, err})
 		}
 	}
@@ -49,17 +46,15 @@ func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Q
 // begunSearch is a search whose query has been read.
 type begunSearch struct {
 	*search
-	query Query
-	err   error // why it goes no further
-	took  time.Duration
+	err  error // why it goes no further
+	took time.Duration
 }
 
 // beginSearch checks and reads a query.
 func (e *Engine) beginSearch(ctx context.Context, collection string, q Query) *begunSearch {
 	start := time.Now()
-	b := &begunSearch{query: q}
+	b := &begunSearch{}
 	if b.search, b.err = e.newSearch(ctx, collection, q); b.err == nil {
-		defer b.guess.end()
 		b.err = b.run(ctx, b.reading())
 	}
 	b.took = time.Since(start)

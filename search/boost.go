@@ -237,8 +237,10 @@ func (s *search) weigh(ctx context.Context, cs []candidate) error {
 			return err
 		}
 	}
-	if err := s.engine.together(calls...); err != nil {
-		return err
+	for _, call := range calls {
+		if err := call(); err != nil {
+			return err
+		}
 	}
 	s.notes = append(s.notes, slices.DeleteFunc(notes, func(note string) bool { return note == "" })...)
 	for i := range weighed {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -27,15 +26,10 @@ import (
 //  4. An alias leads to the name of a collection, not to another alias, and no name is both.
 //  5. A name whose value is damaged leads nowhere and is not given to another. Where that may be the value of a generation, every name that
 //     it may be of leads nowhere, and nothing hidden is dropped.
-//  6. After a change of names of which nobody knows whether it was carried out, as a shard did not answer, nothing is read or written until the names have
-//     been read again: a write would go to a generation that no name leads to.
-//  7. A first generation that was kept under another name is not seen under its own again when that name leads elsewhere: its own then leads to
+//  6. A first generation that was kept under another name is not seen under its own again when that name leads elsewhere: its own then leads to
 //     NAME~0, which is nowhere, until that generation is dropped or there is a collection of that name.
 type catalog struct {
-	values backend.Values // nil: the backend keeps none; there are no aliases and no generations
-	unsure atomic.Bool    // the names may be others than those that are stored
-
-	reread func(ctx context.Context) (*catalog, error) // reads the names again, for this one to take
+	values backend.Values
 
 	change *semaphore.Weighted // held by whoever changes names
 
@@ -58,20 +52,9 @@ const (
 const nowhere = "~0"
 
 func openCatalog(b backend.Backend, stored []backend.Collection, alarm func(text string)) (*catalog, error) {
-	c := &catalog{change: semaphore.NewWeighted(1)}
-	c.reread = func(ctx context.Context) (*catalog, error) {
-		stored, err := b.Collections(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return openCatalog(b, stored, alarm)
-	}
+	c := &catalog{values: b, change: semaphore.NewWeighted(1)}
 	c.mu.lost = map[string]string{}
 	c.mu.current, c.mu.owner, c.mu.aliases = map[string]string{}, map[string]string{}, map[string]string{}
-	var ok bool
-	if c.values, ok = b.(backend.Values); !ok {
-		return c, nil
-	}
 	if err := c.read(alarm); err != nil {
 		return nil, err
 	}
@@ -124,37 +107,7 @@ func (c *catalog) begin(ctx context.Context) (done func(), err error) {
 	if err := c.change.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	if c.unsure.Load() {
-		now, err := c.reread(ctx)
-		if err != nil {
-			c.change.Release(1)
-			return nil, fmt.Errorf("names of collections, which a change may have changed: %w", err)
-		}
-		c.take(now)
-		c.unsure.Store(false)
-	}
 	return func() { c.change.Release(1) }, nil
-}
-
-// settle reads the names again where they may be others than those that are stored.
-func (c *catalog) settle(ctx context.Context) error {
-	if !c.unsure.Load() {
-		return nil
-	}
-	done, err := c.begin(ctx)
-	if err == nil {
-		done()
-	}
-	return err
-}
-
-// set changes values. The caller holds change.
-func (c *catalog) set(ctx context.Context, values map[string][]byte) error {
-	err := c.values.SetValues(ctx, values)
-	if errors.Is(err, backend.ErrUnavailable) || err != nil && ctx.Err() != nil {
-		c.unsure.Store(true)
-	}
-	return err
 }
 
 // doubt returns the key of a damaged value that says what a name leads to; empty where there is none.
@@ -270,7 +223,7 @@ func (c *catalog) point(ctx context.Context, current map[string]string) error {
 			values[currentKey+name] = []byte(stored)
 		}
 	}
-	if err := c.set(ctx, values); err != nil {
+	if err := c.values.SetValues(ctx, values); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -324,11 +277,4 @@ func generationOf(stored string) int {
 		return g
 	}
 	return 1
-}
-
-// take takes the names that another has read, all at once.
-func (c *catalog) take(next *catalog) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mu.current, c.mu.owner, c.mu.aliases, c.mu.lost = next.mu.current, next.mu.owner, next.mu.aliases, next.mu.lost
 }

@@ -96,9 +96,6 @@ func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) 
 // again where others, or the end of a re-embedding, have changed them meanwhile; its error is returned as it is. While the collection is re-embedded
 // it returns [ErrTaskRunning], unless the task keeps the settings and only synonyms and weights of fields change: the new generation gets them, too.
 func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Settings) (Settings, error)) (info CollectionInfo, err error) {
-	if err := e.mayWrite(); err != nil {
-		return info, err
-	}
 	if info, err = e.Collection(ctx, name); err != nil {
 		return info, err
 	}
@@ -299,39 +296,14 @@ func (e *Engine) record(c backend.Collection) (record, error) {
 
 // open returns the collection that a name or an alias leads to, under the name that it is stored by, and its record.
 func (e *Engine) open(ctx context.Context, name string) (backend.Collection, record, error) {
-	return e.openFor(ctx, name, backend.Words{})
-}
-
-// openFor is open for a search by words.
-func (e *Engine) openFor(ctx context.Context, name string, words backend.Words) (backend.Collection, record, error) {
-	c, r, err := e.openKnown(ctx, name, words)
-	if e.renewed(ctx, err) {
-		return e.openKnown(ctx, name, words)
-	}
-	return c, r, err
-}
-
-// openKnown is openFor by the names that are known.
-func (e *Engine) openKnown(ctx context.Context, name string, words backend.Words) (backend.Collection, record, error) {
 	if err := e.running(); err != nil {
 		return backend.Collection{}, record{}, err
-	}
-	if e.cluster != nil {
-		if err := errors.Join(e.cluster.answers(), e.catalog.settle(ctx)); err != nil {
-			return backend.Collection{}, record{}, err
-		}
 	}
 	stored, ok := e.catalog.stored(name)
 	if !ok {
 		return backend.Collection{}, record{}, e.catalog.none(name)
 	}
-	var c backend.Collection
-	var err error
-	if e.cluster != nil && words.Text != "" {
-		c, err = e.cluster.Opened(ctx, stored, words)
-	} else {
-		c, err = e.backend.Collection(ctx, stored)
-	}
+	c, err := e.backend.Collection(ctx, stored)
 	if errors.Is(err, backend.ErrCollectionNotFound) {
 		err = fmt.Errorf("%w: %s", backend.ErrCollectionNotFound, quoteShort(name))
 	}

@@ -54,15 +54,3 @@ func TestCursorIsOfItsCollection(t *testing.T) {
 	another(t, e, "docs", numbered(6)...)
 	refused("docs", cursor)
 }
-
-// TestCursorOnReplica: a listing that began on the primary goes on on a replica.
-func TestCursorOnReplica(t *testing.T) {
-	p := newPair(t)
-	_, cursor, err := p.a.Documents(t.Context(), "docs", "", 15)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if docs, next, err := p.b.Documents(t.Context(), "docs", cursor, 15); len(docs) != 5 || next != "" || err != nil {
-		t.Errorf("it goes on with %d documents, %q, %v", len(docs), next, err)
-	}
-}

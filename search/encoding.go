@@ -302,7 +302,7 @@ func (e *Engine) openEncodings(ctx context.Context, names *catalog) error {
 // adoptParts notes the parts of the checkpoint of a collection that is older than their sums. Nobody else uses the engine yet.
 func (e *Engine) adoptParts(ctx context.Context, c backend.Collection, name string, r record) error {
 	enc, err := e.encodings.of(name, r)
-	if err != nil || e.Marker() != nil || e.reads() || c.Damaged != "" || r.Model.Parts != (encoder.Parts{}) {
+	if err != nil || c.Damaged != "" || r.Model.Parts != (encoder.Parts{}) {
 		return err
 	}
 	if r.Model.Parts = enc.embedder.Model().Parts; r.Model.Parts == (encoder.Parts{}) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -27,8 +26,6 @@ type Options struct {
 	Sparse         SparseEncoder                                             // default: the checkpoint, where it gives sparse vectors
 	Load           func(source, precision, pooling string) (Embedder, error) // opens further checkpoints, as they say where pooling is empty; default: as Model is opened; with Embedder: none
 	MustExist      bool                                                      // a folder that holds no data is refused, with store.ErrNoStore, instead of becoming a data folder. Ignored with Backend
-	Promote        bool                                                      // a replica's folder becomes a primary's. Ignored with Backend
-	Part           bool                                                      // a folder that is a shard is opened, too; else it is refused with backend.ErrShard. Ignored with Backend
 	MaxCollections int                                                       // beyond which none is made; default: DefaultMaxCollections
 	NoTasks        bool                                                      // what an earlier run did not finish stays as it is, for who only reads
 	Notice         func(text string)                                         // told of repairs and rebuilds, from any goroutine; default: nobody
@@ -45,7 +42,6 @@ type Engine struct {
 	reranker  Reranker      // nil: none
 	sparse    SparseEncoder // nil: none
 	backend   backend.Backend
-	cluster   *cluster // nil: the backend is not made of shards
 	catalog   *catalog
 	maps      mapCache
 	encodings *encodings
@@ -55,14 +51,9 @@ type Engine struct {
 	alarm     func(text string)
 	snapshots string // folder
 	courtesy  courtesy
-	leaving   sync.Map    // of a replica: numbers of the collections that are dropped soon
-	stale     atomic.Bool // of a replica: names and checkpoints are not those of what it has taken yet
-	most      int         // collections
-	single    *pace       // of ingests of one document
-	many      *pace       // of the others
-
-	refreshing *semaphore.Weighted // held by Refresh
-	version    string              // of what the last Refresh has read
+	most      int   // collections
+	single    *pace // of ingests of one document
+	many      *pace // of the others
 
 	mu struct {
 		sync.Mutex
@@ -86,7 +77,7 @@ func Open(dir string, o Options) (*Engine, error) { return OpenContext(context.B
 
 // OpenContext is Open that ends early with ctx, while indexes are filled; the next opening goes on.
 func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
-	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, single: newPace(), many: newPace(), refreshing: semaphore.NewWeighted(1), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
+	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, single: newPace(), many: newPace(), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
 	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*semaphore.Weighted{}
 	if e.notice = o.Notice; e.notice == nil {
 		e.notice = func(string) {}
@@ -117,13 +108,9 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	}
 	e.collector = e.encodings.own.collector
 	if e.encodings.folder = e.backend == nil; e.encodings.folder {
-		if e.backend, err = openBackend(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, MustExist: o.MustExist, Promote: o.Promote, Whole: !o.Part}); err != nil {
+		if e.backend, err = openBackend(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, MustExist: o.MustExist}); err != nil {
 			return nil, err
 		}
-	}
-	if c, ok := e.backend.(backend.Cluster); ok {
-		e.cluster = newCluster(c, e.notice, e.alarm)
-		e.backend = e.cluster
 	}
 	if err := e.openNames(ctx, o.NoTasks); err != nil {
 		return nil, errors.Join(err, e.backend.Close())
@@ -138,9 +125,6 @@ var openBackend = func(ctx context.Context, dir string, o embedded.Options) (bac
 
 // openNames reads names and tasks, loads the checkpoints of the collections and goes on with what was not finished, unless noTasks.
 func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
-	if err := complete(e.backend); err != nil {
-		return err
-	}
 	stored, err := e.backend.Collections(ctx)
 	if err != nil {
 		return err
@@ -152,27 +136,13 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 		return err
 	}
 	var open []taskRecord
-	values, _ := e.backend.(backend.Values)
-	replica := e.Marker() != nil
-	switch {
-	case replica:
-		values = localValues{values}
-	case e.reads(): // the tasks are those of the engine that writes
-		values = nil
-	}
-	if e.tasks, open, err = openTasks(values, e.alarm); err != nil {
+	if e.tasks, open, err = openTasks(e.backend, e.alarm); err != nil {
 		return err
 	}
-	if noTasks || e.reads() {
+	if noTasks {
 		return nil
 	}
 	e.removeParts()
-	if replica { // the primary's tasks run there, and so do its generations
-		for _, t := range open {
-			e.tasks.giveUp(t.ID, interrupted)
-		}
-		return nil
-	}
 	if err := e.resume(ctx, open); err != nil {
 		e.tasks.close()
 		return err
@@ -194,14 +164,8 @@ func (e *Engine) Close() error {
 	return e.backend.Close()
 }
 
-// Ready returns nil when the engine answers, and otherwise why it does not: over shards [ErrUnavailable] while one of them does not answer, and
-// [ErrClaimed] once another engine writes to them. Over shards it is as of two seconds ago.
-func (e *Engine) Ready() error {
-	if err := e.running(); err != nil || e.cluster == nil {
-		return err
-	}
-	return e.cluster.ready()
-}
+// Ready returns nil while the engine answers, and [ErrClosed] after Close.
+func (e *Engine) Ready() error { return e.running() }
 
 // running returns [ErrClosed] once the engine is closed.
 func (e *Engine) running() error {
@@ -213,14 +177,8 @@ func (e *Engine) running() error {
 	return nil
 }
 
-// ReadOnly returns nil while writes are taken. After a failed commit, over shards of one of them, it returns [ErrReadOnly] with its cause, and over
-// shards that another engine has claimed [ErrClaimed]; searches go on.
-func (e *Engine) ReadOnly() error {
-	if b, ok := e.backend.(backend.Gauges); ok {
-		return b.ReadOnly()
-	}
-	return nil
-}
+// ReadOnly returns nil while writes are taken. After a failed commit it returns [ErrReadOnly] with its cause; searches go on.
+func (e *Engine) ReadOnly() error { return e.backend.ReadOnly() }
 
 // Model describes the checkpoint that encodes.
 func (e *Engine) Model() ModelInfo { return e.embedder.Model() }
@@ -230,20 +188,8 @@ func (e *Engine) Check(ctx context.Context, deep bool) ([]backend.Problem, error
 	return e.backend.Check(ctx, deep)
 }
 
-// mayWrite returns an error where somebody else has claimed the shards. What a write would find the same, or not there, is no answer then either: where the
-// shards were copied into others, clients may have changed it there.
-func (e *Engine) mayWrite() error {
-	if e.cluster == nil {
-		return nil
-	}
-	return e.cluster.replaced()
-}
-
 // openToWrite is open for a writer: until done is called, no other generation takes the collection's place.
 func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collection, r record, done func(), err error) {
-	if err := e.mayWrite(); err != nil {
-		return c, r, nil, err
-	}
 	for {
 		if c, r, err = e.open(ctx, name); err != nil {
 			return c, r, nil, err
@@ -253,10 +199,6 @@ func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collec
 			return c, r, nil, err
 		}
 		release := sync.OnceFunc(func() { l.Release(1) })
-		if err := e.catalog.settle(ctx); err != nil {
-			release()
-			return c, r, nil, err
-		}
 		if now, ok := e.catalog.stored(name); ok && now == c.Name && l == e.writers(c.Name) {
 			if c, r, err = e.open(ctx, name); err != nil { // its settings may have changed meanwhile
 				release()
@@ -279,10 +221,6 @@ func (e *Engine) openAlone(ctx context.Context, name string) (c backend.Collecti
 		}
 		stored := c.Name
 		if start, err = e.stopWriters(ctx, stored); err != nil {
-			return c, r, nil, err
-		}
-		if err = e.catalog.settle(ctx); err != nil {
-			start()
 			return c, r, nil, err
 		}
 		if c, r, err = e.open(ctx, name); err == nil && c.Name == stored {

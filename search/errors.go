@@ -31,14 +31,6 @@ var (
 	ErrNoSpace            = backend.ErrNoSpace              // the disk or the configured size is full; reads go on
 	ErrClosed             = backend.ErrClosed
 	ErrBusy               = errors.New("too much is waiting to be encoded")
-	ErrReplica            = backend.ErrReplica               // it takes the writes of its primary alone
-	ErrNoReplica          = backend.ErrNoReplica             // and cannot become one
-	ErrPlaceLost          = backend.ErrPlaceLost             // of a follower in the change log: it needs a copy
-	ErrUnavailable        = backend.ErrUnavailable           // a shard that is needed does not answer; of a write a part may have been carried out
-	ErrClaimed            = backend.ErrClaimed               // another engine writes to the shards by now, and this one cannot any more
-	ErrReader             = backend.ErrReader                // another engine writes to the shards, and this one only reads them
-	ErrMoved              = backend.ErrMoved                 // an ErrClaimed: the shards were copied, and the copy is written to by now, see [Spread]
-	ErrPlacement          = backend.ErrPlacement             // what answers in the place of a shard is not what this engine has claimed
 	ErrUnsupported        = errors.New("not supported here") // the checkpoints or the backend that the engine was given cannot do it
 )
 

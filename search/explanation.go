@@ -49,16 +49,18 @@ func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*
 	}
 	one := 1
 	q.Offset, q.Limit, q.Explain, q.Facets = 0, &one, false, nil
-	return answered(ctx, e, collection, q, func(s *search) (*Explanation, error) {
-		x, err := s.explainPlace(ctx, id)
-		if errors.Is(err, ErrDocumentNotFound) {
-			err = fmt.Errorf("%w in collection %s", err, collection)
-		}
-		if err == nil {
-			x.TookMS = milliseconds(start)
-		}
-		return x, err
-	})
+	s, err := e.newSearch(ctx, collection, q)
+	if err != nil {
+		return nil, err
+	}
+	x, err := s.explainPlace(ctx, id)
+	if errors.Is(err, ErrDocumentNotFound) {
+		err = fmt.Errorf("%w in collection %s", err, collection)
+	}
+	if err == nil {
+		x.TookMS = milliseconds(start)
+	}
+	return x, err
 }
 
 // explainPlace says where a document ranks.

@@ -2,47 +2,9 @@ package search
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
-
-	"searchd/search/backend"
-	"searchd/search/embedded"
-	"searchd/search/shards"
 )
-
-// With SEARCH_SHARDS=3 in the environment the tests open engines over three shards.
-func init() {
-	if n, err := strconv.Atoi(os.Getenv("SEARCH_SHARDS")); err == nil {
-		openBackend = func(ctx context.Context, dir string, o embedded.Options) (backend.Backend, error) {
-			return OpenShards(ctx, dir, n, o)
-		}
-	}
-}
-
-// OpenShards opens n shards in folders of dir as one backend.
-func OpenShards(ctx context.Context, dir string, n int, o embedded.Options) (b backend.Backend, err error) {
-	var parts []backend.Shard
-	defer func() {
-		for _, p := range parts {
-			if err != nil {
-				err = errors.Join(err, p.Close())
-			}
-		}
-	}()
-	for i := range n {
-		p, err := embedded.OpenContext(ctx, filepath.Join(dir, fmt.Sprintf("shard-%d", i)), embedded.Options{Notice: o.Notice, Alarm: o.Alarm, Promote: o.Promote})
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, p)
-	}
-	return shards.Open(ctx, parts, shards.Options{Notice: o.Notice, Alarm: o.Alarm})
-}
 
 // ForgetTokens empties the cache of tokens.
 func (e *Engine) ForgetTokens() { e.encodings.own.passages = newTokenCache(matchBudget) }
@@ -108,7 +70,7 @@ func (e *Engine) Vectors(t *testing.T, collection string) map[string][][]float32
 			t.Fatal(err)
 		}
 		for _, d := range docs {
-			if _, out[d.ID], err = e.backend.(backend.VectorKeeper).Encoded(t.Context(), stored, d.ID); err != nil {
+			if _, out[d.ID], err = e.backend.Encoded(t.Context(), stored, d.ID); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -21,15 +21,11 @@ func (s *search) fetch(ctx context.Context) error {
 	if len(refs) == 0 {
 		return nil
 	}
-	var shown []backend.Shown
-	var ch *chooser
-	err := s.engine.together(func() (err error) {
-		shown, err = backend.ShowDocuments(ctx, s.engine.backend, s.collection, refs, s.show())
+	shown, err := backend.ShowDocuments(ctx, s.engine.backend, s.collection, refs, s.show())
+	if err != nil {
 		return err
-	}, func() (err error) {
-		ch, err = s.chooser(ctx)
-		return err
-	})
+	}
+	ch, err := s.chooser(ctx)
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,6 @@ package search
 
 import (
 	"context"
-	"fmt"
-
-	"searchd/search/backend"
 )
 
 // Gauges are the gauges of a collection's indexes.
@@ -35,17 +32,13 @@ type KeywordGauges struct {
 	Rebuilding bool  `json:"rebuilding"`
 }
 
-// Gauges returns the gauges of a collection; [ErrUnsupported] where its backend has none.
+// Gauges returns the gauges of a collection.
 func (e *Engine) Gauges(ctx context.Context, name string) (*Gauges, error) {
 	c, _, err := e.open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	b, ok := e.backend.(backend.Gauges)
-	if !ok {
-		return nil, fmt.Errorf("%w: the backend has no gauges", ErrUnsupported)
-	}
-	s, err := b.IndexStats(ctx, c.Name)
+	s, err := e.backend.IndexStats(ctx, c.Name)
 	if err != nil {
 		return nil, err
 	}

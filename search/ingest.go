@@ -27,6 +27,16 @@ const (
 	maxIDBytes         = 512
 )
 
+// protected makes a panic of f an error: in a goroutine of the engine it would end the process.
+func protected(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return f()
+}
+
 // Ingest puts documents into a collection: each is checked, skipped if the stored one is equal, cut into passages, encoded,
 // committed and indexed. It answers each document in order; an error is returned only where the rest could not be tried,
 // together with the results of what was committed before. A result other than [Failed] is durable.

@@ -14,7 +14,6 @@ import (
 	"searchd/index/maxsim"
 	"searchd/search"
 	"searchd/search/backend"
-	"searchd/search/clustertest"
 	"searchd/search/embedded"
 )
 
@@ -251,16 +250,9 @@ func TestLearnNothing(t *testing.T) {
 // TestLearnNames: what is told of a generation names the collection as it is asked for.
 func TestLearnNames(t *testing.T) {
 	search.SetReembedGrace(t, time.Millisecond)
-	c := clustertest.New(t, t.TempDir())
-	c.Hook = func(_ context.Context, method string) error {
-		if method == "Sample" {
-			return errors.New("no sample today")
-		}
-		return nil
-	}
+	w := &watched{sample: func(context.Context, string) error { return errors.New("no sample today") }}
 	told := make(chan string, 10)
-	e := openCluster(t, c, search.Options{Embedder: &fakeMatcher{share: 0.25, topics: 0.5}, Notice: func(text string) { told <- text }})
-	put(t, e, search.Created, taught()[:60]...)
+	e := openWatched(t, w, search.Options{Embedder: &fakeMatcher{share: 0.25, topics: 0.5}, Notice: func(text string) { told <- text }}, taught()[:60], "docs")
 	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ var (
 	lessonsBudget = 64 << 20
 	// lessonBytes is about how much is read of documents, which are read whole: 2,000 of up to 134 kB. Of larger ones fewer are learnt from, spread over the collection.
 	lessonBytes = 256 << 20
-	// lessonTime is how long it may take once it is its turn, so that a shard that does not answer does not keep all other collections from being learnt.
+	// lessonTime is how long it may take once it is its turn, so that one slow collection does not keep all others from being learnt.
 	lessonTime = time.Minute
 	// lessonWait is how long searches wait for what has never been learnt, at most, from when the first of them asked for it.
 	lessonWait = 2 * time.Second

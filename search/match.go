@@ -177,27 +177,25 @@ func (s *search) passageTokens(ctx context.Context, cs []candidate) (texts []max
 	return texts, there, ctx.Err()
 }
 
-// passageNames returns the best passage of each candidate and its name. Those that the legs have told are not asked for.
+// passageNames returns the best passage of each candidate and its name.
 func (s *search) passageNames(ctx context.Context, cs []candidate) (passages []backend.PassageRef, names []uint64, err error) {
 	passages, names = make([]backend.PassageRef, len(cs)), make([]uint64, len(cs))
 	var unknown []backend.PassageRef
 	var places []int
 	for i, c := range cs {
-		passages[i] = backend.PassageRef{Ref: c.ref, Ordinal: c.best}
-		var known bool
-		if names[i], known = s.names[passages[i]]; !known && c.vector.known {
+		if passages[i] = (backend.PassageRef{Ref: c.ref, Ordinal: c.best}); c.vector.known {
 			unknown, places = append(unknown, passages[i]), append(places, i)
 		}
 	}
 	if len(unknown) == 0 {
 		return passages, names, nil
 	}
-	told, err := s.engine.backend.Names(ctx, s.collection, unknown)
+	found, err := s.engine.backend.Names(ctx, s.collection, unknown)
 	if err != nil {
 		return nil, nil, err
 	}
 	for k, i := range places {
-		names[i] = told[k]
+		names[i] = found[k]
 	}
 	return passages, names, nil
 }

@@ -13,13 +13,9 @@ import (
 // EncodeDamaged reads every stored byte, encodes each document with a damaged vector again, and calls told for it, or for a collection of
 // which the checkpoint is missing. A document of which the fields are damaged, too, is left as it is.
 func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) error {
-	b, ok := e.backend.(backend.VectorKeeper)
-	if !ok {
-		return nil
-	}
 	missing := map[string]bool{}     // collections whose checkpoint is
 	for encoded := 1; encoded > 0; { // a check lists so many faults and no more
-		found, err := b.DamagedVectors(ctx)
+		found, err := e.backend.DamagedVectors(ctx)
 		if err != nil {
 			return err
 		}

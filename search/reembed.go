@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"searchd/search/backend"
@@ -51,13 +50,8 @@ const (
 	catchUps      = 8
 )
 
-// A re-embedding that needs a shard which does not answer tries again after awayLeast, doubled each time up to awayMost. What is left to tidy up
-// at the end of a task has tidyWithin; what is not done by then the next opening does.
-const (
-	awayLeast  = 500 * time.Millisecond
-	awayMost   = 30 * time.Second
-	tidyWithin = time.Minute
-)
+// tidyWithin bounds what is left to tidy up at the end of a task. What is not done by then the next opening does.
+const tidyWithin = time.Minute
 
 // reembedBatch is how many documents are read and encoded at a time.
 const reembedBatch = 64
@@ -71,9 +65,6 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	c, rec, err := e.open(ctx, collection)
 	if err != nil {
 		return Task{}, err
-	}
-	if _, ok := e.backend.(followed); !ok {
-		return Task{}, fmt.Errorf("%w: the backend has no change log, or does not tell what documents there are", ErrUnsupported)
 	}
 	name, _ := e.catalog.nameOf(c.Name)
 	if o.Settings != nil {
@@ -133,16 +124,8 @@ func (e *Engine) nextGeneration(ctx context.Context, name, stored string) (strin
 // reembedding returns the work of one re-embedding.
 func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work {
 	return func(ctx context.Context, report func(done, total int64)) (any, error) {
-		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report, feed: e.backend.(followed)}
+		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report}
 		result, err := r.run(ctx)
-		for wait := awayLeast; errors.Is(err, backend.ErrUnavailable) && ctx.Err() == nil; wait = min(2*wait, awayMost) {
-			select { // what there is of the next generation stays, and nothing of it is encoded again
-			case <-time.After(wait):
-				result, err = r.run(ctx)
-			case <-ctx.Done():
-				err = ctx.Err()
-			}
-		}
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyWithin)
 		defer cancel()
 		if err != nil && !errors.Is(context.Cause(ctx), errShutdown) && r.next.Name != "" {
@@ -153,12 +136,6 @@ func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work 
 	}
 }
 
-// followed is what a re-embedding asks of a backend beyond what every backend answers.
-type followed interface {
-	backend.ChangeFeed
-	backend.HeadReader
-}
-
 // reembedding is one run of the task.
 type reembedding struct {
 	engine *Engine
@@ -166,7 +143,6 @@ type reembedding struct {
 	q      reembedRequest
 	enc    *encoding
 	report func(done, total int64)
-	feed   followed
 
 	old, next backend.Collection
 	record    record // of the next generation
@@ -179,7 +155,7 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old.Name == r.q.Next { // the program ended, or a shard did not answer, between the change and its note
+	if old.Name == r.q.Next { // the program ended between the change and its note
 		start()
 		if r.old.Name != "" && rec.Kept == "" {
 			r.engine.dropLater(r.old.Name)
@@ -187,12 +163,12 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 		return r.result(ctx, rec.Kept)
 	}
 	r.old = old
-	begin, err := r.feed.Position(ctx, old.Name)
+	begin, err := r.engine.backend.Position(ctx, old.Name)
 	if err != nil {
 		start()
 		return nil, err
 	}
-	release, err := r.feed.Hold(ctx, old.Name, begin)
+	release, err := r.engine.backend.Hold(ctx, old.Name, begin)
 	start() // not before: a commit may cut off the log up to itself
 	if err != nil {
 		return nil, err
@@ -221,7 +197,7 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 }
 
 // prepare makes the next generation, or opens the one that an earlier run has left. begin is where the change log of the old one ends.
-func (r *reembedding) prepare(ctx context.Context, rec record, begin backend.Position) (resumed bool, err error) {
+func (r *reembedding) prepare(ctx context.Context, rec record, begin uint64) (resumed bool, err error) {
 	r.reuse = newReuse(r.engine, r.old, rec, r.q, r.enc)
 	rec.Model, rec.Source, rec.Precision, rec.Kept = r.q.Info, r.q.Source, r.q.Precision, r.q.Kept
 	if r.q.Settings != nil {
@@ -239,8 +215,7 @@ func (r *reembedding) prepare(ctx context.Context, rec record, begin backend.Pos
 		return false, err
 	}
 	// Revisions of the next generation are larger than any that clients may remember, so that If-Match never takes one for another.
-	// Each part of a backend counts its own changes: those of the part that has counted most come first.
-	config.FirstSequence = slices.Max(begin) + revisionGap
+	config.FirstSequence = begin + revisionGap
 	err = r.engine.backend.Create(ctx, r.q.Next, config)
 	resumed = errors.Is(err, backend.ErrCollectionExists)
 	if err != nil && !resumed {
@@ -314,7 +289,7 @@ func (r *reembedding) copyAll(ctx context.Context) error {
 // deleteGone deletes from the next generation what the old one does not hold.
 func (r *reembedding) deleteGone(ctx context.Context) error {
 	for cursor, more := "", true; more; more = cursor != "" {
-		heads, next, err := r.feed.Heads(ctx, r.q.Next, cursor, maxList)
+		heads, next, err := r.engine.backend.Heads(ctx, r.q.Next, cursor, maxList)
 		if err != nil {
 			return err
 		}
@@ -322,7 +297,7 @@ func (r *reembedding) deleteGone(ctx context.Context) error {
 		for i, h := range heads {
 			ids[i] = h.ID
 		}
-		there, err := r.feed.LookupHeads(ctx, r.old.Name, ids)
+		there, err := r.engine.backend.LookupHeads(ctx, r.old.Name, ids)
 		if err != nil {
 			return err
 		}
@@ -341,14 +316,14 @@ func (r *reembedding) deleteGone(ctx context.Context) error {
 }
 
 // drain brings over the changes after a position until few are left, and returns the position that it came to.
-func (r *reembedding) drain(ctx context.Context, at backend.Position) (backend.Position, error) {
+func (r *reembedding) drain(ctx context.Context, at uint64) (uint64, error) {
 	for range catchUps {
-		end, err := r.feed.Position(ctx, r.old.Name)
+		end, err := r.engine.backend.Position(ctx, r.old.Name)
 		if err != nil {
 			return at, err
 		}
-		n := at.Until(end)
-		for at.Until(end) > 0 {
+		n := end - at
+		for at < end {
 			if at, err = r.follow(ctx, at); err != nil {
 				return at, err
 			}
@@ -361,8 +336,8 @@ func (r *reembedding) drain(ctx context.Context, at backend.Position) (backend.P
 }
 
 // follow brings over the next changes after a position and returns how far they go; the same position where there are none.
-func (r *reembedding) follow(ctx context.Context, at backend.Position) (backend.Position, error) {
-	ids, next, err := r.feed.Changed(ctx, r.old.Name, at, reembedBatch)
+func (r *reembedding) follow(ctx context.Context, at uint64) (uint64, error) {
+	ids, next, err := r.engine.backend.Changed(ctx, r.old.Name, at, reembedBatch)
 	if err != nil {
 		return at, err
 	}
@@ -417,7 +392,7 @@ func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 }
 
 // change brings over the last changes while the collection's writers wait, and puts the next generation in the place of the old.
-func (r *reembedding) change(ctx context.Context, at backend.Position) error {
+func (r *reembedding) change(ctx context.Context, at uint64) error {
 	e := r.engine
 	start, err := e.stopWriters(ctx, r.old.Name)
 	if err != nil {
@@ -429,7 +404,7 @@ func (r *reembedding) change(ctx context.Context, at backend.Position) error {
 		if err != nil {
 			return err
 		}
-		if at.Until(next) == 0 {
+		if next == at {
 			break
 		}
 		at = next

@@ -70,7 +70,7 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 		if err == nil {
 			_, err = e.tasks.start(ctx, t, e.reembedding(t.Collection, q, enc))
 		}
-		if errors.Is(err, backend.ErrUnavailable) || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return errors.Join(err, ctx.Err()) // the next opening goes on
 		}
 		if err != nil {

@@ -159,21 +159,18 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 	for i, c := range s.candidates {
 		refs[i] = c.ref
 	}
-	var docs []*backend.Document
+	docs, err := backend.FetchAll(ctx, s.engine.backend, s.collection, refs)
+	if err != nil {
+		return nil, nil, err
+	}
 	cosines := make([][]float64, len(refs))
 	var m *marker
 	var phrases []phrase
-	err = s.engine.together(func() (err error) {
-		docs, err = backend.FetchAll(ctx, s.engine.backend, s.collection, refs)
-		return err
-	}, func() (err error) {
-		if s.vector != nil {
-			cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, refs)
-		} else if m, err = s.newMarker(ctx); err == nil {
-			phrases, err = s.phrases(ctx)
-		}
-		return err
-	})
+	if s.vector != nil {
+		cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, refs)
+	} else if m, err = s.newMarker(ctx); err == nil {
+		phrases, err = s.phrases(ctx)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

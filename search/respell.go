@@ -130,19 +130,12 @@ type reading struct {
 	respelled, completed *Respelling
 }
 
-// readAll finds out as what words are read, side by side, and notes it.
+// readAll finds out as what words are read, and notes it.
 func (s *search) readAll(ctx context.Context, words []*reading) error {
-	if len(words) == 0 {
-		return nil
-	}
-	calls := make([]func() error, len(words))
-	for i, r := range words {
-		calls[i] = func() error { return s.readAs(ctx, r) }
-	}
-	if err := s.engine.together(calls...); err != nil {
-		return err
-	}
 	for _, r := range words {
+		if err := s.readAs(ctx, r); err != nil {
+			return err
+		}
 		if r.respelled != nil {
 			s.plan.text.Respelled = append(s.plan.text.Respelled, *r.respelled)
 		}
@@ -157,9 +150,6 @@ func (s *search) readAll(ctx context.Context, words []*reading) error {
 func (s *search) stands(ctx context.Context, word string, unfinished bool) (bool, error) {
 	if !unfinished && s.knows(word) {
 		return true, nil
-	}
-	if c := s.engine.cluster; c != nil {
-		return c.Stands(ctx, s.collection, s.plan.words, word)
 	}
 	near, err := s.engine.backend.Near(ctx, s.collection, word, 0, nil)
 	return near.Stands, err

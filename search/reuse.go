@@ -18,8 +18,7 @@ import (
 //     the like. So one passage of each batch is encoded again; where that gives another vector, all of the batch are.
 type reuse struct {
 	was      ingest // how the collection makes passages
-	backend  backend.VectorKeeper
-	passages int // that were given their vectors
+	passages int    // that were given their vectors
 }
 
 // reuseTolerance is how far a component may be from what it was: processors add in different orders. int8 is 100 times as far from float32.
@@ -27,11 +26,10 @@ const reuseTolerance = 1e-5
 
 // newReuse returns what a re-embedding of a collection with a record need not encode; nil where that is nothing.
 func newReuse(e *Engine, c backend.Collection, rec record, q reembedRequest, enc *encoding) *reuse {
-	b, ok := e.backend.(backend.VectorKeeper)
-	if !ok || q.Settings == nil || !same(rec.Model, q.Info) || rec.Model.MaxTokens != q.Info.MaxTokens || rec.Precision != q.Precision {
+	if q.Settings == nil || !same(rec.Model, q.Info) || rec.Model.MaxTokens != q.Info.MaxTokens || rec.Precision != q.Precision {
 		return nil
 	}
-	return &reuse{was: ingest{engine: e, collection: c, record: rec, encoding: enc, pace: e.many}, backend: b}
+	return &reuse{was: ingest{engine: e, collection: c, record: rec, encoding: enc, pace: e.many}}
 }
 
 // give sets the vectors of before, as the rules of reuse say.
@@ -82,7 +80,7 @@ func (r *reuse) giveOne(ctx context.Context, it *item) (n, first int, err error)
 	if !slices.ContainsFunc(it.texts, func(text string) bool { _, ok := places[text]; return ok }) {
 		return 0, 0, nil
 	}
-	d, vectors, err := r.backend.Encoded(ctx, r.was.collection.Name, it.write.ID)
+	d, vectors, err := r.was.engine.backend.Encoded(ctx, r.was.collection.Name, it.write.ID)
 	if err != nil || d == nil || d.Hash != it.write.Hash || !slices.Equal(d.Passages, was.write.Passages) {
 		return 0, 0, err
 	}

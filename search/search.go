@@ -18,19 +18,17 @@ import (
 func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	start := time.Now()
 	defer e.courtesy.begin()()
-	return answered(ctx, e, collection, q, func(s *search) (*Response, error) { return s.answer(ctx, start) })
+	s, err := e.newSearch(ctx, collection, q)
+	if err != nil {
+		return nil, err
+	}
+	return s.answer(ctx, start)
 }
 
-// newSearch checks a query. The caller ends its guess.
+// newSearch checks a query.
 func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (s *search, err error) {
 	p := newPlan(q, e.reranker != nil)
-	g := e.guess(ctx, collection, p)
-	defer func() {
-		if err != nil {
-			g.end()
-		}
-	}()
-	c, rec, err := e.openFor(ctx, collection, p.words)
+	c, rec, err := e.open(ctx, collection)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +42,7 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (s *
 	if p.Mode != Keyword && mismatch != nil {
 		return nil, mismatch
 	}
-	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, guess: g, timings: map[string]float64{}}
+	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, timings: map[string]float64{}}
 	if s.matches() {
 		s.lesson = e.lesson(c, rec, enc, false) // while the query is encoded and the legs run
 	}
@@ -131,11 +129,10 @@ func (s *search) finish(ctx context.Context, start time.Time) (*Response, error)
 	}
 	from := min(s.plan.Offset, len(s.candidates))
 	s.page = s.candidates[from:min(from+s.plan.limit, len(s.candidates))]
-	var warnings []string
-	err := s.engine.together(func() error { return s.run(ctx, s.showing()) }, func() (err error) {
-		warnings, err = s.warnings(ctx)
-		return err
-	})
+	if err := s.run(ctx, s.showing()); err != nil {
+		return nil, err
+	}
+	warnings, err := s.warnings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -161,28 +158,24 @@ type search struct {
 	record     record
 	encoding   *encoding
 	plan       *plan
-	guess      *guess // nil: nothing was begun with
-	guessed    bool   // the selection is that of the guess
 
 	embedUntil   time.Time            // until when the query of a hybrid search may be encoded; zero: embedShare of the time that is left then
 	vector       []float32            // of the query; nil without the vector leg
 	except       map[backend.Ref]bool // documents that are not looked for; the vector leg alone obeys
 	selection    backend.Selection    // nil: all documents
 	candidates   []candidate
-	byRef        map[backend.Ref]int           // position in candidates, until they are ranked
-	wordTotal    int                           // documents that match by words, beyond the window too
-	wordCeiling  float64                       // a BM25 that no document can exceed
-	wordSet      backend.Selection             // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
-	bestWords    float64                       // the BM25 that counts as a full match
-	lesson       *lesson                       // what the collection says of its own words; nil: nothing
-	learnt       *lsi.Model                    // as far as it is known where it is wanted; nil: not
-	matched      *matched                      // nil: no candidate was compared token by token
-	topical      *topical                      // nil: topics say nothing
-	joined       *backend.LegMatches           // what both legs found, with what each says of the other's; nil where they were asked apart
-	names        map[backend.PassageRef]uint64 // of passages, as far as they are known
-	wordsPartial bool                          // the keyword index is being filled
-	nearFull     bool                          // the vector leg filled its window: there may be more
-	collapsed    map[backend.Ref]bool          // candidates that another of their group stands for
+	byRef        map[backend.Ref]int  // position in candidates, until they are ranked
+	wordTotal    int                  // documents that match by words, beyond the window too
+	wordCeiling  float64              // a BM25 that no document can exceed
+	wordSet      backend.Selection    // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
+	bestWords    float64              // the BM25 that counts as a full match
+	lesson       *lesson              // what the collection says of its own words; nil: nothing
+	learnt       *lsi.Model           // as far as it is known where it is wanted; nil: not
+	matched      *matched             // nil: no candidate was compared token by token
+	topical      *topical             // nil: topics say nothing
+	wordsPartial bool                 // the keyword index is being filled
+	nearFull     bool                 // the vector leg filled its window: there may be more
+	collapsed    map[backend.Ref]bool // candidates that another of their group stands for
 	page         []candidate
 	terms        map[backend.Ref][]backend.TermScore // of the page, once one of them is asked for
 	expanded     *expanded                           // what the words are read as, once it is asked for
@@ -247,7 +240,7 @@ func (s *search) embed(ctx context.Context) error {
 		limited, cancel = context.WithDeadline(ctx, s.embedUntil)
 	}
 	defer cancel()
-	v, tokenization, err := s.queryVector(limited)
+	v, tokenization, err := s.encoding.queries.vector(limited, s.encoding.collector, s.plan.text.Text)
 	switch {
 	case err == nil:
 	case s.plan.Mode != Hybrid || ctx.Err() != nil:
@@ -279,7 +272,7 @@ func (s *search) filter(ctx context.Context) (err error) {
 	if s.plan.filter == nil && len(t.Phrases)+len(t.Without) == 0 && !s.plan.browse {
 		return nil
 	}
-	s.selection, err = s.selectedBy(ctx, s.plan.subset())
+	s.selection, err = s.engine.backend.Select(ctx, s.collection, s.plan.subset())
 	return err
 }
 
@@ -312,12 +305,19 @@ func (s *search) meaningful(ctx context.Context, phrases []string) (kept []strin
 func (s *search) find(ctx context.Context) error {
 	var words backend.WordMatches
 	var near []backend.PassageMatch
-	var err error
-	if s.engine.cluster != nil && s.plan.Mode != Keyword {
-		words, near, err = s.findJoined(ctx)
-	} else {
-		words, near, err = s.findApart(ctx)
-	}
+	err := backend.Together(func() (err error) {
+		if s.plan.Mode != Semantic {
+			defer s.time("keyword", time.Now())
+			words, err = s.engine.backend.Words(ctx, s.collection, s.plan.words, s.plan.Window, s.selection)
+		}
+		return err
+	}, func() (err error) {
+		if s.plan.Mode != Keyword {
+			defer s.time("vector", time.Now())
+			near, err = s.nearest(ctx)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -331,30 +331,7 @@ func (s *search) find(ctx context.Context) error {
 		c := s.candidate(m.Ref)
 		c.vector, c.best = leg{rank: i + 1, score: m.Cosine, known: true}, m.Ordinal
 	}
-	if s.joined != nil {
-		s.join(words.Matches)
-	}
 	return nil
-}
-
-// findApart asks for each leg by itself.
-func (s *search) findApart(ctx context.Context) (words backend.WordMatches, near []backend.PassageMatch, err error) {
-	err = backend.Together(func() (err error) {
-		if s.plan.Mode != Semantic {
-			defer s.time("keyword", time.Now())
-			words, err = s.engine.backend.Words(ctx, s.collection, s.plan.words, s.plan.Window, s.selection)
-		}
-		return err
-	}, func() (err error) {
-		if s.plan.Mode != Keyword {
-			defer s.time("vector", time.Now())
-			near, err = s.nearest(func(k int) ([]backend.PassageMatch, error) {
-				return s.engine.backend.Nearest(ctx, s.collection, s.vector, k, s.selection)
-			})
-		}
-		return err
-	})
-	return words, near, err
 }
 
 func (s *search) candidate(ref backend.Ref) *candidate {
@@ -369,9 +346,9 @@ func (s *search) candidate(ref backend.Ref) *candidate {
 
 // nearest returns the best passage of each of the window's nearest documents. A document may own many of the nearest passages,
 // so it asks for more until the window is full or there are none left.
-func (s *search) nearest(ask func(k int) ([]backend.PassageMatch, error)) ([]backend.PassageMatch, error) {
+func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 	for k := s.plan.firstPassages(); ; k *= 2 {
-		found, err := ask(k)
+		found, err := s.engine.backend.Nearest(ctx, s.collection, s.vector, k, s.selection)
 		if err != nil {
 			return nil, err
 		}
@@ -416,19 +393,16 @@ func (s *search) fill(ctx context.Context) error {
 	}
 	var scores []float64
 	var cosines [][]float64
-	err := s.engine.together(func() (err error) {
-		if len(noWords) > 0 {
-			scores, err = s.engine.backend.WordScores(ctx, s.collection, s.plan.words, noWords)
+	var err error
+	if len(noWords) > 0 {
+		if scores, err = s.engine.backend.WordScores(ctx, s.collection, s.plan.words, noWords); err != nil {
+			return err
 		}
-		return err
-	}, func() (err error) {
-		if len(noVector) > 0 {
-			cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, noVector)
+	}
+	if len(noVector) > 0 {
+		if cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, noVector); err != nil {
+			return err
 		}
-		return err
-	})
-	if err != nil {
-		return err
 	}
 	for i, ref := range noWords {
 		s.candidate(ref).words = leg{score: scores[i], known: true}

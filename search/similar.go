@@ -87,13 +87,15 @@ func (e *Engine) Similar(ctx context.Context, collection string, q Similar) (*Re
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	return answered(ctx, e, collection, q.query(), func(s *search) (*Response, error) {
-		if err := s.liken(ctx, q); err != nil {
-			return nil, err
-		}
-		s.time("embed", start)
-		return s.answer(ctx, start)
-	})
+	s, err := e.newSearch(ctx, collection, q.query())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.liken(ctx, q); err != nil {
+		return nil, err
+	}
+	s.time("embed", start)
+	return s.answer(ctx, start)
 }
 
 // liken sets the vector to search for and the documents that are not looked for.

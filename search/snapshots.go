@@ -35,22 +35,9 @@ const (
 
 var snapshotID = regexp.MustCompile(`^[0-9A-Za-z-]{1,64}$`)
 
-// backer is a backend that can be backed up.
-type backer interface {
-	Backup(ctx context.Context, w io.Writer) (int64, error)
-}
-
-// maySnapshot returns why there are no snapshots, or nil.
-func (e *Engine) maySnapshot(ctx context.Context) error {
-	if _, ok := e.backend.(backer); !ok {
-		return ErrNoBackup
-	}
-	return errors.Join(ctx.Err(), e.running())
-}
-
-// Snapshots lists the snapshots, newest first. Like all that has to do with snapshots it returns [ErrNoBackup] over a backend that has none.
+// Snapshots lists the snapshots, newest first.
 func (e *Engine) Snapshots(ctx context.Context) ([]Snapshot, error) {
-	if err := e.maySnapshot(ctx); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return nil, err
 	}
 	entries, err := os.ReadDir(e.snapshots)
@@ -84,13 +71,13 @@ func (e *Engine) CreateSnapshot(ctx context.Context) (Task, error) {
 		return Task{}, err
 	}
 	return e.tasks.start(ctx, t, func(ctx context.Context, report func(done, total int64)) (any, error) {
-		return e.writeSnapshot(ctx, t.ID, e.backend.(backer), report)
+		return e.writeSnapshot(ctx, t.ID, report)
 	})
 }
 
 // writeSnapshot writes a file under another name first, so that what has its name is whole. It reads the file again: one with damaged
 // values fails the task, and is kept by a name that says so, in the place of an older such one.
-func (e *Engine) writeSnapshot(ctx context.Context, id string, b backer, report func(done, total int64)) (any, error) {
+func (e *Engine) writeSnapshot(ctx context.Context, id string, report func(done, total int64)) (any, error) {
 	if err := os.MkdirAll(e.snapshots, 0o700); err != nil {
 		return nil, err
 	}
@@ -101,7 +88,7 @@ func (e *Engine) writeSnapshot(ctx context.Context, id string, b backer, report 
 		return nil, err
 	}
 	defer os.Remove(part) // gone already where all went well
-	n, err := b.Backup(ctx, &counter{w: f, report: report})
+	n, err := e.backend.Backup(ctx, &counter{w: f, report: report})
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return nil, err
 	}
@@ -172,7 +159,7 @@ func (e *Engine) snapshotPath(id string, damaged bool) string {
 
 // OpenSnapshot opens a snapshot for reading; [Restore] takes what it reads. The caller closes it. It returns [ErrSnapshotNotFound].
 func (e *Engine) OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser, Snapshot, error) {
-	if err := e.maySnapshot(ctx); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return nil, Snapshot{}, err
 	}
 	s, err := e.snapshot(id)
@@ -185,7 +172,7 @@ func (e *Engine) OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser
 
 // DeleteSnapshot deletes a snapshot. It returns [ErrSnapshotNotFound].
 func (e *Engine) DeleteSnapshot(ctx context.Context, id string) error {
-	if err := e.maySnapshot(ctx); err != nil {
+	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return err
 	}
 	s, err := e.snapshot(id)
@@ -197,9 +184,6 @@ func (e *Engine) DeleteSnapshot(ctx context.Context, id string) error {
 
 // removeParts removes what a snapshot that was not finished has left.
 func (e *Engine) removeParts() {
-	if _, ok := e.backend.(backer); !ok {
-		return
-	}
 	parts, _ := disk.Glob(e.snapshots, "*"+snapshotSuffix+partSuffix)
 	for _, p := range parts {
 		os.Remove(p)

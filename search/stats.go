@@ -17,8 +17,7 @@ type Stats struct {
 	Queries     CacheStats
 	StoreBytes  int64 // of the file; 0: the backend does not say
 	Collections []CollectionStats
-	Damaged     int         // collections that cannot be opened
-	Shards      []ShardInfo // as of two seconds ago, without their documents; none where the backend is not made of any
+	Damaged     int // collections that cannot be opened
 }
 
 // EncoderStats say what the encoder of requests does. Passages of documents do not count: they take another way.
@@ -71,61 +70,45 @@ func (h *Histogram) Cumulative() (count, sum uint64, atMost map[float64]uint64) 
 // maxCollectionStats bounds the collections that Stats describes: each becomes several time series.
 const maxCollectionStats = 100
 
-// Stats returns the engine's gauges; of the collections those with the most passages, at most 100, and none while a shard does not answer. It may
-// take as long as some searches.
+// Stats returns the engine's gauges; of the collections those with the most passages, at most 100. It may take as long as some searches.
 func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	s := &Stats{}
 	e.collector.stats(&s.Encoder)
 	s.Queries = e.encodings.own.queries.stats()
-	s.Shards = e.KnownShards()
-	indexed, ok := e.backend.(backend.Gauges)
-	if !ok {
-		return s, nil
-	}
 	var err error
-	if s.StoreBytes, err = indexed.StoreSize(); err != nil {
+	if s.StoreBytes, err = e.backend.StoreSize(); err != nil {
 		return nil, err
 	}
-	if err := e.collectionStats(ctx, indexed, s); err != nil && !errors.Is(err, backend.ErrUnavailable) {
-		return nil, err
-	}
-	return s, nil
+	return s, e.collectionStats(ctx, s)
 }
 
-// collectionStats sets the gauges of collections.
-func (e *Engine) collectionStats(ctx context.Context, indexed backend.Gauges, s *Stats) (err error) {
-	s.Collections, s.Damaged, err = StatsOf(ctx, e.backend, indexed, e.catalog.nameOf)
-	s.Damaged += len(e.catalog.lostNames())
-	return err
-}
-
-// StatsOf describes the collections of a backend that name says are visible, of many those with the most passages, and counts those that cannot be opened.
-func StatsOf(ctx context.Context, stored backend.Catalog, indexed backend.Gauges, name func(stored string) (string, bool)) (out []CollectionStats, damaged int, err error) {
-	list, err := stored.Collections(ctx)
+// collectionStats sets the gauges of the visible collections, of many those with the most passages, and counts those that cannot be opened.
+func (e *Engine) collectionStats(ctx context.Context, s *Stats) error {
+	list, err := e.backend.Collections(ctx)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	n := len(list)
 	list = slices.DeleteFunc(list, func(c backend.Collection) bool { return c.Damaged != "" })
-	damaged = n - len(list)
+	s.Damaged = n - len(list) + len(e.catalog.lostNames())
 	slices.SortFunc(list, func(a, b backend.Collection) int {
 		return cmp.Or(cmp.Compare(b.Passages, a.Passages), cmp.Compare(a.Name, b.Name))
 	})
 	for _, c := range list[:min(len(list), maxCollectionStats)] {
-		shown, visible := name(c.Name)
+		shown, visible := e.catalog.nameOf(c.Name)
 		if !visible {
 			continue
 		}
-		x, err := indexed.IndexStats(ctx, c.Name)
+		x, err := e.backend.IndexStats(ctx, c.Name)
 		if errors.Is(err, backend.ErrCollectionNotFound) {
 			continue // dropped since
 		}
 		if err != nil {
-			return nil, damaged, err
+			return err
 		}
-		out = append(out, CollectionStats{shown, &x})
+		s.Collections = append(s.Collections, CollectionStats{shown, &x})
 	}
-	return out, damaged, nil
+	return nil
 }
 
 // stats describes what the collector does.
@@ -135,14 +118,6 @@ func (c *collector) stats(s *EncoderStats) {
 	c.mu.Unlock()
 	s.BatchTexts.addAll(&c.batchTexts)
 	s.BatchTokens.addAll(&c.batchTokens)
-}
-
-// Continue adds the counters of an engine in whose place this one serves.
-func (s *Stats) Continue(before *Stats) {
-	s.Encoder.BatchTexts.addAll(&before.Encoder.BatchTexts)
-	s.Encoder.BatchTokens.addAll(&before.Encoder.BatchTokens)
-	s.Queries.Hits += before.Queries.Hits
-	s.Queries.Misses += before.Queries.Misses
 }
 
 func (h *Histogram) addAll(other *Histogram) {

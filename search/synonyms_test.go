@@ -224,7 +224,6 @@ func TestSynonymsRefused(t *testing.T) {
 	}
 }
 
-// TestSynonymsTravel: a replica and a collection that was built anew have the synonyms, too.
 // TestSynonymsFit: as many rules as are allowed are kept.
 func TestSynonymsFit(t *testing.T) {
 	e := openWith(t, t.TempDir(), search.Options{Embedder: &lettered{}})
@@ -237,20 +236,17 @@ func TestSynonymsFit(t *testing.T) {
 	withSynonyms(t, e, rules...)
 }
 
+// TestSynonymsTravel: a collection that was built anew has its new synonyms.
 func TestSynonymsTravel(t *testing.T) {
-	p := newPair(t)
-	put(t, p.a, search.Created, doc("ny", `{"text":"New York City"}`))
-	withSynonyms(t, p.a, "nyc, New York City")
-	p.follow()
-	if got := hitIDs(t, p.b, search.Query{Q: "nyc"}); got != "ny" {
-		t.Errorf("the replica finds %q", got)
-	}
-	task, err := p.a.Reembed(t.Context(), "docs", search.ReembedOptions{Settings: &search.Settings{Language: "de", Synonyms: []string{"gotham, New York City"}}})
+	e := openWith(t, t.TempDir(), search.Options{Embedder: &lettered{}})
+	withSynonyms(t, e, "nyc, New York City")
+	put(t, e, search.Created, doc("ny", `{"text":"New York City"}`))
+	task, err := e.Reembed(t.Context(), "docs", search.ReembedOptions{Settings: &search.Settings{Language: "de", Synonyms: []string{"gotham, New York City"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended(t, p.a, task.ID)
-	if got := hitIDs(t, p.a, search.Query{Q: "gotham nyc"}); got != "ny" {
+	ended(t, e, task.ID)
+	if got := hitIDs(t, e, search.Query{Q: "gotham nyc"}); got != "ny" {
 		t.Errorf("built anew: found %q", got)
 	}
 }

@@ -78,7 +78,7 @@ type work func(ctx context.Context, report func(done, total int64)) (result any,
 
 // taskList runs tasks and remembers them: the unfinished ones, and the last maxFinished of the others. It is safe for concurrent use.
 type taskList struct {
-	values backend.Values // nil: there are no tasks
+	values backend.Values
 	ctx    context.Context
 	stop   context.CancelCauseFunc
 	wait   sync.WaitGroup
@@ -104,14 +104,11 @@ type job struct {
 // interrupted is what a task says that the end of the program has ended.
 const interrupted = "the program ended before it was done; start it again"
 
-// openTasks reads the tasks of the store, nil where it keeps none; one that cannot be read is told and passed over. Those that were not finished are returned, to be resumed or given up.
+// openTasks reads the tasks of the store; one that cannot be read is told and passed over. Those that were not finished are returned, to be resumed or given up.
 func openTasks(store backend.Values, alarm func(text string)) (*taskList, []taskRecord, error) {
 	l := &taskList{values: store, turns: map[TaskKind]chan struct{}{TaskReembed: make(chan struct{}, 1), TaskSnapshot: make(chan struct{}, 1)}}
 	l.ctx, l.stop = context.WithCancelCause(context.Background())
 	l.mu.jobs = map[string]*job{}
-	if store == nil {
-		return l, nil, nil
-	}
 	values, err := l.values.Values(taskKey)
 	var damaged *backend.ValuesError
 	switch {
@@ -165,9 +162,6 @@ func newTask(kind TaskKind, collection string, request, resume any) (t taskRecor
 // start runs w as the task of a record, in its turn, and returns the task as it is now stored.
 func (l *taskList) start(ctx context.Context, r taskRecord, w work) (Task, error) {
 	t := r.Task
-	if l.values == nil {
-		return t, fmt.Errorf("%w: the backend keeps no tasks", ErrUnsupported)
-	}
 	run, cancel := context.WithCancelCause(l.ctx)
 	j := &job{task: t, resume: r.Resume, cancel: cancel, ended: make(chan struct{})}
 	before, err := l.add(j)
@@ -219,7 +213,7 @@ func (l *taskList) add(j *job) (before *job, err error) {
 	return before, nil
 }
 
-// saveWithin is how long a task may take to be stored where no request waits for it: a shard may hang.
+// saveWithin is how long a task may take to be stored where no request waits for it.
 const saveWithin = 10 * time.Second
 
 func (l *taskList) save(ctx context.Context, t taskRecord) error {
@@ -422,11 +416,7 @@ func (j *job) end(ctx context.Context) error {
 
 // rebuilds shows the derived indexes that are being filled as tasks.
 func (e *Engine) rebuilds() (list []Task) {
-	b, ok := e.backend.(backend.Gauges)
-	if !ok {
-		return nil
-	}
-	for _, r := range b.Rebuilds() {
+	for _, r := range e.backend.Rebuilds() {
 		name, _ := e.catalog.nameOf(r.Collection)
 		list = append(list, Task{ID: "rebuild-" + r.Index + "-" + name, Kind: TaskRebuild, Collection: name, State: TaskRunning,
 			Done: r.Done, Total: r.Total, Created: r.Began, Started: &r.Began})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"searchd/search"
-	"searchd/search/backend"
 	"searchd/search/embedded"
 )
 
@@ -174,7 +173,7 @@ type holding struct {
 	err   error
 }
 
-func (h *holding) Hold(ctx context.Context, collection string, after backend.Position) (release func(), err error) {
+func (h *holding) Hold(ctx context.Context, collection string, after uint64) (release func(), err error) {
 	h.err = h.write()
 	return h.Backend.Hold(ctx, collection, after)
 }

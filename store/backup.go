@@ -151,20 +151,9 @@ func (s *summer) Write(p []byte) (n int, _ error) {
 
 // RestoreOptions tunes Restore. The zero value is the default.
 type RestoreOptions struct {
-	// KeepID keeps the ID of the store that was backed up, so that indexes derived from it, restored from the same
-	// moment, go on without a rebuild. Wrong if the store went on after the backup: its later sequence numbers would
-	// be given out a second time, and an index from that time would not notice.
-	KeepID bool
-
-	// Omit: values whose keys begin so are left out; empty: none.
-	Omit string
-
 	// Damaged is told of each value of the backup that is damaged, and the backup is restored with them: DropDamaged takes
 	// out what they belong to. nil: a backup with such a value is refused. One whose pages are damaged always is.
 	Damaged func(Problem)
-
-	// Prepare changes what was restored before it is in its place: the folder has both, or neither where Prepare fails. nil: nothing.
-	Prepare func(s *Store) error
 }
 
 // Restore reads a backup into the folder dir, which must not hold a store: it gets a new one only after the whole
@@ -281,28 +270,6 @@ func severe(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, func(p Problem) bool { return p.Harmless })
 }
 
-// omit removes the values whose keys begin with prefix, damaged ones too.
-func (s *Store) omit(db *bbolt.DB, prefix string) error {
-	err := guard(func() error {
-		return db.Update(func(tx *bbolt.Tx) error {
-			b, err := openTop(tx, kindValues)
-			if err != nil {
-				return err
-			}
-			for k, _ := b.Cursor().Seek([]byte(prefix)); bytes.HasPrefix(k, []byte(prefix)); k, _ = b.Cursor().Seek([]byte(prefix)) {
-				if err := b.Delete(k); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
-	if err != nil {
-		return s.damaged(noSpace(err))
-	}
-	return nil
-}
-
 // verifyRestored opens the received file under its temporary name and checks it.
 func verifyRestored(ctx context.Context, dir string, lock *os.File, o RestoreOptions) error {
 	s := newStore(dir, newName, lock, Options{MustExist: true, VerifyLimit: 1 << 62}.withDefaults())
@@ -321,14 +288,8 @@ func verifyRestored(ctx context.Context, dir string, lock *os.File, o RestoreOpt
 			}
 		}
 	}
-	if err == nil && o.Omit != "" {
-		err = s.omit(h.db, o.Omit)
-	}
-	if err == nil && !o.KeepID {
+	if err == nil {
 		err = s.renewID(h.db)
-	}
-	if err == nil && o.Prepare != nil {
-		err = o.Prepare(s)
 	}
 	return errors.Join(err, h.close())
 }

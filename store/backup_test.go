@@ -99,29 +99,27 @@ func TestRestore(t *testing.T) {
 	want := readAll(s, nil)
 	saved := backup(t, s)
 	mustApply(t, s, 1, write("later", 1, 1, 8))
-	for _, keep := range []bool{false, true} {
-		dir := filepath.Join(t.TempDir(), "new", "folder")
-		if err := Restore(context.Background(), bytes.NewReader(saved), dir, RestoreOptions{KeepID: keep}); err != nil {
-			t.Fatalf("Restore: %v", err)
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	if err := Restore(context.Background(), bytes.NewReader(saved), dir, RestoreOptions{}); err != nil {
+		t.Fatalf("Restore: %v", err)
+	}
+	r := open(t, dir)
+	if r.ID() == s.ID() {
+		t.Errorf("the restored store has the ID %x of the original", r.ID())
+	}
+	got := readAll(r, nil)
+	for place, said := range want.said {
+		if got.said[place] != said {
+			t.Errorf("%s reads %.200s, want %.200s", place, got.said[place], said)
 		}
-		r := open(t, dir)
-		if (r.ID() == s.ID()) != keep {
-			t.Errorf("KeepID %v: ID %x, the original's is %x", keep, r.ID(), s.ID())
-		}
-		got := readAll(r, nil)
-		for place, said := range want.said {
-			if got.said[place] != said {
-				t.Errorf("%s reads %.200s, want %.200s", place, got.said[place], said)
-			}
-		}
-		mustApply(t, r, 1, write("more", 1, 1, 8))
-		if err := Restore(context.Background(), bytes.NewReader(saved), dir, RestoreOptions{}); !errors.Is(err, ErrLocked) {
-			t.Errorf("Restore into an open store = %v, want ErrLocked", err)
-		}
-		r.Close()
-		if err := Restore(context.Background(), bytes.NewReader(saved), dir, RestoreOptions{}); !errors.Is(err, ErrNotEmpty) {
-			t.Errorf("Restore into a store = %v, want ErrNotEmpty", err)
-		}
+	}
+	mustApply(t, r, 1, write("more", 1, 1, 8))
+	if err := Restore(context.Background(), bytes.NewReader(saved), dir, RestoreOptions{}); !errors.Is(err, ErrLocked) {
+		t.Errorf("Restore into an open store = %v, want ErrLocked", err)
+	}
+	r.Close()
+	if err := Restore(context.Background(), bytes.NewReader(saved), dir, RestoreOptions{}); !errors.Is(err, ErrNotEmpty) {
+		t.Errorf("Restore into a store = %v, want ErrNotEmpty", err)
 	}
 }
 
@@ -196,11 +194,6 @@ func TestRestoreRefuses(t *testing.T) {
 	cancel()
 	if err := Restore(canceled, bytes.NewReader(saved), t.TempDir(), RestoreOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Restore = %v, want context.Canceled", err)
-	}
-	dir, refused := t.TempDir(), errors.New("refused")
-	prepare := func(s *Store) error { return errors.Join(s.SetValue(t.Context(), "k", []byte("v")), refused) }
-	if err := Restore(t.Context(), bytes.NewReader(saved), dir, RestoreOptions{Prepare: prepare}); !errors.Is(err, refused) || listing(t, dir) != "" {
-		t.Errorf("Restore with Prepare = %v, and left %.100s", err, listing(t, dir))
 	}
 	if _, err := s.Backup(canceled, new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Backup = %v, want context.Canceled", err)

@@ -359,7 +359,7 @@ func (c catalog) leadsTo(id uint32) func(k, v []byte) bool {
 
 // updateCatalog runs fn in a write transaction of its own.
 func (s *Store) updateCatalog(ctx context.Context, fn func(*bbolt.Tx, catalog) error) error {
-	return s.updateVersion(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error {
 		c, err := openCatalog(tx)
 		if err != nil {
 			return err

@@ -183,7 +183,7 @@ func TestScanOfManyPassages(t *testing.T) {
 	}
 }
 
-// TestChangesOfManyPassages reads changes that are large by their slots, which a page, and what a follower is told at once, hold few of.
+// TestChangesOfManyPassages reads changes that are large by their slots, which a page holds few of.
 func TestChangesOfManyPassages(t *testing.T) {
 	s, col := newCollection(t)
 	const n, passages = 40, 30_000
@@ -202,25 +202,6 @@ func TestChangesOfManyPassages(t *testing.T) {
 	})
 	if err != nil || seen != n*passages || most > pageBytes/slots+3 {
 		t.Errorf("changes have %d slots of %d, up to %d changes in a page; %v", seen, n*passages, most, err)
-	}
-	last, told := uint64(0), 0
-	for pages := 0; ; pages++ {
-		news, err := s.News(t.Context(), Wanted{After: map[uint32]uint64{col: last}, Bytes: pageBytes, Damaged: func(_ Collection, err error) { t.Error(err) }})
-		if err != nil || pages > n {
-			t.Fatal(pages, err)
-		}
-		if len(news.Entries) > pageBytes/slots+3 {
-			t.Errorf("a follower is told %d changes at once", len(news.Entries))
-		}
-		if told += len(news.Entries); len(news.Entries) > 0 {
-			last = news.Entries[len(news.Entries)-1].Seq
-		}
-		if news.Behind == 0 {
-			break
-		}
-	}
-	if told != n+2 {
-		t.Errorf("a follower is told %d changes of %d", told, n+2)
 	}
 }
 

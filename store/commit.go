@@ -24,14 +24,6 @@ func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	return s.commit(fn)
 }
 
-// updateVersion is update for collections and values: what is committed has another version before anybody is told of it.
-func (s *Store) updateVersion(ctx context.Context, fn func(*bbolt.Tx) error) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error {
-		tx.OnCommit(func() { s.catalog.Add(1) })
-		return fn(tx)
-	})
-}
-
 func (s *Store) lockWriter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -77,7 +69,6 @@ func (s *Store) commit(fn func(*bbolt.Tx) error) error {
 		s.rollback(h, tx)
 		return s.commitFailed(id, err)
 	}
-	s.bell.ring()
 	return nil
 }
 
@@ -108,7 +99,6 @@ func (s *Store) commitFailed(id uint64, err error) error {
 		}
 	}
 	s.fail(err)
-	s.catalog.Add(1) // it may be there: who follows looks once more
 	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 }
 

@@ -4,11 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 
 	"go.etcd.io/bbolt"
 )
@@ -23,9 +21,6 @@ type Store struct {
 	readOnly   bool // the file is only to be looked at
 	created    bool // by Open
 	rolledBack bool // the newest header page was damaged and Options.AcceptRollback given
-
-	bell    bell          // rung by each commit
-	catalog atomic.Uint64 // one more with each commit that changed collections or values
 
 	// writer is held by whoever has a write transaction open or replaces the file.
 	writer chan struct{}
@@ -85,7 +80,6 @@ func Open(dir string, o Options) (*Store, error) {
 func newStore(dir, name string, lock *os.File, o Options) *Store {
 	s := &Store{dir: dir, path: filepath.Join(dir, name), opts: o, lock: lock, writer: make(chan struct{}, 1)}
 	s.mu.idle = sync.NewCond(&s.mu.Mutex)
-	s.catalog.Store(rand.Uint64() >> 1) // another than any store before it had
 	return s
 }
 

@@ -25,7 +25,7 @@ func (s *Store) SetValues(ctx context.Context, values map[string][]byte) error {
 			return fmt.Errorf("%w: value of key %q takes %d bytes: at most %d are allowed", ErrInvalid, key, len(value), MaxValueBytes)
 		}
 	}
-	return s.updateVersion(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error {
 		b, err := openTop(tx, kindValues)
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 
 	"searchd/encoder"
 	"searchd/search"
-	"searchd/store"
 )
 
 // The methods of api.Engine that take a context are those of the engine, after the hook.
@@ -189,18 +188,6 @@ func (e *Engine) Map(ctx context.Context, collection string, o search.MapOptions
 	return hooked(ctx, e, "Map", func() (*search.Map, error) { return e.Engine.Map(ctx, collection, o) })
 }
 
-func (e *Engine) Shards(ctx context.Context) ([]search.ShardInfo, error) {
-	return hooked(ctx, e, "Shards", func() ([]search.ShardInfo, error) { return e.Engine.Shards(ctx) })
-}
-
 func (e *Engine) Stats(ctx context.Context) (*search.Stats, error) {
 	return hooked(ctx, e, "Stats", func() (*search.Stats, error) { return e.Engine.Stats(ctx) })
-}
-
-func (e *Engine) News(ctx context.Context, follower string, after map[uint32]uint64, version uint64) (*store.News, error) {
-	return hooked(ctx, e, "News", func() (*store.News, error) { return e.Engine.News(ctx, follower, after, version) })
-}
-
-func (e *Engine) Copy(ctx context.Context, follower string, w io.Writer) (int64, error) {
-	return hooked(ctx, e, "Copy", func() (int64, error) { return e.Engine.Copy(ctx, follower, w) })
 }

@@ -84,8 +84,6 @@ export const map = (collection, options, signal) => post(within(collection, '/ma
 
 export const collectionStats = (collection) => call(within(collection, '/stats'));
 export const cancelTask = (id) => call(`v1/tasks/${encodeURIComponent(id)}`, { method: 'DELETE' });
-/** How each shard is, asked now. */
-export const shards = () => call('v1/shards').then((b) => b.shards);
 /** The tasks, latest first. */
 export const tasks = () => call('v1/tasks').then((b) => b.tasks);
 

@@ -17,7 +17,6 @@ export class Collections {
     this.list = el('div', { class: 'cards' });
     this.model = el('section', { class: 'part', 'aria-label': 'Model' });
     this.tasks = el('section', { class: 'part', 'aria-label': 'Tasks', hidden: true });
-    this.shards = el('section', { class: 'part', 'aria-label': 'Shards', hidden: true });
     this.passed = el('p', { class: 'quiet small', role: 'status' });
     this.fitting = new Set(); // names of collections that fit waits for
     this.fitted = el('p', { class: 'note', role: 'status', hidden: true });
@@ -25,7 +24,7 @@ export class Collections {
     this.noted = new Set();
     this.uploads = new Uploads(accepted);
     this.make = this.create();
-    root.append(this.drop(), this.tasks, this.list, this.shards, this.model);
+    root.append(this.drop(), this.tasks, this.list, this.model);
     this.queue = Promise.resolve();
   }
 
@@ -61,7 +60,7 @@ export class Collections {
       this.list.replaceChildren(trouble(err, () => this.ask()));
       if (err.status === 401) return;
     }
-    api.info().then((i) => { this.showModel(i); this.showShards(i.shards); }, () => { this.model.hidden = true; });
+    api.info().then((i) => this.showModel(i), () => { this.model.hidden = true; });
     this.showTasks(tasks);
   }
 
@@ -239,19 +238,6 @@ export class Collections {
     this.model.hidden = false;
     this.model.replaceChildren(...[el('h2', null, 'The model'), e.card?.about && el('p', { class: 'about' }, e.card.about), e.card?.limits && el('p', { class: 'about' }, e.card.limits), el('dl', null, ...rows.filter((r) => r[1]).flatMap(([k, v]) => [el('dt', null, k), el('dd', null, v instanceof Node ? v : String(v))])),
       el('p', { class: 'quiet small version' }, `Served by searchd ${info.version}.`)].filter(Boolean));
-  }
-
-  // ---- shards
-
-  /** Shows the shards that the server stands in front of, and what they hold where the key may know. */
-  async showShards(known = []) {
-    const list = known.length ? await api.shards().catch(() => known) : [];
-    this.shards.hidden = !list.length;
-    const away = list.filter((x) => !x.up).length;
-    const held = (x) => (x.documents === undefined ? 'answers' : `${count(x.documents, 'document')}, ${bytes(x.store_bytes)}${x.read_only ? '; takes no writes until its next start' : ''}`);
-    this.shards.replaceChildren(el('h2', null, 'Shards'),
-      el('p', { class: 'about' }, `The documents are kept on ${list.length} ${list.length === 1 ? 'shard' : 'shards'}, and every search asks all of them. `, away > 0 && el('strong', null, `While ${away === 1 ? 'one does' : `${away} do`} not answer, nothing can be searched or written.`)),
-      el('dl', null, ...list.flatMap((x) => [el('dt', null, x.name), el('dd', { class: x.up ? null : 'away' }, x.up ? held(x) : `does not answer${x.error ? `: ${x.error}` : ''}`)])));
   }
 
   // ---- tasks

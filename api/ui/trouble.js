@@ -9,7 +9,6 @@ const busy = ['overloaded', 'rate_limited', 'too_many_writes', 'deadline_exceede
 /** By the code of an answer: a title, and what stands in front of the server's own words. */
 const meanings = {
   unreachable: ['The server does not answer', 'It may be starting again, or the network is away.'],
-  shard_unavailable: ['A part of the documents is away', 'They are kept on several machines, and one of them does not answer. Nothing is answered from the others alone, so that nothing is missing unnoticed.'],
   shutting_down: ['The server is ending', 'It may be starting again.'],
 };
 

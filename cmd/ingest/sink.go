@@ -102,9 +102,6 @@ func openFolder(ctx context.Context, f flags, language newLanguage, notice func(
 	if err != nil {
 		return nil, err
 	}
-	if m := e.Marker(); m != nil { // also where nothing would change: the journal is no replica's either
-		return nil, errors.Join(fmt.Errorf("%w: it follows %s; send documents there with --server", search.ErrReplica, m.URL), e.Close())
-	}
 	c, err := e.Collection(ctx, f.collection)
 	if errors.Is(err, search.ErrCollectionNotFound) {
 		if err := language.sensible(); err != nil {

@@ -19,14 +19,12 @@ import (
 
 func newBackupCommand() *cobra.Command {
 	var f engineFlags
-	var server, key, shard string
-	var reach shardsFlags
+	var server, key string
 	var verify bool
 	cmd := &cobra.Command{
-		Use: "backup --data DIR|--server URL|--shard URL|--verify FILE", Short: "Write a backup of a data folder or a running server to a file",
+		Use: "backup --data DIR|--server URL|--verify FILE", Short: "Write a backup of a data folder or a running server to a file",
 		Long: `Writes documents, passages, vectors and settings to FILE, which must not exist, with a checksum over all.
 The indexes are not in it: restoring builds them anew. Of a server it takes a snapshot, downloads it and deletes it there.
-A server over shards has none: each shard is backed up by itself, with --shard, and restored into a folder of its own.
 
 FILE is read again when it is written. Where a value in it is damaged, because it is in the data folder, it is kept as FILE.damaged, each such
 value is printed, and the exit code is 1: restoring takes it with --damaged only. With --verify a backup that is there is read, and nothing written.`,
@@ -38,24 +36,13 @@ value is printed, and the exit code is 1: restoring takes it with --damaged only
 	}
 	cmd.Flags().StringVar(&server, "server", "", "URL of a running server, instead of --data")
 	cmd.Flags().StringVar(&key, "key", "", "API key of the server")
-	cmd.Flags().StringVar(&shard, "shard", "", "URL of a running shard, instead of --data")
-	reach.addAccess(cmd, "shard")
 	cmd.Flags().BoolVar(&verify, "verify", false, "read FILE, a backup, and say whether it can be restored")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if verify {
 			return verifyBackup(cmd, args[0])
 		}
 		write := func(w io.Writer) (int64, error) { return downloadBackup(cmd.Context(), server, key, w) }
-		switch {
-		case shard != "" && server != "":
-			return errors.New("--shard and --server: name one of them")
-		case shard != "":
-			o, err := reach.options()
-			if err != nil {
-				return err
-			}
-			write = func(w io.Writer) (int64, error) { return downloadShard(cmd.Context(), shard, o, w) }
-		case server == "":
+		if server == "" {
 			if f.data == "" {
 				return errNoData
 			}

@@ -78,7 +78,7 @@ opens, that commit is given up and all before it stay.`,
 func checkOnce(cmd *cobra.Command, f engineFlags, deep, encode bool) (n, stored int, err error) {
 	stop := showProgress(cmd.ErrOrStderr(), doing("checking "+f.data))
 	defer stop()
-	e, err := f.openWith(cmd.Context(), search.Options{Notice: tell, NoTasks: true, MustExist: true, Part: true})
+	e, err := f.openWith(cmd.Context(), search.Options{Notice: tell, NoTasks: true, MustExist: true})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -36,13 +36,11 @@ func newConfigCommand() *cobra.Command {
 			at := slices.IndexFunc(values, func(v settings.Value) bool { return v.Name == "drain-grace" })
 			values[at].Value = drainGraceAt(addr).String()
 		}
-		for _, env := range []string{adminKeyEnv, followKeyEnv, shardKeyEnv} {
-			secret := settings.Value{Name: env, Origin: settings.FromDefault}
-			if os.Getenv(env) != "" {
-				secret.Value, secret.Origin = "(secret)", settings.FromEnv
-			}
-			values = append(values, secret)
+		secret := settings.Value{Name: adminKeyEnv, Origin: settings.FromDefault}
+		if os.Getenv(adminKeyEnv) != "" {
+			secret.Value, secret.Origin = "(secret)", settings.FromEnv
 		}
+		values = append(values, secret)
 		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 		for _, v := range values {
 			fmt.Fprintf(w, "%s\t%q\t%s\n", v.Name, v.Value, v.Origin)

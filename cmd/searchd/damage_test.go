@@ -118,8 +118,8 @@ func TestLastCommitDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newest := 16 // bbolt's page header; the transaction of a head is at its byte 48
-	if next := os.Getpagesize() + 16; binary.NativeEndian.Uint64(b[next+48:]) > binary.NativeEndian.Uint64(b[newest+48:]) {
+	newest := 16 // bbolt's page header; the size of a page is at byte 8 of a head, the transaction at byte 48
+	if next := int(binary.NativeEndian.Uint32(b[newest+8:])) + 16; binary.NativeEndian.Uint64(b[next+48:]) > binary.NativeEndian.Uint64(b[newest+48:]) {
 		newest = next
 	}
 	b[newest+16] ^= 1
@@ -174,7 +174,7 @@ func TestDamagedCollection(t *testing.T) {
 	}
 	defer e.Close()
 	var log bytes.Buffer
-	tellDamaged(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), e)
+	logDamaged(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), e)
 	if strings.Count(log.String(), "level=ERROR") != 1 || !strings.Contains(log.String(), "collection=docs") {
 		t.Errorf("log: %s", log.String())
 	}

@@ -36,15 +36,11 @@ func (f *guardFlags) add(cmd *cobra.Command) {
 // errNoKey says why serve does not start.
 var errNoKey = errors.New("there is no API key that has not expired")
 
-// How there comes to be a key.
-const (
-	keyOfFolder  = "make one with `searchd keys create --data DIR --name NAME --scopes all`, or set " + adminKeyEnv
-	keyOfPrimary = "make one on the primary and begin again in an empty folder, or set " + adminKeyEnv // it takes what the primary has at the first copy, and after that while it serves
-	keyOfShards  = "set " + adminKeyEnv + ", and make others with `searchd keys create --server URL`"
-)
+// makeKey says how to make a key.
+const makeKey = "make one with `searchd keys create --data DIR --name NAME --scopes all`, or set " + adminKeyEnv
 
-// keys opens the keys of the vault and refuses what would be open to the world or closed to everybody; next is what to do then.
-func (f *guardFlags) keys(vault access.Vault, addr net.Addr, next string) (*access.Keyring, error) {
+// keys opens the keys of the vault and refuses what would be open to the world or closed to everybody.
+func (f *guardFlags) keys(vault access.Vault, addr net.Addr) (*access.Keyring, error) {
 	ring, err := access.Open(vault, access.Options{Admin: os.Getenv(adminKeyEnv), Require: f.requireKey})
 	if errors.Is(err, access.ErrShort) {
 		return nil, fmt.Errorf("%s: %w", adminKeyEnv, err)
@@ -56,13 +52,13 @@ func (f *guardFlags) keys(vault access.Vault, addr net.Addr, next string) (*acce
 	case ring.Usable():
 		return ring, nil
 	case slices.Contains(f.origins, "*") && !f.insecure:
-		return nil, fmt.Errorf("--cors-origin *: every page in a browser that reaches this server could use it, and %w; %s, name the origins, or start with --insecure", errNoKey, next)
+		return nil, fmt.Errorf("--cors-origin *: every page in a browser that reaches this server could use it, and %w; %s, name the origins, or start with --insecure", errNoKey, makeKey)
 	case f.requireKey:
-		return nil, fmt.Errorf("--require-key: %w; %s", errNoKey, next)
+		return nil, fmt.Errorf("--require-key: %w; %s", errNoKey, makeKey)
 	case ring.Guarded():
-		return nil, fmt.Errorf("every request needs an API key, but %w; %s", errNoKey, next)
+		return nil, fmt.Errorf("every request needs an API key, but %w; %s", errNoKey, makeKey)
 	case !isLoopback(addr) && !f.insecure:
-		return nil, fmt.Errorf("--addr %s: other machines can reach it and %w; %s, or start with --insecure", addr, errNoKey, next)
+		return nil, fmt.Errorf("--addr %s: other machines can reach it and %w; %s, or start with --insecure", addr, errNoKey, makeKey)
 	}
 	return ring, nil
 }

@@ -17,8 +17,8 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	root.PersistentFlags().String("config", "", "`file` of settings, a line name = value each")
-	root.AddCommand(newServeCommand(), newShardCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
-		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSpreadCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
+	root.AddCommand(newServeCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
+		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
 		newMCPCommand(), newHealthCommand(), newManCommand())
 	root.InitDefaultCompletionCmd() // which cobra makes later otherwise
 	root.InitDefaultHelpCmd()       // likewise

@@ -18,7 +18,6 @@ import (
 	"searchd/internal/version"
 	"searchd/models"
 	"searchd/search"
-	"searchd/search/shards"
 )
 
 // defaultDrainGrace is time for a load balancer to ask /readyz twice.
@@ -36,9 +35,6 @@ func drainGraceAt(addr net.Addr) time.Duration {
 type serveFlags struct {
 	engineFlags
 	guard                    guardFlags
-	follow                   followFlags
-	shards                   shardsFlags
-	writer                   writerFlags
 	addr, debugAddr          string
 	logFormat                string
 	reranker, sparse         string
@@ -56,16 +52,7 @@ Bound to 127.0.0.1 unless --addr says otherwise.
 
 Without any API key a server on loopback answers everybody on the machine, and one on another address does not start. Once there is a key
 ("searchd keys create", POST /v1/keys, or SEARCHD_ADMIN_KEY in the environment) every request needs one, also from loopback; only the
-probes, the page and /openapi.yaml do without.
-
-With --follow URL it is a replica of that server: it makes a copy of its data, follows what changes, answers reads by itself and passes on what
-writes. Started again without --follow it is a primary with what it has.
-
-With --shards URL,URL it keeps no documents itself: each "searchd shard" that is named has a part of them. It needs no data folder. All shards of the
-cluster are named, always in the same order. It takes the right to write to them from the server that had it.
-
-With --writes-to URL as well it takes nothing: it reads the shards of the server at URL by itself, and passes on to that what writes. There may be any
-number of such servers. Started again without --writes-to it is the one that writes.`,
+probes, the page and /openapi.yaml do without.`,
 		Args: cobra.NoArgs, PreRunE: fillSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
@@ -80,9 +67,6 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.sparse, "sparse-model", "", "SPLADE checkpoint for sparse vectors: a folder like that of --model (default none)")
 	cmd.Flags().StringSliceVar(&f.hosts, "allowed-hosts", nil, "names under which the server may be asked, besides those of loopback; with names given, others are refused")
 	f.guard.add(cmd)
-	f.follow.add(cmd)
-	f.shards.add(cmd)
-	f.writer.add(cmd)
 	cmd.Flags().StringVar(&f.debugAddr, "debug-addr", "", "second address, for /debug/pprof/ alone; without keys, so loopback's unless --insecure (default none)")
 	cmd.Flags().IntVar(&f.maxConns, "max-conns", 512, "connections that may be open at once; beyond them silent and idle ones give way")
 	cmd.Flags().IntVar(&f.maxCollections, "max-collections", search.DefaultMaxCollections, "collections that there may be, fewer where a process may have few open files; no more are made")
@@ -97,18 +81,6 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := f.shards.check(f.follow.url); err != nil {
-		return err
-	}
-	fo, err := f.follow.follower(f.data, log)
-	if err != nil {
-		return err
-	}
-	rd, err := f.writer.reader(f.shards.urls, log)
-	if err != nil {
-		return err
-	}
-	f.shards.reads = rd != nil
 	l, err := listen(f.addr)
 	if err != nil {
 		return err
@@ -128,28 +100,13 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if f.maxCollections < 1 {
 		return fmt.Errorf("--max-collections: got %d, allowed: at least 1", f.maxCollections)
 	}
-	switch {
-	case fo != nil:
-		ao.Primary = fo.primary()
-	case rd != nil:
-		ao.Primary = rd.primary()
-	}
-	ao.Front = api.NewFront(l, ao) // probes are answered from here on
-	defer ao.Front.Close()
+	front := api.NewFront(l, ao) // answers probes from here on
+	defer front.Close()
 	so, err := f.searchOptions(cmd, log)
 	if err != nil {
 		return err
 	}
-	so.Promote = fo == nil
-	if fo != nil {
-		err = fo.begin(cmd.Context())
-	}
-	for again := true; again && err == nil; {
-		again, err = f.serveOnce(cmd.Context(), l.Addr(), fo, rd, so, ao)
-		if again && err == nil {
-			err = search.InstallCopy(f.data)
-		}
-	}
+	err = f.serveFolder(cmd.Context(), l.Addr(), front, so, ao)
 	if ctx := cmd.Context(); ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		log.Info("stopped while opening; the next start goes on", "reason", context.Cause(ctx))
 		return nil
@@ -230,32 +187,20 @@ func (f *serveFlags) searchOptions(cmd *cobra.Command, log *slog.Logger) (search
 	return o, nil
 }
 
-// serveOnce opens the data folder and serves it to the end, or, for a replica, until there is a copy that must take the place of what the folder
-// holds.
-func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower, rd *reader, so search.Options, o api.Options) (again bool, err error) {
-	e, err := f.open(ctx, so, o)
+// serveFolder opens the data folder and serves it until ctx ends.
+func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.Front, so search.Options, o api.Options) (err error) {
+	e, err := f.openWith(ctx, so)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer func() {
 		if closeErr := e.Close(); err == nil {
 			err = closeErr
 		}
 	}()
-	tellDamaged(ctx, o.Logger, e)
-	vault, err := e.Vault()
-	if err != nil {
-		return false, err
-	}
-	next := keyOfFolder
-	switch {
-	case fo != nil:
-		next = keyOfPrimary
-	case len(f.shards.urls) > 0:
-		next = keyOfShards
-	}
-	if o.Keys, err = f.guard.keys(vault, addr, next); err != nil {
-		return false, err
+	logDamaged(ctx, o.Logger, e)
+	if o.Keys, err = f.guard.keys(e.Vault(), addr); err != nil {
+		return err
 	}
 	scheme := "https"
 	if o.TLS == nil {
@@ -267,57 +212,10 @@ func (f *serveFlags) serveOnce(ctx context.Context, addr net.Addr, fo *follower,
 	o.Engine = e
 	s, err := api.New(o)
 	if err != nil {
-		return false, err
-	}
-	if rd != nil {
-		rd.engine, rd.keys = e, o.Keys
-		defer rd.follow(ctx)()
-	}
-	replace := make(chan struct{})
-	if fo != nil {
-		following, cancel := context.WithCancel(ctx)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			if fo.follow(following, e, o.Keys) {
-				close(replace)
-			}
-		}()
-		defer func() {
-			cancel()
-			<-done
-		}()
-	}
-	where := slog.String("data", f.data)
-	if len(f.shards.urls) > 0 {
-		where = slog.String("shards", strings.Join(f.shards.urls, ","))
-	}
-	o.Logger.Info("serving", "url", scheme+"://"+addr.String()+"/", "model", e.Model().Name, where)
-	return s.ServeUntil(ctx, o.Front, replace)
-}
-
-// open opens the engine over the data folder, or over the shards.
-func (f *serveFlags) open(ctx context.Context, so search.Options, o api.Options) (e *search.Engine, err error) {
-	if len(f.shards.urls) == 0 {
-		return f.openWith(ctx, so)
-	}
-	if f.data != "" {
-		o.Logger.Info("the data folder is not used: documents are on the shards", "data", f.data)
-	}
-	eo, err := f.options()
-	if err != nil {
-		return nil, err
-	}
-	ro, err := f.shards.options()
-	if err != nil {
-		return nil, err
-	}
-	err = f.shards.open(ctx, ro, o.Logger, o.Front.Opening, func(b *shards.Backend) (err error) {
-		so.Model, so.Encoder, so.Backend = f.model, eo, b
-		e, err = search.OpenContext(ctx, "", so)
 		return err
-	})
-	return e, err
+	}
+	o.Logger.Info("serving", "url", scheme+"://"+addr.String()+"/", "model", e.Model().Name, "data", f.data)
+	return s.ServeFront(ctx, front)
 }
 
 // flagNamesOf gives the options of package api the names of the flags that they come from.
@@ -337,8 +235,8 @@ func connsWithin(files uint64, asked int) int {
 // collectionsWithin returns how many collections there may be where a process may have so many files: each has one open or a few.
 func collectionsWithin(files uint64, asked int) int { return int(min(uint64(asked), max(1, files/4))) }
 
-// tellDamaged logs the collections that cannot be opened.
-func tellDamaged(ctx context.Context, log *slog.Logger, e *search.Engine) {
+// logDamaged logs the collections that cannot be opened.
+func logDamaged(ctx context.Context, log *slog.Logger, e *search.Engine) {
 	list, err := e.Collections(ctx)
 	if err != nil {
 		log.Error("listing collections", "error", err)

@@ -2,11 +2,8 @@ package main
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,36 +31,4 @@ func (f *tlsFlags) tls(notice func(string)) (*tls.Config, error) {
 		return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
 	}
 	return files.Config(), nil
-}
-
-// authorities reads the certificates of the file that a flag names; nil, the system's, where it names none.
-func authorities(flag, path string) (*x509.CertPool, error) {
-	if path == "" {
-		return nil, nil
-	}
-	pem, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("--%s: %w", flag, err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--%s: %s holds no certificate in PEM", flag, path)
-	}
-	return pool, nil
-}
-
-// secret reads a key from the file that a flag names, or else from the environment.
-func secret(flag, path, env string) (string, error) {
-	if path == "" {
-		return os.Getenv(env), nil
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("--%s: %w", flag, err)
-	}
-	key := strings.TrimSpace(string(b))
-	if key == "" || strings.ContainsAny(key, "\r\n") {
-		return "", fmt.Errorf("--%s: %s holds no key alone", flag, path)
-	}
-	return key, nil
 }

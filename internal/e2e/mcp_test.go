@@ -47,7 +47,7 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestAssistants has the same conversation over a data folder, over a server by the command and at /mcp of it and of its replica.
+// TestAssistants has the same conversation over a data folder, over a server by the command and at /mcp of it.
 func TestAssistants(t *testing.T) {
 	dir := t.TempDir()
 	a := newNode(t, dir, "a")
@@ -56,7 +56,7 @@ func TestAssistants(t *testing.T) {
 		out, _ := mustRun(t, "searchd", "keys", "create", "--data", a.data, "--name", scopes, "--scopes", scopes)
 		return strings.TrimSpace(out)
 	}
-	finds, follows := create("search,documents:read"), create("replication")
+	finds, measures := create("search,documents:read"), create("metrics:read")
 	talk := func(name string, transport func() mcp.Transport) {
 		t.Run(name, func(t *testing.T) {
 			as := newAssistant(t, transport())
@@ -91,11 +91,7 @@ func TestAssistants(t *testing.T) {
 	if code, stdout, stderr := run(t, "", "searchd", "mcp", "--data", a.data); code != 2 || stdout != "" || !strings.Contains(stderr, "--server URL") {
 		t.Errorf("mcp over a folder that a server holds: exit code %d, %q, %s", code, stdout, stderr)
 	}
-	if _, err := mcp.NewClient(&mcp.Implementation{Name: "e2e"}, nil).Connect(t.Context(), post(a, follows)(), nil); err == nil {
+	if _, err := mcp.NewClient(&mcp.Implementation{Name: "e2e"}, nil).Connect(t.Context(), post(a, measures)(), nil); err == nil {
 		t.Error("a key without the scope is let in")
 	}
-	b := newNode(t, dir, "b", "--follow", a.url())
-	b.env = []string{"SEARCHD_FOLLOW_KEY=" + follows}
-	b.start()
-	talk("replica", post(b, finds))
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -14,8 +13,6 @@ import (
 	"testing"
 
 	"searchd/api"
-	"searchd/search"
-	"searchd/search/clustertest"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -157,53 +154,6 @@ func TestPageSendsAgain(t *testing.T) {
 	p.js(t, "document.querySelector('[aria-label=\"Send whisk.txt again\"]').click()")
 	p.until(t, "document.querySelector('.upload.done')?.innerText.includes('1 created') === true && document.querySelector('.upload .wrongs').innerText === ''")
 	p.lost(t)
-}
-
-// TestPageShards says that the server stands in front of shards, which of them is away and what that means, and goes on by itself when it is back.
-func TestPageShards(t *testing.T) {
-	c := clustertest.New(t, t.TempDir())
-	var away atomic.Bool
-	c.Hook = func(context.Context, string) error {
-		if away.Load() {
-			return fmt.Errorf("%w: %s: connection refused", search.ErrUnavailable, clustertest.Name)
-		}
-		return nil
-	}
-	engine, err := search.Open(t.TempDir(), search.Options{Backend: c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { engine.Close() })
-	if _, err := engine.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := engine.Ingest(t.Context(), "docs", []search.Document{{ID: "a", Fields: []byte(`{"title":"Pans","text":"A pan fries eggs."}`)}}); err != nil {
-		t.Fatal(err)
-	}
-	base := serve(t, engine)
-	p := open(t, base)
-	shards := "(document.querySelector('[aria-label=Shards]:not([hidden])')?.innerText ?? '')"
-	p.do(t, chromedp.Navigate(base+"/?view=collections"))
-	p.until(t, shards+".includes('on 1 shard,') && "+shards+".includes('"+clustertest.Name+"') && "+shards+".includes('1 document, ')")
-	p.looks(t, "shards")
-	away.Store(true)
-	p.js(t, "document.querySelector('[data-view=search]').click(); const q = document.querySelector('#q'); q.value = 'eggs'; q.dispatchEvent(new Event('input', {bubbles: true}))")
-	p.until(t, "document.querySelector('#blank').innerText.includes('A part of the documents is away') && document.querySelector('#blank').innerText.includes('"+clustertest.Name+"')")
-	p.looks(t, "shard-away")
-	p.js(t, "document.querySelector('[data-view=collections]').click()")
-	p.until(t, shards+".includes('does not answer, nothing can be searched') && "+shards+".includes('connection refused')")
-	p.js(t, "document.querySelector('[data-view=search]').click()")
-	away.Store(false)
-	p.until(t, idle)
-	p.js(t, "document.querySelector('[data-view=collections]').click()")
-	p.until(t, shards+".includes('1 document, ') && !"+shards+".includes('does not answer')")
-	p.expect(t, "503")
-	one := open(t, serve(t, kitchen(t)))
-	one.do(t, chromedp.Navigate(one.base+"/?view=collections"))
-	one.until(t, "document.querySelector('[aria-label=Model] dl') !== null")
-	if eval[bool](t, one, "document.querySelector('[aria-label=Shards]:not([hidden])') !== null") {
-		t.Error("a server that keeps its documents itself shows shards")
-	}
 }
 
 // TestPageAnotherKey asks for another key where the one that was given may not do what somebody has pressed, and does it with that.

@@ -39,7 +39,7 @@ var closets = map[string]struct {
 	may []string
 	why string
 }{
-	"search/remote": {[]string{"search/backend", "search/mapping", "search/wire", "index", "internal"}, "who speaks to a shard must not get with it what a shard is made of, nor the engine; search/wire is what followers are sent"},
+	"search/backend": {[]string{"search/backend", "search/mapping", "index", "internal"}, "what a storage engine must offer is stated without one, so that there can be several"},
 }
 
 // everything may be imported by packages that hold tests and tools of the whole.
@@ -131,11 +131,11 @@ func TestImportsCanFail(t *testing.T) {
 		{"search/a.go", "go.etcd.io/bbolt/errors", 1},
 		{"search/a.go", "searchd/index/hnsw", 0},
 		{"search/a.go", "searchd/api", 1},
-		{"search/remote/a.go", "searchd/search/backend", 0},
-		{"search/remote/a.go", "searchd/index/keyword", 0},
-		{"search/remote/a.go", "searchd/search/embedded", 1},
-		{"search/remote/a.go", "searchd/search", 1},
-		{"search/remote/a.go", "searchd/store", 1},
+		{"search/backend/a.go", "searchd/search/mapping", 0},
+		{"search/backend/a.go", "searchd/index/keyword", 0},
+		{"search/backend/a.go", "searchd/search/embedded", 1},
+		{"search/backend/a.go", "searchd/search", 1},
+		{"search/backend/a.go", "searchd/store", 1},
 		{"api/ui/a.go", "github.com/labstack/echo/v4", 0},
 		{"cmd/searchd/a.go", "github.com/labstack/echo/v4/middleware", 1},
 		{"index/keyword/a.go", "github.com/blevesearch/bleve/v2", 0},

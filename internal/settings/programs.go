@@ -6,10 +6,12 @@ import "strings"
 var (
 	OfIngest = strings.Fields(`collection config data delete-missing dry-run encoding errors follow-symlinks format hidden id-field key language man model
 		on-error pdf-time poll server state synonyms verify watch workers`)
-	OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha back base boost burst cdn classes clusters collection collections config cors-origin damaged data dataset
-		debug-addr deep dim dimensions diversity documents drain-grace drop-damaged ef ef-construction expires explain facets fields filter follow
-		follow-ca follow-key-file for format from fusion hub ids insecure into json keep-old key key-file language limit log-format m
-		max-collections max-conns max-size misspell mode model more name only operator pause pooling precision quantize query rate rate-burst rate-limit
-		repair require-key reranker scopes searchers sentences server settings shard shard-ca shard-key-file shards sort sparse-model spelling sts
-		threads timeout tls-cert tls-key to truth verify writes-to writes-to-ca`)
+	OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha base boost burst cdn classes clusters collection
+		collections config cors-origin damaged data dataset debug-addr deep dim dimensions diversity
+		documents drain-grace drop-damaged ef ef-construction expires explain facets fields filter
+		for format fusion hub ids insecure into json keep-old key language limit log-format m
+		max-collections max-conns max-size misspell mode model name only operator pause pooling
+		precision quantize query rate rate-burst rate-limit repair require-key reranker scopes
+		searchers sentences server settings sort sparse-model spelling sts threads timeout tls-cert
+		tls-key truth verify`)
 )

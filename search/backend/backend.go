@@ -25,10 +25,7 @@ var (
 	ErrClosed             = errors.New("data folder closed")
 	ErrNoSpace            = errors.New("no space left")
 	ErrInvalid            = errors.New("invalid request")
-	ErrDamaged            = errors.New("collection damaged")           // a stored value that is needed cannot be read
-	ErrReplica            = errors.New("data folder is a replica")     // it takes the writes of its primary alone
-	ErrNoReplica          = errors.New("data folder is not a replica") // and cannot become one
-	ErrPlaceLost          = errors.New("place in the change log lost") // of a follower, which needs a copy
+	ErrDamaged            = errors.New("collection damaged") // a stored value that is needed cannot be read
 )
 
 // DamagedError says that a collection cannot be opened, or a document of it not be read, and which value is damaged. It matches [ErrDamaged].
@@ -57,15 +54,6 @@ func (e *ValuesError) Error() string { return fmt.Sprintf("%v: %v", ErrDamaged, 
 
 // Is makes errors.Is(err, ErrDamaged) true.
 func (e *ValuesError) Is(target error) bool { return target == ErrDamaged }
-
-// Marker says what a replica follows.
-type Marker struct {
-	Primary string `json:"primary"` // what its sequence numbers are of
-	URL     string `json:"url"`
-	Name    string `json:"name"` // by which the primary knows the replica
-
-	Damaged []uint32 `json:"damaged,omitempty"` // numbers of the collections that were damaged when they were copied: another copy does not help
-}
 
 // Config is what a backend must know of a collection. It is kept with the collection.
 type Config struct {
@@ -269,7 +257,7 @@ type NearTerm struct {
 	Documents int  // that have it, of those that may be found
 }
 
-// NearTerms answers Near and Beginning: at most [MaxNear] terms, see [MergeNear].
+// NearTerms answers Near and Beginning: at most [MaxNear] terms.
 type NearTerms struct {
 	Terms  []NearTerm
 	Stands bool // none, because the word is not to be read as another, and not because there is none like it
@@ -297,6 +285,12 @@ type Backend interface {
 	WordFinder
 	FieldFinder
 	SetReader
+	Values
+	ChangeFeed
+	VectorKeeper
+	HeadReader
+	Gauges
+	Backup(ctx context.Context, w io.Writer) (int64, error)
 	Check(ctx context.Context, deep bool) ([]Problem, error)
 	io.Closer
 }
@@ -310,8 +304,7 @@ type Catalog interface {
 	Collection(ctx context.Context, name string) (Collection, error)
 }
 
-// Documents keeps documents. Apply answers each write in order; all of a call are committed together or none. Over shards those of each shard are: where
-// Apply fails some may have been committed, and the same call made again brings about the rest. List has an order that does not change.
+// Documents keeps documents. Apply answers each write in order; all of a call are committed together or none. List has an order that does not change.
 //
 // Lookup and Fetch answer the first of what they are asked for, at least one, and List may answer fewer than limit: a page ends at [PageBytes]. [InPages] goes
 // on until all are there, List does with next, which is empty at the end alone.
@@ -322,8 +315,7 @@ type Documents interface {
 	List(ctx context.Context, collection, cursor string, limit int) (docs []*Document, next string, err error)
 }
 
-// Values keeps small values of the whole backend, for the engine's own use. A backend may do without: then there are neither aliases,
-// generations nor tasks.
+// Values keeps small values of the whole backend, for the engine's own use.
 type Values interface {
 	Values(prefix string) (map[string][]byte, error)               // where some are damaged, the others with a *ValuesError
 	SetValues(ctx context.Context, values map[string][]byte) error // in one transaction; nil removes a key

@@ -6,7 +6,7 @@ import (
 )
 
 // PageBytes is about how many bytes of documents [Documents.Lookup], [Documents.Fetch] and [Documents.List] answer at once: a page ends with the document with
-// which it has as many, and has at least one. Over shards Lookup and Fetch answer as many of each.
+// which it has as many, and has at least one.
 const PageBytes = 16 << 20
 
 // passageBytes is about what a passage takes in memory.

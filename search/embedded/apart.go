@@ -23,14 +23,11 @@ type apart struct {
 	config backend.Config
 	damage string // which value, and what is wrong
 	err    error  // what every other request gets; [backend.ErrDamaged]
-
-	whole error  // why it could not be opened although nothing is damaged; nil: something is
-	seq   uint64 // of its last change
 }
 
 // setApart notes why a collection cannot be opened.
 func (b *Backend) setApart(sc store.Collection, err error) *apart {
-	a := &apart{id: sc.ID, name: sc.Name, damage: b.damage(sc.ID, err), seq: b.seqOf(sc.ID)}
+	a := &apart{id: sc.ID, name: sc.Name, damage: b.damage(sc.ID, err)}
 	if err := json.Unmarshal(sc.Settings, &a.config); sc.Settings != nil && err != nil {
 		a.damage += fmt.Sprintf("; settings: %v", err)
 	}
@@ -39,19 +36,10 @@ func (b *Backend) setApart(sc store.Collection, err error) *apart {
 	return a
 }
 
-// seqOf returns the last sequence number of a collection, 0 where it cannot be read.
-func (b *Backend) seqOf(collection uint32) (seq uint64) {
-	_ = b.store.View(context.Background(), collection, func(tx *store.Tx) error {
-		seq = tx.Seq()
-		return nil
-	})
-	return seq
-}
-
 // setApartUnopened is setApart of a collection of which nothing is damaged: there is no room for its indexes, for example. It is tried again
 // until it can be opened, or is found to be damaged. The caller puts it in its place.
 func (b *Backend) setApartUnopened(sc store.Collection, err error) *apart {
-	a := &apart{id: sc.ID, name: sc.Name, damage: fmt.Sprintf("nothing is lost, but its indexes could not be opened, which is tried again: %v", err), whole: err, seq: b.seqOf(sc.ID)}
+	a := &apart{id: sc.ID, name: sc.Name, damage: fmt.Sprintf("nothing is lost, but its indexes could not be opened, which is tried again: %v", err)}
 	_ = json.Unmarshal(sc.Settings, &a.config)
 	a.err = &backend.DamagedError{Collection: sc.Name, Damage: a.damage}
 	b.alarm(fmt.Sprintf("collection %s cannot be opened, the others can: %s", sc.Name, a.damage))

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"searchd/internal/disk"
-	"searchd/search/backend"
 	"searchd/store"
 )
 
@@ -31,37 +29,14 @@ func BackupFolder(ctx context.Context, dir string, w io.Writer) (n int64, err er
 	return n, translate(err)
 }
 
-// Restore reads a backup into a folder that holds no store yet. What a replica had of its own is left out: the folder follows nobody. A shard is as of the
-// backup, and Unclaimed.
+// Restore reads a backup into a folder that holds no store yet.
 func Restore(ctx context.Context, r io.Reader, dir string) error {
-	return restore(ctx, r, dir, store.RestoreOptions{Prepare: unclaim})
+	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{}))
 }
 
-// RestoreDamaged is Restore that takes a backup with damaged values, too, and tells of each; DropDamaged removes them.
+// RestoreDamaged is Restore that also takes a backup with damaged values, and calls damaged with each; DropDamaged removes them.
 func RestoreDamaged(ctx context.Context, r io.Reader, dir string, damaged func(text string)) error {
-	return restore(ctx, r, dir, store.RestoreOptions{Damaged: tellOf(damaged), Prepare: unclaim})
-}
-
-// restore is store.Restore of a data folder.
-func restore(ctx context.Context, r io.Reader, dir string, o store.RestoreOptions) error {
-	o.Omit = localPrefix
-	return translate(store.Restore(ctx, r, dir, o))
-}
-
-func tellOf(damaged func(text string)) func(store.Problem) {
-	return func(p store.Problem) { damaged(p.String()) }
-}
-
-// unclaim notes in what was restored of a shard that it was. Where what it is cannot be read it is left alone: nobody can claim it.
-func unclaim(s *store.Store) error {
-	v, err := unclaimed(s)
-	switch {
-	case errors.Is(err, backend.ErrDamaged):
-		return nil
-	case err == nil && v != nil:
-		err = s.SetValue(context.Background(), shardKey, v)
-	}
-	return err
+	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{Damaged: func(p store.Problem) { damaged(p.String()) }}))
 }
 
 // VerifyBackup reads the backup in a file and returns what Restore would refuse it for; an error where it is no whole backup.
@@ -79,9 +54,6 @@ func DropDamaged(ctx context.Context, dir string, dropped func(text string)) (to
 	s, err := store.Open(dir, store.Options{MustExist: true})
 	if err != nil {
 		return "", translate(err)
-	}
-	if m, ok, err := readMarker(s); ok {
-		return "", errors.Join(cmp.Or(err, ownOf(&m)), s.Close())
 	}
 	err = s.DropDamaged(ctx, func(d store.Dropped) { dropped(d.String()) })
 	if err = errors.Join(translate(err), s.Close()); err != nil {

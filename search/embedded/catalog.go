@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -168,9 +169,6 @@ func (b *Backend) beginWith(ctx context.Context, name string, config backend.Con
 	if settings, err = json.Marshal(config); err != nil {
 		return nil, nil, err
 	}
-	if err = b.own(); err != nil {
-		return nil, nil, err
-	}
 	done, err = b.begin(ctx, name)
 	return settings, done, err
 }
@@ -273,9 +271,6 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 
 // Drop removes a collection: first from the store, then its indexes, when the calls that use them have ended. It does not wait for these.
 func (b *Backend) Drop(ctx context.Context, name string) error {
-	if err := b.own(); err != nil {
-		return err
-	}
 	done, err := b.begin(ctx, name)
 	if err != nil {
 		return err
@@ -350,12 +345,10 @@ func (b *Backend) describe(c *collection) backend.Collection {
 	return backend.Collection{Name: c.name, Config: *c.config.Load(), Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: b.Origin()}
 }
 
-// Origin names what the sequence numbers are of: on a replica, the primary. A restored backup has another.
+// Origin is the id of the store, which the sequence numbers belong to. A restored backup has another.
 func (b *Backend) Origin() string {
-	if m := b.Marker(); m != nil {
-		return m.Primary
-	}
-	return b.StoreID()
+	id := b.store.ID()
+	return hex.EncodeToString(id[:])
 }
 
 // openNames returns the names of the open collections, in order.

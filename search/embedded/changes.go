@@ -2,62 +2,45 @@ package embedded
 
 import (
 	"context"
-	"fmt"
 
 	"searchd/search/backend"
 	"searchd/store"
 )
 
 // Position returns the sequence number of a collection.
-func (b *Backend) Position(ctx context.Context, name string) (backend.Position, error) {
+func (b *Backend) Position(ctx context.Context, name string) (uint64, error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	defer release()
-	return backend.Position{c.seq.Load()}, nil
+	return c.seq.Load(), nil
 }
 
 // Changed returns the ids of the documents of at most limit changes after a position, each once, and the position of the last of them.
-func (b *Backend) Changed(ctx context.Context, name string, after backend.Position, limit int) (ids []string, position backend.Position, err error) {
-	seq, err := only(after)
-	if err != nil {
-		return nil, after, err
-	}
+func (b *Backend) Changed(ctx context.Context, name string, after uint64, limit int) (ids []string, next uint64, err error) {
 	c, release, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, after, err
 	}
 	defer release()
-	next := seq
+	next = after
 	seen := map[string]bool{}
-	err = c.store.Changes(ctx, c.id, seq, func(ch store.Change) error {
+	err = c.store.Changes(ctx, c.id, after, func(ch store.Change) error {
 		if !seen[ch.ID] {
 			seen[ch.ID] = true
 			ids = append(ids, ch.ID)
 		}
-		if next = ch.Seq; next-seq == uint64(limit) {
+		if next = ch.Seq; next-after == uint64(limit) {
 			return store.ErrStop
 		}
 		return nil
 	})
-	return ids, backend.Position{next}, translate(err)
-}
-
-// only returns the one sequence number of a position.
-func only(p backend.Position) (uint64, error) {
-	if len(p) != 1 {
-		return 0, fmt.Errorf("%w: a position of %d sequence numbers, allowed is 1", backend.ErrInvalid, len(p))
-	}
-	return p[0], nil
+	return ids, next, translate(err)
 }
 
 // Hold keeps the changes after a position in the log until release is called or the collection is opened anew. One caller at a time.
-func (b *Backend) Hold(ctx context.Context, name string, after backend.Position) (release func(), err error) {
-	seq, err := only(after)
-	if err != nil {
-		return nil, err
-	}
+func (b *Backend) Hold(ctx context.Context, name string, after uint64) (release func(), err error) {
 	c, done, err := b.collection(ctx, name)
 	if err != nil {
 		return nil, err
@@ -65,7 +48,7 @@ func (b *Backend) Hold(ctx context.Context, name string, after backend.Position)
 	defer done()
 	c.write.Lock()
 	defer c.write.Unlock()
-	c.write.held = &seq
+	c.write.held = &after
 	return func() {
 		c.write.Lock()
 		defer c.write.Unlock()

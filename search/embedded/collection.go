@@ -49,8 +49,6 @@ type collection struct {
 	slots   slotTable
 	source  hnsw.Source // of a graph of codes; nil: the graph holds the vectors
 	leaving leaving
-	leases  *leases
-	spoilt  atomic.Bool // a change in the log is damaged
 	damage  damage
 	graph   *hnsw.Graph
 	words   *keyword.Index
@@ -83,7 +81,7 @@ type collection struct {
 
 // openCollection opens the derived indexes of a collection and replays what they have missed; for rebuildFrom see Options.
 func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebuildFrom int) (*collection, error) {
-	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, raise: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst, leases: &b.leases}
+	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, raise: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst}
 	config, err := readConfig(sc)
 	if err != nil {
 		return nil, err
@@ -190,7 +188,7 @@ func (c *collection) loadSlots(ctx context.Context) error {
 func (c *collection) readLog(ctx context.Context) error {
 	return c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		err := tx.Changes(tx.Trimmed(), func(store.Change) error { return nil })
-		if c.logDamaged(err) {
+		if logDamaged(err) {
 			return nil // what needs it says so
 		}
 		return err
@@ -272,9 +270,6 @@ func (c *collection) saveGraph(ctx context.Context) error {
 	upTo := min(c.seq.Load(), c.words.Seq())
 	if c.write.held != nil {
 		upTo = min(upTo, *c.write.held)
-	}
-	if !c.spoilt.Swap(false) { // else the log is of no use to followers
-		upTo = c.leases.upTo(c.id, min(upTo, c.seq.Load()-min(c.seq.Load(), keptChanges)))
 	}
 	return c.store.TrimChanges(ctx, c.id, upTo)
 }

@@ -179,12 +179,8 @@ func (c *collection) noteLost(ctx context.Context) error {
 	return c.stored().Read(ctx, lacking, func(int, []float32) {})
 }
 
-// logDamaged reports whether a change of the log is damaged, and notes it.
-func (c *collection) logDamaged(err error) bool {
+// logDamaged reports whether a change of the log is damaged.
+func logDamaged(err error) bool {
 	var ce *store.CorruptError
-	damaged := errors.As(err, &ce) && ce.OfLog()
-	if damaged {
-		c.spoilt.Store(true)
-	}
-	return damaged
+	return errors.As(err, &ce) && ce.OfLog()
 }

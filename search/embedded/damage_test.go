@@ -142,7 +142,7 @@ func TestDamagedChange(t *testing.T) {
 		if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Hold(t.Context(), "docs", backend.Position{0}); err != nil {
+		if _, err := b.Hold(t.Context(), "docs", 0); err != nil {
 			t.Fatal(err)
 		}
 		colour(t, b, "d0", "red")
@@ -156,7 +156,7 @@ func TestDamagedChange(t *testing.T) {
 		if b, err = Open(dir, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Hold(t.Context(), "docs", backend.Position{0}); err != nil {
+		if _, err := b.Hold(t.Context(), "docs", 0); err != nil {
 			t.Fatal(err)
 		}
 		colour(t, b, "d1", "blue")

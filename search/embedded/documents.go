@@ -21,9 +21,6 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 		return nil, err
 	}
 	defer release()
-	if err := b.own(); err != nil {
-		return nil, err
-	}
 	for _, w := range writes {
 		if err := checkVectors(w, len(w.Passages), c.config.Load().Dimension); err != nil {
 			return nil, err

@@ -15,14 +15,12 @@ package embedded
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"searchd/index/keyword"
@@ -40,21 +38,16 @@ type Options struct {
 	RebuildFrom int
 
 	MustExist bool // a folder without a store is refused, with store.ErrNoStore, instead of getting one
-	Promote   bool // a replica's folder becomes a primary's
-	Whole     bool // a folder that is a shard is refused, with backend.ErrShard: what is in it is a part
 }
 
 // Backend keeps everything in one data folder. It is safe for concurrent use.
 type Backend struct {
 	dir    string
 	store  *store.Store
-	opened string // a random name of this opening
 	notice func(text string)
 	alarm  func(text string)
 
 	rebuildFrom int
-	marker      atomic.Pointer[backend.Marker] // nil: the folder is no replica's
-	leases      leases
 
 	names   nameLocks    // one change of what a name leads to at a time
 	changes sync.RWMutex // held for reading by what makes, changes or drops a collection, so that Close waits for it
@@ -69,7 +62,6 @@ type Backend struct {
 		apart  map[string]*apart        // those that cannot be opened
 		moving map[string]chan struct{} // names whose collection is being opened anew; closed when that is done
 		closed bool
-		unsent map[string]bool // damaged values that were told of because they cannot be sent to followers
 	}
 }
 
@@ -96,7 +88,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{dir: dir, store: st, opened: rand.Text(), notice: o.Notice, rebuildFrom: o.RebuildFrom}
+	b := &Backend{dir: dir, store: st, notice: o.Notice, rebuildFrom: o.RebuildFrom}
 	b.closing = make(chan struct{})
 	b.stop = sync.OnceFunc(func() { close(b.closing) })
 	if b.rebuildFrom <= 0 {
@@ -112,31 +104,10 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 	if b.alarm = o.Alarm; b.alarm == nil {
 		b.alarm = b.notice
 	}
-	if o.Whole {
-		err = whole(st)
-	}
-	if err == nil {
-		err = b.openMarker(ctx, o.Promote)
-	}
-	if err == nil {
-		err = b.openAll(ctx)
-	}
-	if err != nil {
+	if err := b.openAll(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
-}
-
-// openMarker reads whether the folder is a replica's, or makes it a primary's.
-func (b *Backend) openMarker(ctx context.Context, promote bool) error {
-	if promote {
-		return b.promote(ctx)
-	}
-	m, ok, err := readMarker(b.store)
-	if ok && err == nil {
-		b.marker.Store(&m)
-	}
-	return err
 }
 
 func (b *Backend) openAll(ctx context.Context) error {

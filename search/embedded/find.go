@@ -219,3 +219,13 @@ func (b *Backend) Lacking(ctx context.Context, name string, f backend.FieldNames
 	lacking, err := c.words.Lacking(ctx, keyword.Fields{Values: f.Values, Texts: indexed(f.Texts)})
 	return backend.FieldNames{Values: lacking.Values, Texts: unnamed(f.Texts, lacking.Texts)}, partial, err
 }
+
+// Statistics returns what the collection knows of the words of q.
+func (b *Backend) Statistics(ctx context.Context, name string, q backend.Words) (backend.Statistics, error) {
+	c, release, err := b.collection(ctx, name)
+	if err != nil {
+		return backend.Statistics{}, err
+	}
+	defer release()
+	return c.words.Statistics(ctx, c.query(q))
+}

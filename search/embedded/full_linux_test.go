@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -263,67 +262,6 @@ func TestClosesWithoutRoom(t *testing.T) {
 	}
 	if _, byWord, partial := coloured(t, b, "red"); byWord != "first" || partial {
 		t.Errorf("red is %q, partial %t", byWord, partial)
-	}
-	sound(t, b)
-}
-
-// TestFollowsWithoutRoom follows a primary where a full disk has kept a collection's indexes from opening: its place in the log is known, the store
-// takes what comes, other settings too, and the indexes have it when there is room. Nothing asks for a copy.
-func TestFollowsWithoutRoom(t *testing.T) {
-	if !alone(t) {
-		return
-	}
-	a := openDocs(t, Options{})
-	colour(t, a, "first", "red")
-	var told notices
-	b, err := Open(t.TempDir(), Options{Notice: told.tell})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { b.Close() }()
-	if err := b.SetMarker(t.Context(), backend.Marker{URL: "http://a"}); err != nil {
-		t.Fatal(err)
-	}
-	take := func() error {
-		n, err := a.News(t.Context(), "b", b.Stands(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range n.Collections {
-			if _, err := b.adopt(t.Context(), c); err != nil {
-				return err
-			}
-		}
-		return b.replay(t.Context(), n.Entries)
-	}
-	if err := take(); err != nil {
-		t.Fatal(err)
-	}
-	stands := b.Stands()
-	c := b.mu.byName["docs"]
-	c.close()
-	if err := os.RemoveAll(c.dir); err != nil {
-		t.Fatal(err)
-	}
-	delete(b.mu.byName, "docs")
-	withoutRoom(t, func() { err = b.openAll(t.Context()) })
-	if err != nil || b.mu.apart["docs"] == nil {
-		t.Fatalf("openAll = %v, set apart: %v", err, b.mu.apart)
-	}
-	if got := b.Stands(); !reflect.DeepEqual(got, stands) {
-		t.Errorf("set apart it stands at %v, want %v", got, stands)
-	}
-	colour(t, a, "second", "blue")
-	if err := a.Update(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", EfSearch: 99, Payload: json.RawMessage("{}")}); err != nil {
-		t.Fatal(err)
-	}
-	withoutIndexes(t, b, func() { err = take() })
-	if sent := a.mu.byName["docs"].seq.Load(); err != nil || b.unopened("docs") == nil || b.Stands()[c.id] != sent {
-		t.Errorf("what comes meanwhile: %v; it stands at %v, want %d", err, b.Stands(), sent)
-	}
-	told.wait(t, "collection docs: it is opened")
-	if _, byWord, partial := coloured(t, b, "blue"); byWord != "second" || partial {
-		t.Errorf("blue is %q, partial %t", byWord, partial)
 	}
 	sound(t, b)
 }

@@ -42,7 +42,7 @@ func TestNobodyElseReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, storeFile)
+	path := filepath.Join(dir, "searchd.db")
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}

@@ -135,7 +135,7 @@ func (c *collection) reopenWords(ctx context.Context) error {
 
 // unusable says whether an index that failed with err must be filled anew.
 func (c *collection) unusable(err error) bool {
-	if c.logDamaged(err) {
+	if logDamaged(err) {
 		return true
 	}
 	for _, e := range []error{store.ErrTrimmed, store.ErrAhead, keyword.ErrDamaged, keyword.ErrMismatch, syscall.ENOTDIR} {

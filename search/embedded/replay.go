@@ -55,7 +55,7 @@ func (c *collection) openGraph(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, store.ErrTrimmed) && !errors.Is(err, store.ErrAhead) && !c.logDamaged(err) {
+		if !errors.Is(err, store.ErrTrimmed) && !errors.Is(err, store.ErrAhead) && !logDamaged(err) {
 			return err
 		}
 	case err == nil:
@@ -73,9 +73,7 @@ func (c *collection) replayGraph(ctx context.Context, seq uint64) error {
 	bare := 0
 	err := c.store.Changes(ctx, c.id, seq, func(ch store.Change) error {
 		for _, s := range ch.OldSlots {
-			if _, _, live := c.slots.document(s); !live { // a replica keeps a document until it has what replaced it
-				c.graph.Delete(s)
-			}
+			c.graph.Delete(s)
 		}
 		if added = append(added, ch.NewSlots...); len(ch.NewSlots) == 0 {
 			bare++

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/RoaringBitmap/roaring/v2"
-
 	"searchd/index/keyword"
 	"searchd/search/backend"
 )
@@ -58,27 +56,5 @@ func TestPhraseBounds(t *testing.T) {
 	whole, err := b.Select(t.Context(), "docs", backend.Subset{With: []string{"alpha beta"}, Without: []string{"beta gamma"}})
 	if err != nil || whole.Partial() || whole.Len() != 200 {
 		t.Errorf("Select = %d documents, partial %t, %v, want 200", whole.Len(), whole.Partial(), err)
-	}
-}
-
-// TestSelectedOfAnybody selects numbers that no document has had: they are not looked through.
-func TestSelectedOfAnybody(t *testing.T) {
-	l := newLibrary(t, "", 10)
-	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	docs := roaring.New()
-	docs.AddRange(8, 1<<32)
-	sel, err := b.Selected(t.Context(), "docs", docs, false, true)
-	if err != nil || sel.Len() != 3 {
-		t.Fatalf("%v documents are selected, %v, want 3", sel.Len(), err)
-	}
-	if docs.GetCardinality() != 1<<32-8 {
-		t.Error("the set that was given is another now")
-	}
-	if found, err := b.Nearest(t.Context(), "docs", l.vector["d9"], 10, sel); err != nil || len(found) != 3 {
-		t.Errorf("Nearest of them: %v, %v", found, err)
 	}
 }

@@ -3,7 +3,6 @@ package embedded
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"searchd/search/backend"
 	"searchd/store"
@@ -25,18 +24,5 @@ func readValues(s *store.Store, prefix string) (map[string][]byte, error) {
 
 // SetValues implements backend.Values.
 func (b *Backend) SetValues(ctx context.Context, values map[string][]byte) error {
-	if err := localOnly(b.Marker(), values); err != nil {
-		return err
-	}
 	return translate(b.store.SetValues(ctx, values))
-}
-
-// localOnly refuses values that a replica has of its primary.
-func localOnly(m *backend.Marker, values map[string][]byte) error {
-	for key := range values {
-		if !strings.HasPrefix(key, localPrefix) {
-			return ownOf(m)
-		}
-	}
-	return nil
 }

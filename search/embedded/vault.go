@@ -23,18 +23,8 @@ func (v Vault) Values(prefix string) (map[string][]byte, error) {
 	return readValues(v.store, prefix)
 }
 
-// SetValues implements backend.Values. Those of a shard are its cluster's.
+// SetValues implements backend.Values.
 func (v Vault) SetValues(ctx context.Context, values map[string][]byte) error {
-	if err := whole(v.store); err != nil {
-		return err
-	}
-	m, ok, err := readMarker(v.store)
-	if err == nil && ok {
-		err = localOnly(&m, values)
-	}
-	if err != nil {
-		return err
-	}
 	return translate(v.store.SetValues(ctx, values))
 }
 

@@ -16,8 +16,7 @@ import (
 	"searchd/search/mapping"
 )
 
-// Run tests a backend that open opens anew, empty and without the documents of an earlier one. What open returns is closed by Run. The methods
-// of [backend.Values], [backend.ChangeFeed], [backend.VectorKeeper], [backend.HeadReader], [backend.Gauges] and [backend.Shard] are tested where it has them.
+// Run tests a backend that open opens anew, empty and without the documents of an earlier one. What open returns is closed by Run.
 func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
 	o := opener(open)
 	t.Run("catalog", func(t *testing.T) { testCatalog(t, o.open(t)) })
@@ -26,7 +25,6 @@ func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
 	t.Run("canceled", func(t *testing.T) { testCanceled(t, o.library(t)) })
 	t.Run("closed", func(t *testing.T) { testClosed(t, o.library(t)) })
 	t.Run("values", func(t *testing.T) { testValues(t, o.open(t)) })
-	t.Run("identity", func(t *testing.T) { testIdentity(t, o.open(t)) })
 	t.Run("writes", func(t *testing.T) { testWrites(t, o.open(t)) })
 	t.Run("refused writes", func(t *testing.T) { testRefused(t, o.open(t)) })
 	t.Run("changes", func(t *testing.T) { testChanges(t, o.library(t)) })
@@ -43,7 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
 			{"analyze", testAnalyze}, {"expand", testExpand}, {"near", testNear}, {"lacking", testLacking},
 			{"sets", testSets}, {"facets", testFacets}, {"firsts", testFirsts}, {"passing", testPassing}, {"numbers", testNumbers}, {"order", testOrder},
 			{"nearest", testNearest}, {"cosines", testCosines}, {"vectors", testVectors}, {"names", testNames}, {"sample", testSample},
-			{"legs", testLegs}, {"texts", testTexts}, {"shown", testShown},
+			{"texts", testTexts}, {"shown", testShown},
 			{"encoded", testEncoded}, {"heads", testHeads}, {"gauges", testGauges}, {"check", testCheck},
 		} {
 			t.Run(test.name, func(t *testing.T) { test.run(t, l) })

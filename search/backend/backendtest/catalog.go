@@ -125,22 +125,14 @@ func calls(ctx context.Context, l *library, sel backend.Selection) map[string]fu
 			return second(l.Order(ctx, name, []backend.SortKey{{Field: "year"}}, sel, 1, backend.Scorer{}))
 		},
 	}
-	if f, ok := l.Backend.(backend.ChangeFeed); ok {
-		from, err := f.Position(ctx, docs)
-		out["Position"] = func(name string) error { return second(f.Position(ctx, name)) }
-		out["Changed"] = func(name string) error { _, _, e := f.Changed(ctx, name, from, 1); return errors.Join(err, e) }
-		out["Hold"] = func(name string) error { return second(f.Hold(ctx, name, from)) }
-	}
-	if k, ok := l.Backend.(backend.VectorKeeper); ok {
-		out["Encoded"] = func(name string) error { _, _, err := k.Encoded(ctx, name, "whale"); return err }
-	}
-	if h, ok := l.Backend.(backend.HeadReader); ok {
-		out["Heads"] = func(name string) error { _, _, err := h.Heads(ctx, name, "", 1); return err }
-		out["LookupHeads"] = func(name string) error { return second(h.LookupHeads(ctx, name, []string{"whale"})) }
-	}
-	if g, ok := l.Backend.(backend.Gauges); ok {
-		out["IndexStats"] = func(name string) error { return second(g.IndexStats(ctx, name)) }
-	}
+	from, err := l.Position(ctx, docs)
+	out["Position"] = func(name string) error { return second(l.Position(ctx, name)) }
+	out["Changed"] = func(name string) error { _, _, e := l.Changed(ctx, name, from, 1); return errors.Join(err, e) }
+	out["Hold"] = func(name string) error { return second(l.Hold(ctx, name, from)) }
+	out["Encoded"] = func(name string) error { _, _, err := l.Encoded(ctx, name, "whale"); return err }
+	out["Heads"] = func(name string) error { _, _, err := l.Heads(ctx, name, "", 1); return err }
+	out["LookupHeads"] = func(name string) error { return second(l.LookupHeads(ctx, name, []string{"whale"})) }
+	out["IndexStats"] = func(name string) error { return second(l.IndexStats(ctx, name)) }
 	out["Drop"] = func(name string) error { return l.Drop(ctx, name) }
 	return out
 }
@@ -213,10 +205,8 @@ func testClosed(t *testing.T, l *library) {
 	all["Create"] = func(string) error { return l.Create(ctx, "more", config()) }
 	all["Collections"] = func(string) error { return second(l.Collections(ctx)) }
 	all["Check"] = func(string) error { return second(l.Check(ctx, false)) }
-	if v, ok := l.Backend.(backend.Values); ok {
-		all["Values"] = func(string) error { return second(v.Values("")) }
-		all["SetValues"] = func(string) error { return v.SetValues(ctx, map[string][]byte{"a": {1}}) }
-	}
+	all["Values"] = func(string) error { return second(l.Values("")) }
+	all["SetValues"] = func(string) error { return l.SetValues(ctx, map[string][]byte{"a": {1}}) }
 	for name, call := range all {
 		if err := call(docs); !errors.Is(err, backend.ErrClosed) {
 			t.Errorf("%s after Close: %v, want ErrClosed", name, err)
@@ -229,59 +219,15 @@ func testClosed(t *testing.T, l *library) {
 
 // testValues sets, changes and removes values.
 func testValues(t *testing.T, b backend.Backend) {
-	v, ok := b.(backend.Values)
-	if !ok {
-		return
-	}
-	set := func(values map[string][]byte) { t.Helper(); must(t, v.SetValues(t.Context(), values)) }
+	set := func(values map[string][]byte) { t.Helper(); must(t, b.SetValues(t.Context(), values)) }
 	set(map[string][]byte{"alias/a": []byte("1"), "alias/b": {0, 255}, "task/a": []byte("2")})
 	set(map[string][]byte{"alias/a": nil, "alias/c": {}, "task/a": []byte("3"), "task/none": nil})
 	for prefix, want := range map[string]map[string][]byte{
 		"alias/": {"alias/b": {0, 255}, "alias/c": {}}, "task/": {"task/a": []byte("3")}, "none": {},
 	} {
-		got, err := v.Values(prefix)
+		got, err := b.Values(prefix)
 		if err != nil || !maps.EqualFunc(got, want, slices.Equal) {
 			t.Errorf("Values(%q) = %v, %v, want %v", prefix, got, err, want)
 		}
 	}
-}
-
-// testIdentity claims a shard.
-func testIdentity(t *testing.T, b backend.Backend) {
-	s, ok := b.(backend.Shard)
-	if !ok {
-		return
-	}
-	ctx := t.Context()
-	if id, err := s.Identity(ctx); err != nil || id != (backend.Identity{}) {
-		t.Errorf("Identity of a new shard = %+v, %v", id, err)
-	}
-	id := backend.Identity{Cluster: "ours", Index: 1, Of: 3, Epoch: 4}
-	must(t, s.Claim(ctx, id))
-	later := id
-	later.Epoch = 7
-	ours := func(epoch uint64, moved string, back bool) backend.Identity {
-		return backend.Identity{Cluster: "ours", Index: 1, Of: 3, Epoch: epoch, Moved: moved, Back: back}
-	}
-	for _, step := range []struct {
-		claim backend.Identity
-		ok    bool
-	}{
-		{id, false}, {backend.Identity{Cluster: "theirs", Index: 1, Of: 3, Epoch: 9}, false}, {backend.Identity{Cluster: "ours", Index: 2, Of: 3, Epoch: 9}, false},
-		{backend.Identity{Cluster: "ours", Index: 1, Of: 4, Epoch: 9}, false}, {later, true}, {id, false},
-		{ours(8, "there", false), true}, {ours(9, "", false), false}, {ours(9, "there", false), true}, {ours(9, "", true), false}, {ours(10, "", true), true},
-		{ours(11, "", false), true},
-	} {
-		if err := s.Claim(ctx, step.claim); step.ok != (err == nil) || err != nil && !errors.Is(err, backend.ErrClaimed) {
-			t.Errorf("Claim(%+v): %v, want that it succeeds to be %t, else ErrClaimed", step.claim, err, step.ok)
-		}
-		if step.ok {
-			id = step.claim
-			id.Back = false
-		}
-		if got, err := s.Identity(ctx); err != nil || got != id {
-			t.Errorf("Identity after Claim(%+v) = %+v, %v, want %+v", step.claim, got, err, id)
-		}
-	}
-	must(t, s.Create(ctx, docs, config()))
 }

@@ -9,7 +9,7 @@ import (
 	"searchd/search/backend"
 )
 
-// testPages holds that documents of megabytes come in pages of about backend.PageBytes, of each shard, and that none is missing or comes twice.
+// testPages holds that documents of megabytes come in pages of about backend.PageBytes, and that none is missing or comes twice.
 func testPages(t *testing.T, b backend.Backend) {
 	ctx := t.Context()
 	must(t, b.Create(ctx, docs, config()))
@@ -27,11 +27,7 @@ func testPages(t *testing.T, b backend.Backend) {
 		}
 		ids = append(ids, w.ID)
 	}
-	shards := 1
-	if c, ok := b.(backend.Cluster); ok {
-		shards = len(c.States(ctx, false))
-	}
-	bounded := func(what string, page []*backend.Document, shards int) {
+	bounded := func(what string, page []*backend.Document) {
 		var sum, last int
 		for _, d := range page {
 			if d != nil {
@@ -39,14 +35,14 @@ func testPages(t *testing.T, b backend.Backend) {
 				sum += last
 			}
 		}
-		if most := shards * (backend.PageBytes + last); sum > most {
+		if most := backend.PageBytes + last; sum > most {
 			t.Errorf("%s answers %d documents of %d bytes, want up to %d bytes", what, len(page), sum, most)
 		}
 	}
 	refs := []backend.Ref{}
 	var got []string
 	must(t, backend.LookupPages(ctx, b, docs, append(ids, "3", "none"), func(ids []string, page []*backend.Document) error {
-		bounded("Lookup", page, shards)
+		bounded("Lookup", page)
 		for i, d := range page {
 			if d == nil {
 				got = append(got, "none")
@@ -63,7 +59,7 @@ func testPages(t *testing.T, b backend.Backend) {
 	}
 	at := 0
 	must(t, backend.FetchPages(ctx, b, docs, refs, func(refs []backend.Ref, page []*backend.Document) error {
-		bounded("Fetch", page, shards)
+		bounded("Fetch", page)
 		for i, d := range page {
 			if at++; d == nil || d.Ref != refs[i] {
 				t.Errorf("Fetch(%d) = %+v", refs[i], d)
@@ -80,7 +76,7 @@ func testPages(t *testing.T, b backend.Backend) {
 		if err != nil || len(page) == 0 {
 			t.Fatalf("List after %d documents = %d, next %q, %v", len(seen), len(page), next, err)
 		}
-		bounded("List", page, 1)
+		bounded("List", page)
 		for _, d := range page {
 			if seen[d.ID] {
 				t.Errorf("List has %s twice", d.ID)

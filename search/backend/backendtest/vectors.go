@@ -186,14 +186,10 @@ func testSample(t *testing.T, l *library) {
 
 // testEncoded reads what the vectors of a document belong to.
 func testEncoded(t *testing.T, l *library) {
-	k, ok := l.Backend.(backend.VectorKeeper)
-	if !ok {
-		return
-	}
 	for _, id := range []string{"whale", "storm", "second"} {
 		found, err := l.Lookup(t.Context(), docs, []string{id})
 		must(t, err)
-		d, vectors, err := k.Encoded(t.Context(), docs, id)
+		d, vectors, err := l.Encoded(t.Context(), docs, id)
 		if err != nil || d == nil || !slices.EqualFunc(vectors, l.vectors[id], slices.Equal) {
 			t.Errorf("Encoded(%q) = %+v, %v, %v", id, d, vectors, err)
 			continue
@@ -202,20 +198,16 @@ func testEncoded(t *testing.T, l *library) {
 			t.Errorf("Encoded(%q) = %+v, want %+v", id, d, found[0])
 		}
 	}
-	if d, vectors, err := k.Encoded(t.Context(), docs, "nobody"); d != nil || vectors != nil || err != nil {
+	if d, vectors, err := l.Encoded(t.Context(), docs, "nobody"); d != nil || vectors != nil || err != nil {
 		t.Errorf("Encoded of nobody = %+v, %v, %v", d, vectors, err)
 	}
-	if damaged, err := k.DamagedVectors(t.Context()); err != nil || len(damaged) != 0 {
+	if damaged, err := l.DamagedVectors(t.Context()); err != nil || len(damaged) != 0 {
 		t.Errorf("DamagedVectors = %v, %v", damaged, err)
 	}
 }
 
 // testHeads holds what is told of documents without reading them against the documents.
 func testHeads(t *testing.T, l *library) {
-	h, ok := l.Backend.(backend.HeadReader)
-	if !ok {
-		return
-	}
 	all, _, err := l.List(t.Context(), docs, "", 1000)
 	must(t, err)
 	want := make([]backend.Head, len(all))
@@ -226,7 +218,7 @@ func testHeads(t *testing.T, l *library) {
 	for _, limit := range []int{1, 2, 5, len(all) - 1, len(all), 1000} {
 		var got []backend.Head
 		for cursor, pages := "", 0; ; pages++ {
-			page, next, err := h.Heads(t.Context(), docs, cursor, limit)
+			page, next, err := l.Heads(t.Context(), docs, cursor, limit)
 			if err != nil || len(page) > limit || len(page) < limit && next != "" || pages > len(all) {
 				t.Fatalf("Heads(%q, %d) = %d heads, next %q, %v", cursor, limit, len(page), next, err)
 			}
@@ -241,13 +233,13 @@ func testHeads(t *testing.T, l *library) {
 	}
 	slices.Reverse(ids)
 	slices.Reverse(want)
-	if got, err := h.LookupHeads(t.Context(), docs, append(ids, "nobody", ids[0])); err != nil || !slices.Equal(got, append(want, backend.Head{}, want[0])) {
+	if got, err := l.LookupHeads(t.Context(), docs, append(ids, "nobody", ids[0])); err != nil || !slices.Equal(got, append(want, backend.Head{}, want[0])) {
 		t.Errorf("LookupHeads = %v, %v\nwant %v and one that is not there", got, err, want)
 	}
-	if got, err := h.LookupHeads(t.Context(), docs, nil); err != nil || len(got) != 0 {
+	if got, err := l.LookupHeads(t.Context(), docs, nil); err != nil || len(got) != 0 {
 		t.Errorf("LookupHeads of nothing = %v, %v", got, err)
 	}
-	if _, _, err := h.Heads(t.Context(), docs, "no cursor", 1); !errors.Is(err, backend.ErrInvalid) {
+	if _, _, err := l.Heads(t.Context(), docs, "no cursor", 1); !errors.Is(err, backend.ErrInvalid) {
 		t.Errorf("Heads from a wrong cursor: %v, want ErrInvalid", err)
 	}
 }
@@ -259,20 +251,16 @@ func testGauges(t *testing.T, l *library) {
 	if err != nil || c.Documents != len(texts) || c.Passages != len(list) || c.DamagedDocuments != 0 {
 		t.Errorf("Collection = %+v, %v, want %d documents and %d passages", c, err, len(texts), len(list))
 	}
-	g, ok := l.Backend.(backend.Gauges)
-	if !ok {
-		return
-	}
-	if n, err := g.StoreSize(); err != nil || n <= 0 {
+	if n, err := l.StoreSize(); err != nil || n <= 0 {
 		t.Errorf("StoreSize = %d, %v", n, err)
 	}
-	if err := g.ReadOnly(); err != nil {
+	if err := l.ReadOnly(); err != nil {
 		t.Errorf("ReadOnly: %v", err)
 	}
-	if list := g.Rebuilds(); len(list) != 0 {
+	if list := l.Rebuilds(); len(list) != 0 {
 		t.Errorf("Rebuilds = %+v", list)
 	}
-	s, err := g.IndexStats(t.Context(), docs)
+	s, err := l.IndexStats(t.Context(), docs)
 	if err != nil || s.Documents != len(texts) || s.Passages != len(list) || s.Damaged != 0 || s.GraphRebuild || s.KeywordRebuild || s.KeywordLag != 0 || s.KeywordBytes <= 0 {
 		t.Errorf("IndexStats = %+v, %v", s, err)
 	}
