@@ -185,7 +185,7 @@ func (s *Server) pdfBytes() int64 {
 	return maxFile
 }
 
-// readPDF is Options.PDF for a few PDFs at once, for each takes a process.
+// readPDF is Options.PDF for a few PDFs at once, for each takes memory of its own.
 func (s *Server) readPDF(ctx context.Context, b []byte) (extract.PDFText, error) {
 	if err := s.pdfs.enterEventually(ctx); err != nil {
 		return extract.PDFText{}, err

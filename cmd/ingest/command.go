@@ -164,7 +164,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 		}
 	}
 	o := extract.Options{Format: format, Encoding: f.encoding, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
-		PDF: pdf.Reader{Command: pdf.Self(), Time: f.pdfTime}.Read}
+		PDF: (&pdf.Reader{Cache: pdf.CacheIn(f.ownData()), Time: f.pdfTime}).Read}
 	var told sync.Map // what opening the data folder has told
 	defer func() {
 		if err == nil {

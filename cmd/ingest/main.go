@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"searchd/extract/pdf"
 	"searchd/internal/heap"
 	"searchd/internal/terminal"
 )
@@ -27,9 +26,6 @@ var errSome = errors.New("some items failed")
 var errTold = errors.New("could not run")
 
 func main() {
-	if code, child := pdf.AsChild(); child {
-		os.Exit(code)
-	}
 	heap.Pace()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -55,3 +55,11 @@ func (f *flags) exclude() []string {
 	}
 	return out
 }
+
+// ownData is the data folder if the run may write to it.
+func (f *flags) ownData() string {
+	if f.dryRun {
+		return ""
+	}
+	return f.data
+}

@@ -8,7 +8,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"searchd/extract/pdf"
 	"searchd/internal/heap"
 )
 
@@ -23,9 +22,6 @@ const (
 var errSome = errors.New("some items failed")
 
 func main() {
-	if code, child := pdf.AsChild(); child {
-		os.Exit(code)
-	}
 	heap.Pace()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -133,7 +133,7 @@ func listen(addr string) (net.Listener, error) {
 func (f *serveFlags) apiOptions(cmd *cobra.Command, addr net.Addr, log *slog.Logger) (api.Options, error) {
 	v, revision := version.Read()
 	o := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: f.hosts, MaxConns: f.maxConns, DrainGrace: f.grace,
-		CORSOrigins: f.guard.origins, RateLimit: f.guard.rate, RateBurst: f.guard.burst, PDF: pdf.Reader{Command: pdf.Self()}.Read}
+		CORSOrigins: f.guard.origins, RateLimit: f.guard.rate, RateBurst: f.guard.burst, PDF: (&pdf.Reader{Cache: pdf.CacheIn(f.data)}).Read}
 	if !cmd.Flags().Changed("drain-grace") {
 		o.DrainGrace = drainGraceAt(addr)
 	}

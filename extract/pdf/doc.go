@@ -1,7 +1,8 @@
-// Package pdf reads the text of PDF files that nobody vouches for.
+// Package pdf reads the text of PDF files by PDFium, which is compiled to WebAssembly and runs in a
+// sandbox: a hostile file cannot reach the memory, the files or the network of this process, and is
+// stopped by limits on its time and memory. PDFium is started by the first file.
 //
-// Parsers of PDF are known to loop, to recurse without end and to allocate what a file tells them to; in Go neither running out of memory
-// nor of stack can be recovered from. So a [Reader] hands the file to a process of its own, which is this program again: its main begins
-// with [AsChild], and the Reader's command is [Self]. The child limits its own memory and processor time where the system can, and is killed
-// when its time is over; what it has read by then is kept.
+// PDFium gives characters with their places. This package makes words, lines, columns and
+// paragraphs of them, adds the values of form fields and annotations, and names in a warning each
+// page of which something could not be read.
 package pdf

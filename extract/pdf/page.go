@@ -1,255 +1,338 @@
 package pdf
 
 import (
-	"fmt"
+	"bytes"
+	"context"
 	"math"
-	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
-
-	parser "github.com/ledongthuc/pdf"
 )
+
+// char is a character of a page. Places are in points; x grows to the right, y upwards.
+type char struct {
+	r      rune
+	x0, x1 float64 // from where it is drawn to where the next one is
+	y      float64 // of the line on which it stands
+	size   float64 // of its font
+	height float64 // of the box of all glyphs of its font
+	turn   int     // quarter turns counter-clockwise by which it is drawn
+	text   string  // instead of r, where its glyph stands for several
+	apart  bool    // PDFium sees a space before it that is not drawn
+}
+
+// field is a text with a place of its own, such as the value of a form field.
+type field struct {
+	text           string
+	x0, y0, x1, y1 float64
+}
 
 const (
-	// maxDepth is how deep forms may lie in one another, maxForms how many a page may draw.
-	maxDepth, maxForms = 8, 10_000
-	// maxShown is the number of pieces of text that a page may show, those of its forms included.
-	maxShown = 1 << 20
+	// maxChars bounds the characters of one page, maxNotes its annotations.
+	maxChars, maxNotes = 1 << 20, 10_000
+	// unknownChar marks a glyph of which the file does not say what character it is.
+	unknownChar = '\uFDD0'
 )
 
-// pageText returns the text of one page, in the order in which it is drawn. A step to another line begins a line; a step of more than a
-// line and a half begins a paragraph; a gap in a line of more than a sixth of the height of the letters is a space.
-func pageText(r *parser.Reader, n int) (s string, err error) {
-	defer recovered(&err)
-	p := r.Page(n)
-	if p.V.IsNull() {
-		return "", fmt.Errorf("damaged: it is missing")
+// chars returns the characters of a page in PDFium's order, with spaces and line ends where PDFium
+// sees some, and whether most of them are codes of fonts that do not say what the codes mean.
+//
+// A call costs far more than what it asks for, so that there is one for each character, and more
+// only where its font changes.
+func (i *instance) chars(ctx context.Context, page uint64) (chars []char, doubtful bool) {
+	text := i.call(ctx, "FPDFText_LoadPage", page)
+	if text == 0 {
+		return nil, false
 	}
-	w := &writer{}
-	w.content(p.V.Key("Contents"), p.Resources(), identity, 0)
-	s = trailing.ReplaceAllString(w.b.String(), "\n")
-	return hyphen.ReplaceAllString(s, "$1$2"), nil
+	defer i.quick("FPDFText_ClosePage", text)
+	runes := i.runes(ctx, text)
+	chars = make([]char, 0, len(runes))
+	var last char                 // that is no space
+	var bottom float64            // of its box
+	var codes, total, letters int // characters that are codes, all, those since the last space
+	single := false               // one letter was between the last two spaces
+	space := -1                   // index of a space behind last
+	known := map[look]string{}
+	for k, r := range runes {
+		at := uint64(k)
+		if k%1024 == 0 && ctx.Err() != nil {
+			return nil, false
+		}
+		switch {
+		case r == 0:
+			continue
+		case r == ' ', r == '\r' && k+1 < len(runes) && runes[k+1] == '\n', r == '\n' && k > 0 && runes[k-1] == '\r':
+			chars = append(chars, char{r: r})
+			if r == ' ' {
+				space = k
+			}
+			single = letters == 1
+			letters = 0
+			continue
+		}
+		i.quick("FPDFText_GetLooseCharBox", text, at, uint64(i.scratch))
+		x0, y1, x1, y0 := i.float32(0), i.float32(1), i.float32(2), i.float32(3)
+		c := char{r: r, x0: x0, x1: x1, y: last.y + y0 - bottom, size: last.size, height: y1 - y0}
+		if c.height <= 0 || last.turn != 0 || math.Abs(c.height-last.height) > 1e-3*c.height {
+			i.font(&c, text, at, x0, y0, x1, y1)
+		}
+		bottom = y0
+		if close := c.x0-last.x1 < minSpace*c.size; k > 0 && space == k-1 && (close || single) && c.turn == last.turn && math.Abs(c.y-last.y) < c.size/2 && !rightToLeft(r) {
+			if c.apart = i.quick("FPDFText_IsGenerated", text, uint64(space)) == 1; c.apart && close {
+				chars = chars[:len(chars)-1] // the letters are as close as those of a word
+			}
+		}
+		if r != softHyphen {
+			l := look{r, c.height}
+			s, ok := known[l]
+			if !ok {
+				s = i.meaning(r, text, at)
+				known[l] = s
+			}
+			switch s {
+			case "":
+			case code:
+				codes++
+			default:
+				c.r, c.text = firstRune(s), s
+			}
+		}
+		letters++
+		total++
+		chars = append(chars, c)
+		last = c
+	}
+	if i.err != nil {
+		return nil, false
+	}
+	return chars, 20*codes > total
 }
 
-var trailing = regexp.MustCompile(` +\n`)
-
-// hyphen is a word that goes on in the next line.
-var hyphen = regexp.MustCompile(`(\p{L})-\n(\p{Ll})`)
-
-// matrix is a transformation of the plane: [x y 1] · [a b 0; c d 0; e f 1].
-type matrix struct{ a, b, c, d, e, f float64 }
-
-var identity = matrix{a: 1, d: 1}
-
-// shift moves by (x, y).
-func shift(x, y float64) matrix { return matrix{a: 1, d: 1, e: x, f: y} }
-
-// matrixOf is the matrix of six numbers.
-func matrixOf(v []parser.Value) matrix {
-	return matrix{v[0].Float64(), v[1].Float64(), v[2].Float64(), v[3].Float64(), v[4].Float64(), v[5].Float64()}
+// look is by what the fonts of a page are told apart.
+type look struct {
+	r      rune
+	height float64
 }
 
-func (m matrix) mul(n matrix) matrix {
-	return matrix{
-		m.a*n.a + m.b*n.c, m.a*n.b + m.b*n.d,
-		m.c*n.a + m.d*n.c, m.c*n.b + m.d*n.d,
-		m.e*n.a + m.f*n.c + n.e, m.e*n.b + m.f*n.d + n.f,
+// code is the meaning of a character that is a code of its font.
+const code = "\x00"
+
+// meaning returns the text of the character at an index, if it is not r: PDFium takes a code for a
+// character where it does not know more.
+func (i *instance) meaning(r rune, text, at uint64) string {
+	if i.quick("FPDFText_HasUnicodeMapError", text, at) != 1 {
+		if r < ' ' {
+			return string(unknownChar)
+		}
+		return ""
+	}
+	n := uint32(i.quick("FPDFText_GetFontInfo", text, at, uint64(i.scratch), scratchSize, 0))
+	b, _ := i.memory.Read(i.scratch, min(n, scratchSize))
+	font := string(bytes.TrimRight(b, "\x00"))
+	glyph, named := i.glyphs()[font][r]
+	switch s := glyphText(glyph); {
+	case s != "":
+		return s
+	case r < ' ', named && font != "": // the codes of a Type 3 font, which has no name, often are characters
+		return string(unknownChar)
+	}
+	return code
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+const (
+	// minSpace is the width of the least space, as a part of the size of the letters.
+	minSpace = 0.07
+	// softHyphen is PDFium's mark of a hyphen at the end of a line where the word goes on.
+	softHyphen = 0x02
+)
+
+// font completes a character with what depends on its font. Its box is that of a character as it
+// lies on the page.
+func (i *instance) font(c *char, text, at uint64, x0, y0, x1, y1 float64) {
+	angle := float64(math.Float32frombits(uint32(i.quick("FPDFText_GetCharAngle", text, at))))
+	c.turn = -int(math.Round(finite(angle)/(math.Pi/2))) & 3
+	i.quick("FPDFText_GetCharOrigin", text, at, uint64(i.scratch), uint64(i.scratch+8))
+	_, c.y = turned(i.float64(0), i.float64(1), c.turn)
+	ax, ay := turned(x0, y0, c.turn)
+	bx, by := turned(x1, y1, c.turn)
+	c.x0, c.x1, c.size = min(ax, bx), max(ax, bx), math.Abs(by-ay)
+	size := math.Float64frombits(i.quick("FPDFText_GetFontSize", text, at))
+	i.quick("FPDFText_GetMatrix", text, at, uint64(i.scratch))
+	if size = finite(size * math.Hypot(i.float32(2), i.float32(3))); size > 0.4*c.size {
+		c.size = size
 	}
 }
 
-// state is the part of the graphics state that places text.
-type state struct {
-	ctm                           matrix
-	font                          *font
-	size, char, word, scale, lead float64
-}
-
-// writer writes text as it is placed on a page.
-type writer struct {
-	b      strings.Builder
-	began  bool
-	x, y   float64 // where the last piece ended, on the page
-	height float64 // of its letters
-	shown  int
-	forms  int
-}
-
-// content interprets a stream of operators. Operators that do not place text are passed over.
-func (w *writer) content(stream, resources parser.Value, ctm matrix, depth int) {
-	if stream.IsNull() {
-		return
+// runes returns the characters of a text page by their indexes.
+func (i *instance) runes(ctx context.Context, text uint64) []rune {
+	n := min(int(int32(i.quick("FPDFText_CountChars", text))), maxChars)
+	if n <= 0 {
+		return nil
 	}
-	in := interpreter{w: w, resources: resources, depth: depth, g: state{ctm: ctm, scale: 1}, fonts: map[string]*font{}}
-	parser.Interpret(stream, func(stk *parser.Stack, op string) {
-		args := make([]parser.Value, stk.Len())
-		for i := len(args) - 1; i >= 0; i-- {
-			args[i] = stk.Pop()
-		}
-		if want := operands[op]; len(args) >= want { // a broken operator costs itself, not the page
-			in.operator(op, args[len(args)-want:])
-		}
-	})
-}
-
-// interpreter is what the operators of one content work on.
-type interpreter struct {
-	w         *writer
-	resources parser.Value
-	depth     int // of forms
-	g         state
-	saved     []state
-	tm, line  matrix // where the next piece of text goes, and where its line begins
-	fonts     map[string]*font
-}
-
-func (in *interpreter) operator(op string, args []parser.Value) {
-	switch op {
-	case "q":
-		if len(in.saved) < 1024 {
-			in.saved = append(in.saved, in.g)
-		}
-	case "Q":
-		if n := len(in.saved); n > 0 {
-			in.g, in.saved = in.saved[n-1], in.saved[:n-1]
-		}
-	case "cm":
-		in.g.ctm = matrixOf(args).mul(in.g.ctm)
-	case "Tc":
-		in.g.char = args[0].Float64()
-	case "Tw":
-		in.g.word = args[0].Float64()
-	case "Tz":
-		in.g.scale = args[0].Float64() / 100
-	case "TL":
-		in.g.lead = args[0].Float64()
-	case "Tf":
-		name := args[0].Name()
-		if in.fonts[name] == nil {
-			in.fonts[name] = newFont(in.resources.Key("Font").Key(name))
-		}
-		in.g.font, in.g.size = in.fonts[name], args[1].Float64()
-	case "Do":
-		form := in.resources.Key("XObject").Key(args[0].Name())
-		if form.Key("Subtype").Name() == "Form" && in.depth < maxDepth {
-			in.w.form(form, in.resources, in.g.ctm, in.depth+1)
-		}
-	default:
-		in.text(op, args)
+	size := 2 * (n + 1)
+	buffer := i.malloc(size)
+	if i.err != nil {
+		return nil
 	}
-}
-
-// text takes the operators that move to a place or show text.
-func (in *interpreter) text(op string, args []parser.Value) {
-	switch op {
-	case "BT":
-		in.tm, in.line = identity, identity
-	case "Tm":
-		in.line = matrixOf(args)
-		in.tm = in.line
-	case "TD":
-		in.g.lead = -args[1].Float64()
-		in.move(args[0].Float64(), args[1].Float64())
-	case "Td":
-		in.move(args[0].Float64(), args[1].Float64())
-	case "T*":
-		in.move(0, -in.g.lead)
-	case "\"":
-		in.g.word, in.g.char = args[0].Float64(), args[1].Float64()
-		in.move(0, -in.g.lead)
-		in.show(args[2])
-	case "'":
-		in.move(0, -in.g.lead)
-		in.show(args[0])
-	case "Tj":
-		in.show(args[0])
-	case "TJ":
-		for i := range args[0].Len() {
-			if v := args[0].Index(i); v.Kind() == parser.String {
-				in.show(v)
-			} else {
-				in.tm = shift(-v.Float64()/1000*in.g.size*in.g.scale, 0).mul(in.tm)
+	defer i.quick("free", uint64(buffer))
+	units := int(int32(i.call(ctx, "FPDFText_GetText", text, 0, uint64(n), uint64(buffer)))) - 1
+	b, ok := i.memory.Read(buffer, uint32(size))
+	runes := make([]rune, n)
+	whole := ok && units == n // else some have no or two UTF-16 units, and the index says nothing
+	for k := range runes {
+		if whole {
+			runes[k] = rune(b[2*k]) | rune(b[2*k+1])<<8
+			if whole = !utf16.IsSurrogate(runes[k]); runes[k] == 0xfffe {
+				runes[k] = softHyphen // as FPDFText_GetUnicode has it
 			}
 		}
 	}
-}
-
-func (in *interpreter) move(x, y float64) {
-	in.line = shift(x, y).mul(in.line)
-	in.tm = in.line
-}
-
-func (in *interpreter) show(v parser.Value) { in.tm = in.w.show(&in.g, in.tm, v.RawString()) }
-
-// operands is how many operands the operators take that content knows.
-var operands = map[string]int{"cm": 6, "Tc": 1, "Tw": 1, "Tz": 1, "TL": 1, "Tf": 2, "TD": 2, "Td": 2, "Tm": 6, "\"": 3, "'": 1, "Tj": 1, "TJ": 1, "Do": 1}
-
-// form writes a form, which is a content of its own.
-func (w *writer) form(form, resources parser.Value, ctm matrix, depth int) {
-	if w.forms++; w.forms > maxForms {
-		return
+	if whole {
+		return runes
 	}
-	if m := form.Key("Matrix"); m.Len() == 6 {
-		ctm = matrixOf([]parser.Value{m.Index(0), m.Index(1), m.Index(2), m.Index(3), m.Index(4), m.Index(5)}).mul(ctm)
-	}
-	if own := form.Key("Resources"); !own.IsNull() {
-		resources = own
-	}
-	w.content(form, resources, ctm, depth)
-}
-
-// show writes one piece of text at tm and returns where the next one goes.
-func (w *writer) show(g *state, tm matrix, raw string) matrix {
-	if w.shown++; w.shown > maxShown || g.font == nil {
-		return tm
-	}
-	text := g.font.decode(raw)
-	if n := g.font.step(); g.char > math.Abs(g.size)/6 && len(raw) == 2*n {
-		// Ghostscript writes the end of a word, a space and the beginning of the next one like this; a spaced heading is longer.
-		text = g.font.decode(raw[:n]) + " " + g.font.decode(raw[n:])
-	}
-	at := tm.mul(g.ctm)
-	height := math.Abs(g.size) * math.Hypot(at.c, at.d)
-	if strings.TrimSpace(text) != "" {
-		w.place(at.e, at.f, height)
-	}
-	for _, r := range text {
-		switch {
-		case r == '\u00ad': // a hyphen that shows only at the end of a line
-		case unicode.IsSpace(r):
-			w.b.WriteByte(' ')
-		case r >= '\ufb00' && r <= '\ufb06':
-			w.b.WriteString(ligatures[r-'\ufb00'])
-		case r == utf8.RuneError || unicode.IsControl(r):
-		default:
-			w.b.WriteRune(r)
+	for k := range runes {
+		runes[k] = rune(uint32(i.quick("FPDFText_GetUnicode", text, uint64(k))))
+		if k > 0 && utf16.IsSurrogate(runes[k]) {
+			if r := utf16.DecodeRune(runes[k-1], runes[k]); r != unicode.ReplacementChar {
+				runes[k-1], runes[k] = r, 0
+			}
 		}
 	}
-	width, chars, spaces := g.font.width(raw)
-	tm = shift((width*g.size+float64(chars)*g.char+float64(spaces)*g.word)*g.scale, 0).mul(tm)
-	if strings.TrimSpace(text) != "" {
-		end := tm.mul(g.ctm)
-		w.began, w.x, w.y, w.height = true, end.e, end.f, height
-	}
-	return tm
+	return runes
 }
 
-// ligatures from U+FB00 as the letters that people search for.
-var ligatures = [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}
+// turned returns where a point comes to when the page is turned clockwise by so many quarters.
+func turned(x, y float64, quarters int) (float64, float64) {
+	switch quarters {
+	case 1:
+		return y, -x
+	case 2:
+		return -x, -y
+	case 3:
+		return -y, x
+	}
+	return x, y
+}
 
-// place writes what lies between the last piece and one at (x, y).
-func (w *writer) place(x, y, height float64) {
-	if !w.began {
-		return
+// Subtypes of annotations, types and flags of form fields.
+const (
+	annotLink, annotFreeText, annotStamp, annotPopup, annotWidget = 2, 3, 13, 16, 20
+	fieldCheckBox, fieldRadio, fieldCombo, fieldList, fieldText   = 2, 3, 4, 5, 6
+	hidden                                                        = 1<<1 | 1<<5 // flags of an annotation: hidden, no view
+	password                                                      = 1 << 13     // flag of a text field
+)
+
+// form returns the handle by which the values of form fields are asked for, 0 if doc has none.
+func (i *instance) form(ctx context.Context, doc uint64) uint64 {
+	if i.call(ctx, "FPDF_GetFormType", doc) == 0 {
+		return 0
 	}
-	s := w.b.String()
-	h := max(w.height, height, 1)
-	switch dx, dy := x-w.x, math.Abs(y-w.y); {
-	case dy > 1.6*h:
-		w.b.WriteString("\n\n")
-	case dy > 0.5*h:
-		w.b.WriteByte('\n')
-	case (dx > h/6 || dx < -2*h) && !strings.HasSuffix(s, " "):
-		w.b.WriteByte(' ')
+	size := uint32(i.quick("FPDF_FORMFILLINFO_Size"))
+	info := i.malloc(int(size))
+	if i.err != nil {
+		return 0
 	}
+	i.memory.Write(info, make([]byte, size)) // no functions are called back: nobody fills in anything
+	i.memory.WriteUint32Le(info, 2)          // version
+	return i.call(ctx, "FPDFDOC_InitFormFillEnvironment", doc, uint64(info))
+}
+
+// annotations returns the texts that have a place on the page, the notes about it, and whether an
+// annotation may show something.
+func (i *instance) annotations(ctx context.Context, page, form uint64) (fields []field, notes []string, shown bool) {
+	n := min(int(int32(i.call(ctx, "FPDFPage_GetAnnotCount", page))), maxNotes)
+	if n > 0 && form != 0 {
+		i.call(ctx, "FORM_OnAfterLoadPage", page, form)
+		defer func() { i.call(ctx, "FORM_OnBeforeClosePage", page, form) }()
+	}
+	for k := 0; k < n && i.err == nil; k++ {
+		a := i.call(ctx, "FPDFPage_GetAnnot", page, uint64(k))
+		if a == 0 {
+			continue
+		}
+		if i.quick("FPDFAnnot_GetFlags", a)&hidden == 0 {
+			var s string
+			kind, placed := i.quick("FPDFAnnot_GetSubtype", a), true
+			shown = shown || kind == annotWidget || kind == annotFreeText || kind == annotStamp
+			switch kind {
+			case annotWidget:
+				s = i.value(ctx, form, a)
+			case annotFreeText:
+				s = i.annotString(ctx, a, "Contents")
+			case annotLink, annotPopup: // a popup shows the text of another annotation
+			default:
+				s, placed = i.annotString(ctx, a, "Contents"), false
+			}
+			s = strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n", string(unknownChar), "").Replace(s))
+			switch {
+			case s == "":
+			case placed && i.quick("FPDFAnnot_GetRect", a, uint64(i.scratch)) != 0:
+				fields = append(fields, field{s, i.float32(0), min(i.float32(1), i.float32(3)), i.float32(2), max(i.float32(1), i.float32(3))})
+			default:
+				notes = append(notes, s)
+			}
+		}
+		i.quick("FPDFPage_CloseAnnot", a)
+	}
+	return fields, notes, shown
+}
+
+// value returns what is filled in or chosen in a form field.
+func (i *instance) value(ctx context.Context, form, a uint64) string {
+	if form == 0 {
+		return ""
+	}
+	switch i.call(ctx, "FPDFAnnot_GetFormFieldType", form, a) {
+	case fieldCheckBox, fieldRadio:
+		if i.call(ctx, "FPDFAnnot_IsChecked", form, a) == 0 {
+			return ""
+		}
+		return i.text(ctx, "FPDFAnnot_GetFormFieldExportValue", form, a)
+	case fieldCombo, fieldList:
+		var chosen []string
+		for k := range min(int(int32(i.call(ctx, "FPDFAnnot_GetOptionCount", form, a))), maxNotes) {
+			if i.call(ctx, "FPDFAnnot_IsOptionSelected", form, a, uint64(k)) == 1 {
+				chosen = append(chosen, i.text(ctx, "FPDFAnnot_GetOptionLabel", form, a, uint64(k)))
+			}
+		}
+		if len(chosen) > 0 {
+			return strings.Join(chosen, "\n")
+		}
+		return i.text(ctx, "FPDFAnnot_GetFormFieldValue", form, a)
+	case fieldText:
+		if i.call(ctx, "FPDFAnnot_GetFormFieldFlags", form, a)&password != 0 {
+			return ""
+		}
+		return i.text(ctx, "FPDFAnnot_GetFormFieldValue", form, a)
+	}
+	return "" // a button or a signature
+}
+
+// annotString returns an entry of the dictionary of an annotation.
+func (i *instance) annotString(ctx context.Context, a uint64, key string) string {
+	return i.text(ctx, "FPDFAnnot_GetStringValue", a, i.name(key))
+}
+
+// meta returns an entry of the document's information.
+func (i *instance) meta(ctx context.Context, doc uint64, key string) string {
+	return i.text(ctx, "FPDF_GetMetaText", doc, i.name(key))
+}
+
+// name keeps a string in the memory of the instance, which ends with its file.
+func (i *instance) name(s string) uint64 {
+	if at, ok := i.names[s]; ok {
+		return at
+	}
+	at := i.malloc(len(s) + 1)
+	if i.err != nil || !i.memory.Write(at, append([]byte(s), 0)) {
+		return 0
+	}
+	i.names[s] = uint64(at)
+	return uint64(at)
 }

@@ -2,107 +2,67 @@ package pdf
 
 import (
 	"bytes"
-	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestMain is the child, too, as a program that uses a Reader has to be.
-func TestMain(m *testing.M) {
-	if code, child := AsChild(); child {
-		os.Exit(code)
+// show is a stream that shows each text with its lower left corner at x, y in 10 points of the font
+// F1.
+func show(parts ...any) string {
+	var b strings.Builder
+	b.WriteString("BT /F1 10 Tf ")
+	for n := 0; n < len(parts); n += 3 {
+		fmt.Fprintf(&b, "1 0 0 1 %v %v Tm (%v) Tj ", parts[n], parts[n+1], parts[n+2])
 	}
-	os.Exit(m.Run())
-}
-
-// file puts objects, from number 1, into a PDF; object 1 is the catalogue.
-func file(objects ...string) []byte {
-	var b bytes.Buffer
-	b.WriteString("%PDF-1.4\n")
-	var at []int
-	for i, o := range objects {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
-	}
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
-	for _, n := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", n)
-	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R /Info << /Title (Round tyres) >> >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, xref)
-	return b.Bytes()
-}
-
-func stream(dict, data string) string {
-	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
-}
-
-func deflate(s string) string {
-	var b bytes.Buffer
-	w := zlib.NewWriter(&b)
-	_, _ = w.Write([]byte(s)) // a Buffer does not fail
-	w.Close()
-	return b.String()
-}
-
-const (
-	catalogue = "<< /Type /Catalog /Pages 2 0 R >>"
-	helvetica = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
-)
-
-// pages makes a PDF with a page for each content, a stream object.
-func pages(contents ...string) []byte {
-	objects := []string{catalogue, "", helvetica}
-	var kids []string
-	for _, c := range contents {
-		n := len(objects) + 1
-		kids = append(kids, fmt.Sprintf("%d 0 R", n))
-		objects = append(objects,
-			fmt.Sprintf("<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 3 0 R >> >> /Contents %d 0 R >>", n+1), c)
-	}
-	objects[1] = fmt.Sprintf("<< /Type /Pages /Count %d /Kids [%s] >>", len(kids), strings.Join(kids, " "))
-	return file(objects...)
+	return stream("", b.String()+"ET")
 }
 
 func TestRead(t *testing.T) {
 	one := stream("", "BT /F1 12 Tf 72 700 Td (Hel) Tj (lo) Tj [(wor) -50 (ld) -500 (again)] TJ 0 -14 Td (next line with an exam-) Tj T* 0 -14 Td (ple.) Tj 0 -40 Td (Caf\xe9) Tj ET")
+	const text = "Helloworld again\nnext line with an example.\n\nCafé"
+	scan := stream("", "q 100 0 0 100 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q")
 	for _, tt := range []struct {
 		name          string
 		in            []byte
 		text, warning string
 		err           string
 	}{
-		{"lines", pages(one), "Helloworld again\nnext line with an example.\n\nCafé", "", ""},
+		{"lines", pages(one), text, "", ""},
 		{"deflated", pages(stream("/Filter /FlateDecode", deflate("BT /F1 9 Tf (packed) Tj ET"))), "packed", "", ""},
-		{"pages", pages(stream("", "BT /F1 9 Tf (one) Tj ET"), stream("", ""), stream("", "BT /F1 9 Tf (three) Tj ET")), "one\n\nthree", "", ""},
-		{"a broken page", pages(stream("", "BT /F1 9 Tf (one) Tj ET"), stream("/Filter /Nonsense", "x")), "one", "1 of 2 pages cannot be read; page 2", ""},
-		{"spaces that are character spacing", pages(stream("", "BT /F1 12 Tf 72 700 Td (ove) Tj 18 0 Td 5 Tc (rm) Tj 0 Tc 17 0 Td (any) Tj 22 0 Td 4 Tc (TITLE) Tj ET")), "over many TITLE", "", ""},
-		{"no text layer", pages(stream("", "q 1 0 0 1 0 0 cm Q")), "", "", "no text layer on its 1 pages"},
-		{"all pages broken", pages(stream("/Filter /Nonsense", "x")), "", "", "1 of 1 pages cannot be read"},
+		{"pages", pages(show(9, 9, "one"), stream("", ""), show(9, 9, "three")), "one\n\nthree", "page 2 of 3 is empty or damaged", ""},
+		{"a broken page", pages(show(9, 9, "one"), stream("/Filter /Nonsense", "x")), "one", "page 2 of 2 is empty or damaged", ""},
+		{"scanned pages", pages(scan, show(9, 9, "one"), scan, scan), "one", "no text layer on pages 1, 3-4 of 4", ""},
+		{"character spacing", pages(stream("", "BT /F1 12 Tf 72 700 Td (ove) Tj 18 0 Td 5 Tc (rm) Tj 0 Tc 17 0 Td (any) Tj 22 0 Td 4 Tc (TITLE) Tj ET")), "over many TITLE", "", ""},
+		{"no text layer", pages(scan), "", "", "no text layer on the only page"},
+		{"all pages broken", pages(stream("/Filter /Nonsense", "x")), "", "", "the only page is empty or damaged"},
 		{"broken operators", pages(stream("", "Tj Q Q 1 Td ] >> BT /F1 9 Tf (still) Tj ET")), "still", "", ""},
-		{"cut", pages(one)[:300], "", "", "its end is missing"},
 		{"not a PDF", []byte("hello"), "", "", "not a PDF"},
 		{"empty", nil, "", "", "not a PDF"},
 		{"only a header", []byte("%PDF-1.7\n%%EOF"), "", "", "damaged"},
-		{"rubbish around it", append(append([]byte("HTTP/1.1 200\n\n"), pages(one)...), "\n<!-- -->"...), "Helloworld again\nnext line with an example.\n\nCafé", "", ""},
-		{"rubbish behind it", append(pages(stream("", "BT /F1 9 Tf (one) Tj ET")), "\n<!-- -->"...), "one", "", ""},
-		{"no pages", file(catalogue, "<< /Type /Pages /Count 0 /Kids [] >>"), "", "", "no pages"},
+		{"bytes around it", append(append([]byte("HTTP/1.1 200\n\n"), pages(one)...), "\n<!-- -->"...), text, "", ""},
+		{"wrong startxref", bytes.Replace(pages(one), []byte("startxref\n"), []byte("startxref\n9"), 1), text, "", ""},
+		{"no end", bytes.TrimSuffix(pages(one), []byte("%%EOF\n")), text, "", ""},
+		{"no table of objects", pages(one)[:bytes.Index(pages(one), []byte("xref"))], text, "its end is missing", ""},
+		{"no pages", file(catalogue, "<< /Type /Pages /Count 0 /Kids [] >>"), "", "", "damaged"},
+		{"encrypted, empty password", encrypted("", show(9, 9, "a secret")), "a secret", "", ""},
+		{"encrypted", encrypted("key", show(9, 9, "a secret")), "", "", "protected by a password"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Reader{Command: Self()}.Read(context.Background(), tt.in)
+			got, err := shared.Read(context.Background(), tt.in)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("error %v, want %q", err, tt.err)
 				}
 				return
 			}
-			if err != nil || got.Text != tt.text || got.Title != "Round tyres" {
-				t.Errorf("Read = %+v, %v, want text %q", got, err, tt.text)
+			if err != nil || got.Text != tt.text {
+				t.Errorf("Read = %q, %v, want %q", got.Text, err, tt.text)
 			}
 			if (tt.warning == "") != (got.Warning == "") || !strings.Contains(got.Warning, tt.warning) {
 				t.Errorf("warning %q, want %q", got.Warning, tt.warning)
@@ -111,57 +71,204 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A font of TeX's says in its own program what its codes are.
-func TestBuiltinEncoding(t *testing.T) {
-	program := "%!PS-AdobeFont-1.0: CMR10\n/Encoding 256 array\n0 1 255 {1 index exch /.notdef put} for\ndup 12 /fi put\ndup 14/ffi put\ndup 92 /quotedblleft put\ndup 999 /ff put\ndup 65 /A put\nreadonly def\ncurrentfile eexec\ndup 69 /ff put"
-	for name, tt := range map[string]struct{ font, want string }{
-		"builtin":  {"/FontDescriptor << /Type /FontDescriptor /FontFile 6 0 R >>", "“Efficient A find"},
-		"encoding": {"/Encoding /WinAnsiEncoding /FontDescriptor << /FontFile 6 0 R >>", "\\Ecient A  nd"},
-		"broken":   {"/FontDescriptor << /FontFile 7 0 R >>", "\\Ecient A nd"},
-	} {
-		in := file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
-			"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>",
-			stream("", "BT /F1 9 Tf (\\\\E\\016cient A \\014nd) Tj ET"), "<< /Type /Font /Subtype /Type1 /BaseFont /CMR10 "+tt.font+" >>",
-			stream("/Filter /FlateDecode", deflate(program)), stream("/Filter /FlateDecode", "nonsense"))
-		got, err := Reader{Command: Self()}.Read(context.Background(), in)
-		if err != nil || got.Text != tt.want {
-			t.Errorf("%s: %q, %v, want %q", name, got.Text, err, tt.want)
+func TestTitle(t *testing.T) {
+	if got, err := shared.Read(context.Background(), pages(show(9, 9, "text"))); err != nil || got.Title != "Round tyres" {
+		t.Errorf("title %q, %v", got.Title, err)
+	}
+	for s, want := range map[string]string{" Round \n tyres": "Round tyres", "Microsoft Word - a.doc": "", "untitled": "", "x.PDF": "", "": "", strings.Repeat("x", 501): ""} {
+		if got := title(s); got != want {
+			t.Errorf("title(%q) = %q, want %q", s, got, want)
 		}
 	}
 }
 
-// Widths of characters from one number to another that no file has cost nothing.
-func TestWidths(t *testing.T) {
-	for _, w := range []string{"[65 66 500]", "[-9223372036854775807 9223372036854775807 500]", "[0 2147483647 500]", "[66 65 500]", "[65 [500]]", "[65 66]", "[65]"} {
+func TestFonts(t *testing.T) {
+	differences := func(s string) string { return "/Encoding << /Differences [65 " + s + "] >>" }
+	for name, tt := range map[string]struct{ font, show, want string }{
+		"ToUnicode before Encoding": {"/Encoding /WinAnsiEncoding /ToUnicode 6 0 R", "(ABC)", "Чł€"},
+		"names of the glyph list":   {differences("/Ccaron /lslash /Euro /oe /Zhecyrillic"), "(ABCDE)", "Čł€œЖ"},
+		"uni and u names":           {differences("/uni010C /u20AC /uni00410042"), "(ABC)", "Č€AB"},
+		"ligatures":                 {differences("/f_f_i /T_h /f_i.alt /fi"), "(ABCD)", "ffiThfifi"},
+		"variants":                  {differences("/A.sc /one.oldstyle /a.sups"), "(ABC)", "A1a"},
+		"BaseEncoding":              {"/Encoding << /BaseEncoding /MacRomanEncoding /Differences [65 /B] >>", "(A\\212)", "Bä"},
+		"StandardEncoding":          {"/Encoding /StandardEncoding", "(\\256\\257\\341)", "fiflÆ"},
+		"none":                      {"", "(plain)", "plain"},
+		"unknown names":             {differences("/g1 /g2"), "(CACBC)", "C\uFFFDC\uFFFDC"},
+	} {
+		font := "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+Strange /FirstChar 65 /LastChar 69 /Widths [500 500 500 500 500] " + tt.font + " >>"
 		in := file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
-			"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>", stream("", "BT /F1 9 Tf (text) Tj ET"),
-			"<< /Type /Font /Subtype /Type0 /BaseFont /A /Encoding /WinAnsiEncoding /DescendantFonts [<< /W "+w+" >>] >>")
-		got, err := Reader{Command: Self(), Time: 5 * time.Second}.Read(context.Background(), in)
-		if err != nil || got.Text != "text" {
-			t.Errorf("/W %s: %q, %v, want the text", w, got.Text, err)
+			"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>",
+			stream("", "BT /F1 9 Tf "+tt.show+" Tj ET"), font,
+			stream("", "/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <FF> endcodespacerange 3 beginbfchar <41> <0427> <42> <0142> <43> <20AC> endbfchar endcmap"))
+		got, err := shared.Read(context.Background(), in)
+		if err != nil || got.Text != tt.want {
+			t.Errorf("%s: %q, %v, want %q", name, got.Text, err, tt.want)
 		}
+		if strange := name == "unknown names"; strange != strings.Contains(got.Warning, "do not say which characters") {
+			t.Errorf("%s: warning %q", name, got.Warning)
+		}
+	}
+}
+
+// Composite fonts with a predefined CMap need no ToUnicode.
+func TestPredefinedCMaps(t *testing.T) {
+	for cmap, tt := range map[string]struct{ ordering, show, want string }{
+		"UniJIS-UCS2-H": {"Japan1", "<65E5672C>", "日本"},
+		"90ms-RKSJ-H":   {"Japan1", "<93FA967B>", "日本"},
+		"GBK-EUC-H":     {"GB1", "<D6D0B9FA>", "中国"},
+		"ETen-B5-H":     {"CNS1", "<A4A4B0EA>", "中國"},
+		"KSCms-UHC-H":   {"Korea1", "<C7D1B1B9>", "한국"},
+	} {
+		in := file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+			"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>", stream("", "BT /F1 9 Tf "+tt.show+" Tj ET"),
+			"<< /Type /Font /Subtype /Type0 /BaseFont /X /Encoding /"+cmap+" /DescendantFonts [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /X /CIDSystemInfo << /Registry (Adobe) /Ordering ("+tt.ordering+") /Supplement 2 >> /FontDescriptor << /Type /FontDescriptor /FontName /X /Flags 4 >> >>] >>")
+		if got, err := shared.Read(context.Background(), in); err != nil || got.Text != tt.want {
+			t.Errorf("%s: %q, %v, want %q", cmap, got.Text, err, tt.want)
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	const (
+		left1, left2, left3    = "The quick brown fox jumps over the", "lazy dog and runs away to the hill", "where it sleeps until the morning."
+		right1, right2, right3 = "Meanwhile the dog wakes up, looks", "around in the dark, and finds that", "its dinner has been eaten, so that"
+	)
+	rows := []any{50, 700, left1, 300, 700, right1, 50, 688, left2, 300, 688, right2, 50, 676, left3, 300, 676, right3}
+	shifted := []any{50, 700, left1, 300, 694, right1, 50, 688, left2, 300, 682, right2, 50, 676, left3, 300, 670, right3}
+	for name, tt := range map[string]struct {
+		content, want string
+	}{
+		"columns drawn by rows":        {show(rows...), left1 + "\n" + left2 + "\n" + left3 + "\n\n" + right1 + "\n" + right2 + "\n" + right3},
+		"columns on different lines":   {show(shifted...), left1 + "\n" + left2 + "\n" + left3 + "\n\n" + right1 + "\n" + right2 + "\n" + right3},
+		"columns below a heading":      {show(append([]any{50, 730, "A heading that goes over all of the page, from one side to the other"}, rows...)...), "A heading that goes over all of the page, from one side to the other\n\n" + left1 + "\n" + left2 + "\n" + left3 + "\n\n" + right1 + "\n" + right2 + "\n" + right3},
+		"a table":                      {show(50, 700, "Screw", 150, 700, "M4", 250, 700, "0.20", 50, 688, "Nut", 150, 688, "M4", 250, 688, "0.10", 50, 676, "Washer", 150, 676, "M5", 250, 676, "0.05", 50, 664, "Bolt", 150, 664, "M8", 250, 664, "1.20"), "Screw\tM4\t0.20\nNut\tM4\t0.10\nWasher\tM5\t0.05\nBolt\tM8\t1.20"},
+		"a table drawn by columns":     {show(50, 700, "Screw", 50, 688, "Nut", 50, 676, "Washer", 150, 700, "M4", 150, 688, "M5", 150, 676, "M6"), "Screw\tM4\nNut\tM5\nWasher\tM6"},
+		"cells that nearly touch":      {show(50, 700, "decided", 87.5, 700, "A second", 50, 688, "done", 87.5, 688, "A third"), "decided A second\ndone\tA third"},
+		"paragraphs":                   {show(50, 700, "one", 50, 688, "two", 50, 660, "three"), "one\ntwo\n\nthree"},
+		"lines in the wrong order":     {show(50, 688, "two", 50, 676, "three", 50, 700, "one"), "one\ntwo\nthree"},
+		"a hyphen":                     {show(50, 700, "an inter-", 50, 688, "national word, a well-", 50, 676, "Known one and 10-", 50, 664, "12"), "an international word, a well-\nKnown one and 10-\n12"},
+		"footnote marks":               {stream("", "BT /F1 10 Tf 50 700 Td (climate) Tj /F1 6 Tf 4 Ts (1) Tj /F1 10 Tf 0 Ts ( report) Tj /F1 6 Tf 4 Ts (a,b) Tj /F1 10 Tf 0 Ts (.) Tj 0 -30 Td /F1 6 Tf 4 Ts (1) Tj /F1 10 Tf 0 Ts (See) Tj ET"), "climate 1 report a,b .\n\n1 See"},
+		"exponents":                    {stream("", "BT /F1 10 Tf 50 700 Td (10) Tj /F1 6 Tf 4 Ts (6) Tj /F1 10 Tf 0 Ts ( km) Tj /F1 6 Tf 4 Ts (2) Tj /F1 10 Tf 0 Ts ( x) Tj /F1 6 Tf 4 Ts (n) Tj ET"), "10^6 km2 xn"},
+		"indexes and ordinals":         {stream("", "BT /F1 10 Tf 50 700 Td (H) Tj /F1 6 Tf -2 Ts (2) Tj /F1 10 Tf 0 Ts (O on the 1) Tj /F1 6 Tf 4 Ts (st) Tj ET"), "H2O on the 1st"},
+		"drawn twice to look bold":     {stream("", "BT /F1 10 Tf 50 700 Td (bold) Tj 0.3 0 Td (bold) Tj ET"), "bold"},
+		"turned":                       {stream("", "BT /F1 10 Tf 0 1 -1 0 50 100 Tm (upwards we go) Tj 0 1 -1 0 62 100 Tm (to the top) Tj ET"), "upwards we go\nto the top"},
+		"a note at the side, turned":   {stream("", "BT /F1 10 Tf 50 700 Td (one) Tj 0 -12 Td (two) Tj 0 -1 1 0 500 500 Tm (downwards) Tj ET"), "one\ntwo\n\ndownwards"},
+		"letters one by one":           {stream("", "BT /F1 10 Tf 50 700 Td (l) Tj 2.2 0 Td (i) Tj 2.2 0 Td (k) Tj 5 0 Td (e) Tj 8.3 0 Td (m) Tj 8.3 0 Td (e) Tj ET"), "like me"},
+		"a size that the matrix gives": {stream("", "BT /F1 1 Tf 10 0 0 10 50 700 Tm (one) Tj 10 0 0 10 50 688 Tm (two) Tj ET"), "one\ntwo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := shared.Read(context.Background(), pages(tt.content)); err != nil || got.Text != tt.want {
+				t.Errorf("got %q, %v, want %q", got.Text, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnnotations(t *testing.T) {
+	field := func(y int, s string) string {
+		return fmt.Sprintf("<< /Type /Annot /Subtype /Widget /Rect [150 %d 300 %d] %s >>", y, y+12, s)
+	}
+	annots := []string{
+		field(697, "/FT /Tx /T (name) /V (Ada Lovelace)"), field(677, "/FT /Tx /T (pin) /Ff 8192 /V (1234)"),
+		field(657, "/FT /Ch /Ff 131072 /T (town) /Opt [[(b) (Berlin)] [(r) (Rome)]] /V (r)"), field(637, "/FT /Tx /T (hidden) /F 2 /V (unseen)"),
+		"<< /Type /Annot /Subtype /Text /Rect [1 1 9 9] /Contents (A remark) >>", "<< /Type /Annot /Subtype /FreeText /Rect [50 600 200 612] /Contents (Typed over) >>",
+		"<< /Type /Annot /Subtype /Popup /Rect [1 1 9 9] /Contents (A remark) >>", "<< /Type /Annot /Subtype /Link /Rect [1 1 9 9] /Contents (elsewhere) >>",
+		field(580, "/FT /Btn /T (box) /AS /Yes /V /Yes /AP << /N << /Yes 5 0 R /Off 5 0 R >> >>"),
+	}
+	objects := []string{"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [7 0 R 8 0 R 9 0 R 10 0 R 15 0 R] >> >>", "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", helvetica, "",
+		stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9]", ""), show(50, 700, "Name:", 50, 680, "PIN:", 50, 660, "Town:")}
+	var refs []string
+	for _, a := range annots {
+		objects = append(objects, a)
+		refs = append(refs, fmt.Sprintf("%d 0 R", len(objects)))
+	}
+	objects[3] = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Resources << /Font << /F1 3 0 R >> >> /Contents 6 0 R /Annots [" + strings.Join(refs, " ") + "] >>"
+	got, err := shared.Read(context.Background(), file(objects...))
+	const want = "Name:\tAda Lovelace\n\nPIN:\t****\n\nTown:\tRome\n\nTyped over\n\nYes\n\nA remark"
+	if err != nil || got.Text != want {
+		t.Errorf("got %q, %v, want %q", got.Text, err, want)
 	}
 }
 
 func TestReadLimits(t *testing.T) {
-	r := Reader{Command: Self()}
-	r.MaxText = 10
-	page := stream("", "BT /F1 9 Tf (eight ch) Tj ET")
-	got, err := r.Read(context.Background(), pages(page, page))
+	page := show(9, 9, "eight ch")
+	shared.MaxText = 10
+	got, err := shared.Read(context.Background(), pages(page, page))
+	shared.MaxText = 0
 	if err != nil || got.Text != "eight ch" || !strings.Contains(got.Warning, "1 of 2 pages are read") {
 		t.Errorf("Read = %+v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := r.Read(ctx, pages(page)); !errors.Is(err, context.Canceled) {
+	if _, err := shared.Read(ctx, pages(page)); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := (Reader{Command: []string{"/nowhere/at/all"}}).Read(context.Background(), nil); err == nil {
-		t.Error("no program: no error")
+}
+
+// bombs are files that take all there is, each in its own way.
+func bombs() map[string][]byte {
+	zeros := strings.Repeat("\x00", 64<<20)
+	deep := strings.Repeat("[", 20<<20)
+	return map[string][]byte{
+		"deflate bomb":       pages(stream("/Filter /FlateDecode", deflate("BT /F1 9 Tf ("+zeros+zeros+zeros+") Tj ET"))),
+		"nested arrays":      pages(stream("/Filter /FlateDecode", deflate(deep))),
+		"claimed size":       bytes.Replace(pages(stream("", "x")), []byte("/Size 6"), []byte("/Size 99999999999"), 1),
+		"xref of billions":   bytes.Replace(pages(stream("", "x")), []byte("xref\n0 6"), []byte("xref\n4000000000 6"), 1),
+		"page tree loop":     file(catalogue, "<< /Type /Pages /Count 5 /Kids [2 0 R 2 0 R] >>"),
+		"page tree of many":  file(catalogue, "<< /Type /Pages /Count 2000000000 /Kids [2 0 R] >>"),
+		"parent loop":        file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>", "<< /Type /Page /Parent 3 0 R /Contents 4 0 R >>", stream("", "BT /F1 9 Tf (x) Tj ET")),
+		"stream in itself":   file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>", "<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>", "<< /Length 4 0 R >>\nstream\nx\nendstream"),
+		"form in itself":     file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>", "<< /Type /Page /Parent 2 0 R /Resources << /XObject << /X 4 0 R >> >> /Contents 4 0 R >>", stream("/Subtype /Form /Resources << /XObject << /X 4 0 R >> >>", "/X Do /X Do /X Do /X Do /X Do /X Do")),
+		"previous xref loop": bytes.Replace(pages(stream("", "x")), []byte("/Root"), []byte("/Prev 9 /Root"), 1),
+		"endless numbers":    pages(stream("/Filter /FlateDecode", deflate(strings.Repeat("1 ", 40<<20)))),
+		"endless text":       pages(stream("/Filter /FlateDecode", deflate("BT /F1 9 Tf "+strings.Repeat("(many words in here) Tj T* ", 1<<20)+"ET"))),
 	}
-	for _, args := range [][]string{nil, {"x", "1"}, {"1", "-1"}} {
-		if Child(args, strings.NewReader(""), os.Stdout) != 2 {
-			t.Errorf("Child(%q) does not refuse its limits", args)
+}
+
+// Each ends within its limits, and takes nothing of this process with it.
+func TestBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	shared.Time = 2 * time.Second
+	defer func() { shared.Time = 0 }()
+	for name, in := range bombs() {
+		t.Run(name, func(t *testing.T) {
+			got, err := shared.Read(context.Background(), in)
+			t.Logf("%v, %q, %d bytes", err, got.Warning, len(got.Text))
+			if err == nil && len(got.Text) > 32<<20 {
+				t.Errorf("%d bytes of text", len(got.Text))
+			}
+			if err != nil && strings.Contains(err.Error(), "PDFium fails on it") {
+				t.Errorf("no reason in words: %v", err)
+			}
+		})
+	}
+	if got, err := shared.Read(context.Background(), pages(show(9, 9, "alive"))); err != nil || got.Text != "alive" {
+		t.Errorf("after them: %q, %v", got.Text, err)
+	}
+}
+
+// A folder for the cache that cannot be used, or holds something else, is no reason not to read.
+func TestCache(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles PDFium again")
+	}
+	dir := t.TempDir()
+	in := pages(show(9, 9, "text"))
+	for _, state := range []string{"empty", "damaged", "full"} {
+		if state == "damaged" {
+			files, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+			if len(files) != 1 || os.Truncate(files[0], 1000) != nil {
+				t.Fatalf("cached: %q", files)
+			}
+		}
+		r := &Reader{Cache: dir}
+		if got, err := r.Read(context.Background(), in); err != nil || got.Text != "text" {
+			t.Errorf("%s: %q, %v", state, got.Text, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

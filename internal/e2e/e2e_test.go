@@ -31,11 +31,11 @@ var programs = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// TestMain is the child that reads a PDF for a server of a test, and at the end removes the programs and ends the browser.
+// pdfReader is that of all servers of tests, so that PDFium is compiled once.
+var pdfReader pdf.Reader
+
+// TestMain removes the programs at the end and ends the browser.
 func TestMain(m *testing.M) {
-	if code, child := pdf.AsChild(); child {
-		os.Exit(code)
-	}
 	code := m.Run()
 	if dir, err := programs(); err == nil {
 		os.RemoveAll(dir)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"searchd/api"
-	"searchd/extract/pdf"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -23,7 +22,7 @@ import (
 // serve starts a server over an engine.
 func serve(t *testing.T, engine api.Engine) string {
 	t.Helper()
-	s, err := api.New(api.Options{Engine: engine, Logger: slog.New(slog.DiscardHandler), PDF: pdf.Reader{Command: pdf.Self()}.Read})
+	s, err := api.New(api.Options{Engine: engine, Logger: slog.New(slog.DiscardHandler), PDF: pdfReader.Read})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,6 +52,7 @@ var owners = []struct {
 	{"go.etcd.io/bbolt", "store", "bbolt is the only source of truth and its rules (open safely, copy what leaves a transaction) are kept in one place"},
 	{"github.com/labstack/echo", "api", "handlers are thin, so that the web framework can be changed"},
 	{"github.com/modelcontextprotocol", "mcp", "the protocol changes from year to year; nobody else sees its types"},
+	{"github.com/klippa-app/go-pdfium", "extract/pdf", "PDFium is started once, in one place, with limits"},
 	{"github.com/blevesearch", "index/keyword", "bleve is an implementation of the keyword index, and its query syntax must never see a user's text"},
 	{"log", "cmd api internal/e2e", "libraries return errors and do not log"},
 	{"log/slog", "cmd api internal/e2e", "libraries return errors and do not log"},

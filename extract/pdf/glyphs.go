@@ -1,0 +1,189 @@
+package pdf
+
+import (
+	"bytes"
+	"compress/zlib"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// glyphNames finds which glyph each code of a font is, by the names of /Differences. PDFium does
+// not tell, and takes a code for a character where it does not know the name. The result is by the
+// base name of the font, "" for those that have none; a code that stands for different names in
+// fonts of one name has the name "". Objects that are encrypted are not found.
+func glyphNames(b []byte) map[string]map[rune]string {
+	fonts := map[string]map[rune]string{}
+	objects := objectsOf(b)
+	for _, o := range objects {
+		encoding := encodingEntry.FindSubmatchIndex(o)
+		if encoding == nil {
+			continue
+		}
+		d := o[encoding[1]:] // << ... >>
+		if encoding[2] >= 0 {
+			n, _ := strconv.Atoi(string(o[encoding[2]:encoding[3]]))
+			d = objects[n]
+		}
+		differences := differencesEntry.FindSubmatch(d)
+		if differences == nil {
+			continue
+		}
+		name := ""
+		if m := baseFont.FindSubmatch(o); m != nil {
+			name = nameOf(m[1])
+		}
+		names := fonts[name]
+		if names == nil {
+			names = map[rune]string{}
+			fonts[name] = names
+		}
+		code := rune(0)
+		for _, t := range token.FindAll(differences[1], maxDifferences) {
+			if t[0] != '/' {
+				n, _ := strconv.Atoi(string(t))
+				code = rune(n)
+				continue
+			}
+			glyph := nameOf(t[1:])
+			if before, ok := names[code]; ok && before != glyph {
+				glyph = ""
+			}
+			names[code] = glyph
+			code++
+		}
+	}
+	return fonts
+}
+
+var (
+	encodingEntry    = regexp.MustCompile(`/Encoding\s*(?:(\d+)\s+\d+\s+R|<<)`)
+	differencesEntry = regexp.MustCompile(`/Differences\s*\[([^\]]*)\]`)
+	baseFont         = regexp.MustCompile(`/BaseFont\s*/([^\s/<>\[\]()]*)`)
+	token            = regexp.MustCompile(`/[^\s/<>\[\]()]*|\d+`)
+	escape           = regexp.MustCompile(`#[0-9A-Fa-f]{2}`)
+	objectHead       = regexp.MustCompile(`(\d{1,9})\s+\d{1,5}\s+obj\b`)
+	objectStream     = regexp.MustCompile(`/Type\s*/ObjStm`)
+	streamFirst      = regexp.MustCompile(`/First\s+(\d{1,9})`)
+)
+
+const (
+	// maxDifferences bounds the names of a font, maxObjects the objects that are looked through.
+	maxDifferences, maxObjects = 1000, 1 << 20
+	// maxUnpacked bounds what the streams of objects of a file unpack to.
+	maxUnpacked = 64 << 20
+)
+
+func nameOf(b []byte) string {
+	return escape.ReplaceAllStringFunc(string(b), func(s string) string {
+		n, _ := strconv.ParseUint(s[1:], 16, 8)
+		return string([]byte{byte(n)})
+	})
+}
+
+// objectsOf finds the objects of a file without its table, up to their streams, and those within
+// streams of objects.
+func objectsOf(b []byte) map[int][]byte {
+	objects := map[int][]byte{}
+	left := int64(maxUnpacked)
+	heads := objectHead.FindAllSubmatchIndex(b, maxObjects)
+	for k, h := range heads {
+		end := len(b)
+		if k+1 < len(heads) {
+			end = heads[k+1][0]
+		}
+		body := b[h[1]:end]
+		if at := bytes.Index(body, []byte("endobj")); at >= 0 {
+			body = body[:at]
+		}
+		n, _ := strconv.Atoi(string(b[h[2]:h[3]]))
+		dict, data, ok := bytes.Cut(body, []byte("stream"))
+		objects[n] = dict
+		if !ok || !objectStream.Match(dict) {
+			continue
+		}
+		first := streamFirst.FindSubmatch(dict)
+		r, err := zlib.NewReader(bytes.NewReader(bytes.TrimLeft(data, "\r\n")))
+		if err != nil || first == nil {
+			continue
+		}
+		unpacked, _ := io.ReadAll(io.LimitReader(r, left)) // what can be read of a damaged one
+		left -= int64(len(unpacked))
+		begin, _ := strconv.Atoi(string(first[1]))
+		if begin > len(unpacked) {
+			continue
+		}
+		numbers := strings.Fields(string(unpacked[:begin]))
+		for j := 0; j+1 < len(numbers); j += 2 {
+			n, err1 := strconv.Atoi(numbers[j])
+			from, err2 := strconv.Atoi(numbers[j+1])
+			to := len(unpacked) - begin
+			if j+3 < len(numbers) {
+				to, _ = strconv.Atoi(numbers[j+3])
+			}
+			if err1 == nil && err2 == nil && from >= 0 && from <= to && to <= len(unpacked)-begin {
+				objects[n] = unpacked[begin+from : begin+to]
+			}
+		}
+	}
+	return objects
+}
+
+// glyphText returns the text of a glyph by the rules of the Adobe Glyph List for its name, "" if it
+// says nothing: what follows the first period is dropped, underscores separate components, uniXXXX
+// and uXXXXXX are code points.
+func glyphText(name string) string {
+	name, _, _ = strings.Cut(name, ".")
+	var b strings.Builder
+	for _, part := range strings.Split(name, "_") {
+		s := componentText(part)
+		if s == "" {
+			return ""
+		}
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+func componentText(name string) string {
+	if utf8.RuneCountInString(name) == 1 && name[0] < utf8.RuneSelf {
+		return name
+	}
+	if s := glyphs[name]; s != "" {
+		return s
+	}
+	if hex, ok := strings.CutPrefix(name, "uni"); ok && len(hex) >= 4 && len(hex)%4 == 0 {
+		var b strings.Builder
+		for ; hex != ""; hex = hex[4:] {
+			n, err := strconv.ParseUint(hex[:4], 16, 16)
+			if err != nil || !utf8.ValidRune(rune(n)) {
+				return ""
+			}
+			b.WriteRune(rune(n))
+		}
+		return b.String()
+	}
+	if hex, ok := strings.CutPrefix(name, "u"); ok && len(hex) >= 4 && len(hex) <= 6 {
+		if n, err := strconv.ParseUint(hex, 16, 32); err == nil && utf8.ValidRune(rune(n)) {
+			return string(rune(n))
+		}
+	}
+	return ""
+}
+
+// glyphs are the names that stand for other characters than themselves, as far as fonts that PDFium
+// does not know use them.
+var glyphs = func() map[string]string {
+	m := map[string]string{"longs": "ſ", "germandbls": "ß", "ff": "ff", "fi": "fi", "fl": "fl", "ffi": "ffi", "ffl": "ffl", "endash": "–", "emdash": "—", "minus": "-",
+		"quoteleft": "‘", "quoteright": "’", "quotedblleft": "“", "quotedblright": "”", "bullet": "•"}
+	for n, name := range strings.Fields("exclam quotedbl numbersign dollar percent ampersand quotesingle parenleft parenright asterisk plus comma hyphen period slash " +
+		"zero one two three four five six seven eight nine colon semicolon less equal greater question at") {
+		m[name] = string(rune('!' + n))
+	}
+	for n, name := range strings.Fields("bracketleft backslash bracketright asciicircum underscore grave") {
+		m[name] = string(rune('[' + n))
+	}
+	return m
+}()

@@ -1,0 +1,201 @@
+package pdf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"unicode/utf16"
+
+	"github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/webassembly"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// pageSize is the unit in which the memory of WebAssembly grows.
+const pageSize = 64 << 10
+
+// start compiles PDFium, or loads it from the cache folder if it was compiled before, for at most n
+// files at the same time. PDFium sees no files, no clock and no environment of this machine.
+func start(cache string, memory int64, n int) (pdfium.Pool, error) {
+	p, err := compile(cache, memory, n)
+	if err == nil || cache == "" {
+		return p, err
+	}
+	// The cache may be damaged: it is made anew, and done without where that does not help.
+	old, _ := filepath.Glob(filepath.Join(cache, "wazero-*"))
+	for _, dir := range old {
+		if os.RemoveAll(dir) != nil {
+			break
+		}
+	}
+	if p, err = compile(cache, memory, n); err == nil {
+		return p, nil
+	}
+	return compile("", memory, n)
+}
+
+func compile(cache string, memory int64, n int) (pdfium.Pool, error) {
+	config := wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
+		WithMemoryLimitPages(uint32(min(memory/pageSize, 1<<16))).
+		WithCloseOnContextDone(true)
+	if cache != "" {
+		c, err := wazero.NewCompilationCacheWithDir(cache)
+		if err != nil {
+			return nil, err
+		}
+		config = config.WithCompilationCache(c)
+	}
+	return webassembly.Init(webassembly.Config{MaxIdle: 1, MaxTotal: n, RuntimeConfig: config, FSConfig: wazero.NewFSConfig(), Stdout: io.Discard, Stderr: io.Discard})
+}
+
+// CacheIn returns the folder for [Reader.Cache] of a program whose data folder is data, or, where
+// that is empty, one in the cache folder of the user; empty if there is none.
+func CacheIn(data string) string {
+	if data != "" {
+		return filepath.Join(data, "pdfium")
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "searchd", "pdfium")
+}
+
+// instance is one PDFium with a memory of its own. It reads one file and is dropped, so that no
+// file can influence how another is read.
+//
+// go-pdfium's own calls allocate handles and several objects for each character of a page;
+// [instance.call] calls the functions of PDFium by their names instead.
+type instance struct {
+	pdfium    pdfium.Pdfium
+	lookup    reflect.Value // func(name string) with a result that can be called
+	functions map[string]function
+	names     map[string]uint64 // addresses of strings in memory
+	memory    api.Memory
+	glyphs    func() map[string]map[rune]string // see glyphNames
+	scratch   uint32                            // scratchSize bytes in memory, for results
+	stack     [8]uint64
+	err       error // of the first call that failed; later calls do nothing
+}
+
+type function interface {
+	CallWithStack(ctx context.Context, stack []uint64) error
+}
+
+const scratchSize = 64 << 10
+
+var errInterface = errors.New("pdf: this release of go-pdfium does not give access to the functions of PDFium")
+
+func newInstance(p pdfium.Pdfium) (*instance, error) {
+	i := &instance{pdfium: p, functions: map[string]function{}, names: map[string]uint64{}}
+	impl := reflect.ValueOf(p.GetImplementation())
+	if i.lookup = impl.MethodByName("Fn"); !i.lookup.IsValid() {
+		return nil, errInterface
+	}
+	if impl.Kind() != reflect.Pointer || !impl.Elem().FieldByName("Module").IsValid() {
+		return nil, errInterface
+	}
+	memory := reflect.ValueOf(impl.Elem().FieldByName("Module").Interface()).MethodByName("Memory")
+	if !memory.IsValid() {
+		return nil, errInterface
+	}
+	var ok bool
+	if i.memory, ok = memory.Call(nil)[0].Interface().(api.Memory); !ok {
+		return nil, errInterface
+	}
+	i.scratch = i.malloc(scratchSize)
+	return i, i.err
+}
+
+// call calls a function of PDFium and returns its result, 0 if it has none. A function that may
+// take long stops when ctx ends; watching ctx costs more than most functions do, so short ones are
+// called with context.Background().
+func (i *instance) call(ctx context.Context, name string, args ...uint64) uint64 {
+	if i.err != nil {
+		return 0
+	}
+	f, ok := i.functions[name]
+	if !ok {
+		if f, ok = i.lookup.Call([]reflect.Value{reflect.ValueOf(name)})[0].Interface().(function); !ok {
+			i.err = fmt.Errorf("%w: %s", errInterface, name)
+			return 0
+		}
+		i.functions[name] = f
+	}
+	i.stack[0] = 0
+	copy(i.stack[:], args)
+	if i.err = f.CallWithStack(ctx, i.stack[:]); i.err != nil {
+		return 0
+	}
+	return i.stack[0]
+}
+
+// quick is call for functions whose time does not depend on the file.
+func (i *instance) quick(name string, args ...uint64) uint64 {
+	return i.call(context.Background(), name, args...)
+}
+
+func (i *instance) malloc(n int) uint32 {
+	p := uint32(i.quick("malloc", uint64(n)))
+	if p == 0 && i.err == nil {
+		i.err = errMemory
+	}
+	return p
+}
+
+// float32s reads n numbers at the beginning of scratch.
+func (i *instance) float32(n int) float64 {
+	v, _ := i.memory.ReadFloat32Le(i.scratch + 4*uint32(n))
+	return finite(float64(v))
+}
+
+func (i *instance) float64(n int) float64 {
+	v, _ := i.memory.ReadFloat64Le(i.scratch + 8*uint32(n))
+	return finite(v)
+}
+
+// finite keeps what a hostile file made of coordinates out of sums and comparisons.
+func finite(v float64) float64 {
+	if math.IsNaN(v) || math.Abs(v) > 1e6 {
+		return 0
+	}
+	return v
+}
+
+// text returns what a function writes as UTF-16 to a buffer, of which the address and the size are
+// its last two arguments, at most maxString bytes of it. The functions return the size that they
+// need.
+func (i *instance) text(ctx context.Context, name string, args ...uint64) string {
+	n := uint32(i.call(ctx, name, append(args, 0, 0)...))
+	if n <= 2 || n > maxString || i.err != nil {
+		return ""
+	}
+	at, free := i.scratch, false
+	if n > scratchSize {
+		at, free = i.malloc(int(n)), true
+	}
+	n = min(n, uint32(i.call(ctx, name, append(args, uint64(at), uint64(n))...)))
+	b, _ := i.memory.Read(at, n)
+	units := make([]uint16, len(b)/2)
+	for k := range units {
+		units[k] = uint16(b[2*k]) | uint16(b[2*k+1])<<8
+	}
+	if free {
+		i.quick("free", uint64(at))
+	}
+	for len(units) > 0 && units[len(units)-1] == 0 {
+		units = units[:len(units)-1]
+	}
+	return string(utf16.Decode(units))
+}
+
+// maxString bounds one string that a file holds beside its pages.
+const maxString = 4 << 20
