@@ -35,6 +35,11 @@
 // of a record in it has "#" and the record's own behind that. attached_to names the message, whose attachment_ids names the first 100 of them. What cannot be read is a
 // warning about the message, which is found by the name. A message inside a message is part of its text.
 //
+// # Blocks
+//
+// [Document].Blocks says what the parts of a text are: headings with their levels, paragraphs, items of lists, tables with their headers, code with its
+// language, quotations. Markdown, notebooks and HTML have them.
+//
 // # Trust
 //
 // Input is untrusted. Each line, record, file and decompressed stream has a limit, parsers have a time budget, folders are read without

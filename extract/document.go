@@ -12,6 +12,7 @@ import (
 type Document struct {
 	ID     string         // the record's own id, a content hash, or the path of a whole file below its root
 	Fields map[string]any // see the package comment for the types of values
+	Blocks []Block        // the parts of the field text, where the format has such; nil otherwise
 	Source string         // path of the file, or the name given to Reader
 	Line   int            // 1-based line where the record begins; 0 for whole files
 	Offset int64          // bytes of the file or stream, before decompression, that have been read with it; what follows it may be among them

@@ -89,7 +89,7 @@ func (r *archive) chapter(name string, out *textBuilder) error {
 	}
 	s, _ := (&decoder{strict: marked}).text(b)
 	w := htmlWriter{out: out, xml: true}
-	return w.run(strings.NewReader(strings.ReplaceAll(s, "\x00", "\ufffd")), func() error {
+	return w.run(strings.ReplaceAll(s, "\x00", "\ufffd"), func() error {
 		return errors.Join(r.x.ended(), budgetSpent(r.start), r.tooLong(out.b.Len()))
 	})
 }

@@ -25,7 +25,7 @@ func readBytes(t testing.TB, b []byte, name string, o Options) outcome {
 	t.Helper()
 	var out outcome
 	err := Reader(context.Background(), bytes.NewReader(b), name, Auto, o,
-		func(d Document) error { out.docs = append(out.docs, d); return nil },
+		func(d Document) error { checkBlocks(t, d); out.docs = append(out.docs, d); return nil },
 		func(e ItemError) error { out.errors = append(out.errors, e); return nil })
 	if err != nil {
 		t.Fatalf("Reader(%s): %v", name, err)
@@ -104,7 +104,7 @@ func TestGoldenAnyTransport(t *testing.T) {
 		var out outcome
 		f, _ := Detect(name, nil) // with Auto, recognition would fill the buffer first
 		err = Reader(context.Background(), iotest.OneByteReader(bytes.NewReader(b)), name, f, Options{},
-			func(d Document) error { out.docs = append(out.docs, d); return nil },
+			func(d Document) error { checkBlocks(t, d); out.docs = append(out.docs, d); return nil },
 			func(e ItemError) error { out.errors = append(out.errors, e); return nil })
 		if got := out.String(); err != nil || got != want {
 			t.Errorf("%s byte by byte: %v\ngot\n%s\nwant\n%s", name, err, got, want)

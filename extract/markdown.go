@@ -57,7 +57,7 @@ func (x *source) markdown(b []byte) (content, error) {
 	if err := x.writeMarkdown(&w, body, time.Now()); err != nil {
 		return content{}, err
 	}
-	c.text = w.out.String()
+	c.text, c.blocks = w.out.String(), w.out.ended()
 	if w.tagger != nil {
 		c.fields = addTags(c.fields, w.tagger.tags.list)
 	}
@@ -172,6 +172,8 @@ type markdownWriter struct {
 	callout  bool        // in the first line of a callout, which is its title
 	settings bool        // behind the mark of the settings of a board
 	tagger   *noteTagger // nil: tags are not noted
+	sup      superscript
+	anchor   bool // inside an a element
 }
 
 // parse writes the text of one section. A panic of the parser becomes an error.
@@ -191,12 +193,15 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 	if n.Type() == ast.TypeInline {
 		return w.inline(n, entering), nil
 	}
+	w.sup.end(&w.out, "")
+	w.anchor = false
 	switch n := n.(type) {
 	case *ast.Heading:
 		if entering {
 			w.heads(n.Level)
 		}
 		w.out.block()
+		w.out.begin(w.kind(n))
 		if !entering && w.title == "" {
 			t := markdownWriter{source: w.source}
 			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -218,6 +223,9 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 		} else {
 			w.out.block()
 		}
+		if entering {
+			w.out.begin(w.kind(n))
+		}
 	case *ast.ListItem:
 		w.listItem(n, entering)
 	case *ast.CodeBlock, *ast.FencedCodeBlock:
@@ -226,6 +234,7 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 			return ast.WalkSkipChildren, nil // a drawing of Excalidraw, or settings of a board
 		}
 		if entering {
+			w.out.begin(w.kind(n))
 			w.out.verbatim(string(n.Lines().Value(w.source)))
 		}
 		return ast.WalkSkipChildren, nil
@@ -236,8 +245,9 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 				raw = append(bytes.Clone(raw), n.ClosureLine.Value(w.source)...)
 			}
 			w.out.block()
+			w.out.begin(w.kind(n))
 			h := htmlWriter{out: &w.out, all: true}
-			_ = h.run(bytes.NewReader(raw), nil) // without a check it cannot fail
+			_ = h.run(string(raw), nil) // without a check it cannot fail
 			w.out.block()
 		}
 		return ast.WalkSkipChildren, nil
@@ -246,6 +256,33 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 	}
 	return ast.WalkContinue, nil
 }
+
+// kind returns what the text of a block is.
+func (w *markdownWriter) kind(n ast.Node) Block {
+	switch n := n.(type) {
+	case *ast.Heading:
+		return Block{Kind: Heading, Level: n.Level}
+	case *ast.FencedCodeBlock:
+		return Block{Kind: Code, Language: strings.ToLower(string(n.Language(w.source)))}
+	case *ast.CodeBlock:
+		return Block{Kind: Code}
+	}
+	b := Block{}
+	for p, depth := n.Parent(), 0; p != nil && depth < maxAncestors; p, depth = p.Parent(), depth+1 {
+		switch p.Kind() {
+		case ast.KindListItem:
+			b.Kind, b.Level = Item, b.Level+1
+		case ast.KindBlockquote:
+			if b.Kind == Paragraph {
+				b.Kind = Quote
+			}
+		}
+	}
+	return b
+}
+
+// maxAncestors is the number of lists and quotes around a block that are looked at.
+const maxAncestors = 100
 
 // tagsOf notes the tags that a block names in lines of their own.
 func (w *markdownWriter) tagsOf(n ast.Node, entering bool) {
@@ -285,6 +322,9 @@ func (w *markdownWriter) listItem(n *ast.ListItem, entering bool) {
 		prefix = fmt.Sprintf("%d. ", number)
 	}
 	w.out.item(prefix)
+	if first := n.FirstChild(); first != nil {
+		w.out.begin(w.kind(first))
+	}
 }
 
 // tableRule is the second line of a table: | --- | :-: |
@@ -296,6 +336,7 @@ func (w *markdownWriter) paragraph(n *ast.Paragraph, entering bool) {
 		if n.PreviousSibling() != nil || !isListItem(n.Parent()) {
 			w.out.block()
 		}
+		w.out.begin(w.kind(n))
 		lines := n.Lines()
 		if lines.Len() < 2 {
 			return
@@ -303,7 +344,15 @@ func (w *markdownWriter) paragraph(n *ast.Paragraph, entering bool) {
 		first, second := lines.At(0), lines.At(1)
 		rule := bytes.TrimRight(second.Value(w.source), "\n")
 		w.rows = bytes.IndexByte(first.Value(w.source), '|') >= 0 && bytes.IndexByte(rule, '|') >= 0 && tableRule.Match(rule)
+		if w.rows {
+			w.out.begin(Block{Kind: Table})
+		}
 		return
+	}
+	if b := w.out.blocks; w.rows && len(b) > 0 {
+		if n := strings.IndexByte(w.out.String()[b[len(b)-1].Start:], '\n'); n > 0 {
+			b[len(b)-1].Head = b[len(b)-1].Start + n
+		}
 	}
 	w.rows, w.callout = false, false
 	w.out.block()
@@ -330,9 +379,11 @@ func (w *markdownWriter) inline(n ast.Node, entering bool) ast.WalkStatus {
 			w.out.inline(string(n.Label(w.source)))
 		}
 		return ast.WalkSkipChildren
+	case *ast.Link:
+		w.sup.note = w.sup.note || w.sup.open
 	case *ast.RawHTML:
-		if entering && isBreak(n.Segments.Value(w.source)) {
-			w.out.line()
+		if entering {
+			w.tag(n.Segments.Value(w.source))
 		}
 		return ast.WalkSkipChildren
 	case *east.TaskCheckBox:
@@ -343,6 +394,25 @@ func (w *markdownWriter) inline(n ast.Node, entering bool) ast.WalkStatus {
 		}
 	}
 	return ast.WalkContinue
+}
+
+// tag takes a tag of HTML within a line.
+func (w *markdownWriter) tag(tag []byte) {
+	switch lower := bytes.ToLower(tag); {
+	case isBreak(tag):
+		w.sup.end(&w.out, "")
+		w.out.line()
+	case bytes.HasPrefix(lower, []byte("<sup>")), bytes.HasPrefix(lower, []byte("<sup ")):
+		w.sup.end(&w.out, "")
+		w.sup = superscript{open: true, note: w.anchor || isReference(string(tag))}
+	case bytes.HasPrefix(lower, []byte("</sup")):
+		w.sup.open = false
+	case bytes.HasPrefix(lower, []byte("<a ")):
+		w.anchor = true
+		w.sup.note = w.sup.note || w.sup.open
+	case bytes.HasPrefix(lower, []byte("</a")):
+		w.anchor = false
+	}
 }
 
 func isBreak(tag []byte) bool { return len(tag) > 3 && strings.EqualFold(string(tag[:3]), "<br") }
@@ -368,6 +438,11 @@ func (w *markdownWriter) text(n *ast.Text) {
 	if endsBlock(n) {
 		s = blockName.ReplaceAllString(s, "")
 	}
+	if w.sup.open {
+		w.sup.text.inline(s)
+		return
+	}
+	w.sup.end(&w.out, s)
 	w.out.inline(s)
 	switch {
 	case n.HardLineBreak(), n.SoftLineBreak() && (w.rows || w.callout):

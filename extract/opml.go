@@ -86,7 +86,7 @@ func writeOutline(out *textBuilder, attrs []xml.Attr, depth int) {
 	for _, s := range []string{text, values["_note"]} {
 		if outlineTags.MatchString(s) {
 			h := htmlWriter{out: &textBuilder{}, all: true}
-			_ = h.run(strings.NewReader(s), nil) // without a check it cannot fail
+			_ = h.run(s, nil) // without a check it cannot fail
 			s = h.out.String()
 		}
 		if strings.TrimSpace(s) == "" {

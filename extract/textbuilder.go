@@ -13,6 +13,21 @@ type textBuilder struct {
 	breaks int    // line ends to write before the next text
 	prefix string // what the next text begins with, "- " in a list
 	space  bool   // a space to write before the next text on this line
+
+	blocks []Block // those begun so far; the last one has no End until the next begins
+	as     Block   // what the next block is: its Kind, Level and Language
+	fresh  bool    // the next text begins a block, whatever breaks says
+}
+
+// begin makes the next text begin a block of that kind. Further ones of the kind begin behind blank lines, unless a block may hold some.
+func (t *textBuilder) begin(as Block) { t.as, t.fresh = as, true }
+
+// ended returns the blocks of the text, complete with their ends.
+func (t *textBuilder) ended() []Block {
+	if n := len(t.blocks); n > 0 && t.blocks[n-1].End == 0 {
+		t.blocks[n-1].End = t.b.Len()
+	}
+	return t.blocks
 }
 
 // block ends the line and leaves a blank one.
@@ -37,6 +52,10 @@ func (t *textBuilder) cell() {
 
 // start writes what has been waiting for text.
 func (t *textBuilder) start() {
+	begins := (t.fresh || t.b.Len() == 0 || t.breaks == 2 && !t.as.Kind.whole()) && len(t.blocks) < maxBlocks
+	if begins {
+		t.ended()
+	}
 	if t.breaks > 0 && t.b.Len() > 0 {
 		t.b.WriteString("\n\n"[:t.breaks])
 		t.space = false
@@ -46,6 +65,11 @@ func (t *textBuilder) start() {
 	}
 	if t.space && t.b.Len() > 0 && t.prefix == "" {
 		t.b.WriteByte(' ')
+	}
+	if begins {
+		b := t.as
+		b.Start, t.fresh = t.b.Len(), false
+		t.blocks = append(t.blocks, b)
 	}
 	t.b.WriteString(t.prefix)
 	t.breaks, t.prefix, t.space = 0, "", false

@@ -35,6 +35,7 @@ func (x *source) reject(format string, args ...any) error {
 type content struct {
 	title   string
 	text    string
+	blocks  []Block        // of text; nil where the format has none
 	fields  map[string]any // what else the file says about itself
 	deleted bool           // a message that a mailbox has no more
 }
@@ -116,7 +117,8 @@ func (x *source) whole(c content, size int) error {
 	if fields == nil {
 		fields = make(map[string]any, 4)
 	}
-	fields["text"] = withoutTitle(c.text, c.title)
+	text := withoutTitle(c.text, c.title)
+	fields["text"] = text
 	if c.title != "" {
 		fields["title"] = c.title
 	}
@@ -136,7 +138,7 @@ func (x *source) whole(c content, size int) error {
 	if x.info != nil && (x.depth == 0 || x.info.ModTime().Year() >= 1980) { // members of archives may have none
 		fields["modified"] = x.info.ModTime().UTC().Format(time.RFC3339)
 	}
-	return x.document(Document{ID: id, Fields: fields})
+	return x.document(Document{ID: id, Fields: fields, Blocks: moved(c.blocks, len(c.text)-len(text))})
 }
 
 // locate says in fields where the document comes from: its path and, without a title of its own, the name of the file.
