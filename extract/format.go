@@ -34,15 +34,16 @@ const (
 	ICS                    // appointments, tasks and journals (iCalendar)
 	Canvas                 // a canvas of Obsidian (JSON Canvas)
 	OPML                   // an outline
+	XLS                    // workbooks of Excel before 2007
 	Archive                // files packed as ZIP or tar, each of which is read as in a folder
 )
 
 var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb",
-	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics", Canvas: "canvas", OPML: "opml", Archive: "archive"}
+	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics", Canvas: "canvas", OPML: "opml", XLS: "xls", Archive: "archive"}
 
 // formatNouns are the formats' names for the eyes of people.
 var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook",
-	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar", Canvas: "a canvas", OPML: "an outline", Archive: "an archive"}
+	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar", Canvas: "a canvas", OPML: "an outline", XLS: "a workbook", Archive: "an archive"}
 
 // ofRecords reports whether files of that format are many documents, whose ids are their own; a mailbox is one, too.
 func (f Format) ofRecords() bool { return f == JSONL || f == CSV || f == ENEX || f == VCF || f == ICS }
@@ -79,14 +80,14 @@ var formatByExt = map[string]Format{
 	".html": HTML, ".htm": HTML, ".xhtml": HTML,
 	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".asciidoc": Text, ".org": Text, ".tex": Text, ".srt": Text, ".vtt": Text,
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".mhtml": EML, ".mht": EML, ".ipynb": IPYNB,
-	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".rtf": RTF,
+	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".xltx": XLSX, ".xls": XLS, ".xlt": XLS, ".rtf": RTF,
 	".enex": ENEX, ".vcf": VCF, ".ics": ICS, ".canvas": Canvas, ".opml": OPML,
 	".zip": Archive, ".tar": Archive, ".tgz": Archive,
 }
 
 // savedAs names, for files of office programs and others that are not read, what those programs save that is.
 var savedAs = map[string]string{
-	".doc": ".docx", ".pages": ".docx", ".xls": ".xlsx", ".numbers": ".xlsx", ".ppt": ".pptx", ".key": ".pptx",
+	".doc": ".docx", ".pages": ".docx", ".xlsb": ".xlsx", ".numbers": ".xlsx", ".ppt": ".pptx", ".key": ".pptx",
 	".mobi": ".epub", ".azw3": ".epub", ".msg": ".eml", ".pst": ".mbox",
 }
 

@@ -194,7 +194,7 @@ func (x *source) read(r io.Reader) error {
 		return x.readCards(br)
 	case Archive:
 		return x.readArchive(br)
-	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB, EPUB, ODF, PPTX, XLSX, RTF, Canvas, OPML:
+	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB, EPUB, ODF, PPTX, XLSX, XLS, RTF, Canvas, OPML:
 		return x.readWhole(br)
 	}
 	return fmt.Errorf("extract: no reader for format %v", x.format)

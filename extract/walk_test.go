@@ -59,7 +59,7 @@ func TestWalk(t *testing.T) {
 	root := tree(t, map[string]string{
 		"b.md": "# B", "a/deep/c.txt": "deep text", "a.csv": "id,text\n9,row\n", "z.html": "<p>z",
 		".hidden.md": "no", ".two/c.txt": "other text", ".git/x.md": "no", "node_modules/x.md": "no", "old.md~": "no", "prog.go": "package no", "photo.jpg": "\xff\xd8\x00",
-		"README": "plain words", "a.xls": "PK\x03\x04", "letter": `{\rtf1 words}`, "core": "\x7fELF\x00\x00", "x.pdf": "%PDF-1.7",
+		"README": "plain words", "a.doc": "PK\x03\x04", "letter": `{\rtf1 words}`, "core": "\x7fELF\x00\x00", "x.pdf": "%PDF-1.7",
 	})
 	for _, tt := range []struct {
 		name    string
@@ -76,9 +76,9 @@ func TestWalk(t *testing.T) {
 		{"one format", []string{""}, Options{Format: CSV}, "9", "ROOT/README: row", 10},
 		{"by name", []string{"b.md", ".hidden.md", "a"}, Options{}, "b.md .hidden.md deep/c.txt", "", 0},
 		{"unknown by name", []string{"prog.go", "core"}, Options{},
-			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf, enex, vcf, ics, canvas, opml, archive|ROOT/core: binary data of unknown format`, 0},
-		{"of an office program", []string{"a.xls", "letter"}, Options{},
-			"letter", `ROOT/a.xls: files of type ".xls" are not read; save it as .xlsx`, 0},
+			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf, enex, vcf, ics, canvas, opml, xls, archive|ROOT/core: binary data of unknown format`, 0},
+		{"of an office program", []string{"a.doc", "letter"}, Options{},
+			"letter", `ROOT/a.doc: files of type ".doc" are not read; save it as .docx`, 0},
 		{"format by name", []string{"prog.go"}, Options{Format: Text}, "prog.go", "", 0},
 		{"no such file", []string{"nowhere", ""}, Options{Format: HTML}, "", "ROOT/nowhere: no such file or directory", 0},
 		{"same id twice", []string{"a/deep", ".two/c.txt"}, Options{},

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // maxShared is the number of strings that the cells of one file share.
@@ -14,6 +13,9 @@ const maxShared = 1 << 20
 
 // xlsx reads the cells of an Office Open XML workbook, as Excel and others write it: a line for each row, under the names of the sheets.
 func (x *source) xlsx(b []byte) (content, error) {
+	if f, err := openOLE(b); err == nil && (f.has("Workbook") || f.has("Book")) { // an old one under another name
+		return x.xls(b)
+	}
 	r, err := x.archive(b)
 	if err != nil {
 		return content{}, err
@@ -28,9 +30,9 @@ func (x *source) xlsx(b []byte) (content, error) {
 			err = r.eachUntil(other.target, w.share)
 		}
 		if other.kind == "styles" {
-			styles := xlsxStyles{codes: map[string]string{}}
+			styles := xlsxStyles{codes: map[string]string{}, parsed: map[string]*cellFormat{}}
 			_ = r.each(other.target, styles.token) // what cannot be read says nothing
-			w.dates = styles.dates
+			w.formats = styles.formats
 		}
 	}
 	_ = r.each(main, func(t xml.Token) { // what cannot be read says nothing
@@ -69,11 +71,12 @@ func (x *source) xlsx(b []byte) (content, error) {
 	return content{title: r.titleIn("docprops/core.xml"), text: text}, nil
 }
 
-// xlsxStyles finds the formats of cells that are dates.
+// xlsxStyles finds the formats of cells.
 type xlsxStyles struct {
-	codes map[string]string // formats of the workbook's own, by id
-	cells bool              // inside the formats of cells
-	dates []bool            // by the number of the format of a cell
+	codes   map[string]string // formats of the workbook's own, by id
+	parsed  map[string]*cellFormat
+	cells   bool          // inside the formats of cells
+	formats []*cellFormat // by the number of the format of a cell
 }
 
 func (s *xlsxStyles) token(t xml.Token) {
@@ -87,8 +90,8 @@ func (s *xlsxStyles) token(t xml.Token) {
 		case "cellXfs":
 			s.cells = true
 		case "xf":
-			if id := attr(t, "numFmtId"); s.cells && len(s.dates) < 1<<16 {
-				s.dates = append(s.dates, usualDate(atoi(id)) || isDateFormat(s.codes[id]))
+			if s.cells && len(s.formats) < 1<<16 {
+				s.formats = append(s.formats, s.format(attr(t, "numFmtId")))
 			}
 		}
 	case xml.EndElement:
@@ -96,36 +99,18 @@ func (s *xlsxStyles) token(t xml.Token) {
 	}
 }
 
-// usualDate reports whether the format of that number, which stands in no file, shows days. From 27 on they are those of East Asia.
-func usualDate(n int) bool {
-	return n >= 14 && n <= 17 || n == 22 || n >= 27 && n <= 31 || n == 36 || n >= 50 && n <= 58
-}
-
-// isDateFormat reports whether a format such as d.m.yyyy shows days and years. What stands in it in quotes and brackets, or behind
-// a backslash or the like, is text.
-func isDateFormat(code string) bool {
-	var b strings.Builder
-	var until rune
-	passed := false // the character is the operand of the one before
-	for _, c := range strings.ToLower(code) {
-		switch {
-		case passed:
-			passed = false
-		case until != 0:
-			if c == until {
-				until = 0
-			}
-		case c == '"':
-			until = '"'
-		case c == '[':
-			until = ']'
-		case c == '_' || c == '\\' || c == '*': // as wide as; as it stands; as often as there is room
-			passed = true
-		default:
-			b.WriteRune(c)
+func (s *xlsxStyles) format(id string) *cellFormat {
+	f := s.parsed[id]
+	if f == nil {
+		f = new(cellFormat)
+		if code, own := s.codes[id]; own {
+			*f = parseFormat(code)
+		} else {
+			*f = usualFormat(atoi(id))
 		}
+		s.parsed[id] = f
 	}
-	return strings.ContainsRune(b.String(), 'y') || strings.ContainsRune(b.String(), 'd')
+	return f
 }
 
 // xlsxWriter writes the cells of sheets.
@@ -133,10 +118,10 @@ type xlsxWriter struct {
 	out     textBuilder
 	filled  bool // a sheet has a cell with a value
 	shared  []string
-	dates   []bool
+	formats []*cellFormat
 	epoch   float64 // days from the usual first one to that of the workbook
 	kind    string  // of the cell
-	date    bool
+	format  *cellFormat
 	value   strings.Builder // of the cell, or of a shared string
 	text    bool            // inside an element of a value
 	reading bool            // inside a ruby text
@@ -179,8 +164,10 @@ func (w *xlsxWriter) token(t xml.Token) {
 		case "row":
 			w.out.line()
 		case "c":
-			n, err := strconv.Atoi(attr(t, "s"))
-			w.kind, w.date = attr(t, "t"), err == nil && n >= 0 && n < len(w.dates) && w.dates[n]
+			w.kind, w.format = attr(t, "t"), &cellFormat{}
+			if n := atoi(attr(t, "s")); n >= 0 && n < len(w.formats) { // no number: the first
+				w.format = w.formats[n]
+			}
 			w.value.Reset()
 		}
 	case xml.EndElement:
@@ -191,7 +178,7 @@ func (w *xlsxWriter) token(t xml.Token) {
 	}
 }
 
-// cell writes a cell as it is shown, numbers but for their rounding.
+// cell writes a cell as it is shown.
 func (w *xlsxWriter) cell(v string) {
 	switch w.kind {
 	case "s":
@@ -207,27 +194,13 @@ func (w *xlsxWriter) cell(v string) {
 	case "b":
 		v = map[string]string{"0": "FALSE", "1": "TRUE"}[v]
 	case "", "n":
-		n, err := strconv.ParseFloat(v, 64)
-		switch {
-		case err != nil:
-		case w.date && n >= 1 && n < 2958466: // the year 10000
-			v = xlsxDate(n + w.epoch)
-		case math.Abs(n) < 1e15:
-			n, _ = strconv.ParseFloat(strconv.FormatFloat(n, 'g', 15, 64), 64) // 0.1+0.2 has 17 digits in the file
-			v = strconv.FormatFloat(n, 'f', -1, 64)
+		if n, err := strconv.ParseFloat(v, 64); err == nil && (len(w.format.sections) > 0 || math.Abs(n) < 1e15) {
+			v = w.format.show(n, w.epoch)
 		}
+	case "d": // a date as ISO 8601 writes it
 	}
 	if strings.TrimSpace(v) != "" {
 		w.out.cell()
 		w.out.inline(v)
 	}
-}
-
-// xlsxDate returns the date of a number of days, as Excel counts them.
-func xlsxDate(days float64) string {
-	t := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(days)).Add(time.Duration(math.Round((days-math.Floor(days))*86400)) * time.Second)
-	if t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0 {
-		return t.Format("2006-01-02")
-	}
-	return t.Format("2006-01-02 15:04")
 }

@@ -41,7 +41,7 @@ func newCommand() *cobra.Command {
 		Use:   "ingest [--data DIR | --server URL] PATH...|-",
 		Short: "Bring documents into a search engine",
 		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text (also org, rst,
-adoc, tex, srt and vtt), PDF, Word, PowerPoint and Excel (docx, pptx, xlsx), OpenDocument (odt, ods, odp), rich text (rtf), e-books (epub),
+adoc, tex, srt and vtt), PDF, Word, PowerPoint and Excel (docx, pptx, xlsx, xls), OpenDocument (odt, ods, odp), rich text (rtf), e-books (epub),
 mail (eml, emlx, mbox, Maildir), pages saved as one file (mhtml), exports of Evernote (enex), contacts (vcf), calendars (ics), Jupyter notebooks (ipynb), canvases of Obsidian and
 outlines (opml), also gzipped or in archives (zip, tar), and puts what it finds into a data folder or a running server.
 

@@ -1,0 +1,46 @@
+package extract
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/net/html/charset"
+)
+
+// codePage decodes a string of a Windows code page, up to a NUL.
+func codePage(b []byte, page int) string {
+	for i, c := range b {
+		if c == 0 && page != 1200 {
+			b = b[:i]
+			break
+		}
+	}
+	label := rtfCharsets[page]
+	switch {
+	case page == 1200:
+		label = "utf-16le"
+	case page == 20127: // ASCII
+		label = "utf-8"
+	case page == 20866:
+		label = "koi8-r"
+	case page == 21866:
+		label = "koi8-u"
+	case page > 28590 && page < 28606:
+		label = fmt.Sprintf("iso-8859-%d", page-28590)
+	case page == 50220, page == 50221, page == 50222:
+		label = "iso-2022-jp"
+	case page == 51932:
+		label = "euc-jp"
+	case page == 54936:
+		label = "gb18030"
+	}
+	enc, _ := charset.Lookup(label)
+	if enc == nil {
+		enc, _ = charset.Lookup("windows-1252")
+	}
+	s, err := decodeAll(b, enc)
+	if err != nil {
+		s = string(b)
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "")
+}
