@@ -101,7 +101,7 @@ func TestBrowse(t *testing.T) {
 			t.Errorf("grouped, sort %v: %+v, total %+v", sort, r.Hits, r.Total)
 		}
 	}
-	if r, err := e.Search(t.Context(), "docs", search.Query{Q: "-red -the"}); err != nil || r.Query == nil || r.Query.Text != "" || !slices.Equal(r.Query.Without, []string{"red"}) || !slices.Equal(r.Query.Ignored, []string{"the"}) {
+	if r, err := e.Search(t.Context(), "docs", search.Query{Q: "-red -the -🎉"}); err != nil || r.Query == nil || r.Query.Text != "" || !slices.Equal(r.Query.Without, []string{"red", "the", "🎉"}) || len(r.Query.Ignored) > 0 {
 		t.Errorf("Query = %+v, %v", r.Query, err)
 	}
 }

@@ -57,7 +57,10 @@ func (s *search) phrases(ctx context.Context) ([]phrase, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, slices.DeleteFunc(terms, func(t backend.Token) bool { return t.Covered || t.Name }))
+		terms = slices.DeleteFunc(terms, func(t backend.Token) bool { return t.Covered || t.Name || t.Common })
+		if len(terms) > 0 {
+			out = append(out, terms)
+		}
 	}
 	return out, nil
 }

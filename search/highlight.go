@@ -27,6 +27,7 @@ type marker struct {
 	terms   map[string]string                 // to the term of the query that it counts for, which may be a synonym of it
 	phrases []namedPhrase                     // synonyms of several words
 	forms   map[string][]string               // of the query's terms, as query and rules have them, in lower case
+	common  bool                              // the terms are stop words, as the query has no others
 	known   map[string][]backend.Token        // by text, of one document: a field is often one passage, and asked for as both
 }
 
@@ -49,11 +50,12 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 	}
 	m := &marker{terms: make(map[string]string, len(tokens)), forms: make(map[string][]string, len(tokens)), known: map[string][]backend.Token{}}
 	left := expansions
+	m.common = !slices.ContainsFunc(tokens, func(t backend.Token) bool { return !t.Common })
 	for _, t := range tokens {
 		for len(left) > 0 && left[0].End <= t.Start {
 			left = left[1:]
 		}
-		if t.Covered || len(left) > 0 && left[0].Start <= t.Start && t.End <= left[0].End {
+		if t.Covered || t.Common && !m.common || len(left) > 0 && left[0].Start <= t.Start && t.End <= left[0].End {
 			continue
 		}
 		m.terms[t.Term] = t.Term
@@ -129,7 +131,7 @@ func (m *marker) found(text string) []backend.Token {
 	if !ok && len(m.forms) > 0 {
 		tokens := m.analyze(text)
 		for _, t := range tokens {
-			if name, ok := m.terms[t.Term]; ok {
+			if name, ok := m.terms[t.Term]; ok && t.Common == m.common {
 				t.Term = name
 				out = append(out, t)
 			}

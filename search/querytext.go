@@ -22,17 +22,16 @@ const maxOperators = 32
 //
 // The rules:
 //  1. "two words" is a phrase: its words must occur next to one another, in this order, in one searched field, of a list in one element. The analysis of the
-//     collection's language applies: "running shoes" is also found as "running shoe", and where the phrase has a stop word any word may
-//     stand. A quote opens a phrase where no letter or digit stands before it, and closes it where none stands after it; letters of scripts
+//     collection's language applies: "running shoes" is also found as "running shoe". Stop words are words, too. A quote opens a phrase where no letter or digit stands before it, and closes it where none stands after it; letters of scripts
 //     that put no space between words, and of Hangul, do not count: 今日の"天気予報"は has a phrase. “ ” „ and the full-width ＂ are quotes too.
-//  2. -word and -"two words" exclude the documents that have the word or phrase in any searched field. The minus stands at the beginning or
-//     after white space, and a letter or a phrase follows at once. -40 is a number. The full-width － is a minus too.
+//  2. -word and -"two words" exclude the documents that have the word, in any of its forms, or exactly the phrase in any searched field. The minus stands at the beginning or
+//     after white space, and a letter, an emoji or a phrase follows at once. -40 is a number. The full-width － is a minus too.
 //  3. Everything else is literal text: a quote that nothing closes, 5" in the middle of words, a lone minus, --flag, AND, OR, *, ^, :, ~.
 //  4. A document that lacks a phrase or has an excluded word is not found, in no mode: neither by words nor by meaning.
 //  5. Text is what is left without quotes and exclusions. The keyword leg ranks by its words and the checkpoint encodes it.
 //     Where it is empty nothing is ranked: all documents that are not excluded are found.
 //  6. Words that no document has may be read as others, see [Respelling].
-//  7. A phrase or an exclusion of which the analysis leaves nothing ("to be or not to be" in English) is ignored, and named in Ignored.
+//  7. A phrase or an exclusion of which the analysis leaves nothing is ignored, and named in Ignored.
 type QueryText struct {
 	Text    string   `json:"text"`
 	Phrases []string `json:"phrases,omitempty"`
@@ -93,7 +92,7 @@ func excluded(q string, at, last int) (what string, end int) {
 	switch {
 	case isQuote(r):
 		return quoted(q, at+size, last)
-	case unicode.IsLetter(r):
+	case unicode.IsLetter(r), isSign(r):
 		end = len(q)
 		if i := strings.IndexFunc(q[at:], unicode.IsSpace); i >= 0 {
 			end = at + i
@@ -148,9 +147,12 @@ func joinsQuote(r rune) bool {
 	case 'ー', 'ｰ', '\u3099', '\u309a':
 		return false
 	}
-	return isWordRune(r) && !unicode.In(r, unspaced...) && !unicode.Is(unicode.Hangul, r)
+	return isWordRune(r) && !isSign(r) && !unicode.In(r, unspaced...) && !unicode.Is(unicode.Hangul, r)
 }
 
 func isWordRune(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || isSign(r))
 }
+
+// isSign reports whether r is an emoji or another sign that may be a word.
+func isSign(r rune) bool { return unicode.Is(unicode.So, r) }

@@ -178,7 +178,10 @@ func TestQueryTextRules(t *testing.T) {
 		query         search.Query
 	}{
 		{"stems", `"run shoe"`, "shoes", search.Query{}},
-		{"not across fields", `"running shoes are"`, "shoes", search.Query{}},
+		{"stop word at the end", `"running shoes for the"`, "shoes", search.Query{}},
+		{"another stop word", `"running shoes are"`, "", search.Query{}},
+		{"excluded with a stop word", `running -"shoes are"`, "shoes", search.Query{}},
+		{"not across fields", `"running shoes are good"`, "", search.Query{}},
 		{"stop words", `"state of the art"`, "art", search.Query{}},
 		{"too near", `"state art"`, "", search.Query{}},
 		{"element of a list", `"blue house"`, "list", search.Query{}},
@@ -190,7 +193,8 @@ func TestQueryTextRules(t *testing.T) {
 		{"parts of a name", `"http header"`, "snake", search.Query{}},
 		{"name", `"call parse_http_header"`, "snake", search.Query{}},
 		{"after a name", `"header not parse"`, "snake", search.Query{}},
-		{"ignored", `"of the" art`, "art", search.Query{}},
+		{"stop words alone", `"of the" art`, "art", search.Query{}},
+		{"no such stop words", `"for the" art`, "", search.Query{}},
 		{"excluded", `running -road`, "apart", search.Query{}},
 		{"excluded in a name", `state parse -http`, "art", search.Query{}},
 		{"plain", `"running" -road`, "shoes apart", search.Query{Syntax: search.Plain}},
@@ -205,7 +209,7 @@ func TestQueryTextRules(t *testing.T) {
 		})
 	}
 	r, err := e.Search(t.Context(), "docs", search.Query{Q: `"of the" road -car`})
-	if err != nil || r.Query == nil || r.Query.Text != "of the road" || !slices.Equal(r.Query.Ignored, []string{"of the"}) || !slices.Equal(r.Query.Without, []string{"car"}) {
+	if err != nil || r.Query == nil || r.Query.Text != "of the road" || !slices.Equal(r.Query.Phrases, []string{"of the"}) || len(r.Query.Ignored) > 0 || !slices.Equal(r.Query.Without, []string{"car"}) {
 		t.Errorf("Query = %+v, %v", r.Query, err)
 	}
 	if r, err := e.Search(t.Context(), "docs", search.Query{Q: `road "`}); err != nil || r.Query != nil {

@@ -49,7 +49,7 @@ func TestAccents(t *testing.T) {
 		}
 		terms := func(s string) string {
 			var out []string
-			a.each(s, func(t token) bool { out = append(out, t.term); return true })
+			eachWord(a, s, func(t token) bool { out = append(out, t.term); return true })
 			return strings.Join(out, " ")
 		}
 		var got, of counts
@@ -101,7 +101,7 @@ func TestFoldAccents(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		a.each(tc.text, func(t token) bool { got = append(got, t.term); return true })
+		eachWord(a, tc.text, func(t token) bool { got = append(got, t.term); return true })
 		if s := strings.Join(got, " "); s != tc.want {
 			t.Errorf("%s: the terms of %q are %q, want %q", tc.language, tc.text, s, tc.want)
 		}

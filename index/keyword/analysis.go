@@ -73,25 +73,32 @@ const maxTerm = 128
 // pieceBytes bounds the memory of an analysis: bleve holds about 100 bytes per token of what it is given at once.
 const pieceBytes = 1 << 16
 
-// Token is a term of a text and the bytes [Start, End) of the text that it stands for. Tokens of one word can overlap:
-// the word and its parts. Position counts the words of the text, those that the analysis drops too.
+// Token is a term of a text and the bytes [Start, End) of the text that it stands for. Tokens of one
+// word can overlap: the word and its parts. Position counts the smallest words of the text.
 //
-// Covered terms are single characters of scripts in pairs that a pair next to them has, too. They are indexed, so that queries of one
-// character find them; no query asks for them, and they count in no length.
+// Covered terms are indexed, but no query asks for them and they count in no length: single characters
+// of scripts in pairs that a pair next to them has, too, and the parts of words such as iPhone15, see [runs].
 //
-// Names have words that are terms, too, and come before them, see [wholeName]. No phrase asks for them, and they count in no length.
+// Names have words that are terms, too, and come before them, see [wholeName]. They count in no length.
+//
+// Common terms are stop words. They count in no length that has other words, and a query asks for them
+// where it has no other words. Phrases have them.
 type Token struct {
 	Term       string
 	Start, End int
 	Position   int
 	Covered    bool
 	Name       bool
+	Common     bool
 }
+
+// commonMark is what the terms of stop words begin with in an index, so that they differ from the stems of other words.
+const commonMark = "\x01"
 
 // analyzer turns texts into terms. It is safe for concurrent use.
 type analyzer struct {
 	language string
-	chain    analysis.Analyzer
+	chain    folded
 	chunks   *chunks
 }
 
@@ -109,70 +116,114 @@ func newAnalyzer(language string) (a analyzer, err error) {
 	return a, nil
 }
 
-// newEnglish returns bleve's English analyzer with folded, unspaced, signedNames, splitWords, respelled, thousands and foldAccents put in. On eleven test
+// newEnglish returns bleve's English analyzer with folded, symbols, unspaced, signedNames, splitWords, runs, respelled, thousands, commonWords and
+// foldAccents put in. On eleven test
 // collections splitWords and foldAccents raise the mean nDCG@10 from 0.6385 to 0.6455, on program code from 0.65 to 0.73, and lower none by
 // more than 0.004.
 // Tried and left out: Porter2 for Porter (0.6451), a shorter stop list (0.6230 against 0.6385), no stop list (0.6063).
-func newEnglish(cache *registry.Cache) (analysis.Analyzer, error) {
+func newEnglish(cache *registry.Cache) (f folded, err error) {
 	words, err := cache.TokenizerNamed(unicode.Name)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	chain := &analysis.DefaultAnalyzer{Tokenizer: signedNames{unspaced{words}}}
-	for _, f := range []any{en.PossessiveName, splitWords{}, lowerShrinking{}, newRespelled("en"), thousandsOf("en"), lowercase.Name, en.StopName, foldAccents{}, porter.Name} {
+	for _, f := range []any{en.PossessiveName, splitWords{}, runs{thousandsOf("en")}, lowerShrinking{}, newRespelled("en"), thousandsOf("en"), lowercase.Name, en.StopName, foldAccents{}, porter.Name} {
 		tf, ok := f.(analysis.TokenFilter)
 		if !ok {
 			if tf, err = cache.TokenFilterNamed(f.(string)); err != nil {
-				return nil, err
+				return folded{}, err
 			}
 		}
 		chain.TokenFilters = append(chain.TokenFilters, tf)
 	}
-	return folded{chain: chain}, nil
+	return newFolded(chain, "en"), nil
 }
 
 // token is a Token as the analysis has it.
 type token struct {
 	term       string
+	word       string // as it is written, in small letters and without accents, where the stem is another; empty: as the term
 	start, end int
 	position   int
-	covered    bool
-	name       bool // see splitWords
+	next       int // the position behind it
+	kind       kind
+	pair       bool // of characters
 }
 
-// wanted calls yield with the terms of text that a query asks for and a length counts, see each.
-func (a analyzer) wanted(text string, yield func(t token) bool) {
-	a.each(text, func(t token) bool { return t.covered || yield(t) })
+// kind says what a query and a length make of a term.
+type kind uint8
+
+const (
+	plainTerm   kind = iota
+	coveredTerm      // a single character that a pair has, too
+	innerTerm        // a part that no query asks for, see runs
+	nameTerm         // see splitWords
+	commonTerm       // a stop word
+)
+
+// length returns how many tokens a text counts for: its words without stop words, unless it has no others.
+func (a analyzer) length(text string) int {
+	words, commons := 0, 0
+	a.each(text, func(t token) bool {
+		switch t.kind {
+		case plainTerm:
+			words++
+		case commonTerm:
+			commons++
+		}
+		return true
+	})
+	return lengthOf(words, commons)
+}
+
+func lengthOf(words, commons int) int {
+	if words == 0 {
+		return commons
+	}
+	return words
 }
 
 // asked calls yield with the terms of text that a query asks for, names too, but not email beside e and mail for e-mail: words with hyphens would count
-// for more than others. Where no words are left of A.I., ai it is.
+// for more than others. Where no words are left of A.I., ai it is. What is asked for by a text of stop words alone, its stop words are.
 func (a analyzer) asked(text string, yield func(t token) bool) {
 	var held token // a name that is asked for where nothing follows that is a part of it
-	a.eachWithNames(text, func(t token) bool {
+	var commons []token
+	any := false
+	give := func(t token) bool { any = true; return yield(t) }
+	a.each(text, func(t token) bool {
+		switch {
+		case t.kind == commonTerm && !any:
+			commons = append(commons, t)
+			return true
+		case t.kind != plainTerm && t.kind != nameTerm:
+			return true
+		}
 		h := held
 		held = token{}
 		switch {
-		case h.name && t.start >= h.end && !yield(h):
+		case h.kind == nameTerm && t.start >= h.end && !give(h):
 			return false
-		case t.name && joinsLetters(t.term, text[t.start:t.end]):
+		case t.kind == nameTerm && joinsLetters(t.term, text[t.start:t.end]):
 			held = t
 			return true
 		}
-		return t.covered || yield(t)
+		return give(t)
 	})
-	if held.name {
-		yield(held)
+	if held.kind == nameTerm {
+		give(held)
+	}
+	if any {
+		return
+	}
+	for _, t := range commons {
+		if !yield(t) {
+			return
+		}
 	}
 }
 
-// each calls yield with every term of text but whole names, see eachWithNames.
+// each calls yield with every term of text in order. It stops when yield returns false.
 func (a analyzer) each(text string, yield func(t token) bool) {
-	a.eachWithNames(text, func(t token) bool { return t.name || yield(t) })
-}
-
-// eachWithNames calls yield with every term of text in order. It stops when yield returns false.
-func (a analyzer) eachWithNames(text string, yield func(t token) bool) {
 	position, more := 0, true
 	eachChunk(text, func(start int, part string) bool {
 		if w := plainWord(part); w.end > 0 {
@@ -185,7 +236,7 @@ func (a analyzer) eachWithNames(text string, yield func(t token) bool) {
 			c = a.chunk(part)
 		}
 		for _, t := range c.tokens {
-			t.start, t.end, t.position = start+t.start, start+t.end, position+t.position
+			t.start, t.end, t.position, t.next = start+t.start, start+t.end, position+t.position, position+t.next
 			if more = yield(t); !more {
 				break
 			}
@@ -197,37 +248,23 @@ func (a analyzer) eachWithNames(text string, yield func(t token) bool) {
 
 // chunk analyses a chunk.
 func (a analyzer) chunk(text string) (c chunk) {
-	if w := plainWord(text); len(text) <= chunkBytes && w == (span{0, len(text)}) { // one word, whatever becomes of it
-		for _, t := range a.chain.Analyze([]byte(text)) {
-			c.tokens = append(c.tokens, token{term: string(t.Term), start: t.Start, end: t.End, position: t.Position})
-		}
-		c.width = 1
-		return c
-	}
 	for base := 0; base < len(text); {
 		piece := text[base:]
 		if len(piece) > pieceBytes {
 			piece = piece[:cutAt(piece, pieceBytes)]
 		}
-		tokens := a.chain.Analyze([]byte(" " + piece + " 0")) // a mark at its beginning belongs to the space, and a word behind it tells the positions that it takes
-		tokens, behind := tokens[:len(tokens)-1], tokens[len(tokens)-1]
-		for i, t := range tokens {
-			term := t.Term
-			t.Start = max(t.Start, 1) // a mark that changed places with those before it begins with the space
-			if len(term) > maxTerm {
-				term = term[:cutRune(term, maxTerm)]
-			}
-			if len(term) > 0 && !noName(tokens, i) {
-				c.tokens = append(c.tokens, token{string(term), base + t.Start - 1, base + t.End - 1, c.width + t.Position, covered(tokens, i), t.Type == wholeName})
-			}
+		tokens, width := a.chain.tokens(piece)
+		for _, t := range tokens {
+			t.start, t.end, t.position, t.next = base+t.start, base+t.end, c.width+t.position, c.width+t.next
+			c.tokens = append(c.tokens, t)
 		}
-		base, c.width = base+len(piece), c.width+behind.Position-1
+		base, c.width = base+len(piece), c.width+width
 	}
 	return c
 }
 
-// covered says whether a token is a single character in a pair. Pairs stand next to their characters.
-func covered(tokens analysis.TokenStream, i int) bool {
+// isCovered says whether a token is a single character in a pair. Pairs stand next to their characters.
+func isCovered(tokens analysis.TokenStream, i int) bool {
 	t := tokens[i]
 	if t.Type != analysis.Single {
 		return false
@@ -254,10 +291,10 @@ func noName(tokens analysis.TokenStream, i int) bool {
 	return len(name.Term) > maxTerm
 }
 
-// hasParts says whether words of a name follow it.
+// hasParts says whether words of a name follow it, other than stop words.
 func hasParts(tokens analysis.TokenStream, i int) bool {
 	name := tokens[i]
-	for i++; i < len(tokens) && tokens[i].Type == wholeName; i++ {
+	for i++; i < len(tokens) && (tokens[i].Type == wholeName || tokens[i].Type == commonWord); i++ {
 	}
 	return i < len(tokens) && tokens[i].Start < name.End
 }
@@ -295,9 +332,9 @@ func (x *Index) Occurrences(text string, wanted func(term string) bool) []Token 
 }
 
 func (a analyzer) occurrences(text string, wanted func(term string) bool) (tokens []Token) {
-	a.eachWithNames(text, func(t token) bool {
-		if wanted == nil || wanted(t.term) {
-			tokens = append(tokens, Token{t.term, t.start, t.end, t.position, t.covered, t.name})
+	a.each(text, func(t token) bool {
+		if term := strings.TrimPrefix(t.term, commonMark); wanted == nil || wanted(term) {
+			tokens = append(tokens, Token{term, t.start, t.end, t.position, t.kind == coveredTerm || t.kind == innerTerm, t.kind == nameTerm, t.kind == commonTerm})
 		}
 		return true
 	})
@@ -323,11 +360,7 @@ func NewAnalysis(language string) (*Analysis, error) {
 
 // Term returns the term of a text that a query takes for exactly one; false for any other text.
 func (a *Analysis) Term(text string) (term string, ok bool) {
-	terms := a.index().queryTerms(Query{Text: text}, nil)
-	if len(terms) != 1 {
-		return "", false
-	}
-	return string(terms[0].text), true
+	return a.index().onlyTerm(text)
 }
 
 // Expand is [Index.Expand] of any of the indexes that q.Global is of: these statistics say all that must be known of documents.

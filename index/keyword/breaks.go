@@ -2,7 +2,6 @@ package keyword
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,12 +15,16 @@ const (
 	maxBroken   = 12  // words of a query; what those of longer ones are written like says less
 	brokenBytes = 512 // of its text
 	maxParts    = 10  // of a word
-	maxWays     = 8   // to part the words of a query
+	maxWays     = 8   // to write a word in parts
 	leastParted = 4   // characters of a word
 	leastDigits = 7   // of a number: 2 3 is not 23
 	mostDigits  = 16
-	blockDigits = 4 // of the blocks in which IBANs and the numbers of cards are written
+	apartBudget = 1 << 20 // bytes of alternatives of words kept, of an index
+	blockDigits = 4       // of the blocks in which IBANs and the numbers of cards are written
 )
+
+// alternativeBytes is about what an alternative takes.
+const alternativeBytes = 400
 
 // apartShare is what the parts of a word that no document has say of what the idf of their phrase would: it may not be meant.
 const apartShare = 0.75
@@ -30,8 +33,9 @@ const apartShare = 0.75
 //
 //  1. Words side by side that documents have as one: data base is data or database, and base or database, so that a text with database is one with both. More
 //     than two words are one only with digits among them, or if they are single letters.
-//  2. A word that no document has and whose two parts stand side by side in some: icecream is "ice cream", for apartShare of its idf. Numbers, and what is
-//     written in blocks of four, may have more parts.
+//  2. A word whose two parts stand side by side in documents: icecream is icecream or "ice cream", 16gb is 16gb or "16 gb". Numbers, and what is
+//     written in blocks of four, may have more parts. Of a document that has the word itself the parts do not count. A word of letters that no document has
+//     may not be meant so, and counts for apartShare of its idf.
 func (x *Index) breaks(ctx context.Context, l lexicon, q Query, taken []expansion) (out []expansion, err error) {
 	readings, err := x.readings(ctx, l, q, taken)
 	if err != nil {
@@ -50,7 +54,7 @@ func (x *Index) breaks(ctx context.Context, l lexicon, q Query, taken []expansio
 		if l.global != nil {
 			syn.widest = own.with(r.may, known).key
 		}
-		out = append(out, expansion{r.word.start, r.word.end, syn})
+		out = append(out, expansion{r.word.start, r.word.end, r.parts, syn})
 	}
 	return out, nil
 }
@@ -60,10 +64,12 @@ type reading struct {
 	word token
 	may  []alternative // what texts may write in its place, where that is needed for the statistics of several indexes
 	as   []alternative // of it, what documents have
+
+	parts bool // the word has parts that are asked for beside it
 }
 
 // readings returns the words of the text of q, beside those of taken, that may be read as others, see breaks.
-func (x *Index) readings(ctx context.Context, l lexicon, q Query, taken []expansion) (out []reading, err error) {
+func (x *Index) readings(ctx context.Context, l lexicon, q Query, rules []expansion) (out []reading, err error) {
 	if len(q.Text) > brokenBytes {
 		return nil, nil
 	}
@@ -74,19 +80,20 @@ func (x *Index) readings(ctx context.Context, l lexicon, q Query, taken []expans
 	exact, asked := x.exact(q), map[string]bool{}
 	var within []token // of words that have parts
 	x.analyzer.asked(q.Text, func(t token) bool {
-		if !t.name || q.Operator == Or {
-			asked[t.term] = true
-		}
-		if !t.name {
+		asked[t.term] = true
+		if t.kind != nameTerm {
 			within = append(within, t)
 		}
 		return true
 	})
-	stands := func(w token) bool {
-		return exact[w.term] || slices.ContainsFunc(taken, func(e expansion) bool { return w.start < e.end && e.start < w.end }) ||
-			slices.ContainsFunc(within, func(t token) bool { return w.start <= t.start && t.end <= w.end && t.term != w.term })
+	taken := func(w token) bool {
+		return exact[w.term] || slices.ContainsFunc(rules, func(e expansion) bool { return w.start < e.end && e.start < w.end })
 	}
-	out, ways := make([]reading, len(words)), maxWays
+	hasParts := func(w token) bool {
+		return slices.ContainsFunc(within, func(t token) bool { return w.start <= t.start && t.end <= w.end && t.term != w.term })
+	}
+	stands := func(w token) bool { return taken(w) || hasParts(w) }
+	out = make([]reading, len(words))
 	for i, w := range words {
 		out[i].word = w
 		joined := ""
@@ -116,8 +123,9 @@ func (x *Index) readings(ctx context.Context, l lexicon, q Query, taken []expans
 				out[k].add(alternative{text: term, part: words[k].term}, have)
 			}
 		}
-		if len(out[i].as) == 0 && q.Texts != nil && !stands(w) {
-			if err := x.apart(ctx, l, q, &out[i], &ways); err != nil {
+		if q.Texts != nil && !taken(w) {
+			out[i].parts = hasParts(w)
+			if err := x.apart(ctx, l, q, &out[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -220,27 +228,23 @@ func maybeOne(joined, between string, parts []token) bool {
 	return single || len(parts) == 2 && utf8.RuneCountInString(between) == 1
 }
 
-// apart adds to a word that no document has its parts, as phrases that documents have. Of left, ways to part words that are looked at, it takes its own. As long as
-// it is not known what other indexes have, the word is open if it has any parts, all of which are asked for.
-func (x *Index) apart(ctx context.Context, l lexicon, q Query, r *reading, left *int) error {
-	if have, err := l.has(r.word.term); have || err != nil {
+// apart adds to a word its parts, as phrases that documents have. Where it is not known yet what other indexes have, the word is open
+// if it has any parts, all of which are asked for.
+func (x *Index) apart(ctx context.Context, l lexicon, q Query, r *reading) error {
+	text := q.Text[r.word.start:r.word.end]
+	if l.alone() {
+		if found, ok := l.view.apart.get(text); ok {
+			for _, alt := range found {
+				r.add(alt, true)
+			}
+			return nil
+		}
+	}
+	ways, err := x.ways(l, text, r.parts)
+	if err != nil {
 		return err
 	}
-	most := *left
-	if l.first() {
-		most = math.MaxInt
-	}
-	var err error
-	known := map[string]bool{}
-	ways := waysApart(q.Text[r.word.start:r.word.end], most, func(part string) bool {
-		is, seen := known[part]
-		if term, ok := x.analyzer.oneTerm(part); !seen && ok && err == nil {
-			is, err = l.has(term)
-			is = is || l.first()
-		}
-		known[part] = is
-		return is
-	})
+	own, err := l.has(r.word.term)
 	if err != nil {
 		return err
 	}
@@ -250,17 +254,41 @@ func (x *Index) apart(ctx context.Context, l lexicon, q Query, r *reading, left 
 		}
 		return nil
 	}
-	*left -= len(ways)
+	var found []alternative
+	letters := !strings.ContainsFunc(text, unicode.IsDigit)
 	for _, way := range ways {
-		text := strings.Join(way, " ")
-		alt := alternative{text: text, phrase: x.analyzer.phrase(text), apart: true}
+		way := strings.Join(way, " ")
+		alt := alternative{text: way, phrase: x.analyzer.phrase(way), without: r.word.term, seldom: letters, guessed: letters && !own}
 		have, err := l.together(ctx, alt)
 		if err != nil {
 			return err
 		}
-		r.add(alt, have)
+		if r.add(alt, have); have {
+			found = append(found, alt)
+		}
+	}
+	if l.alone() {
+		l.view.apart.put(text, found, len(text)+alternativeBytes*len(found))
 	}
 	return nil
+}
+
+// ways returns the parts that a word may have been written in. Of a word whose parts are asked for beside it they are letters and digits.
+func (x *Index) ways(l lexicon, text string, parts bool) (ways [][]string, err error) {
+	known := map[string]bool{}
+	ways = waysApart(text, maxWays, func(part string) bool {
+		is, seen := known[part]
+		if term, ok := x.analyzer.oneTerm(part); !seen && ok && err == nil {
+			is, err = l.has(term)
+			is = is || l.first()
+		}
+		known[part] = is
+		return is
+	})
+	if parts && !strings.ContainsFunc(text, unicode.IsDigit) {
+		ways = nil
+	}
+	return ways, err
 }
 
 // foundTogether says whether a document has a phrase.
@@ -310,7 +338,7 @@ func waysApart(word string, most int, known func(part string) bool) (ways [][]st
 	case letters == 0 && digits >= leastDigits && digits <= mostDigits:
 		groups(word, nil, known, func(parts []string) { add(parts...) })
 	case borders == 1:
-		add(word[:border], word[border:])
+		ways = append(ways, []string{word[:border], word[border:]}) // these are terms of every document that has the word
 	}
 	if digits > 2*blockDigits && len(word) <= maxParts*blockDigits && len(word) == letters+digits {
 		var blocks []string

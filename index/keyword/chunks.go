@@ -14,10 +14,10 @@ type chunk struct {
 }
 
 func (c chunk) bytes() int {
-	const fixed, each = 48, 48
+	const fixed, each = 48, 80
 	n := fixed + each*len(c.tokens)
 	for _, t := range c.tokens {
-		n += len(t.term)
+		n += len(t.term) + len(t.word)
 	}
 	return n
 }

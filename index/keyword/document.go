@@ -79,13 +79,18 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 	for _, t := range e.Text {
 		f := field(textPrefix + fieldOf(t.Name))
 		d.plainText += uint64(len(t.Text))
-		a.eachWithNames(t.Text, func(t token) bool {
+		words, commons := 0, 0
+		a.each(t.Text, func(t token) bool {
 			f.word(t.term)
-			if !t.covered && !t.name {
-				f.length++
+			switch t.kind {
+			case plainTerm:
+				words++
+			case commonTerm:
+				commons++
 			}
 			return true
 		})
+		f.length += lengthOf(words, commons)
 	}
 	lengths := docField{name: lengthField, options: index.IndexField, length: 1, terms: index.TokenFrequencies{}}
 	for _, f := range d.fields {

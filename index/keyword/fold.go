@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -16,13 +17,15 @@ import (
 //
 // The rules:
 //  1. Characters are composed (NFC): e and U+0301 are é, the letters of a Hangul syllable are the syllable.
-//  2. Letters and digits have their usual form (NFKC): ﬁ is fi, １ is 1, ｶﾞ is ガ, ㌔ is キロ.
-//  3. Other characters keep their form: 10² is not 102, Windows™ not WindowsTM. So do letters of Hangul that stand alone,
+//  2. Letters, digits and signs that stand for some have their usual form (NFKC): ﬁ is fi, １ is 1, ｶﾞ is ガ, ㌔ is キロ, ㎏ is kg, ℃ is °C, № is No.
+//  3. Numbers of one character are words: ① is 1, ½ is 1/2, and 2½ is 2 1/2.
+//  4. Other characters keep their form: Windows™ is not WindowsTM. So do letters of Hangul that stand alone,
 //     because NFKC makes some of them parts of the syllable before: 감사ㄳ would be 감삯.
-//  4. Bytes that are not UTF-8 are spaces: bleve's filters for "cjk" take them for three bytes each.
-//  5. Digits below the line behind a letter are plain: CO₂ is CO2. Those above it are not, as they may stand for a footnote.
-//  6. Characters that nobody sees are left out: soft hyphens, marks of direction, joiners, which "fa" and "ckb" see to themselves, variation selectors.
-//  7. The apostrophes around an n are spaces: rock'n'roll is rock n roll.
+//  5. Bytes that are not UTF-8 are spaces: bleve's filters for "cjk" take them for three bytes each.
+//  6. Digits below the line behind a letter are plain: CO₂ is CO2. Those above it are not, as they may stand for a footnote, see signedNames.
+//  7. Characters that nobody sees are left out: soft hyphens, marks of direction, joiners, which "fa" and "ckb" see to themselves, variation selectors,
+//     and what gives an emoji a colour or a digit a frame.
+//  8. The apostrophes around an n are spaces: rock'n'roll is rock n roll. Accents, backticks and primes between letters are apostrophes.
 //
 // A token filter would come too late: the tokenizer does not know full-width digits and leaves them out.
 type folded struct {
@@ -30,33 +33,109 @@ type folded struct {
 	joiners bool // are kept
 }
 
-// Analyze implements analysis.Analyzer.
-func (f folded) Analyze(text []byte) analysis.TokenStream {
-	seen, left := leaveInvisible(spaceInvalid(text), f.joiners)
-	plain, changes := fold(seen)
-	if bytes.Contains(plain, []byte("'n'")) || bytes.Contains(plain, []byte("’n’")) {
-		plain = []byte(aroundN.Replace(string(plain)))
-	}
-	tokens := f.chain.Analyze(plain)
-	if len(changes)+len(left) > 0 {
-		for _, t := range tokens {
-			t.Start, t.End = left.start(changes.start(t.Start)), left.end(changes.end(t.End))
-		}
-	}
-	return tokens
+// newFolded returns the analyzer of a language.
+func newFolded(chain *analysis.DefaultAnalyzer, language string) folded {
+	chain.TokenFilters = withCommon(language, chain.TokenFilters)
+	return folded{chain, language == "fa" || language == "ckb"}
 }
 
-// aroundN makes spaces of the apostrophes of rule 7, as many as they have bytes.
+// tokens returns the terms of text in order, and how many positions it takes.
+func (f folded) tokens(text string) (out []token, width int) {
+	seen, left := leaveInvisible(spaceInvalid([]byte(" "+text)), f.joiners) // a mark at the beginning of text belongs to the space
+	plain, changes := fold(seen)
+	plain = plainApostrophes(plain)
+	stream := f.chain.Analyze(plain)
+	slices.SortStableFunc(stream, func(a, b *analysis.Token) int { return a.Start - b.Start })
+	var starts []int // of the smallest words
+	for _, t := range stream {
+		if n := len(starts); t.Type != wholeName && (n == 0 || t.Start > starts[n-1]) {
+			starts = append(starts, t.Start)
+		}
+	}
+	at := func(p int) int { i, _ := slices.BinarySearch(starts, p); return i }
+	out = make([]token, 0, len(stream))
+	for i, t := range stream {
+		stem, word, _ := bytes.Cut(t.Term, []byte{wordMark})
+		stem, word = cutTerm(stem), cutTerm(word)
+		if len(stem) == 0 || noName(stream, i) {
+			continue
+		}
+		k := token{term: string(stem), word: string(word), start: t.Start, end: t.End, position: at(t.Start), kind: plainKind(stream, i), pair: t.Type == analysis.Double}
+		if k.next = at(t.End); t.Type == analysis.Single || t.Type == analysis.Double {
+			k.next = k.position + 1
+		}
+		k.next = max(k.next, k.position+1)
+		if len(changes)+len(left) > 0 {
+			k.start, k.end = left.start(changes.start(k.start)), left.end(changes.end(k.end))
+		}
+		k.start, k.end = max(k.start, 1)-1, k.end-1 // a mark that changed places with those before it begins with the space
+		out = append(out, k)
+	}
+	return out, len(starts)
+}
+
+// plainKind returns the kind of a token.
+func plainKind(tokens analysis.TokenStream, i int) kind {
+	switch tokens[i].Type {
+	case wholeName:
+		return nameTerm
+	case commonWord:
+		return commonTerm
+	case innerPart:
+		return innerTerm
+	}
+	if isCovered(tokens, i) {
+		return coveredTerm
+	}
+	return plainTerm
+}
+
+func cutTerm(term []byte) []byte {
+	if len(term) > maxTerm {
+		term = term[:cutRune(term, maxTerm)]
+	}
+	return term
+}
+
+// aroundN makes spaces of the apostrophes around an n, as many as they have bytes.
 var aroundN = strings.NewReplacer("'n'", " n ", "’n’", "   n   ")
 
-// invisible are the characters of rule 6.
+// likeApostrophes have the characters that are typed for apostrophes and that separate words, with an
+// apostrophe of as many bytes.
+var likeApostrophes = map[rune]string{'`': "'", '´': "ʼ", '′': "’", '‛': "’"}
+
+// plainApostrophes applies rule 8 of folded. It keeps the length.
+func plainApostrophes(text []byte) []byte {
+	if bytes.ContainsAny(text, "`´′‛") {
+		text = bytes.Clone(text)
+		for i, size := 1, 0; i < len(text); i += size {
+			var r rune
+			r, size = utf8.DecodeRune(text[i:])
+			if as, ok := likeApostrophes[r]; ok && endsInLetter(text[:i]) && unicode.IsLetter(firstRune(text[i+size:])) {
+				copy(text[i:], as)
+			}
+		}
+	}
+	if bytes.Contains(text, []byte("'n'")) || bytes.Contains(text, []byte("’n’")) {
+		text = []byte(aroundN.Replace(string(text)))
+	}
+	return text
+}
+
+// isApostrophe says whether r is one that words have inside.
+func isApostrophe(r rune) bool { return r == '\'' || r == '\u2018' || r == '\u2019' }
+
+// invisible are the characters of rule 7.
 var invisible = &unicode.RangeTable{
-	R16:         []unicode.Range16{{0x00ad, 0x00ad, 1}, {0x061c, 0x061c, 1}, {0x200c, 0x200f, 1}, {0x202a, 0x202e, 1}, {0x2060, 0x206f, 1}, {0xfe00, 0xfe0f, 1}, {0xfeff, 0xfeff, 1}},
-	R32:         []unicode.Range32{{0xe0100, 0xe01ef, 1}},
+	R16:         []unicode.Range16{{0x00ad, 0x00ad, 1}, {0x061c, 0x061c, 1}, {0x200c, 0x200f, 1}, {0x202a, 0x202e, 1}, {0x2060, 0x206f, 1}, {0x20e3, 0x20e3, 1}, {0xfe00, 0xfe0f, 1}, {0xfeff, 0xfeff, 1}},
+	R32:         []unicode.Range32{{0x1f3fb, 0x1f3ff, 1}, {0xe0020, 0xe007f, 1}, {0xe0100, 0xe01ef, 1}},
 	LatinOffset: 1,
 }
 
-// leaveInvisible returns text without the characters of rule 6 and where they were.
+// fractionSlash is between the halves of a fraction.
+const fractionSlash = '⁄'
+
+// leaveInvisible returns text without the characters of rule 7, and with plain slashes in fractions, and where they were.
 func leaveInvisible(text []byte, joiners bool) (seen []byte, left changes) {
 	copied := 0 // of text
 	for i := 0; i < len(text); {
@@ -69,6 +148,10 @@ func leaveInvisible(text []byte, joiners bool) (seen []byte, left changes) {
 			seen = append(seen, text[copied:i]...)
 			copied = i + size
 			left = append(left, change{len(seen), len(seen), i, copied})
+		} else if r == fractionSlash {
+			seen = append(append(seen, text[copied:i]...), '/')
+			copied = i + size
+			left = append(left, change{len(seen) - 1, len(seen), i, copied})
 		}
 		i += size
 	}
@@ -111,7 +194,9 @@ func fold(text []byte) (plain []byte, changed changes) {
 		if below = isBelow(r) && (below || endsInLetter(plain)); below || hasUsualForm(r) {
 			form = norm.NFKC
 		}
-		usual = form.Append(usual[:0], segment...)
+		if usual = form.Append(usual[:0], segment...); unicode.Is(unicode.No, r) && form == norm.NFKC && !below {
+			usual = numberWord(usual)
+		}
 		if !bytes.Equal(usual, segment) {
 			changed = append(changed, change{len(plain), len(plain) + len(usual), at, at + len(segment)})
 		}
@@ -141,9 +226,25 @@ func hasUsualForm(r rune) bool {
 		return true
 	case unicode.Is(unicode.Hangul, r):
 		return false
+	case isAbove(r), isBelow(r), r == '™', r == '℠':
+		return false
 	default:
-		return unicode.In(r, unicode.L, unicode.Nd, unicode.Nl, unicode.Han, unicode.Katakana)
+		return unicode.In(r, unicode.L, unicode.N, unicode.So, unicode.Han, unicode.Katakana)
 	}
+}
+
+// numberWord puts spaces around the usual form of a number of one character, so that it does not run into digits beside it.
+func numberWord(usual []byte) []byte {
+	return slices.Concat([]byte(" "), bytes.ReplaceAll(usual, []byte(string(fractionSlash)), []byte("/")), []byte(" "))
+}
+
+// isAbove says whether r is a digit above the line.
+func isAbove(r rune) bool {
+	switch r {
+	case '¹', '²', '³', '⁰':
+		return true
+	}
+	return '⁴' <= r && r <= '⁹'
 }
 
 // change says that the bytes [start, end) of a folded text stand for the bytes [textStart, textEnd) of the text.

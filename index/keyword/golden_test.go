@@ -59,8 +59,9 @@ func writeRanking(t *testing.T, b *strings.Builder, x *Index, q Query, titles ma
 		t.Fatal(err)
 	}
 	var terms []string
-	for _, tok := range x.Analyze(q.Text) {
-		terms = append(terms, tok.Term)
+	asked, _ := x.queryTerms(q, nil)
+	for _, term := range asked {
+		terms = append(terms, strings.TrimPrefix(string(term.text), commonMark))
 	}
 	fmt.Fprintf(b, "%s\n    %v of %v: %d\n", q.Text, q.Operator, terms, total)
 	for i, h := range hits {

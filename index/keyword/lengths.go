@@ -166,10 +166,7 @@ func weightsKey(fields []FieldWeight) string {
 }
 
 // Length returns how many terms of text count, see Token.
-func (x *Index) Length(text string) (n int) {
-	x.analyzer.wanted(text, func(token) bool { n++; return true })
-	return n
-}
+func (x *Index) Length(text string) int { return x.analyzer.length(text) }
 
 // Lengths calls f with every document of the index and the number of terms of each of its text fields, fields without terms left
 // out, in no order. Fields are named as the index has them, see FieldOf. f must not keep the map. It ends with the first error of f.

@@ -24,20 +24,23 @@ import (
 //  8. Thai and other scripts whose words only a dictionary tells apart have terms, see unspaced.
 //  9. Names with signs have a term as a whole, see signedNames.
 //  10. "tr" keeps names with an apostrophe behind their first letter, see longNames.
-//  11. Characters that "cjk" pairs are terms alone, too: 猫 is in 黒い猫.
-func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error) {
+//  11. Words with digits and letters have the parts as terms, see runs.
+//  12. Stop words are terms of their own kind, see commonWords, and words are kept beside their stems, see stemmer.
+//  13. Characters that "cjk" pairs are terms alone, too: 猫 is in 黒い猫.
+func newMended(cache *registry.Cache, language string) (folded, error) {
 	named, err := cache.AnalyzerNamed(language)
 	if err != nil {
-		return nil, err
+		return folded{}, err
 	}
 	chain, ok := named.(*analysis.DefaultAnalyzer)
 	if !ok {
-		return nil, fmt.Errorf("bleve gave a %T", named)
+		return folded{}, fmt.Errorf("bleve gave a %T", named)
 	}
-	first := []analysis.TokenFilter{splitNames{}, lowerShrinking{}}
+	parts := runs{thousandsOf(language)}
+	first := []analysis.TokenFilter{splitNames{}, parts, lowerShrinking{}}
 	switch language {
 	case "cjk":
-		first = []analysis.TokenFilter{splitNames{}, hangulApart{}, lowerShrinking{}} // in this order: the first two find places by the bytes of terms
+		first = []analysis.TokenFilter{splitNames{}, hangulApart{}, parts, lowerShrinking{}} // in this order: the first three find places by the bytes of terms
 		for i, f := range chain.TokenFilters {
 			if _, ok := f.(*cjk.CJKBigramFilter); ok {
 				chain.TokenFilters[i] = cjk.NewCJKBigramFilter(true)
@@ -51,11 +54,8 @@ func newMended(cache *registry.Cache, language string) (analysis.Analyzer, error
 	if language == "tr" {
 		chain.TokenFilters = slices.Insert(chain.TokenFilters, len(first)+1, analysis.TokenFilter(longNames{}))
 	}
-	if language == "cjk" {
-		chain.TokenFilters = append(chain.TokenFilters, besideParts{})
-	}
 	chain.TokenFilters = unaccented(language, chain.TokenFilters)
-	return folded{chain, language == "fa" || language == "ckb"}, nil
+	return newFolded(chain, language), nil
 }
 
 // longNames is a token filter that leaves out an apostrophe behind one letter. bleve's for "tr" leaves out apostrophes with what follows, for Türkiye'nin, and O'Brien

@@ -62,11 +62,11 @@ func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.
 	if most < 0 || most > MaxEdits {
 		return nil, false, fmt.Errorf("%w: edits is %d, must be from 0 to %d", ErrQuery, most, MaxEdits)
 	}
-	terms := x.queryTerms(Query{Text: word}, nil)
-	if len(terms) != 1 {
+	term, ok := x.onlyTerm(word)
+	if !ok {
 		return nil, true, nil
 	}
-	own := terms[0].text
+	own := []byte(term)
 	err = x.read(func(v *view) (err error) {
 		if stands, err = v.has(own); stands || err != nil || most == 0 {
 			return err
@@ -91,12 +91,12 @@ func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.
 // Beginning returns terms that documents of allow (nil: all) have and that begin with word, with its accents or without, or that word begins with, as with
 // the stem of an unfinished word; those in most documents first. At most 20,000 terms are looked at. The word stands where it does for [Index.Near].
 func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitmap) (begin []NearTerm, stands bool, err error) {
-	terms := x.queryTerms(Query{Text: word}, nil)
-	if len(terms) != 1 {
+	term, ok := x.onlyTerm(word)
+	if !ok {
 		return nil, true, nil
 	}
 	err = x.read(func(v *view) (err error) {
-		if stands, err = v.has(terms[0].text); stands || err != nil {
+		if stands, err = v.has([]byte(term)); stands || err != nil {
 			return err
 		}
 		candidates := map[string]NearTerm{}

@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// place is where a term is in a text. Terms are told apart by 64 bits of a keyed hash.
+// place is where a term is in a text. Terms, and the words that they are of, are told apart by 64 bits of a keyed hash.
 type place struct {
-	term            uint64
+	term, word      uint64
 	position, start uint32
+	width           uint32 // positions that it takes
 }
 
 const (
-	placeBytes   = 16
+	placeBytes   = 32
 	placesBudget = 32 << 20                       // bytes of places kept of texts that were looked through for phrases, of all indexes
 	placesMost   = placesBudget / 16 / placeBytes // of one text; those of longer ones are not kept
 )
@@ -39,8 +40,8 @@ func (a analyzer) eachPlace(text string, f func(p place)) {
 		return
 	}
 	all := make([]place, 0, min(len(text)/6, placesMost)+1) // of an English text there are about as many
-	a.eachWithNames(text, func(t token) bool {
-		p := place{maphash.String(placesSeed, t.term), uint32(t.position), uint32(t.start)}
+	a.each(text, func(t token) bool {
+		p := place{maphash.String(placesSeed, t.term), wordHash(t.term, t.word), uint32(t.position), uint32(t.start), uint32(t.next - t.position)}
 		if len(all) <= placesMost {
 			all = append(all, p)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -85,6 +86,8 @@ type plan struct {
 	fields   []FieldWeight
 	operator Operator
 	terms    []planTerm
+	asks     []ask            // what And asks for, in the order of from
+	need     need             // of it, what is left when the rarest terms are chosen
 	postings [][]termPostings // by segment; those that there are, in the order of terms, then fields
 	lengths  []docLengths     // by segment
 
@@ -127,10 +130,7 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.terms = x.queryTerms(q, expansions)
-	if q.Operator == And && slices.ContainsFunc(p.terms, func(t planTerm) bool { return !t.name }) {
-		p.terms = slices.DeleteFunc(p.terms, func(t planTerm) bool { return t.name }) // its parts must be there, whatever joins them
-	}
+	p.terms, p.asks = x.queryTerms(q, expansions)
 	docs, avgdl, err := l.documents(p.fields)
 	if err != nil {
 		return nil, err
@@ -148,6 +148,9 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 		return nil, err
 	}
 	p.keepRarest(MaxTerms)
+	if p.operator == And {
+		p.need = needOf(p.asks)
+	}
 	return p, nil
 }
 
@@ -195,15 +198,14 @@ func cutQuery(text string) string {
 	return text
 }
 
-// queryTerms returns the different terms of a query in the order of their first occurrence, with expansions in the place of parts of its text.
-func (x *Index) queryTerms(q Query, expansions []expansion) []planTerm {
-	var terms []planTerm
+// queryTerms returns the different terms of a query in the order of their first occurrence, with expansions in the place of parts of its text, and what And asks for.
+func (x *Index) queryTerms(q Query, expansions []expansion) (terms []planTerm, asks []ask) {
 	at := map[string]int{}
-	add := func(key string, term planTerm) {
+	add := func(key string, term planTerm, t token) bool {
 		i, seen := at[key]
 		if !seen {
 			if len(terms) == maxAnalyzed {
-				return
+				return false
 			}
 			i = len(terms)
 			at[key] = i
@@ -213,21 +215,48 @@ func (x *Index) queryTerms(q Query, expansions []expansion) []planTerm {
 			terms[i].text = term.text // the query has it itself
 		}
 		terms[i].count++
+		asks = append(asks, ask{t.position, t.next, i})
+		return true
 	}
 	inside := 0 // an expansion that is a term already: its end
 	x.analyzer.asked(cutQuery(q.Text), func(t token) bool {
+		for len(expansions) > 0 && expansions[0].end <= t.start {
+			expansions = expansions[1:]
+		}
+		e := expansion{start: math.MaxInt}
+		if len(expansions) > 0 {
+			e = expansions[0]
+		}
 		switch {
-		case t.covered || t.end <= inside:
-		case len(expansions) > 0 && expansions[0].start <= t.start && t.end <= expansions[0].end:
-			e := expansions[0]
-			expansions, inside = expansions[1:], e.end
-			add(e.key, planTerm{text: []byte(e.name), key: e.widest, synonym: e.synonym})
+		case t.end <= inside:
+			asks[len(asks)-1].to = max(asks[len(asks)-1].to, t.next)
+		case e.parts && e.start == t.start && e.end == t.end, !e.parts && e.start <= t.start && t.end <= e.end:
+			if expansions = expansions[1:]; add(e.key, planTerm{text: []byte(e.name), key: e.widest, synonym: e.synonym}, t) && !e.parts {
+				inside = e.end
+			}
 		default:
-			add(t.term, planTerm{text: []byte(t.term), name: t.name})
+			add(t.term, planTerm{text: []byte(t.term), name: t.kind == nameTerm}, t)
 		}
 		return true
 	})
-	return terms
+	if q.Operator == And && !slices.ContainsFunc(terms, func(t planTerm) bool { return strings.HasPrefix(string(t.text), commonMark) }) {
+		x.analyzer.each(cutQuery(q.Text), func(t token) bool {
+			if t.kind == commonTerm {
+				asks = append(asks, ask{t.position, t.next, -1})
+			}
+			return true
+		})
+	}
+	return terms, asks
+}
+
+// onlyTerm returns the term of a text that a query takes for exactly one, and for no stop word.
+func (x *Index) onlyTerm(text string) (term string, ok bool) {
+	terms, _ := x.queryTerms(Query{Text: text}, nil)
+	if len(terms) != 1 || strings.HasPrefix(string(terms[0].text), commonMark) {
+		return "", false
+	}
+	return string(terms[0].text), true
 }
 
 // lookup finds the postings of every term and counts the documents that have it in at least one field. With statistics of other indexes these are counted, and
@@ -284,7 +313,7 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 	for t := range p.terms {
 		term := &p.terms[t]
 		term.idf = idf(p.docs, term.df)
-		if term.synonym != nil && slices.ContainsFunc(term.synonym.alternatives, func(a alternative) bool { return a.apart }) {
+		if term.synonym != nil && slices.ContainsFunc(term.synonym.alternatives, func(a alternative) bool { return a.guessed }) {
 			term.idf *= apartShare
 		}
 		term.weight = float64(term.count) * term.idf * (p.k1 + 1)
@@ -391,6 +420,13 @@ func (p *plan) keepRarest(n int) {
 		p.postings[s] = kept
 	}
 	p.terms = terms
+	for i, a := range p.asks {
+		if t, ok := now[a.term]; ok {
+			p.asks[i].term = t
+		} else {
+			p.asks[i].term = -1
+		}
+	}
 }
 
 // score is the contribution of a term that occurs tf times (weighted) in a document of weighted length dl.

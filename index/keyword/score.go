@@ -3,6 +3,7 @@ package keyword
 import (
 	"context"
 	"slices"
+	"strings"
 )
 
 // TermScore is what a term of the query adds to the score of a document by its occurrences in one field.
@@ -133,16 +134,16 @@ func (p *plan) eachOf(ctx context.Context, nos []uint32, f func(i int, d scored)
 
 // total is the score of a document, added up as searchSegment does.
 func (p *plan) total(d scored) float64 {
-	sum, matched := 0.0, 0
+	sum, terms := 0.0, uint64(0)
 	for first := 0; first < len(d.lists); {
 		end, tf := p.weighted(d, first)
 		if tf > 0 {
 			sum += p.score(&p.terms[d.lists[first].term], tf, d.dl)
-			matched++
+			terms |= 1 << d.lists[first].term
 		}
 		first = end
 	}
-	if p.operator == And && matched < len(p.terms) {
+	if p.operator == And && !p.need.met(terms) {
 		return 0
 	}
 	return sum
@@ -175,7 +176,7 @@ func (p *plan) explain(d scored) []TermScore {
 						}
 					}
 					out = append(out, TermScore{
-						Term: own, For: of, Field: f.Name,
+						Term: strings.TrimPrefix(own, commonMark), For: of, Field: f.Name,
 						TF: int(n), DF: int(term.df), IDF: term.idf,
 						Score: score * f.Weight * float64(n) / tf,
 					})

@@ -88,7 +88,8 @@ const windowSize = 2048
 type window struct {
 	score   [windowSize]float64
 	tf      [windowSize]float64 // of one term, over its fields
-	matched [windowSize]uint8   // number of terms found
+	matched [windowSize]bool    // whether a term was found
+	terms   [windowSize]uint64  // those found, where And asks for some
 	touched []uint16            // those with tf
 }
 
@@ -144,7 +145,7 @@ func (p *plan) searchSegment(ctx context.Context, s int, allow *roaring.Bitmap, 
 		}
 		base &^= windowSize - 1
 		for t, term := range cursors {
-			if err := p.addTerm(s, base, &p.terms[t], term, w); err != nil {
+			if err := p.addTerm(s, base, t, term, w); err != nil {
 				return 0, err
 			}
 		}
@@ -171,7 +172,8 @@ func (p *plan) cursors(s int) ([][]cursor, error) {
 }
 
 // addTerm adds a term's scores to the window that begins at base.
-func (p *plan) addTerm(s int, base uint32, term *planTerm, fields []cursor, w *window) error {
+func (p *plan) addTerm(s int, base uint32, t int, fields []cursor, w *window) error {
+	term := &p.terms[t]
 	end := uint64(base) + windowSize
 	w.touched = w.touched[:0]
 	for i := range fields {
@@ -190,8 +192,11 @@ func (p *plan) addTerm(s int, base uint32, term *planTerm, fields []cursor, w *w
 	lengths := &p.lengths[s]
 	for _, at := range w.touched {
 		w.score[at] += p.score(term, w.tf[at], lengths.at(base+uint32(at)))
-		w.matched[at]++
+		w.matched[at] = true
 		w.tf[at] = 0
+		if p.operator == And {
+			w.terms[at] |= 1 << t
+		}
 	}
 	return nil
 }
@@ -199,18 +204,20 @@ func (p *plan) addTerm(s int, base uint32, term *planTerm, fields []cursor, w *w
 // collect moves what matches from the window to top, clears the window and returns the number of matches.
 func (p *plan) collect(s int, base uint32, allow *roaring.Bitmap, w *window, top *topK) (total int) {
 	seg := p.view.segments[s]
-	need := uint8(1)
-	if p.operator == And {
-		need = uint8(len(p.terms)) // at most MaxTerms
-	}
 	for at, matched := range w.matched[:min(windowSize, len(seg.nos)-int(base))] {
-		if matched == 0 {
+		if !matched {
 			continue
 		}
 		score := w.score[at]
-		w.score[at], w.matched[at] = 0, 0
+		w.score[at], w.matched[at] = 0, false
 		local := base + uint32(at)
-		if matched < need || seg.deleted != nil && seg.deleted.Contains(local) {
+		if p.operator == And {
+			terms := w.terms[at]
+			if w.terms[at] = 0; !p.need.met(terms) {
+				continue
+			}
+		}
+		if seg.deleted != nil && seg.deleted.Contains(local) {
 			continue
 		}
 		no := seg.nos[local]

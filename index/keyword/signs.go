@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2/analysis"
+	"golang.org/x/text/unicode/norm"
 )
 
 // signedNames is a tokenizer that puts names whose signs part words, or are left out, in front of their words, see [wholeName]:
@@ -24,6 +25,10 @@ import (
 //
 //  6. Words with hyphens between, or letters with full stops, without them: email for e-mail, gpt4 for GPT-4, 9783161484100 for a number with hyphens, ai
 //     for A.I. See joinedName.
+//
+//  7. Letters with digits above the line, as plain ones: m2 for m². The letters are a word, as the digits may stand for a footnote.
+//
+//  8. The date that a time begins with, without hyphens: 20240315 for 2024-03-15T14:30.
 //
 // Names with -> are left out: they gain little, and the index of a text full of them grows most.
 type signedNames struct{ words analysis.Tokenizer }
@@ -48,6 +53,13 @@ func (s signedNames) Tokenize(input []byte) analysis.TokenStream {
 			if name, joined = joinedName(input, words, i); name != nil {
 				add(i, name, words[i].Start, words[joined-1].End)
 			}
+			if date, end := joinedDate(words[i:joined]); date != nil {
+				add(i, date, words[i].Start, end)
+			}
+		}
+		if digits := digitsAbove(input[words[last].End:]); digits > 0 && plainType(words[last]) && endsInLetter(words[last].Term) {
+			w := words[last]
+			add(last, norm.NFKC.Bytes(input[w.Start:w.End+digits]), w.Start, w.End+digits)
 		}
 		i = last + 1
 	}
@@ -120,6 +132,30 @@ func joinedName(input []byte, words analysis.TokenStream, first int) (name []byt
 		return nil, behind
 	}
 	return name, behind
+}
+
+// joinedDate returns the date, without hyphens, that words joined by hyphens begin with if a time follows, and where it ends; nil for none.
+func joinedDate(words analysis.TokenStream) (date []byte, end int) {
+	if len(words) != 3 {
+		return nil, 0
+	}
+	day, _, time := bytes.Cut(words[2].Term, []byte("T"))
+	if !time || !allDigits(day) || !allDigits(words[0].Term) || !allDigits(words[1].Term) {
+		return nil, 0
+	}
+	return slices.Concat(words[0].Term, words[1].Term, day), words[2].Start + len(day)
+}
+
+// digitsAbove returns how many bytes the digits above the line take that text begins with.
+func digitsAbove(text []byte) (n int) {
+	for n < len(text) {
+		r, size := utf8.DecodeRune(text[n:])
+		if !isAbove(r) {
+			break
+		}
+		n += size
+	}
+	return n
 }
 
 // joinsLetters says whether a term is a name that joinedName made of what stands in the text and that has no digit.

@@ -73,7 +73,7 @@ func TestSpellings(t *testing.T) {
 				if a, b := markedTerms(x, composed), markedTerms(x, decomposed); a != b {
 					t.Errorf("%+q has %s, decomposed %s", word, a, b)
 				}
-				if p, q := x.Phrase(composed+" 5678"), x.Phrase(decomposed+" 90"); !x.Holds(text, nil, p)[0] || !x.Holds(text, nil, q)[0] {
+				if p, q := x.Phrase(composed+" 5678"), x.Phrase(decomposed+" 90"); x.Holds(text, nil, p)[0] == NotHeld || x.Holds(text, nil, q)[0] == NotHeld {
 					t.Errorf("%+q: phrases %v, %v are not in %v", word, p, q, x.Phrase(text))
 				}
 			}
@@ -133,7 +133,7 @@ func TestUsualForms(t *testing.T) {
 		{"ligature", "fr", "ﬁnir vite", "fini[ﬁnir] vite[vite]"},
 		{"English", "en", "ﬁnds eﬃcient ＡＢＣ １２３ 10² ｍａｘ＿ｌｅｎ", "find[ﬁnds] effici[eﬃcient] abc[ＡＢＣ] 123[１２３] 10[10] max[ｍａｘ] len[ｌｅｎ]"},
 		{"English humps", "en", norm.NFD.String("caféBar"), "cafebar[" + norm.NFD.String("caféBar") + "] cafe[" + norm.NFD.String("café") + "] bar[Bar]"},
-		{"superscripts, marks", "standard", "10² m² Windows™ ½", "10[10] m[m] windows[Windows]"},
+		{"superscripts, marks", "standard", "10² m² Windows™ ½", "10[10] m[m] windows[Windows] 1[½] 2[½]"},
 		{"superscripts in pairs", "cjk", "10² Windows™", "10[10] windows[Windows]"},
 		{"Hangul", "cjk", "한국어 검색 엔진입니다", "한국[한국] 국어[국어] 검색[검색] 엔진[엔진] 진입[진입] 입니[입니] 니다[니다]"},
 		{"one syllable", "cjk", "이 책 a", "이[이] 책[책] a[a]"},
@@ -186,7 +186,7 @@ func TestUsualForms(t *testing.T) {
 			}
 			var got []string
 			for _, tok := range (&Index{analyzer: a}).Analyze(tt.text) {
-				if tok.Covered || tok.Name {
+				if tok.Covered || tok.Name || tok.Common {
 					continue
 				}
 				got = append(got, fmt.Sprintf("%s[%s]", tok.Term, tt.text[tok.Start:tok.End]))
@@ -273,7 +273,10 @@ func TestFoldEqualsNorm(t *testing.T) {
 		if again, more := fold(plain); !bytes.Equal(again, plain) || len(more) > 0 {
 			t.Fatalf("fold(%+q) = %+q, fold of that %+q", text, plain, again)
 		}
-		if form := norm.NFKC.Bytes(plain); !bytes.Equal(form, norm.NFKC.Bytes(text)) {
+		bare := func(text []byte) string { // without what numberWord changes
+			return strings.NewReplacer(" ", "", "⁄", "/").Replace(string(norm.NFKC.Bytes(text)))
+		}
+		if bare(plain) != bare(text) {
 			t.Fatalf("fold(%+q) = %+q, which is another text", text, plain)
 		}
 		if other, _ := fold(norm.NFD.Bytes(text)); !bytes.Equal(plain, other) {
@@ -341,7 +344,7 @@ func TestUnspaced(t *testing.T) {
 			}
 			p := x.Phrase(query)
 			for _, text := range texts {
-				if got := x.Holds(text, nil, p)[0]; got != strings.Contains(text, query) {
+				if got := x.Holds(text, nil, p)[0] != NotHeld; got != strings.Contains(text, query) {
 					t.Errorf("%s: Holds(%q, %q) = %t", language, text, query, got)
 				}
 			}

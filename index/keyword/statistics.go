@@ -16,7 +16,7 @@ var ErrStatistics = fmt.Errorf("%w: its statistics do not fit it", ErrQuery)
 //
 //  1. adds up what [Index.Statistics] says of every index, with Query.Global nil;
 //  2. where the sum is not Complete, adds up what it says with that sum as Query.Global. Now it is: there are two rounds at most, and one unless the query
-//     has a word that no document has and that may be several, see breaks;
+//     has a word that may be several, see breaks;
 //  3. asks with the sum as Query.Global.
 //
 // They are of a text, its Exact words, synonyms and fields, for either operator and any weights. What is written between two steps is found, and counts with the
@@ -27,7 +27,7 @@ type Statistics struct {
 	Tokens    map[string]uint64 `json:"tokens"`          // of the documents, by text field that is searched
 	Terms     map[string]uint64 `json:"terms"`           // documents with a term of the query in one of the fields, or with anything that it may be read as
 	Found     map[string]bool   `json:"found,omitempty"` // of the words and phrases that the query may be read as, those that any document has
-	Open      []string          `json:"open,omitempty"`  // words that none of the indexes has and that may be several
+	Open      []string          `json:"open,omitempty"`  // words that may be several
 	Complete  bool              `json:"complete"`        // nothing is open
 }
 
@@ -76,24 +76,20 @@ func (x *Index) Statistics(ctx context.Context, q Query) (Statistics, error) {
 	return out, err
 }
 
-// possibleTerms returns the terms that a query may have on any of several indexes by either operator: each word as it stands, and with all that it may be read as. Of
+// possibleTerms returns the terms that a query may have on any of several indexes: each word as it stands, and with all that it may be read as. Of
 // that, documents of this index count for what they have, so that it need not be known what others have.
 func (x *Index) possibleTerms(ctx context.Context, l lexicon, q Query) (terms []planTerm, err error) {
+	expansions, err := x.expansions(ctx, l, q)
+	if err != nil {
+		return nil, err
+	}
 	seen := map[string]bool{}
-	for _, q.Operator = range []Operator{Or, And} {
-		expansions, err := x.expansions(ctx, l, q)
-		if err != nil {
-			return nil, err
-		}
-		names := false
-		for _, t := range slices.Concat(x.queryTerms(q, x.ruled(q)), x.queryTerms(q, expansions)) {
-			if names = names || t.name; !seen[t.key] {
-				seen[t.key] = true
-				terms = append(terms, t)
-			}
-		}
-		if !names { // the operators differ in them alone
-			break
+	plain, _ := x.queryTerms(q, x.ruled(q))
+	expanded, _ := x.queryTerms(q, expansions)
+	for _, t := range slices.Concat(plain, expanded) {
+		if !seen[t.key] {
+			seen[t.key] = true
+			terms = append(terms, t)
 		}
 	}
 	return terms, nil

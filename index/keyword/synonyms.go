@@ -23,15 +23,21 @@ const (
 //  3. What rules say of the same words adds up. What a rule gives is not looked up again, so that no rules go in circles.
 //  4. Words and phrases of which the analysis leaves nothing are left out.
 type Synonyms struct {
-	next  map[step]int     // a tree of the words that rules read, from node 0
+	next  map[read]int     // a tree of the words that rules read, from node 0
 	read  map[int]*synonym // by the node of its last word
 	terms map[string]bool  // that any rule reads
 }
 
-// step leads from a node to that of one more word.
-type step struct {
+// read leads from a node to that of one more word.
+type read struct {
 	node int
-	word phraseTerm
+	word ruleWord
+}
+
+// ruleWord is a word that a rule reads.
+type ruleWord struct {
+	text   string
+	offset int // from the position of the first word
 }
 
 // synonym is what certain words are read as.
@@ -51,8 +57,11 @@ type meaning struct {
 type alternative struct {
 	text   string // its terms
 	phrase Phrase // of two terms and more
-	apart  bool   // it is from breaks
 	part   string // it is a term from breaks: the one of its parts that it stands for
+
+	without string // it is a phrase from breaks: the word that it stands for; documents with the word do not count
+	seldom  bool   // and few of the documents that have its terms will have it
+	guessed bool   // and no document has the word
 }
 
 // NewSynonyms analyses rules, see [SynonymRule]. The language is one of [Languages]; "" is "en".
@@ -61,7 +70,7 @@ func NewSynonyms(language string, rules []string) (*Synonyms, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Synonyms{next: map[step]int{}, read: map[int]*synonym{}, terms: map[string]bool{}}
+	s := &Synonyms{next: map[read]int{}, read: map[int]*synonym{}, terms: map[string]bool{}}
 	known := map[string]*meaning{}
 	for i, text := range rules {
 		r, err := ParseSynonymRule(text)
@@ -93,13 +102,13 @@ func NewSynonyms(language string, rules []string) (*Synonyms, error) {
 }
 
 // node returns the node of words, which it makes where there is none.
-func (s *Synonyms) node(words []phraseTerm) (node int) {
+func (s *Synonyms) node(words []ruleWord) (node int) {
 	for _, w := range words {
 		s.terms[w.text] = true
-		at, ok := s.next[step{node, w}]
+		at, ok := s.next[read{node, w}]
 		if !ok {
 			at = len(s.next) + 1
-			s.next[step{node, w}] = at
+			s.next[read{node, w}] = at
 		}
 		node = at
 	}
@@ -127,10 +136,10 @@ func (m *meaning) with(more []alternative, known map[string]*meaning) *meaning {
 }
 
 // words returns the terms of text that are no part of another one with their distances, and a name that tells them from others.
-func (a analyzer) words(text string) (words []phraseTerm, name string) {
+func (a analyzer) words(text string) (words []ruleWord, name string) {
 	tokens := a.outer(text, func(string) bool { return true })
 	for _, t := range tokens {
-		w := phraseTerm{t.term, t.position - tokens[0].position}
+		w := ruleWord{t.term, t.position - tokens[0].position}
 		words = append(words, w)
 		if w.offset > 0 {
 			name += strings.Repeat(" ", w.offset-words[len(words)-2].offset) // where a word was dropped there are two
@@ -142,8 +151,8 @@ func (a analyzer) words(text string) (words []phraseTerm, name string) {
 
 // outer returns the terms of text that are no part of another one: os.path.join without its words, where asName wants it so, GitHub without Git and Hub.
 func (a analyzer) outer(text string, asName func(term string) bool) (out []token) {
-	a.eachWithNames(text, func(t token) bool {
-		if n := len(out); !t.covered && (!t.name || asName(t.term)) && (n == 0 || t.start < out[n-1].start || t.end > out[n-1].end) {
+	a.each(text, func(t token) bool {
+		if n := len(out); (t.kind == plainTerm || t.kind == nameTerm && asName(t.term)) && (n == 0 || t.start < out[n-1].start || t.end > out[n-1].end) {
 			out = append(out, t)
 		}
 		return true
@@ -162,7 +171,7 @@ func (a analyzer) alternative(text string) (alternative, bool) {
 	}
 	p := a.phrase(text)
 	if p.Len() == 1 {
-		return alternative{text: p.terms[0].text}, true
+		return alternative{text: p.steps[0].term}, true
 	}
 	return alternative{text: name, phrase: p}, p.Len() > 1
 }
@@ -173,12 +182,13 @@ func (x *Index) Reads(s *Synonyms, word string) bool {
 		return false
 	}
 	words, _ := x.analyzer.words(word)
-	return slices.ContainsFunc(words, func(w phraseTerm) bool { return s.terms[w.text] })
+	return slices.ContainsFunc(words, func(w ruleWord) bool { return s.terms[w.text] })
 }
 
 // expansion is a part of a query that a synonym stands for, or what documents write in its place.
 type expansion struct {
-	start, end int // bytes of the text
+	start, end int  // bytes of the text
+	parts      bool // of a word that has parts, which are asked for beside it
 	*synonym
 }
 
@@ -219,7 +229,7 @@ func (x *Index) ruled(q Query) (out []expansion) {
 			counted[syn.key] = true
 		}
 		if counted[syn.key] {
-			out = append(out, expansion{tokens[i].start, tokens[i+n-1].end, syn})
+			out = append(out, expansion{tokens[i].start, tokens[i+n-1].end, false, syn})
 		}
 		i += n
 	}
@@ -242,7 +252,7 @@ func (x *Index) exact(q Query) map[string]bool {
 func (s *Synonyms) at(tokens []token, exact map[string]bool) (best *synonym, words int) {
 	node, ok := 0, true
 	for i, t := range tokens {
-		if node, ok = s.next[step{node, phraseTerm{t.term, t.position - tokens[0].position}}]; !ok || exact[t.term] {
+		if node, ok = s.next[read{node, ruleWord{t.term, t.position - tokens[0].position}}]; !ok || exact[t.term] {
 			break
 		}
 		if syn := s.read[node]; syn != nil {
@@ -291,10 +301,7 @@ func (x *Index) expand(ctx context.Context, l lexicon, q Query) (out []Expansion
 		for _, alt := range e.alternatives {
 			terms := []Token{{Term: alt.text}}
 			if alt.phrase.Len() > 0 {
-				terms = nil
-				for _, t := range alt.phrase.terms {
-					terms = append(terms, Token{Term: t.text, Position: t.offset})
-				}
+				terms = alt.phrase.path()
 			}
 			one.Alternatives = append(one.Alternatives, Alternative{alt.text, terms})
 		}

@@ -3,9 +3,9 @@ package keyword
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -42,8 +42,8 @@ var togetherKept = kept[phraseKey, *phrasePostings]{budget: togetherBudget}
 // key tells phrases apart.
 func (p Phrase) key() string {
 	var b strings.Builder
-	for _, t := range p.terms {
-		b.WriteString(t.text + "\x00" + strconv.Itoa(t.offset) + "\x00")
+	for _, s := range p.steps {
+		fmt.Fprintf(&b, "%s\x00%d\x00%d\x00", s.term, s.from, s.to)
 	}
 	return b.String()
 }
@@ -52,12 +52,12 @@ func (p Phrase) key() string {
 //
 //  1. The postings of its terms tell which documents have all of them in a field.
 //  2. The texts of these are read, the shortest first, up to the bounds above, of which a segment has its share, or a sixteenth.
-//  3. The others count as having it as often as the term that they have least often. If it is from breaks a quarter as many are read, and the others have it only where half of those do.
+//  3. The others count as having it as often as the term that they have least often. If it is of letters and from breaks a quarter as many are read, and the others have it only where half of those do.
 func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alternative, fields []string, texts Texts) ([]*phrasePostings, error) {
 	out := make([]*phrasePostings, len(fields))
 	p, key := alt.phrase, alt.phrase.key()
-	if alt.apart {
-		key += "\x00"
+	if alt.without != "" {
+		key += "\x00" + alt.without
 	}
 	found := map[string]*phrasePostings{} // by field that is not known yet
 	docs := roaring.New()
@@ -66,7 +66,7 @@ func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alter
 		if out[i], ok = togetherKept.get(phraseKey{s.id, name, key}); ok {
 			continue
 		}
-		most, err := s.atMost(p, name)
+		most, err := s.atMost(p, name, alt.without)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alter
 	}
 	if texts != nil && !docs.IsEmpty() {
 		share := float64(len(s.nos)) / float64(max(v.docs, 1))
-		if alt.apart { // anybody may ask for it
+		if alt.seldom { // anybody may ask for it
 			share /= 4
 		}
 		locals := s.shortest(docs, found, share)
@@ -86,7 +86,7 @@ func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alter
 			return nil, err
 		}
 		for _, f := range found {
-			if alt.apart && !f.mostly(locals) {
+			if alt.seldom && !f.mostly(locals) {
 				f.keep(locals)
 			}
 		}
@@ -152,8 +152,9 @@ func (x *Index) readTogether(ctx context.Context, s *segmentView, p Phrase, loca
 	})
 }
 
-// atMost returns the documents of a field that have all terms of p, and how often the one that they have least often.
-func (s *segmentView) atMost(p Phrase, field string) (*phrasePostings, error) {
+// atMost returns the documents of a field that have all terms of p, and how often the one that they have least often. Those with the term
+// without, if it is not empty, are left out.
+func (s *segmentView) atMost(p Phrase, field, without string) (*phrasePostings, error) {
 	most := &phrasePostings{}
 	if _, ok := s.lengths[field]; !ok {
 		return most, nil
@@ -166,21 +167,46 @@ func (s *segmentView) atMost(p Phrase, field string) (*phrasePostings, error) {
 	if err != nil {
 		return nil, err
 	}
+	if without != "" {
+		pl, err := dict.PostingsList([]byte(without), nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		others := roaring.New()
+		if err := orInto(others, pl); err != nil {
+			return nil, err
+		}
+		docs.AndNot(others)
+	}
 	most.locals = docs.ToArray()
-	most.freqs = slices.Repeat([]uint32{math.MaxUint32}, len(most.locals))
-	for _, t := range p.terms {
-		pl, err := dict.PostingsList([]byte(t.text), nil, nil)
+	freqs := map[string][]uint32{} // by term: of each of locals
+	for _, term := range p.terms() {
+		pl, err := dict.PostingsList([]byte(term), nil, nil)
 		if err != nil {
 			return nil, err
 		}
 		it := pl.Iterator(true, false, false, nil)
-		for i, local := range most.locals { // each has the term
-			posting, err := it.Advance(uint64(local))
-			if err != nil {
-				return nil, err
+		of := make([]uint32, len(most.locals))
+		for i, posting := 0, segment.Posting(nil); i < len(most.locals); i++ {
+			local := uint64(most.locals[i])
+			if posting == nil || posting.Number() < local {
+				if posting, err = it.Advance(local); err != nil {
+					return nil, err
+				}
 			}
-			most.freqs[i] = min(most.freqs[i], uint32(posting.Frequency()))
+			if posting == nil {
+				break
+			}
+			if posting.Number() == local {
+				of[i] = uint32(posting.Frequency())
+			}
 		}
+		freqs[term] = of
+	}
+	most.freqs = make([]uint32, len(most.locals))
+	for i := range most.locals {
+		most.freqs[i] = walkPhrase(p, math.MaxUint32, func(before uint32, s step) uint32 { return min(before, freqs[s.term][i]) },
+			func(a, b uint32) uint32 { return max(a, b) })
 	}
 	return most, nil
 }

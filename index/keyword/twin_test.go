@@ -34,7 +34,7 @@ var analysisOf = map[string]string{"ko": "cjk", "ja": "cjk", "zh": "cjk", "th": 
 // words that follow one another are found as a phrase.
 func TestTextsAreTheirWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
-	separators := []string{" ", " ", "\n", "\u00a0", "\u3000", ", ", " — ", "… ", " (", "\" \"", "! ", "; ", "\t", " / ", " 😀 ", "。", "、"}
+	separators := []string{" ", " ", "\n", "\u00a0", "\u3000", ", ", " — ", "… ", " (", "\" \"", "! ", "; ", "\t", " / ", "。", "、"}
 	for name, pool := range wordsOf {
 		language := name
 		if l := analysisOf[name]; l != "" {
@@ -77,7 +77,7 @@ func TestTextsAreTheirWords(t *testing.T) {
 			n := 1 + r.IntN(min(3, len(used)))
 			at := r.IntN(len(used) - n + 1)
 			phrase := strings.Join(used[at:at+n], " ")
-			if p := x.Phrase(phrase); p.Len() > 0 && !x.Holds(s, nil, p)[0] {
+			if p := x.Phrase(phrase); p.Len() > 0 && x.Holds(s, nil, p)[0] == NotHeld {
 				t.Fatalf("%s: phrase %q %v is not in %q: %v", name, phrase, p, s, x.Phrase(s))
 			}
 			var alone, within []string

@@ -11,7 +11,8 @@ import (
 
 // unspaced is a tokenizer that adds to the words of another the texts of scripts whose words only a dictionary tells apart, such as Thai.
 // bleve's leaves these out, all of them. Here they are pairs: each letter, with its marks, and the next, and the letters alone, at the position
-// of the pair that they begin. Spaces of no width, with which some texts part words, are passed over.
+// of the pair that they begin. Spaces of no width, with which some texts part words, are passed over. Emoji are words, too, see isEmoji; so are
+// flags, which are two characters each.
 type unspaced struct{ words analysis.Tokenizer }
 
 // dictionaryScripts are those scripts.
@@ -20,7 +21,7 @@ var dictionaryScripts = []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode
 // Tokenize implements analysis.Tokenizer.
 func (u unspaced) Tokenize(input []byte) analysis.TokenStream {
 	words := u.words.Tokenize(input)
-	if bytes.IndexByte(input, 0xE0) < 0 && bytes.IndexByte(input, 0xE1) < 0 { // the first bytes of their letters
+	if !bytes.ContainsFunc(input, func(r rune) bool { return isEmoji(r) || isUnspaced(r) }) {
 		return words
 	}
 	all := make(analysis.TokenStream, 0, len(words))
@@ -29,15 +30,28 @@ func (u unspaced) Tokenize(input []byte) analysis.TokenStream {
 		all = append(appendPairs(all, input, at, w.Start), w)
 		at = w.End
 	}
-	all = appendPairs(all, input, at, len(input))
-	position := 0
-	for i, t := range all {
-		if i == 0 || t.Start > all[i-1].Start {
-			position++
-		}
-		t.Position = position
+	return appendPairs(all, input, at, len(input))
+}
+
+// symbol is the type of emoji.
+const symbol = analysis.TokenType(67)
+
+// isEmoji says whether r is an emoji, or another sign out of the blocks that these are in.
+func isEmoji(r rune) bool {
+	switch {
+	case r < 0x2300:
+		return false
+	case r <= 0x23ff, 0x2600 <= r && r <= 0x27bf, 0x2b00 <= r && r <= 0x2bff, 0x1f000 <= r && r <= 0x1faff:
+		return unicode.Is(unicode.So, r)
 	}
-	return all
+	return false
+}
+
+// isFlagLetter says whether r is half of a flag.
+func isFlagLetter(r rune) bool { return 0x1f1e6 <= r && r <= 0x1f1ff }
+
+func isUnspaced(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, dictionaryScripts...) && (unicode.IsLetter(r) || unicode.IsMark(r))
 }
 
 // appendPairs appends the letters and pairs of input[start:end].
@@ -60,8 +74,14 @@ func appendPairs(dst analysis.TokenStream, input []byte, start, end int) analysi
 		switch {
 		case unicode.IsMark(r) && len(run) > 0 && run[len(run)-1].end == at:
 			run[len(run)-1].end += size
-		case unicode.In(r, dictionaryScripts...) && (unicode.IsLetter(r) || unicode.IsMark(r)):
+		case isUnspaced(r):
 			run = append(run, span{at, at + size})
+		case isEmoji(r):
+			flush()
+			if next, n := utf8.DecodeRune(input[at+size : end]); isFlagLetter(r) && isFlagLetter(next) {
+				size += n
+			}
+			dst = append(dst, &analysis.Token{Term: slices.Clone(input[at : at+size]), Start: at, End: at + size, Type: symbol})
 		case r == '\u200b' || r == '\u200c' || r == '\u200d':
 		default:
 			flush()

@@ -26,6 +26,7 @@ type view struct {
 		sync.Mutex
 		terms map[string]bool
 	}
+	apart kept[string, []alternative] // by word: as what documents write it, see breaks
 }
 
 // segmentView is a segment with the deletions of one snapshot.
@@ -72,6 +73,7 @@ func (c *segmentCaches) view(snapshot *scorch.IndexSnapshot) (*view, error) {
 		}
 	}
 	v := &view{snapshot: snapshot, tokens: map[string]uint64{}}
+	v.apart.budget = apartBudget
 	for _, s := range snapshot.Segments() {
 		data := known[s.Segment()]
 		if data == nil {

@@ -44,8 +44,8 @@ func TestWholeNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		a.eachWithNames(tc.text, func(tok token) bool {
-			if tok.name {
+		a.each(tc.text, func(tok token) bool {
+			if tok.kind == nameTerm {
 				got = append(got, tok.term)
 			}
 			return true
@@ -109,7 +109,7 @@ func TestWholeNamesRank(t *testing.T) {
 	for _, phrase := range []string{"os.path.join", "os path join"} {
 		p := x.Phrase(phrase)
 		for i, want := range []bool{false, true, true, false} {
-			if got := x.Holds(texts[i], nil, p)[0]; got != want {
+			if got := x.Holds(texts[i], nil, p)[0] != NotHeld; got != want {
 				t.Errorf("%q in %q: %t", phrase, texts[i], got)
 			}
 		}
@@ -152,7 +152,7 @@ func TestJoinedNames(t *testing.T) {
 			t.Errorf("%s finds %v, %v, want %v", tc.query, got, err, tc.want)
 		}
 	}
-	if terms := x.queryTerms(Query{Text: "wi-fi A.I. GPT-4 U.S."}, nil); len(terms) != 8 {
+	if terms, _ := x.queryTerms(Query{Text: "wi-fi A.I. GPT-4 U.S."}, nil); len(terms) != 8 {
 		t.Errorf("there are %d terms, want wi, fi, ai, gpt4, gpt, 4, u and s", len(terms))
 	}
 }

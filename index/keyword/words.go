@@ -16,7 +16,7 @@ import (
 //     max_seq_length gives max, seq, length; end.Next gives end, Next. One without is cut at underscores alone, and dates at full stops:
 //     2024_03_05 and 05.03.2024 give 2024, 03, 05, and 3.14 and 1,000 stay whole, as do the numbers in 3.5mm and v1.2.3.
 //  2. A word that is cut so, and has more than single characters as parts, is a term itself, too: os.path.join is found before texts that have
-//     os, path and join apart. It is no part of phrases, of lengths or of what And asks for, so that max_seq finds max seq.
+//     os, path and join apart. It is no part of phrases, of lengths, and And asks for it or its parts, so that max_seq finds max seq.
 //  3. A part with capitals inside gives itself and its humps: parseHTTPHeader gives parseHTTPHeader, parse, HTTP, Header.
 //
 // It must stand before filters that change the length of terms, because it finds the parts' places in the text.
@@ -25,16 +25,13 @@ type splitWords struct{}
 // Filter implements analysis.TokenFilter.
 func (splitWords) Filter(input analysis.TokenStream) analysis.TokenStream {
 	output := make(analysis.TokenStream, 0, len(input))
-	shift := 0 // positions that the parts of earlier words have taken beyond the one of their word
 	for _, t := range input {
-		t.Position += shift
 		if t.Type == wholeName || simpleWord(t.Term) {
 			output = append(output, t)
 			continue
 		}
 		first := len(output)
 		output = splitToken(output, t)
-		shift += placeParts(output[first:], t.Position)
 		output = withWhole(output, first, t)
 	}
 	return output
@@ -62,40 +59,6 @@ func withWhole(parts analysis.TokenStream, first int, t *analysis.Token) analysi
 func nameStart(name []byte) int { return len(name) - len(bytes.TrimLeft(name, "_")) }
 func nameEnd(name []byte) int   { return len(bytes.TrimRight(name, "_")) }
 
-// besideParts is a token filter that gives whole names the position of their first part again, behind one that counts each token.
-type besideParts struct{}
-
-// Filter implements analysis.TokenFilter.
-func (besideParts) Filter(input analysis.TokenStream) analysis.TokenStream {
-	names := 0
-	for _, t := range input {
-		t.Position -= names
-		if t.Type == wholeName {
-			names++
-		}
-	}
-	return input
-}
-
-// placeParts gives the parts of one word the positions from at on, so that phrases find them in order, and returns how many
-// positions they take beyond the first. A whole and the first of its humps share a position.
-func placeParts(parts analysis.TokenStream, at int) (beyond int) {
-	position, end := at, 0
-	for i, p := range parts {
-		switch hump := p.Start < end; {
-		case i > 0 && (!hump || p.Start > parts[i-1].Start):
-			position++
-			fallthrough
-		default:
-			if !hump {
-				end = p.End
-			}
-		}
-		p.Position = position
-	}
-	return position - at
-}
-
 // simpleWord says, for most words quickly, that splitToken would keep the word.
 func simpleWord(word []byte) bool {
 	for i, c := range word {
@@ -119,7 +82,7 @@ func splitToken(dst analysis.TokenStream, t *analysis.Token) analysis.TokenStrea
 		}
 		var r rune
 		r, size = utf8.DecodeRune(t.Term[i:])
-		if r == '\'' || r == '\u2019' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || number && r != '_' && !date {
+		if isApostrophe(r) || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || number && r != '_' && !date {
 			continue
 		}
 		dst = splitHumps(dst, t, start, i)
@@ -163,9 +126,7 @@ type splitNames struct{}
 // Filter implements analysis.TokenFilter.
 func (splitNames) Filter(input analysis.TokenStream) analysis.TokenStream {
 	output := make(analysis.TokenStream, 0, len(input))
-	shift := 0
 	for _, t := range input {
-		t.Position += shift
 		number := !bytes.ContainsFunc(t.Term, unicode.IsLetter)
 		signs := "_.:,"
 		date := number && isDate(t.Term)
@@ -193,7 +154,6 @@ func (splitNames) Filter(input analysis.TokenStream) analysis.TokenStream {
 			}
 		}
 		cut(len(t.Term), 0)
-		shift += placeParts(output[first:], t.Position)
 		output = withWhole(output, first, t)
 	}
 	return output

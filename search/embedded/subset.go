@@ -269,7 +269,11 @@ func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err er
 			continue
 		}
 		for i, held := range p.c.words.Holds(f.Text, parts.Starts[named(f.Name)], all...) {
-			found[i] = found[i] || held && (asked || i >= len(p.with))
+			if i < len(p.with) {
+				found[i] = found[i] || held != keyword.NotHeld && asked
+			} else {
+				found[i] = found[i] || held == keyword.Literal
+			}
 		}
 		if len(p.without) == 0 && !slices.Contains(found, false) {
 			break

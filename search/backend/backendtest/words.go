@@ -100,7 +100,7 @@ func testWords(t *testing.T, l *library) {
 		{words: backend.Words{Text: "rope"}, want: ""},
 		{words: backend.Words{Text: "novel"}, want: ""},
 		{words: backend.Words{Text: ""}, want: ""},
-		{words: backend.Words{Text: "the"}, want: ""},
+		{words: backend.Words{Text: "the"}, want: "bridge garden kitchen storm train wall whale"},
 	} {
 		var sel backend.Selection
 		if tc.among != "" {

@@ -1,0 +1,229 @@
+package keyword
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// finds indexes texts one by one and checks after each that queries, with | between, find the first of them by either operator: more documents hide none.
+func finds(t *testing.T, language, queries string, texts ...string) {
+	t.Helper()
+	x := openTemp(t, Options{Language: language})
+	all := map[uint32]Entry{}
+	for no, text := range texts {
+		e := Entry{No: uint32(no), Text: []Field{{"text", text}}}
+		all[e.No] = e
+		apply(t, x, uint64(no+1), e)
+		for query := range strings.SplitSeq(queries, "|") {
+			for _, operator := range []Operator{Or, And} {
+				if got := found(t, x, Query{Text: query, Operator: operator, Texts: textsOf(all)}); !slices.Contains(got, 0) {
+					t.Errorf("%s: %q, %v, does not find %q among %q: %v", language, query, operator, texts[0], texts[:no+1], got)
+				}
+			}
+		}
+	}
+}
+
+// TestJoinedAndSeparate: a text is found by its words written together or apart, whatever other texts there are.
+func TestJoinedAndSeparate(t *testing.T) {
+	for _, tc := range []struct {
+		language, query, text string
+		others                []string
+	}{
+		{"en", "16gb", "16 gb memory", []string{"16gb memory", "16 bit and 2 gb"}},
+		{"en", "16 gb", "16gb memory", []string{"16 gb memory", "16 of them"}},
+		{"en", "database", "a data base", []string{"databases", "data without a base"}},
+		{"en", "data base", "my database", []string{"a data base", "data"}},
+		{"en", "icecream", "an ice cream", []string{"icecreams", "cream and ice"}},
+		{"en", "12V", "a 12 V battery", []string{"12V", "12 and V"}},
+		{"en", "12 V", "a 12V battery", []string{"12 V"}},
+		{"en", "01711234567", "call 0171 1234567", []string{"01711234567", "0171 and 1234567", "12 34 56 017 11 234567"}},
+		{"en", "0171 1234567", "call 01711234567", []string{"0171 1234567"}},
+		{"en", "+15551234567", "+1 (555) 123-4567", []string{"15551234567", "1 555", "123 4567"}},
+		{"en", "DE89370400440532013000", "DE89 3704 0044 0532 0130 00", []string{"DE89370400440532013000"}},
+		{"en", "wifi", "wi fi at home", []string{"wifi", "wi-fi"}},
+		{"en", "website", "a web site", []string{"websites", "site of the web"}},
+		{"en", "5kg", "5 kg of flour", []string{"5kg", "kg 5"}},
+		{"en", "iphone15", "an iPhone 15 case", []string{"iPhone15", "15 iPhones"}},
+		{"de", "Steuererklärung", "Steuer-Erklärung", []string{"Steuererklärung", "Erklärung der Steuer"}},
+		{"de", "16gb", "16 GB Speicher", []string{"16gb"}},
+		{"fr", "weekend", "un week-end", []string{"weekend"}},
+	} {
+		finds(t, tc.language, tc.query, append([]string{tc.text}, tc.others...)...)
+	}
+}
+
+// TestPartsOfNames: names with digits and capitals inside are found by their parts, and the other way round.
+func TestPartsOfNames(t *testing.T) {
+	for _, tc := range []struct{ language, text, queries string }{
+		{"en", "iPhone15 case", "iphone|iPhone|iphone15|iPhone15|phone|iphone 15|15"},
+		{"en", "iPhone 15 case", "iphone15|iPhone15|iphone 15|iPhone15 case"},
+		{"en", "PowerPoint2019 slides", "powerpoint|PowerPoint|powerpoint 2019|power|2019|PowerPoint2019|powerpoint2019"},
+		{"en", "JSONParser2 is new", "parser|json|JSONParser|jsonparser2|JSONParser2|parser2"},
+		{"en", "user name field", "userName|UserName|user_name|user-name"},
+		{"en", "the username", "userName|UserName"},
+		{"en", "userName", "username|user name|user_name|UserName"},
+		{"en", "parseHTTPResponse(x)", "HTTPResponse|httpResponse|parse response|ParseHTTPResponse|http response"},
+		{"en", "Pat O'Brien", "OBrien|obrien|O'Brien|o’brien"},
+		{"en", "Pat OBrien", "O'Brien|obrien"},
+		{"en", "Ronald McDonald", "mcdonald|McDonald|donald"},
+		{"en", "at 2024-03-15T14:30:00Z", "2024-03-15|20240315|2024-03|2024"},
+		{"en", "at 20240315T143000Z", "20240315|2024-03-15|143000"},
+		{"en", "on 2024-03-15", "20240315|2024-03-15"},
+		{"en", "on 20240315", "20240315|2024-03-15"},
+		{"en", "release v2.10.3", "2.10|v2.10|2.10.3|v2.10.3|v2"},
+		{"en", "release 2.10.3", "2.10|2.10.3|2"},
+		{"en", "go1.22.4", "1.22|go1.22|go|go 1.22"},
+		{"en", "host 192.168.0.1", "192.168|192.168.0|192.168.0.1"},
+		{"en", "SHA256 and base64", "sha|sha-256|sha 256|base 64|base-64"},
+		{"en", "the 1990s", "1990|1990s"},
+		{"en", "COVID19", "covid|covid-19|covid 19|COVID-19"},
+		{"en", "COVID-19", "covid19|covid 19"},
+		{"en", "mp3player", "player|mp3player"},
+		{"en", "utf8.DecodeRune", "utf8|utf-8|DecodeRune|utf 8"},
+		{"de", "iPhone15 Hülle", "iphone|iphone15|iphone 15"},
+		{"de", "Version 2.10.3", "2.10|2.10.3"},
+		{"fr", "Windows11 et Office2019", "windows|office|windows 11|office2019"},
+		{"cjk", "iPhone15 ケース", "iphone|iphone15|iphone 15"},
+		{"standard", "Galaxy S24 Ultra", "s24|galaxy s 24"},
+	} {
+		finds(t, tc.language, tc.queries, tc.text, "something else")
+	}
+	for _, tc := range []struct{ language, text, query string }{
+		{"en", "release 2.100.3", "2.10"}, {"en", "release 12.10.3", "2.10"}, {"en", "about 3.14", "14"}, {"en", "userName", "userId"},
+		{"en", "HTTPResponse", "parseHTTPResponse"}, {"de", "1.234.567 Euro", "1.234"}, {"en", "gb and 16", "16gb"}, {"en", "the 20240315", "2024"},
+	} {
+		x := openTemp(t, Options{Language: tc.language})
+		e := Entry{No: 0, Text: []Field{{"text", tc.text}}}
+		apply(t, x, 1, e)
+		if got := found(t, x, Query{Text: tc.query, Operator: And, Texts: textsOf(map[uint32]Entry{0: e})}); len(got) > 0 {
+			t.Errorf("%s: %q finds %q", tc.language, tc.query, tc.text)
+		}
+	}
+}
+
+// TestSigns: characters that stand for others, apostrophes and emoji are found by what people type.
+func TestSigns(t *testing.T) {
+	for _, tc := range []struct{ text, queries string }{
+		{"a flat of 80 m²", "m2|m²|80"}, {"10 km² of land", "km2|km²"}, {"5 m³", "m3|m³"}, {"E=mc²", "mc2|mc²"}, {"80 m2", "m²"},
+		{"CO₂ and H₂O", "co2|CO₂|h2o"}, {"climate¹ report", "climate|climate report"},
+		{"½ cup of sugar", "1/2|½"}, {"1/2 cup", "½|1/2"}, {"2½ cups", "½|1/2|2"}, {"¾ and ⅔", "3/4|2/3|¾"}, {"1⁄2 cup", "1/2|½"},
+		{"5 ㎏ of rice", "kg|㎏|5 kg"}, {"5㎏", "5kg|5 kg"}, {"5kg", "5㎏"}, {"100 ㎞", "km|㎞"}, {"20 ℃", "℃|C|20"}, {"20 °C", "℃"}, {"№ 5", "№|5"}, {"No 5", "№ 5"}, {"№5", "5"},
+		{"step ①", "1|①|step 1"}, {"⑩ things", "10|⑩"}, {"Ⅻ", "xii"}, {"㍿", "株式会社"}, {"℡ 5", "tel"}, {"ﬁne ﬂour", "fine|flour"}, {"Ⓐ", "ⓐ"},
+		{"Hawaiʻi", "hawaii|hawai'i|Hawai’i|hawai‘i|Hawaiʻi|hawai`i"}, {"O´Brien", "o'brien|obrien|O’Brien|OBrien"}, {"O`Brien", "o'brien|obrien"},
+		{"O‘Brien", "obrien|O'Brien|O´Brien"}, {"Kahʹan", "kah'an|kahan"}, {"O'Brien", "O´Brien|O`Brien|O‘Brien|Oʻbrien|O′Brien"}, {"`code` here", "code"},
+		{"well done 🎉", "🎉|well 🎉"}, {"party🎉time", "🎉|party|time"}, {"👍🏽", "👍|👍🏿"}, {"👍", "👍🏽"}, {"❤️ you", "❤|❤️"}, {"👩‍💻 at work", "👩‍💻|💻"}, {"flag 🇩🇪🇫🇷", "🇩🇪|🇫🇷"}, {"🤷‍♀️", "🤷"}, {"⭐⭐⭐", "⭐"}, {"1️⃣ first", "1"}, {"☎ 5", "☎"},
+	} {
+		for _, language := range []string{"en", "de", "standard", "cjk"} {
+			finds(t, language, tc.queries, tc.text)
+		}
+	}
+	x := openTemp(t, Options{})
+	for no, text := range []string{"10²", "Windows™", "🎉", "🇩🇪", "21/2", "a “quoted” word", "Don‘t"} {
+		apply(t, x, uint64(no+1), Entry{No: uint32(no), Text: []Field{{"text", text}}})
+	}
+	for query, want := range map[string][]uint32{"102": nil, "windowstm": nil, "🎊": nil, "🇪🇩": nil, "2½": nil, "quoted": {5}, "🎉": {2}} {
+		if got := found(t, x, Query{Text: query, Operator: And}); !slices.Equal(got, want) {
+			t.Errorf("%q finds %v, want %v", query, got, want)
+		}
+	}
+}
+
+// TestStopWords: they are searched where nothing else is, and always inside phrases.
+func TestStopWords(t *testing.T) {
+	texts := []string{"The Who played", "to be or not to be, that is the question", "IT is hard", "we haven't any", "turn off the light", "turn on the light",
+		"do not resuscitate", "do resuscitate", "vitamin A helps", "vitamin B helps", "check in early", "check out early", "a matter of fact"}
+	x := openTemp(t, Options{})
+	for no, text := range texts {
+		apply(t, x, uint64(no+1), Entry{No: uint32(no), Text: []Field{{"text", text}}})
+	}
+	for _, tc := range []struct {
+		query string
+		first uint32
+	}{{"the who", 0}, {"to be or not to be", 1}, {"IT", 2}, {"haven't", 3}, {"haven’t", 3}, {"who", 0}, {"Is it?", 2}, {"not", 6}} {
+		hits, _, err := x.Search(t.Context(), Query{Text: tc.query}, 5, nil)
+		if err != nil || len(hits) == 0 || !slices.ContainsFunc(hits, func(h Hit) bool { return h.No == tc.first }) {
+			t.Errorf("%q finds %v, %v, want %q", tc.query, hits, err, texts[tc.first])
+		}
+	}
+	for query, want := range map[string][]uint32{"the who": {0}, "to be not": {1}, "the light": {4, 5}} { // And: every stop word, unless there are others
+		if got := found(t, x, Query{Text: query, Operator: And}); !slices.Equal(got, want) {
+			t.Errorf("all of %q find %v, want %v", query, got, want)
+		}
+	}
+	for _, tc := range []struct {
+		phrase string
+		want   []uint32
+	}{
+		{"turn off", []uint32{4}}, {"turn on", []uint32{5}}, {"do not resuscitate", []uint32{6}}, {"do resuscitate", []uint32{7}}, {"vitamin a", []uint32{8}}, {"vitamin b", []uint32{9}},
+		{"check in", []uint32{10}}, {"check out", []uint32{11}}, {"to be or not to be", []uint32{1}}, {"the who", []uint32{0}}, {"not to be or to be", nil}, {"matter of fact", []uint32{12}}, {"matter fact", nil},
+	} {
+		p := x.Phrase(tc.phrase)
+		may, err := x.WithTerms(t.Context(), p, nil)
+		var got []uint32
+		for no, text := range texts {
+			if err == nil && may.Contains(uint32(no)) && x.Holds(text, nil, p)[0] == Literal {
+				got = append(got, uint32(no))
+			}
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%q is in %v, want %v, %v", tc.phrase, got, tc.want, err)
+		}
+	}
+	if n := x.Length("to be or not to be"); n != 6 {
+		t.Errorf("a text of stop words counts for %d, want 6", n)
+	}
+	if n := x.Length("the light is on"); n != 1 {
+		t.Errorf("stop words count beside other words: %d, want 1", n)
+	}
+	alone := openTemp(t, Options{})
+	apply(t, alone, 1, Entry{No: 1, Text: []Field{{"title", "The Who"}}})
+	if got := found(t, alone, Query{Text: "the who"}); !slices.Equal(got, []uint32{1}) {
+		t.Errorf("the who finds %v where all texts are stop words", got)
+	}
+}
+
+// TestHeld: exact words differ from other forms of them.
+func TestHeld(t *testing.T) {
+	for _, tc := range []struct {
+		language, phrase, text string
+		want                   Held
+	}{
+		{"en", "emergency fund", "an Emergency Fund for all", Literal},
+		{"en", "emergency fund", "emerging funds", Stemmed},
+		{"en", "emergency fund", "a fund for an emergency", NotHeld},
+		{"en", "emergency fund", "emerging funds, and the emergency fund", Literal},
+		{"en", "running", "he runs", Stemmed},
+		{"en", "run", "running", Stemmed},
+		{"en", "cafe", "the Café", Literal},
+		{"en", "O'Brien", "obrien", Literal},
+		{"en", "universal", "university", Stemmed},
+		{"en", "iPhone 15", "an iphone15 case", Literal},
+		{"en", "iphone15 case", "an iPhone 15 case", Literal},
+		{"en", "userName field", "user name field", Literal},
+		{"en", "username field", "userName field", Literal},
+		{"en", "wi-fi", "wifi", Literal},
+		{"en", "wifi router", "a wi-fi router", Literal},
+		{"en", "2024-03-15", "at 2024-03-15T14:30:00Z", Literal},
+		{"en", "python 2.10", "Python 2.10.3", Literal},
+		{"de", "grüner Baum", "grüne Bäume", Stemmed},
+		{"de", "grüne Bäume", "GRÜNE Bäume", Literal},
+		{"fr", "élèves", "eleves", Literal},
+		{"fr", "grands", "grand", Stemmed},
+		{"ru", "красная площадь", "красной площади", Stemmed},
+		{"hr", "kuće", "kuće", Literal},
+		{"cjk", "東京都", "東京都", Literal},
+		{"en", "🎉 party", "🎉 party", Literal},
+		{"en", "🎉 party", "🎊 party", NotHeld},
+	} {
+		a, err := newAnalyzer(tc.language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &Index{analyzer: a}
+		if got := x.Holds(tc.text, nil, x.Phrase(tc.phrase))[0]; got != tc.want {
+			t.Errorf("%s: %q in %q: %v, want %v; %v", tc.language, tc.phrase, tc.text, got, tc.want, x.Phrase(tc.phrase))
+		}
+	}
+}
