@@ -23,7 +23,7 @@
 // whole number beyond 2^53 is kept digit by digit as json.Number.
 //
 // A record keeps its fields as they are, without the one that holds its id. A whole-file document has title, text, path, modified
-// (RFC 3339, where the source has a time), what its front matter says and the tags in its text (Markdown), lang and description (HTML), author and lang (e-books), author, date and tags (Org), from, to, cc, date, attachments (their names) and attachment_ids (messages). A text that begins with
+// (RFC 3339, where the source has a time), what its front matter says and the tags in its text (Markdown), lang and description (HTML), author, lang, description, tags, publisher and date (e-books), author, date and tags (Org), from, to, cc, date, attachments (their names) and attachment_ids (messages). A text that begins with
 // its title as a heading, or as a first line before a blank one, holds it no more: the title stands in its own field. A first line that opens a letter, or is a message of a chat, is no title.
 //
 // # Files inside files

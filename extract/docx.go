@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"path"
 	"strings"
+	"unicode"
 )
 
 // docx reads the text of an Office Open XML document, as Word and others write it: a ZIP archive of XML.
@@ -23,11 +24,18 @@ func (x *source) docx(b []byte) (content, error) {
 		return r.tooLong(w.out.b.Len())
 	}
 	err = r.eachUntil(main, visit)
-	for _, notes := range []string{"footnotes.xml", "endnotes.xml"} {
+	if err == nil {
+		err = r.drawn(main, &w.out)
+	}
+	for _, notes := range []string{"footnotes.xml", "endnotes.xml", "comments.xml"} {
 		if err == nil {
 			w.out.block()
 			err = r.eachUntil(path.Join(path.Dir(main), notes), visit)
 		}
+	}
+	if err == nil {
+		w.changes()
+		err = r.margins(main, &w)
 	}
 	if err != nil {
 		if err := r.torn(err, w.out.String()); err != nil {
@@ -46,6 +54,57 @@ func (x *source) docx(b []byte) (content, error) {
 		c.text = rest
 	}
 	return c, nil
+}
+
+// margins writes the headers and footers of pages, those that say the same once.
+func (r *archive) margins(main string, w *docxWriter) error {
+	said := map[string]bool{}
+	for _, p := range r.parts(main, "header", "footer") {
+		m := docxWriter{styles: w.styles, lists: map[string]*docxList{}}
+		err := r.eachUntil(p.target, func(t xml.Token) error {
+			m.token(t)
+			return r.tooLong(w.out.b.Len() + m.out.b.Len())
+		})
+		if text := m.out.String(); strings.ContainsFunc(text, unicode.IsLetter) && !said[text] { // not the number of the page alone
+			said[text] = true
+			w.out.block()
+			w.out.verbatim(text)
+			w.out.block()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changes writes what tracked changes have deleted: it is not in the text any more, and can still be read and found in the document.
+func (w *docxWriter) changes() {
+	w.out.block()
+	for _, d := range w.deleted {
+		if s := strings.Join(strings.Fields(d.text.String()), " "); valueHasText(s) {
+			w.out.line()
+			w.out.inline(by("Deleted", d.author) + s)
+		}
+	}
+	w.out.block()
+}
+
+// by returns what stands in front of a comment or a change.
+func by(what, author string) string {
+	if author = strings.TrimSpace(author); author == "" {
+		return what + ": "
+	}
+	return what + " (" + author + "): "
+}
+
+// maxChanges is the number of deletions of one document that are kept.
+const maxChanges = 10000
+
+// deletion is a tracked change that took text away.
+type deletion struct {
+	author string
+	text   strings.Builder
 }
 
 // paragraphStyle is a style of paragraphs.
@@ -84,7 +143,8 @@ func (r *archive) styles(dir string) map[string]paragraphStyle {
 	return styles
 }
 
-// docxWriter writes the text of WordprocessingML: paragraphs, headings, lists, tables and notes; not what was deleted, moved away or hidden.
+// docxWriter writes the text of WordprocessingML: paragraphs, headings, lists, tables, notes, comments, formulas and what stands for pictures;
+// not what was moved away or hidden. What was deleted is kept beside it.
 type docxWriter struct {
 	styles         map[string]paragraphStyle
 	lists          map[string]*docxList
@@ -99,6 +159,10 @@ type docxWriter struct {
 	depth          int             // of elements of that name
 	text, hidden   bool            // inside an element of text; of a run that is not shown
 	titled, headed bool            // title and heading are complete
+	math           ommlReader
+	deleted        []*deletion
+	gone           *deletion // that is read
+	goneText       bool      // inside an element of deleted text
 }
 
 // docxParagraph is a paragraph that is being written.
@@ -118,8 +182,19 @@ const maxBoxes = 16
 var docxSkipped = map[string]bool{"Fallback": true, "moveFrom": true, "rt": true, "pPrChange": true, "rPrChange": true}
 
 func (w *docxWriter) token(t xml.Token) {
+	if w.math.prefix != "" {
+		if s, done := w.math.token(t); done {
+			w.write(s)
+		}
+		return
+	}
 	switch t := t.(type) {
 	case xml.StartElement:
+		if t.Name.Local == "oMath" && t.Name.Space != "" && w.skip == "" {
+			w.math.prefix, w.hidden = t.Name.Space, false
+			w.math.token(t)
+			return
+		}
 		if w.skip == "" && docxSkipped[t.Name.Local] {
 			w.skip, w.depth = t.Name.Local, 0
 		}
@@ -140,6 +215,9 @@ func (w *docxWriter) token(t xml.Token) {
 	case xml.CharData:
 		if w.text && w.skip == "" && !w.hidden {
 			w.write(string(t))
+		}
+		if w.goneText && w.gone != nil {
+			w.gone.text.Write(t)
 		}
 	}
 }
@@ -162,6 +240,23 @@ func (w *docxWriter) start(t xml.StartElement) {
 		w.item = w.list != "0" && !strings.HasPrefix(w.style, "heading ")
 	case "r":
 		w.hidden = false
+	case "del":
+		if w.gone = nil; len(w.deleted) < maxChanges {
+			w.gone = &deletion{author: attr(t, "author")}
+			w.deleted = append(w.deleted, w.gone)
+		}
+	case "delText":
+		w.goneText = true
+	case "comment":
+		w.out.block()
+		w.out.prefix = by("Comment", attr(t, "author"))
+	case "docPr", "shape":
+		name := map[string]string{"docPr": "descr", "shape": "alt"}[t.Name.Local]
+		if s := attr(t, name); valueHasText(s) {
+			w.out.inline(" ")
+			w.write(s)
+			w.out.inline(" ")
+		}
 	case "vanish":
 		v := attr(t, "val")
 		w.hidden = v != "0" && v != "false" && v != "off"
@@ -191,6 +286,8 @@ func (w *docxWriter) end(name string) {
 	switch name {
 	case "t":
 		w.text = false
+	case "delText":
+		w.goneText = false
 	case "p":
 		switch {
 		case w.rows > 0:

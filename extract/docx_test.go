@@ -65,7 +65,7 @@ func TestDOCX(t *testing.T) {
 		errors      int
 	}{
 		{"all of it", docxOf(t, "word/document.xml", document, "word/styles.xml", docxStyle, "docProps/core.xml", core,
-			"word/footnotes.xml", "<w:footnotes><w:footnote>"+p("", run("A note."))+"</w:footnote><w:footnote>"+p("", run("Ibid."))+"</w:footnote></w:footnotes>"), "The title", text + "\n\nA note.\n\nIbid.", 0},
+			"word/footnotes.xml", "<w:footnotes><w:footnote>"+p("", run("A note."))+"</w:footnote><w:footnote>"+p("", run("Ibid."))+"</w:footnote></w:footnotes>"), "The title", text + "\n\nA note.\n\nIbid.\n\nDeleted: deleted", 0},
 		{"another name", docxOf(t, "_rels/.rels", `<Relationships><Relationship Type="http://x/relationships/officeDocument" Target="/word/document2.xml"/></Relationships>`,
 			"word/document2.xml", docxHead+p("berschrift1", run("Head"))+p("", run("Text"))+docxTail, "word/styles.xml", docxStyle), "Head", "Text", 0},
 		{"boxes in paragraphs", docxOf(t, "word/document.xml", docxHead+p("Titel", box("Box 1")+run("The title"))+p("LB", run("One")+box("Box 2")+run(" item"))+p("", run("Text"))+docxTail, "word/styles.xml", docxStyle),

@@ -9,16 +9,24 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 )
 
 // epubBook is what the package document of a book says.
 type epubBook struct {
-	title, author, lang textBuilder
-	files               map[string]string // of the manifest, by id
-	spine               []string          // ids
-	text                *textBuilder      // of the element that is read; nil: of none
+	title, author, lang          textBuilder
+	description, publisher, date textBuilder
+	tags                         []*textBuilder
+	files                        map[string]string // of the manifest, by id
+	spine                        []string          // ids
+	text                         *textBuilder      // of the element that is read; nil: of none
 }
+
+const maxTagsOfBook = 1000
+
+// bookDate is a date at the front of one, of which a year may be all.
+var bookDate = regexp.MustCompile(`^\d{4}(-\d\d(-\d\d)?)?`)
 
 // epub reads the chapters of an e-book, in their order.
 func (x *source) epub(b []byte) (content, error) {
@@ -69,10 +77,26 @@ func (x *source) epub(b []byte) (content, error) {
 		}
 	}
 	c := content{title: book.title.String(), text: out.String(), fields: map[string]any{}}
-	for name, v := range map[string]string{"author": book.author.String(), "lang": book.lang.String()} {
+	for name, v := range map[string]string{"author": book.author.String(), "lang": book.lang.String(), "publisher": book.publisher.String(), "date": bookDate.FindString(book.date.String())} {
 		if v != "" {
 			c.fields[name] = v
 		}
+	}
+	var tags []any
+	for _, tag := range book.tags {
+		if s := tag.String(); valueHasText(s) {
+			tags = append(tags, s)
+		}
+	}
+	if len(tags) > 0 {
+		c.fields["tags"] = tags
+	}
+	if s := book.description.String(); valueHasText(s) { // often HTML
+		w, err := x.readHTML(s, htmlWriter{all: true})
+		if err != nil {
+			return content{}, err
+		}
+		c.fields["description"] = w.out.String()
 	}
 	return c, nil
 }
@@ -130,6 +154,23 @@ func (k *epubBook) token(t xml.Token) {
 		case "language":
 			if k.lang.b.Len() == 0 {
 				k.text = &k.lang
+			}
+		case "description":
+			if k.description.b.Len() == 0 {
+				k.text = &k.description
+			}
+		case "publisher":
+			if k.publisher.b.Len() == 0 {
+				k.text = &k.publisher
+			}
+		case "date":
+			if k.date.b.Len() == 0 {
+				k.text = &k.date
+			}
+		case "subject":
+			if len(k.tags) < maxTagsOfBook {
+				k.text = &textBuilder{}
+				k.tags = append(k.tags, k.text)
 			}
 		case "item":
 			if len(k.files) < maxMembers {

@@ -1,6 +1,11 @@
 package extract
 
-import "encoding/xml"
+import (
+	"cmp"
+	"encoding/xml"
+	"strings"
+	"unicode"
+)
 
 // odf reads the text of an OpenDocument: a text, a table or slides of LibreOffice and others.
 func (x *source) odf(b []byte) (content, error) {
@@ -24,6 +29,11 @@ func (x *source) odf(b []byte) (content, error) {
 		w.token(t)
 		return r.tooLong(w.out.b.Len())
 	})
+	if err == nil {
+		w.out.block()
+		w.out.verbatim(strings.TrimSpace(w.notes.String()))
+		err = r.odfMargins(&w)
+	}
 	if err != nil {
 		if err := r.torn(err, w.out.String()); err != nil {
 			return content{}, err
@@ -41,7 +51,36 @@ func (x *source) odf(b []byte) (content, error) {
 	return c, nil
 }
 
-// odfWriter writes the text of an OpenDocument: paragraphs, headings, lists, tables and notes; not what was deleted, and no comments.
+// odfMargins writes the headers and footers of pages, which the styles hold, those that say the same once.
+func (r *archive) odfMargins(w *odfWriter) error {
+	said := map[string]bool{}
+	var m *odfWriter
+	return r.eachUntil("styles.xml", func(t xml.Token) error {
+		if e, ok := t.(xml.StartElement); ok && odfMargin[e.Name.Space+":"+e.Name.Local] {
+			m = &odfWriter{}
+			return nil
+		}
+		if m == nil {
+			return nil
+		}
+		if e, ok := t.(xml.EndElement); ok && odfMargin[e.Name.Space+":"+e.Name.Local] {
+			if text := m.out.String(); strings.ContainsFunc(text, unicode.IsLetter) && !said[text] && len(said) < maxMembers {
+				said[text] = true
+				w.out.block()
+				w.out.verbatim(text)
+			}
+			m = nil
+			return nil
+		}
+		m.token(t)
+		return r.tooLong(w.out.b.Len() + m.out.b.Len())
+	})
+}
+
+var odfMargin = map[string]bool{"style:header": true, "style:header-left": true, "style:header-first": true, "style:footer": true, "style:footer-left": true, "style:footer-first": true}
+
+// odfWriter writes the text of an OpenDocument: paragraphs, headings, lists, tables and notes, and what stands for pictures. Comments and what was deleted
+// are kept beside it.
 type odfWriter struct {
 	titles         map[string]bool // styles of titles
 	out            textBuilder
@@ -52,16 +91,74 @@ type odfWriter struct {
 	sheets         bool
 	skip           string // the element whose end is awaited
 	depth          int    // of elements of that name
+	notes          textBuilder
+	note           string      // the element of a comment or a deletion that is read; empty: none
+	author, said   textBuilder // of that
+	byName, inDate bool        // inside the name of its author, or its date
+	picture        bool        // inside what stands for a picture
+	value          string      // of a cell, as it is shown where it has no text
+	cell           int         // length of the text where the cell begins
 }
 
-// odfSkipped elements hold what is not to be read: what was deleted, comments, the numbers of notes, lists of the headings, ruby, and what the
-// program says of pictures. The names of other elements of theirs are in XML of other kinds.
+// odfChanges holds what tracked changes have deleted.
+const odfChanges = "text:tracked-changes"
+
+// odfSkipped elements hold what is not to be read: the numbers of notes, lists of the headings, ruby, and forms.
 var odfSkipped = map[string]bool{
-	"text:tracked-changes": true, "office:annotation": true, "text:note-citation": true, "text:table-of-content": true, "text:ruby-text": true,
-	"svg:title": true, "svg:desc": true, "office:forms": true,
+	odfChanges: true, "text:note-citation": true, "text:table-of-content": true, "text:ruby-text": true, "office:forms": true,
+}
+
+// odfNotes are comments and deletions: their texts stand behind the text.
+var odfNotes = map[string]string{"office:annotation": "Comment", "text:deletion": "Deleted"}
+
+// noted takes a token of a comment or a deletion, and tells whether it is one.
+func (w *odfWriter) noted(t xml.Token) bool {
+	switch t := t.(type) {
+	case xml.StartElement:
+		name := t.Name.Space + ":" + t.Name.Local
+		switch {
+		case w.note == "" && odfNotes[name] != "":
+			w.note, w.author, w.said = name, textBuilder{}, textBuilder{}
+			return true
+		case w.note == "":
+			return false
+		case name == "text:p" || name == "text:h":
+			w.said.inline(" ")
+		}
+		w.byName = name == "dc:creator"
+		w.inDate = name == "dc:date" || name == "meta:date-string" || name == "meta:creator-initials"
+		return true
+	case xml.EndElement:
+		name := t.Name.Space + ":" + t.Name.Local
+		if w.byName, w.inDate = false, false; w.note == "" {
+			return false
+		}
+		if name == w.note {
+			if s := w.said.String(); valueHasText(s) {
+				w.notes.line()
+				w.notes.inline(by(odfNotes[name], w.author.String()) + s)
+			}
+			w.note = ""
+		}
+		return true
+	case xml.CharData:
+		switch {
+		case w.note == "":
+			return false
+		case w.byName:
+			w.author.inline(string(t))
+		case !w.inDate:
+			w.said.inline(string(t))
+		}
+		return true
+	}
+	return w.note != ""
 }
 
 func (w *odfWriter) token(t xml.Token) {
+	if (w.skip == "" || w.skip == odfChanges) && w.noted(t) {
+		return
+	}
 	switch t := t.(type) {
 	case xml.StartElement:
 		name := t.Name.Space + ":" + t.Name.Local
@@ -84,7 +181,7 @@ func (w *odfWriter) token(t xml.Token) {
 			w.end(name)
 		}
 	case xml.CharData:
-		if w.paragraphs > 0 && w.skip == "" {
+		if (w.paragraphs > 0 || w.picture) && w.skip == "" {
 			w.write(string(t))
 		}
 	}
@@ -133,6 +230,15 @@ func (w *odfWriter) start(name string, t xml.StartElement) {
 		w.out.line()
 	case "table:table-cell":
 		w.out.cell()
+		if w.cell = w.out.b.Len(); w.sheets {
+			w.value = ""
+			for _, name := range []string{"string-value", "date-value", "time-value", "boolean-value", "value"} {
+				w.value = cmp.Or(w.value, attr(t, name))
+			}
+		}
+	case "svg:title", "svg:desc":
+		w.picture = true
+		w.out.inline(" ")
 	case "draw:page":
 		w.out.block()
 	}
@@ -165,6 +271,14 @@ func (w *odfWriter) end(name string) {
 		} else {
 			w.out.inline(" ")
 		}
+	case "svg:title", "svg:desc":
+		w.picture = false
+		w.out.inline(" ")
+	case "table:table-cell":
+		if w.value != "" && w.out.b.Len() == w.cell { // as some programs write it
+			w.out.inline(w.value)
+		}
+		w.value = ""
 	case "text:list":
 		if w.lists = max(0, w.lists-1); w.lists == 0 && w.rows == 0 {
 			w.out.block()

@@ -64,7 +64,7 @@ func TestOffice(t *testing.T) {
 		{"chapters many times", "a.epub", docxOf(t, append(book[:2:2], "OEBPS/content.opf", strings.Replace(epubBody, "</spine>", strings.Repeat(`<itemref idref="a"/>`, 9000)+"</spine>", 1),
 			"OEBPS/ch 1.xhtml", chapter("<p>"+strings.Repeat("<b></b>", 10000)+"x"), "OEBPS/ch2.xhtml", "y")...), "Tales", "*",
 			"a.epub: warning: the document is damaged or too large (it unpacks to more than the limit for one file); the rest is left out"},
-		{"text", "a.odt", docxOf(t, "content.xml", text), "The title", "Damp\n\nWall wet Since May. again.\nNext\n\n- one\nmore\n- deep\n\na b | c\n\nEnd", ""},
+		{"text", "a.odt", docxOf(t, "content.xml", text), "The title", "Damp\n\nWall wet Since May. again.\nNext\n\n- one\nmore\n- deep\n\na b | c\n\nEnd\n\nComment: no", ""},
 		{"title of the properties", "a.odt", docxOf(t, "content.xml", odfHead+"<text:h>Head</text:h><text:p>Text</text:p>"+odfTail, "meta.xml", "<m><dc:title>T</dc:title><dc:creator>x</dc:creator></m>"), "T", "Head\n\nText", ""},
 		{"sheets", "a.ods", docxOf(t, "content.xml", odfHead+`<office:spreadsheet><table:table table:name="Wines"><table:table-row><table:table-cell><text:p>Name</text:p></table:table-cell><table:table-cell table:number-columns-repeated="9999999"/>`+
 			`</table:table-row><table:table-row table:number-rows-repeated="9999999"><table:table-cell><text:p>x</text:p></table:table-cell></table:table-row></table:table></office:spreadsheet>`+odfTail), "a", "Wines\n\nName\nx", ""},

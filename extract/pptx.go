@@ -30,8 +30,9 @@ func (x *source) pptx(b []byte) (content, error) {
 		if err != nil {
 			break
 		}
-		for _, other := range r.relations(slide) {
-			if other.kind == "notesSlide" && err == nil {
+		err = r.drawn(slide, &w.out)
+		for _, other := range r.parts(slide, "notesSlide", "comments") {
+			if w.out.block(); err == nil {
 				err = r.eachUntil(other.target, visit)
 			}
 		}
@@ -61,11 +62,23 @@ type pptxWriter struct {
 	number bool        // inside a field
 	rows   int         // depth of tables
 	skip   int         // depth of elements that are older renderings of what stands beside them
+	math   ommlReader
 }
 
 func (w *pptxWriter) token(t xml.Token) {
+	if w.math.prefix != "" {
+		if s, done := w.math.token(t); done && w.skip == 0 {
+			w.write(s)
+		}
+		return
+	}
 	switch t := t.(type) {
 	case xml.StartElement:
+		if t.Name.Local == "oMath" && t.Name.Space != "" {
+			w.math.prefix = t.Name.Space
+			w.math.token(t)
+			return
+		}
 		if t.Name.Local == "Fallback" {
 			w.skip++
 		}
@@ -87,15 +100,23 @@ func (w *pptxWriter) token(t xml.Token) {
 
 func (w *pptxWriter) start(t xml.StartElement) {
 	switch t.Name.Local {
-	case "sp", "graphicFrame":
+	case "sp", "graphicFrame", "pic":
 		w.place = ""
 		w.out.block()
 	case "ph":
 		w.place = attr(t, "type")
 	case "fld":
 		w.number = strings.HasPrefix(attr(t, "type"), "slidenum") || strings.HasPrefix(attr(t, "type"), "datetime")
-	case "t":
+	case "t", "text": // of a shape; of a comment
 		w.text = true
+	case "cNvPr":
+		if s := attr(t, "descr"); valueHasText(s) { // what stands for a picture
+			w.out.inline(s)
+			w.out.line()
+		}
+	case "cm":
+		w.out.block()
+		w.out.prefix = by("Comment", "")
 	case "br", "tab":
 		w.write(" ")
 	case "tbl":
@@ -109,7 +130,7 @@ func (w *pptxWriter) start(t xml.StartElement) {
 
 func (w *pptxWriter) end(name string) {
 	switch name {
-	case "t":
+	case "t", "text":
 		w.text = false
 	case "fld":
 		w.number = false
@@ -124,7 +145,7 @@ func (w *pptxWriter) end(name string) {
 		}
 	case "tbl":
 		w.rows = max(0, w.rows-1)
-	case "sp", "graphicFrame":
+	case "sp", "graphicFrame", "pic":
 		w.place = ""
 		w.out.block()
 	}

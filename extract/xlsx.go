@@ -57,6 +57,9 @@ func (x *source) xlsx(b []byte) (content, error) {
 			w.token(t)
 			return r.tooLong(w.out.b.Len())
 		})
+		if err == nil {
+			err = r.beside(s.part, &w.out)
+		}
 		w.filled = w.filled || w.out.b.Len() > before
 	}
 	text := w.out.String()
@@ -69,6 +72,67 @@ func (x *source) xlsx(b []byte) (content, error) {
 		}
 	}
 	return content{title: r.titleIn("docprops/core.xml"), text: text}, nil
+}
+
+// beside writes what stands beside the cells of a sheet: comments, the texts of boxes, what stands for pictures, and the titles of charts,
+// whose values are those of cells.
+func (r *archive) beside(sheet string, out *textBuilder) error {
+	kinds := []string{"threadedComment", "comments", "drawing"}
+	parts := r.parts(sheet, kinds...)
+	threads := len(parts) > 0 && parts[0].kind == kinds[0]
+	for _, p := range parts {
+		if p.kind == "comments" && threads { // for older programs
+			continue
+		}
+		inText := false
+		err := r.eachUntil(p.target, func(t xml.Token) error {
+			switch t := t.(type) {
+			case xml.StartElement:
+				switch t.Name.Local {
+				case "comment", "threadedComment":
+					out.block()
+					out.prefix = by("Comment", "")
+				case "cNvPr":
+					if s := attr(t, "descr"); valueHasText(s) {
+						out.block()
+						out.inline(s)
+					}
+				case "sp":
+					out.block()
+				}
+				inText = t.Name.Local == "t" || t.Name.Local == "text"
+			case xml.EndElement:
+				if inText = false; t.Name.Local == "p" {
+					out.line()
+				}
+			case xml.CharData:
+				if inText {
+					out.inline(unescapeXML(string(t)))
+				}
+			}
+			return r.tooLong(out.b.Len())
+		})
+		for _, chart := range r.parts(p.target, "chart", "diagramData") {
+			if err != nil {
+				break
+			}
+			if chart.kind == "diagramData" {
+				err = r.diagramText(chart.target, out)
+				continue
+			}
+			c := chartReader{}
+			err = r.eachUntil(chart.target, func(t xml.Token) error {
+				c.token(t)
+				return r.tooLong(out.b.Len() + c.titles.b.Len())
+			})
+			out.block()
+			out.verbatim(c.titles.String())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // xlsxStyles finds the formats of cells.

@@ -1,0 +1,109 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const chartXML = `<c:chartSpace><c:title><c:tx><c:rich><a:p><a:r><a:t>Sales</a:t></a:r></a:p></c:rich></c:tx></c:title>` +
+	`<c:ser><c:tx><c:strRef><c:strCache><c:pt idx="0"><c:v>Pears</c:v></c:pt></c:strCache></c:strRef></c:tx><c:cat><c:strRef><c:strCache><c:pt idx="0"><c:v>North</c:v></c:pt><c:pt idx="1"><c:v>South</c:v></c:pt></c:strCache></c:strRef></c:cat>` +
+	`<c:val><c:numRef><c:f>Sheet1!B2:B3</c:f><c:numCache><c:formatCode>0.0%</c:formatCode><c:pt idx="0"><c:v>0.125</c:v></c:pt><c:pt idx="1"><c:v>2</c:v></c:pt></c:numCache></c:numRef></c:val></c:ser>` +
+	`<c:ser><c:tx><c:v>Plums</c:v></c:tx><c:val><c:numLit><c:pt idx="0"><c:v>7.0</c:v></c:pt><c:pt idx="1"><c:v>8</c:v></c:pt></c:numLit></c:val></c:ser></c:chartSpace>`
+
+const chartWords = "Sales\n\nPears | Plums\nNorth | 12.5% | 7\nSouth | 200.0% | 8"
+
+// What stands beside the text of a document is read, too.
+func TestBesideText(t *testing.T) {
+	p := func(s string) string { return "<w:p><w:r><w:t>" + s + "</w:t></w:r></w:p>" }
+	rel := func(id, kind, target string) string {
+		return `<Relationship Id="` + id + `" Type="http://x/` + kind + `" Target="` + target + `"/>`
+	}
+	rels := func(all string) string { return "<Relationships>" + all + "</Relationships>" }
+	diagram := `<dgm:dataModel><a:p><a:r><a:t>First step</a:t></a:r></a:p><a:p><a:r><a:t>Second step</a:t></a:r></a:p></dgm:dataModel>`
+	docx := docxOf(t, "word/document.xml", docxHead+p("Text")+`<w:p><w:ins w:author="Ann"><w:r><w:t>new</w:t></w:r></w:ins><w:del w:author="Ann"><w:r><w:delText xml:space="preserve">old </w:delText></w:r><w:r><w:delText>words</w:delText></w:r></w:del></w:p>`+
+		`<w:p><w:pPr><w:rPr><w:del w:author="Bob"/></w:rPr></w:pPr><w:r><w:drawing><wp:docPr id="1" name="Picture 1" descr="A red barn"/><pic:cNvPr descr="A red barn"/></w:drawing></w:r></w:p>`+docxTail,
+		"word/_rels/document.xml.rels", rels(rel("1", "header", "header2.xml")+rel("2", "header", "header1.xml")+rel("3", "footer", "footer1.xml")+rel("4", "footer", "footer2.xml")+rel("5", "chart", "charts/chart1.xml")+rel("6", "diagramData", "diagrams/data1.xml")),
+		"word/header1.xml", "<w:hdr>"+p("Confidential")+"</w:hdr>", "word/header2.xml", "<w:hdr>"+p("Confidential")+"</w:hdr>", "word/footer1.xml", "<w:ftr>"+p("7")+"</w:ftr>", "word/footer2.xml", "<w:ftr>"+p("Acme Ltd")+"</w:ftr>",
+		"word/charts/chart1.xml", chartXML, "word/diagrams/data1.xml", diagram,
+		"word/comments.xml", `<w:comments><w:comment w:author="Cat">`+p("Check this")+p("and that")+`</w:comment><w:comment>`+p("Unsigned")+`</w:comment></w:comments>`)
+	pptx := docxOf(t, "ppt/presentation.xml", pptMain, "ppt/_rels/presentation.xml.rels", pptRels, "ppt/slides/slide1.xml", "<p:sld/>",
+		"ppt/slides/slide2.xml", `<p:sld><p:pic><p:nvPicPr><p:cNvPr id="2" name="Picture" descr="A red barn"/></p:nvPicPr></p:pic><p:sp><a:p><a:r><a:t>Text </a:t></a:r><a14:m><m:oMath><m:r><m:t>a</m:t></m:r></m:oMath></a14:m></a:p></p:sp></p:sld>`,
+		"ppt/slides/_rels/slide2.xml.rels", rels(rel("1", "chart", "../charts/chart1.xml")+rel("2", "diagramData", "../diagrams/data1.xml")+rel("3", "comments", "../comments/comment1.xml")),
+		"ppt/charts/chart1.xml", chartXML, "ppt/diagrams/data1.xml", diagram, "ppt/comments/comment1.xml", `<p:cmLst><p:cm><p:text>Too long?</p:text></p:cm></p:cmLst>`)
+	xlsx := docxOf(t, "xl/workbook.xml", xlsMain, "xl/_rels/workbook.xml.rels", xlsRels, "xl/worksheets/sheet1.xml", "<row><c><v>1</v></c></row>",
+		"xl/worksheets/_rels/sheet1.xml.rels", rels(rel("1", "comments", "../comments1.xml")+rel("2", "drawing", "../drawings/drawing1.xml")),
+		"xl/comments1.xml", "<comments><authors><author>Cat</author></authors><comment><text><r><t>Check </t></r><r><t>this</t></r></text></comment></comments>",
+		"xl/drawings/drawing1.xml", `<xdr:wsDr><xdr:cNvPr descr="A red barn"/><xdr:sp><a:p><a:r><a:t>A box</a:t></a:r></a:p></xdr:sp></xdr:wsDr>`,
+		"xl/drawings/_rels/drawing1.xml.rels", rels(rel("1", "chart", "../charts/chart1.xml")), "xl/charts/chart1.xml", chartXML)
+	odt := docxOf(t, "content.xml", odfHead+`<office:text><text:tracked-changes><text:changed-region><text:deletion><office:change-info><dc:creator>Ann</dc:creator><dc:date>2024-01-01</dc:date></office:change-info><text:p>old words</text:p></text:deletion></text:changed-region></text:tracked-changes>`+
+		`<text:p>Text<office:annotation><dc:creator>Cat</dc:creator><dc:date>2024-01-01</dc:date><text:p>Check this</text:p><text:p>and that</text:p></office:annotation></text:p><text:p><draw:frame><svg:title>Barn</svg:title><svg:desc>A red barn</svg:desc></draw:frame></text:p></office:text>`+odfTail,
+		"styles.xml", `<office:master-styles><style:master-page><style:header><text:p>Confidential</text:p></style:header><style:header-left><text:p>Confidential</text:p></style:header-left><style:footer><text:p><text:page-number>1</text:page-number></text:p></style:footer></style:master-page><style:footer><text:p>Acme Ltd</text:p></style:footer></office:master-styles>`)
+	ods := docxOf(t, "content.xml", odfHead+`<office:spreadsheet><table:table table:name="T"><table:table-row><table:table-cell office:value-type="percentage" office:value="0.125"><text:p>12.50%</text:p></table:table-cell><table:table-cell office:value-type="float" office:value="42"/>`+
+		`<table:table-cell office:value-type="date" office:date-value="2024-01-31"/><table:table-cell/></table:table-row></table:table></office:spreadsheet>`+odfTail)
+	for _, tt := range []struct {
+		file string
+		b    []byte
+		want string
+	}{
+		{"a.docx", docx, "Text new\n\nA red barn\n\n" + chartWords + "\n\nFirst step\nSecond step\n\nComment (Cat): Check this\n\nand that\n\nComment: Unsigned\n\nDeleted (Ann): old words\n\nConfidential\n\nAcme Ltd"},
+		{"a.pptx", pptx, "A red barn Text a\n\n" + chartWords + "\n\nFirst step\nSecond step\n\nComment: Too long?"},
+		{"a.xlsx", xlsx, "a Costs\n\n1\n\nComment: Check this\n\nA red barn\n\nA box\n\nSales"},
+		{"a.odt", odt, "Text Barn A red barn\n\nDeleted (Ann): old words\nComment (Cat): Check this and that\n\nConfidential\n\nAcme Ltd"},
+		{"a.ods", ods, "a T\n\n12.50% | 42 | 2024-01-31"},
+	} {
+		if got := readBytes(t, tt.b, tt.file, Options{}).ids("title", "text"); got != tt.file+" "+tt.want {
+			t.Errorf("got  %q\nwant %q", got, tt.file+" "+tt.want)
+		}
+	}
+	book := docxOf(t, "META-INF/container.xml", epubMeta, "OEBPS/content.opf", `<package><metadata><dc:title>T</dc:title><dc:creator>A</dc:creator><dc:description>&lt;p&gt;A &lt;b&gt;tale&lt;/b&gt; of tides.&lt;/p&gt;</dc:description>`+
+		`<dc:subject>Sea</dc:subject><dc:subject>Storms</dc:subject><dc:publisher>Acme</dc:publisher><dc:date>2001-02-03T00:00:00Z</dc:date></metadata><manifest><item id="a" href="ch 1.xhtml"/></manifest><spine><itemref idref="a"/></spine></package>`, "OEBPS/ch 1.xhtml", "<p>Rain.")
+	if got := readBytes(t, book, "a.epub", Options{}).ids("author", "description", "tags", "publisher", "date", "text"); got != "a.epub A A tale of tides. [Sea Storms] Acme 2001-02-03 Rain." {
+		t.Errorf("a book: %q", got)
+	}
+}
+
+func TestFormulas(t *testing.T) {
+	e := func(name, in string) string { return "<m:" + name + ">" + in + "</m:" + name + ">" }
+	r := func(s string) string { return e("r", e("t", s)) }
+	pr := func(name, of, v string) string { return e(name, `<m:`+of+` m:val="`+v+`"/>`) }
+	for _, tt := range []struct{ in, want string }{
+		{r("m=1"), "m=1"},
+		{e("f", e("num", r("a+b"))+e("den", r("2"))), "(a+b)/2"},
+		{e("f", pr("fPr", "type", "noBar")+e("num", r("n"))+e("den", r("k"))), "(n ¦ k)"},
+		{e("sSup", e("e", r("x"))+e("sup", r("2"))) + r("+") + e("sSub", e("e", r("y"))+e("sub", r("i+1"))) + e("sSubSup", e("e", r("z"))+e("sub", r("1"))+e("sup", r("2"))), "x^2+y_(i+1)z_1^2"},
+		{e("rad", e("deg", "")+e("e", r("y"))) + e("rad", e("deg", r("3"))+e("e", r("8"))), "√(y)3√(8)"},
+		{e("nary", pr("naryPr", "chr", "∑")+e("sub", r("i=1"))+e("sup", r("n"))+e("e", r("i"))) + e("nary", e("naryPr", "")+e("sub", "")+e("sup", "")+e("e", r("f"))), "∑_(i=1)^n i∫ f"},
+		{e("d", pr("dPr", "begChr", "[")+e("e", r("a"))+e("e", r("b"))) + e("d", e("e", r("c"))), "[a|b)(c)"},
+		{e("func", e("fName", r("sin\u2061"))+e("e", r("θ"))) + e("limLow", e("e", r("lim"))+e("lim", r("x→0"))), "sin θlim_(x→0)"},
+		{e("m", e("mr", e("e", r("a"))+e("e", r("b")))+e("mr", e("e", r("c"))+e("e", r("d")))) + e("acc", e("e", r("v"))), "a b; c dv\u0302"},
+	} {
+		b := docxOf(t, "word/document.xml", docxHead+`<w:p><w:r><w:t>See </w:t></w:r>`+e("oMath", tt.in)+`<w:r><w:t>.</w:t></w:r></w:p>`+docxTail)
+		if got := readBytes(t, b, "a.docx", Options{}).ids("text"); got != "a.docx See "+tt.want+"." {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+	deep := strings.Repeat("<m:f><m:num>", 100_000)
+	if out := readBytes(t, docxOf(t, "word/document.xml", docxHead+"<w:p>"+e("oMath", deep+r("x"))+docxTail), "a.docx", Options{}); len(out.errors) != 1 {
+		t.Errorf("a formula that does not end: %v", out)
+	}
+}
+
+func FuzzBesideText(f *testing.F) {
+	f.Add([]byte(docxHead+`<w:p><m:oMath><m:f><m:num><m:t>a</m:t></m:num></m:f></m:oMath><w:del w:author="A"><w:delText>x</w:delText></w:del></w:p>`), []byte(chartXML))
+	f.Add([]byte(odfHead+`<text:p>x<office:annotation><dc:creator>A</dc:creator><text:p>y</text:p></office:annotation></text:p>`), []byte(`<style:header><text:p>x</text:p></style:header>`))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		rels := `<Relationships><Relationship Id="1" Type="x/chart" Target="b.xml"/><Relationship Id="2" Type="x/header" Target="b.xml"/><Relationship Id="3" Type="x/diagramData" Target="b.xml"/><Relationship Id="4" Type="x/drawing" Target="b.xml"/></Relationships>`
+		for name, archive := range map[string][]byte{
+			"a.docx": docxOf(t, "word/document.xml", string(a), "word/_rels/document.xml.rels", rels, "word/b.xml", string(b), "word/comments.xml", string(b)),
+			"a.odt":  docxOf(t, "content.xml", string(a), "styles.xml", string(b)),
+			"a.xlsx": docxOf(t, "xl/workbook.xml", xlsMain, "xl/_rels/workbook.xml.rels", xlsRels, "xl/worksheets/sheet1.xml", string(a), "xl/worksheets/_rels/sheet1.xml.rels", rels, "xl/worksheets/b.xml", string(b)),
+		} {
+			for _, d := range readBytes(t, archive, name, Options{MaxFile: 1 << 20}).docs {
+				if text, _ := d.Fields["text"].(string); !utf8.ValidString(text) {
+					t.Errorf("%s: %q is not UTF-8", name, text)
+				}
+			}
+		}
+	})
+}
