@@ -40,9 +40,12 @@ const (
 func (d *document) read(ctx context.Context, i *instance, b []byte) {
 	i.glyphs = sync.OnceValue(func() map[string]map[rune]string { return glyphNames(b) })
 	doc, code := i.load(ctx, b)
-	if root := lastCatalogue.FindSubmatch(b); doc == 0 && code == errFormat && root != nil { // it ends before its trailer
-		doc, code = i.load(ctx, fmt.Appendf(b[:len(b):len(b)], "\ntrailer\n<< /Root %s %s R >>\nstartxref\n0\n%%%%EOF\n", root[1], root[2]))
-		d.torn = doc != 0
+	if doc == 0 && code == errFormat { // perhaps it ends before its trailer
+		if roots := catalogue.FindAllSubmatch(b, -1); len(roots) > 0 {
+			root := roots[len(roots)-1]
+			doc, code = i.load(ctx, fmt.Appendf(b[:len(b):len(b)], "\ntrailer\n<< /Root %s %s R >>\nstartxref\n0\n%%%%EOF\n", root[1], root[2]))
+			d.torn = doc != 0
+		}
 	}
 	if i.err != nil {
 		return
@@ -101,8 +104,8 @@ func (i *instance) load(ctx context.Context, b []byte) (doc, code uint64) {
 	return doc, code
 }
 
-// lastCatalogue is the object with which a reader of the file begins.
-var lastCatalogue = regexp.MustCompile(`(?s)^.*\b(\d{1,9})\s+(\d{1,5})\s+obj\s*<<[^>]*?/Type\s*/Catalog\b`)
+// catalogue is the object with which a reader of the file begins.
+var catalogue = regexp.MustCompile(`\b(\d{1,9})\s+(\d{1,5})\s+obj\s*<<[^>]*?/Type\s*/Catalog\b`)
 
 // page returns the text of page n, from 1.
 func (d *document) page(ctx context.Context, i *instance, doc, form uint64, n int) string {

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// file puts objects, from number 1, into a PDF; object 1 is the catalogue.
+// file puts objects, from number 1, into a PDF; object 1 is the root.
 func file(objects ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.4\n")
@@ -53,13 +53,13 @@ func deflate(s string) string {
 }
 
 const (
-	catalogue = "<< /Type /Catalog /Pages 2 0 R >>"
+	root      = "<< /Type /Catalog /Pages 2 0 R >>"
 	helvetica = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
 )
 
 // pages makes a PDF with a page for each content, a stream object.
 func pages(contents ...string) []byte {
-	objects := []string{catalogue, "", helvetica}
+	objects := []string{root, "", helvetica}
 	var kids []string
 	for _, c := range contents {
 		n := len(objects) + 1

@@ -342,9 +342,12 @@ func separate(left, right []*piece) bool {
 	if len(few) > len(many) {
 		few, many = many, few
 	}
-	paired := 0
-	for _, p := range few {
-		if slices.ContainsFunc(many, func(q *piece) bool { return sameLine(p, q) }) {
+	paired, n := 0, 0
+	for _, p := range few { // both are sorted from top to bottom
+		for n < len(many)-1 && many[n].y > p.y && !sameLine(p, many[n]) {
+			n++
+		}
+		if sameLine(p, many[n]) {
 			paired++
 		}
 	}

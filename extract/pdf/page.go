@@ -30,7 +30,7 @@ type field struct {
 
 const (
 	// maxChars bounds the characters of one page, maxNotes its annotations.
-	maxChars, maxNotes = 1 << 20, 10_000
+	maxChars, maxNotes = 1 << 20, 2000
 	// unknownChar marks a glyph of which the file does not say what character it is.
 	unknownChar = '\uFDD0'
 )

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func TestRead(t *testing.T) {
 		{"wrong startxref", bytes.Replace(pages(one), []byte("startxref\n"), []byte("startxref\n9"), 1), text, "", ""},
 		{"no end", bytes.TrimSuffix(pages(one), []byte("%%EOF\n")), text, "", ""},
 		{"no table of objects", pages(one)[:bytes.Index(pages(one), []byte("xref"))], text, "its end is missing", ""},
-		{"no pages", file(catalogue, "<< /Type /Pages /Count 0 /Kids [] >>"), "", "", "damaged"},
+		{"no pages", file(root, "<< /Type /Pages /Count 0 /Kids [] >>"), "", "", "damaged"},
 		{"encrypted, empty password", encrypted("", show(9, 9, "a secret")), "a secret", "", ""},
 		{"encrypted", encrypted("key", show(9, 9, "a secret")), "", "", "protected by a password"},
 	} {
@@ -96,7 +97,7 @@ func TestFonts(t *testing.T) {
 		"unknown names":             {differences("/g1 /g2"), "(CACBC)", "C\uFFFDC\uFFFDC"},
 	} {
 		font := "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+Strange /FirstChar 65 /LastChar 69 /Widths [500 500 500 500 500] " + tt.font + " >>"
-		in := file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+		in := file(root, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
 			"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>",
 			stream("", "BT /F1 9 Tf "+tt.show+" Tj ET"), font,
 			stream("", "/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <FF> endcodespacerange 3 beginbfchar <41> <0427> <42> <0142> <43> <20AC> endbfchar endcmap"))
@@ -119,7 +120,7 @@ func TestPredefinedCMaps(t *testing.T) {
 		"ETen-B5-H":     {"CNS1", "<A4A4B0EA>", "中國"},
 		"KSCms-UHC-H":   {"Korea1", "<C7D1B1B9>", "한국"},
 	} {
-		in := file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+		in := file(root, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
 			"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>", stream("", "BT /F1 9 Tf "+tt.show+" Tj ET"),
 			"<< /Type /Font /Subtype /Type0 /BaseFont /X /Encoding /"+cmap+" /DescendantFonts [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /X /CIDSystemInfo << /Registry (Adobe) /Ordering ("+tt.ordering+") /Supplement 2 >> /FontDescriptor << /Type /FontDescriptor /FontName /X /Flags 4 >> >>] >>")
 		if got, err := shared.Read(context.Background(), in); err != nil || got.Text != tt.want {
@@ -214,11 +215,11 @@ func bombs() map[string][]byte {
 		"nested arrays":      pages(stream("/Filter /FlateDecode", deflate(deep))),
 		"claimed size":       bytes.Replace(pages(stream("", "x")), []byte("/Size 6"), []byte("/Size 99999999999"), 1),
 		"xref of billions":   bytes.Replace(pages(stream("", "x")), []byte("xref\n0 6"), []byte("xref\n4000000000 6"), 1),
-		"page tree loop":     file(catalogue, "<< /Type /Pages /Count 5 /Kids [2 0 R 2 0 R] >>"),
-		"page tree of many":  file(catalogue, "<< /Type /Pages /Count 2000000000 /Kids [2 0 R] >>"),
-		"parent loop":        file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>", "<< /Type /Page /Parent 3 0 R /Contents 4 0 R >>", stream("", "BT /F1 9 Tf (x) Tj ET")),
-		"stream in itself":   file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>", "<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>", "<< /Length 4 0 R >>\nstream\nx\nendstream"),
-		"form in itself":     file(catalogue, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>", "<< /Type /Page /Parent 2 0 R /Resources << /XObject << /X 4 0 R >> >> /Contents 4 0 R >>", stream("/Subtype /Form /Resources << /XObject << /X 4 0 R >> >>", "/X Do /X Do /X Do /X Do /X Do /X Do")),
+		"page tree loop":     file(root, "<< /Type /Pages /Count 5 /Kids [2 0 R 2 0 R] >>"),
+		"page tree of many":  file(root, "<< /Type /Pages /Count 2000000000 /Kids [2 0 R] >>"),
+		"parent loop":        file(root, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>", "<< /Type /Page /Parent 3 0 R /Contents 4 0 R >>", stream("", "BT /F1 9 Tf (x) Tj ET")),
+		"stream in itself":   file(root, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>", "<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>", "<< /Length 4 0 R >>\nstream\nx\nendstream"),
+		"form in itself":     file(root, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>", "<< /Type /Page /Parent 2 0 R /Resources << /XObject << /X 4 0 R >> >> /Contents 4 0 R >>", stream("/Subtype /Form /Resources << /XObject << /X 4 0 R >> >>", "/X Do /X Do /X Do /X Do /X Do /X Do")),
 		"previous xref loop": bytes.Replace(pages(stream("", "x")), []byte("/Root"), []byte("/Prev 9 /Root"), 1),
 		"endless numbers":    pages(stream("/Filter /FlateDecode", deflate(strings.Repeat("1 ", 40<<20)))),
 		"endless text":       pages(stream("/Filter /FlateDecode", deflate("BT /F1 9 Tf "+strings.Repeat("(many words in here) Tj T* ", 1<<20)+"ET"))),
@@ -249,6 +250,39 @@ func TestBombs(t *testing.T) {
 	}
 }
 
+// Fonts are found in plain objects and in streams of objects.
+func TestGlyphNames(t *testing.T) {
+	objects := fmt.Sprintf("%-12s%-70s%s", "1 0 2 70", "<< /Type /Font /BaseFont /A#42 /Encoding 2 0 R >>", "<< /Differences [1 /f_i 65 /A /B.sc] >>")
+	packed := deflate(objects)
+	in := fmt.Sprintf("%%PDF-1.5\n4 0 obj << /Type /Font /BaseFont /C /Encoding << /Differences [2/x] >> >> endobj\n"+
+		"9 0 obj << /Type /ObjStm /N 2 /First 12 /Length %d >> stream\n%s\nendstream endobj\n", len(packed), packed)
+	want := map[string]map[rune]string{"AB": {1: "f_i", 65: "A", 66: "B.sc"}, "C": {2: "x"}}
+	if got := glyphNames([]byte(in)); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Whatever a file says of places, the letters come out.
+func FuzzLayout(f *testing.F) {
+	f.Add([]byte("\x00\x01abc\x80\xff  -\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var chars []char
+		letters := 0
+		for len(b) >= 6 {
+			c := char{r: rune(b[0]), x0: float64(int8(b[1])), y: float64(int8(b[2])), size: float64(b[4]), turn: int(b[5] & 3)}
+			c.x1 = c.x0 + float64(b[3])
+			if c.r >= 'a' && c.r <= 'z' {
+				letters++
+			}
+			chars, b = append(chars, c), b[6:]
+		}
+		got := strings.Count(layout(chars, nil), "")
+		if letters > 0 && got < 2 {
+			t.Errorf("nothing of %d letters", letters)
+		}
+	})
+}
+
 // A folder for the cache that cannot be used, or holds something else, is no reason not to read.
 func TestCache(t *testing.T) {
 	if testing.Short() {
@@ -256,6 +290,7 @@ func TestCache(t *testing.T) {
 	}
 	dir := t.TempDir()
 	in := pages(show(9, 9, "text"))
+	bomb := pages(stream("/Filter /FlateDecode", deflate("BT /F1 9 Tf ("+strings.Repeat("x", 64<<20)+") Tj ET")))
 	for _, state := range []string{"empty", "damaged", "full"} {
 		if state == "damaged" {
 			files, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
@@ -263,7 +298,10 @@ func TestCache(t *testing.T) {
 				t.Fatalf("cached: %q", files)
 			}
 		}
-		r := &Reader{Cache: dir}
+		r := &Reader{Cache: dir, Memory: 48 << 20}
+		if got, err := r.Read(context.Background(), bomb); err == nil || !strings.Contains(err.Error(), "more memory than the limit") {
+			t.Errorf("%s: a bomb: %d bytes, %v", state, len(got.Text), err)
+		}
 		if got, err := r.Read(context.Background(), in); err != nil || got.Text != "text" {
 			t.Errorf("%s: %q, %v", state, got.Text, err)
 		}
