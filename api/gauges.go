@@ -128,12 +128,12 @@ func (o sender) engine(s *search.Stats) {
 		o.gauge(descSpoilt, float64(x.Damaged), c.Name)
 		o.gauge(descVectors, float64(x.Graph.Nodes), c.Name)
 		o.gauge(descTombstones, float64(x.Graph.Dead), c.Name)
-		o.gauge(descGraph, float64(x.Graph.Memory.Total()), c.Name)
+		o.gauge(descGraph, float64(x.Graph.Bytes()), c.Name)
 		o.gauge(descWords, float64(x.KeywordBytes), c.Name)
 		o.gauge(descLag, float64(x.KeywordLag), c.Name)
-		if !x.ProbedAt.IsZero() {
-			o.gauge(descUnreach, float64(x.Probe.Unreachable), c.Name)
-			o.gauge(descRecall, x.Probe.Recall, c.Name)
+		if !x.Graph.ProbedAt.IsZero() {
+			o.gauge(descUnreach, float64(x.Graph.Unreachable), c.Name)
+			o.gauge(descRecall, x.Graph.Recall, c.Name)
 		}
 		o.gauge(descRebuilding, bit(x.GraphRebuild), c.Name, "graph")
 		o.gauge(descRebuilding, bit(x.KeywordRebuild), c.Name, "keyword")

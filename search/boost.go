@@ -204,45 +204,51 @@ func (c *candidate) raise(rank int) {
 // weigh sets what the boosts say of candidates.
 func (s *search) weigh(ctx context.Context, cs []candidate) error {
 	boosts := s.plan.boosts
-	refs, at := make([]backend.Ref, len(cs)), make(map[backend.Ref]int, len(cs))
+	refs := make([]backend.Ref, len(cs))
 	weighed, values := make([]boosted, len(cs)), make([]float64, len(cs)*len(boosts))
 	for i := range cs {
-		refs[i], at[cs[i].ref] = cs[i].ref, i
+		refs[i] = cs[i].ref
 		weighed[i].values = values[i*len(boosts) : (i+1)*len(boosts)]
 		cs[i].boosted = &weighed[i]
 	}
-	notes, calls := make([]string, len(boosts)), make([]func() error, len(boosts))
+	ask := backend.FetchRequest{Collection: s.collection, Refs: refs}
+	for _, b := range boosts {
+		if b.filter != nil {
+			ask.Passing = append(ask.Passing, b.filter)
+		} else {
+			ask.Numbers = append(ask.Numbers, backend.NumberField{Field: b.field, Dates: b.dates})
+		}
+	}
+	have, err := s.engine.backend.Fetch(ctx, ask)
+	if err != nil {
+		return err
+	}
 	for k, b := range boosts {
-		calls[k] = func() error {
-			if b.filter != nil {
-				passing, err := s.engine.backend.Passing(ctx, s.collection, b.filter, refs)
-				for i, pass := range passing {
-					if pass {
-						weighed[i].values[k] = 1
-					}
+		if b.filter != nil {
+			for i, pass := range have.Passing[0] {
+				if pass {
+					weighed[i].values[k] = 1
 				}
-				return err
 			}
-			numbers, err := s.engine.backend.Numbers(ctx, s.collection, b.field, b.dates, refs)
+			have.Passing = have.Passing[1:]
+			continue
+		}
+		numbers := have.Numbers[0]
+		have.Numbers = have.Numbers[1:]
+		for _, n := range numbers {
+			v := &weighed[n.Index].values[k]
+			*v = max(*v, b.value(n.Value))
+		}
+		if len(numbers) == 0 {
+			note, err := s.otherKind(ctx, b, refs)
 			if err != nil {
 				return err
 			}
-			if len(numbers) == 0 {
-				notes[k], err = s.otherKind(ctx, b, refs)
+			if note != "" {
+				s.notes = append(s.notes, note)
 			}
-			for _, n := range numbers {
-				v := &weighed[at[n.Ref]].values[k]
-				*v = max(*v, b.value(n.Value))
-			}
-			return err
 		}
 	}
-	for _, call := range calls {
-		if err := call(); err != nil {
-			return err
-		}
-	}
-	s.notes = append(s.notes, slices.DeleteFunc(notes, func(note string) bool { return note == "" })...)
 	for i := range weighed {
 		sum := 0.0
 		for k, v := range weighed[i].values {
@@ -256,8 +262,8 @@ func (s *search) weigh(ctx context.Context, cs []candidate) error {
 // otherKind returns the warning for a boost by numbers, or by dates, where documents have none of these in its field, but other values; "" where they
 // have no values.
 func (s *search) otherKind(ctx context.Context, b boost, refs []backend.Ref) (string, error) {
-	others, err := s.engine.backend.Passing(ctx, s.collection, filter.Exists{Field: b.field}, refs)
-	if err != nil || !slices.Contains(others, true) {
+	others, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: refs, Passing: []filter.Expr{filter.Exists{Field: b.field}}})
+	if err != nil || !slices.Contains(others.Passing[0], true) {
 		return "", err
 	}
 	kind := map[bool]string{true: "date", false: "number"}[b.dates]

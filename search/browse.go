@@ -7,7 +7,7 @@ import "context"
 func (s *search) browse(ctx context.Context) error {
 	s.wordSet = s.selection
 	s.total = Total{s.wordSet.Len(), "eq", "all"}
-	if s.wordSet.Partial() {
+	if s.wordSet.Partial {
 		s.total.Relation = "gte"
 	}
 	switch {
@@ -16,11 +16,7 @@ func (s *search) browse(ctx context.Context) error {
 	case len(s.plan.sort) > 0:
 		return s.sort(ctx)
 	}
-	refs, err := s.engine.backend.Refs(ctx, s.collection, s.wordSet, 0, s.firsts())
-	if err != nil {
-		return err
-	}
-	for _, ref := range refs {
+	for _, ref := range s.wordSet.Refs(0, s.firsts()) {
 		s.candidates = append(s.candidates, candidate{ref: ref})
 	}
 	return nil

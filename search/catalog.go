@@ -29,7 +29,7 @@ import (
 //  6. A first generation that was kept under another name is not seen under its own again when that name leads elsewhere: its own then leads to
 //     NAME~0, which is nowhere, until that generation is dropped or there is a collection of that name.
 type catalog struct {
-	values backend.Values
+	values values
 
 	change *semaphore.Weighted // held by whoever changes names
 
@@ -51,11 +51,11 @@ const (
 // nowhere is what the name of a collection is followed by in what leads to none.
 const nowhere = "~0"
 
-func openCatalog(b backend.Backend, stored []backend.Collection, alarm func(text string)) (*catalog, error) {
+func openCatalog(ctx context.Context, b backend.Backend, stored []backend.Collection, alarm func(text string)) (*catalog, error) {
 	c := &catalog{values: b, change: semaphore.NewWeighted(1)}
 	c.mu.lost = map[string]string{}
 	c.mu.current, c.mu.owner, c.mu.aliases = map[string]string{}, map[string]string{}, map[string]string{}
-	if err := c.read(alarm); err != nil {
+	if err := c.read(ctx, alarm); err != nil {
 		return nil, err
 	}
 	if key := c.doubt(); key != "" { // the key may be what is damaged
@@ -70,12 +70,12 @@ func openCatalog(b backend.Backend, stored []backend.Collection, alarm func(text
 }
 
 // read reads the names. The catalog has none yet.
-func (c *catalog) read(alarm func(text string)) error {
-	current, err := c.sound(currentKey, alarm)
+func (c *catalog) read(ctx context.Context, alarm func(text string)) error {
+	current, err := c.sound(ctx, currentKey, alarm)
 	if err != nil {
 		return fmt.Errorf("names of collections: %w", err)
 	}
-	aliases, err := c.sound(aliasKey, alarm)
+	aliases, err := c.sound(ctx, aliasKey, alarm)
 	if err != nil {
 		return fmt.Errorf("aliases: %w", err)
 	}
@@ -89,8 +89,8 @@ func (c *catalog) read(alarm func(text string)) error {
 }
 
 // sound returns the values under a prefix that can be read, and notes the names whose values cannot.
-func (c *catalog) sound(prefix string, alarm func(text string)) (map[string][]byte, error) {
-	values, err := c.values.Values(prefix)
+func (c *catalog) sound(ctx context.Context, prefix string, alarm func(text string)) (map[string][]byte, error) {
+	values, err := c.values.Values(ctx, prefix)
 	var damaged *backend.ValuesError
 	if !errors.As(err, &damaged) {
 		return values, err

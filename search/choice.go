@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"searchd/index/keyword"
 	"searchd/search/backend"
 	"searchd/search/mapping"
 )
@@ -38,8 +39,8 @@ func (s *search) chooser(ctx context.Context) (*chooser, error) {
 	if c.marks, err = s.marker(ctx); err != nil {
 		return nil, err
 	}
-	if c.phrases, err = s.phrases(ctx); err != nil || s.plan.Mode == Semantic && len(c.phrases) == 0 {
-		return c, err
+	if c.phrases = s.phrases(); s.plan.Mode == Semantic && len(c.phrases) == 0 {
+		return c, nil
 	}
 	if c.words = c.marks; c.words == nil {
 		if c.words, err = s.newMarker(ctx); err != nil {
@@ -50,19 +51,14 @@ func (s *search) chooser(ctx context.Context) (*chooser, error) {
 }
 
 // phrases returns the query's phrases, taken apart.
-func (s *search) phrases(ctx context.Context) ([]phrase, error) {
-	var out []phrase
+func (s *search) phrases() (out []phrase) {
 	for _, text := range s.plan.text.Phrases {
-		terms, err := s.engine.backend.Analyze(ctx, s.collection, text, nil)
-		if err != nil {
-			return nil, err
-		}
-		terms = slices.DeleteFunc(terms, func(t backend.Token) bool { return t.Covered || t.Name || t.Common })
+		terms := slices.DeleteFunc(s.analysis.Occurrences(text, nil), func(t keyword.Token) bool { return t.Covered || t.Name || t.Common })
 		if len(terms) > 0 {
 			out = append(out, terms)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // choose returns the positions of the n best of a document's passages, best first.
@@ -146,15 +142,15 @@ func (s *search) wordTerms(ctx context.Context, ref backend.Ref) ([]backend.Term
 			refs = append(refs, c.ref)
 		}
 	}
-	all, err := s.engine.backend.WordTerms(ctx, s.collection, s.plan.words, refs)
+	have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: refs, Words: &s.plan.words, Terms: backend.AllTerms})
 	if err != nil {
 		return nil, err
 	}
 	s.terms = make(map[backend.Ref][]backend.TermScore, len(refs))
 	for i, ref := range refs {
-		s.terms[ref] = all[i]
+		s.terms[ref] = have.Terms[i]
 	}
-	return all[0], nil
+	return have.Terms[0], nil
 }
 
 // rarities returns the IDF of each term of the query.
@@ -167,7 +163,7 @@ func rarities(terms []backend.TermScore) map[string]float64 {
 }
 
 // read looks into passages, in their order, until choiceBytes have been analysed.
-func (m *marker) read(passages []int, texts []PassageHit, found [][]backend.Token) {
+func (m *marker) read(passages []int, texts []PassageHit, found [][]keyword.Token) {
 	for read := 0; len(passages) > 0 && read < choiceBytes; passages = passages[1:] {
 		text := texts[passages[0]].Text
 		found[passages[0]] = m.found(text)
@@ -177,8 +173,8 @@ func (m *marker) read(passages []int, texts []PassageHit, found [][]backend.Toke
 
 // foundIn returns the query's terms in each passage, and the passages that lie behind the first analysedBytes of their fields and were not
 // looked into.
-func (m *marker) foundIn(parts mapping.Parts, texts []PassageHit) (terms [][]backend.Token, behind []int) {
-	terms = make([][]backend.Token, len(texts))
+func (m *marker) foundIn(parts mapping.Parts, texts []PassageHit) (terms [][]keyword.Token, behind []int) {
+	terms = make([][]keyword.Token, len(texts))
 	for _, f := range parts.Text {
 		tokens, end := m.found(f.Text), analysedEnd(f.Text)
 		for i, p := range texts {
@@ -235,8 +231,8 @@ func (m *marker) order(passages []int, rarity map[string]float64, texts []Passag
 }
 
 // within returns the tokens in [start, end); they are in the order of the text.
-func within(tokens []backend.Token, start, end int) []backend.Token {
-	from, _ := slices.BinarySearchFunc(tokens, start, func(t backend.Token, at int) int { return cmp.Compare(t.Start, at) })
+func within(tokens []keyword.Token, start, end int) []keyword.Token {
+	from, _ := slices.BinarySearchFunc(tokens, start, func(t keyword.Token, at int) int { return cmp.Compare(t.Start, at) })
 	to := from
 	for to < len(tokens) && tokens[to].End <= end {
 		to++
@@ -245,10 +241,10 @@ func within(tokens []backend.Token, start, end int) []backend.Token {
 }
 
 // phrase is the terms of a phrase with their places.
-type phrase []backend.Token
+type phrase []keyword.Token
 
 // count returns how many of phrases are in tokens.
-func count(phrases []phrase, tokens []backend.Token) int {
+func count(phrases []phrase, tokens []keyword.Token) int {
 	n := 0
 	for _, p := range phrases {
 		if p.in(tokens) {
@@ -265,12 +261,12 @@ type namedPhrase struct {
 }
 
 // occurrences returns one token for each place of tokens at which one of phrases is.
-func occurrences(phrases []namedPhrase, tokens []backend.Token) (out []backend.Token) {
+func occurrences(phrases []namedPhrase, tokens []keyword.Token) (out []keyword.Token) {
 	type placed struct {
 		term     string
 		position int
 	}
-	at := make(map[placed]backend.Token, len(tokens))
+	at := make(map[placed]keyword.Token, len(tokens))
 	for _, t := range tokens {
 		at[placed{t.Term, t.Position}] = t
 	}
@@ -279,7 +275,7 @@ func occurrences(phrases []namedPhrase, tokens []backend.Token) (out []backend.T
 			if t.Term != p.phrase[0].Term {
 				continue
 			}
-			whole, all := backend.Token{Term: p.name, Start: t.Start, End: t.End, Position: t.Position}, true
+			whole, all := keyword.Token{Term: p.name, Start: t.Start, End: t.End, Position: t.Position}, true
 			for _, q := range p.phrase[1:] {
 				next, ok := at[placed{q.Term, t.Position + q.Position - p.phrase[0].Position}]
 				if all = all && ok; !all {
@@ -296,7 +292,7 @@ func occurrences(phrases []namedPhrase, tokens []backend.Token) (out []backend.T
 }
 
 // in says whether tokens, of which only the query's terms need be there, have the phrase's terms at its distances.
-func (p phrase) in(tokens []backend.Token) bool {
+func (p phrase) in(tokens []keyword.Token) bool {
 	type placed struct {
 		term     string
 		position int
@@ -309,7 +305,7 @@ func (p phrase) in(tokens []backend.Token) bool {
 		if t.Term != p[0].Term {
 			continue
 		}
-		if !slices.ContainsFunc(p, func(q backend.Token) bool { return !at[placed{q.Term, t.Position + q.Position - p[0].Position}] }) {
+		if !slices.ContainsFunc(p, func(q keyword.Token) bool { return !at[placed{q.Term, t.Position + q.Position - p[0].Position}] }) {
 			return true
 		}
 	}

@@ -53,7 +53,7 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 		return err
 	}
 	if free {
-		if _, err := e.backend.Collection(ctx, stored); err == nil { // Create would wait for a change of its settings
+		if _, err := e.backend.Open(ctx, backend.OpenRequest{Collection: stored}); err == nil { // Create would wait for a change of its settings
 			return fmt.Errorf("%w: %q", backend.ErrCollectionExists, name)
 		}
 	}
@@ -65,11 +65,11 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 		return fmt.Errorf("%w: there are %d, at most %d are allowed; delete one first, or allow more: `searchd serve --max-collections`", ErrTooManyCollections, len(list), e.most)
 	}
 	if free {
-		return e.backend.Create(ctx, stored, config)
+		return e.backend.Configure(ctx, backend.ConfigureRequest{Collection: stored, Create: true, Config: config})
 	}
 	for n := 2; ; n++ {
 		stored = generation(name, n)
-		err := e.backend.Create(ctx, stored, config)
+		err := e.backend.Configure(ctx, backend.ConfigureRequest{Collection: stored, Create: true, Config: config})
 		if errors.Is(err, backend.ErrCollectionExists) {
 			continue
 		}
@@ -126,7 +126,7 @@ func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Se
 		return info, err
 	}
 	config.FirstSequence = c.Config.FirstSequence
-	if err := e.backend.Update(ctx, c.Name, config); err != nil {
+	if err := e.backend.Configure(ctx, backend.ConfigureRequest{Collection: c.Name, Config: config}); err != nil {
 		return info, err
 	}
 	return e.Collection(ctx, name)
@@ -303,7 +303,8 @@ func (e *Engine) open(ctx context.Context, name string) (backend.Collection, rec
 	if !ok {
 		return backend.Collection{}, record{}, e.catalog.none(name)
 	}
-	c, err := e.backend.Collection(ctx, stored)
+	opened, err := e.backend.Open(ctx, backend.OpenRequest{Collection: stored})
+	c := opened.Collection
 	if errors.Is(err, backend.ErrCollectionNotFound) {
 		err = fmt.Errorf("%w: %s", backend.ErrCollectionNotFound, quoteShort(name))
 	}

@@ -45,8 +45,8 @@ func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dr
 	if end, ok := ctx.Deadline(); ok {
 		d.until = time.Now().Add(time.Duration(deletionShare * float64(time.Until(end))))
 	}
-	sel, err := e.backend.Select(ctx, c.Name, backend.Subset{Filter: expr})
-	if err == nil && sel.Partial() { // the index does not know all documents yet
+	sel, err := e.backend.Select(ctx, backend.SelectRequest{Collection: c.Name, Filter: expr, NoVectors: true})
+	if err == nil && sel.Partial { // the index does not know all documents yet
 		err = d.scan(ctx)
 	} else if err == nil {
 		err = d.selected(ctx, sel)
@@ -78,18 +78,18 @@ func (e *Engine) checkDeletion(ctx context.Context, c backend.Collection, rec re
 // lackingStored returns those of uses whose field no stored document has.
 func (e *Engine) lackingStored(ctx context.Context, collection string, rec record, uses []fieldUse) ([]fieldUse, error) {
 	for cursor := ""; len(uses) > 0; {
-		docs, next, err := e.backend.List(ctx, collection, cursor, deletionPage)
+		page, err := e.backend.List(ctx, backend.ListRequest{Collection: collection, Cursor: cursor, Limit: deletionPage})
 		if err != nil {
 			return nil, err
 		}
-		for _, doc := range docs {
+		for _, doc := range page.Documents {
 			parts, err := rec.Settings.Fields.SplitStored(doc.Fields)
 			if err != nil {
 				return nil, err
 			}
 			uses = slices.DeleteFunc(uses, func(u fieldUse) bool { return filter.Exists{Field: u.name}.Match(parts.Values) })
 		}
-		if cursor = next; cursor == "" {
+		if cursor = page.Next; cursor == "" {
 			return uses, nil
 		}
 	}
@@ -110,17 +110,14 @@ type deletion struct {
 func (d *deletion) late() bool { return !d.until.IsZero() && time.Now().After(d.until) }
 
 // selected deletes the documents of a selection.
-func (d *deletion) selected(ctx context.Context, sel backend.Selection) error {
+func (d *deletion) selected(ctx context.Context, sel *backend.Selection) error {
 	for from := backend.Ref(0); !d.late(); {
-		refs, err := d.engine.backend.Refs(ctx, d.collection, sel, from, deletionPage)
-		if err != nil {
-			return err
-		}
+		refs := sel.Refs(from, deletionPage)
 		if len(refs) == 0 {
 			d.out.Complete = true
 			return nil
 		}
-		err = backend.FetchPages(ctx, d.engine.backend, d.collection, refs, func(_ []backend.Ref, docs []*backend.Document) error { return d.page(ctx, docs) })
+		err := backend.FetchPages(ctx, d.engine.backend, backend.FetchRequest{Collection: d.collection, Refs: refs}, func(_ []backend.Ref, page backend.FetchResponse) error { return d.page(ctx, page.Documents) })
 		if err != nil {
 			return err
 		}
@@ -132,14 +129,14 @@ func (d *deletion) selected(ctx context.Context, sel backend.Selection) error {
 // scan goes through all documents.
 func (d *deletion) scan(ctx context.Context) error {
 	for cursor := ""; !d.late(); {
-		docs, next, err := d.engine.backend.List(ctx, d.collection, cursor, deletionPage)
+		page, err := d.engine.backend.List(ctx, backend.ListRequest{Collection: d.collection, Cursor: cursor, Limit: deletionPage})
 		if err != nil {
 			return err
 		}
-		if err := d.page(ctx, docs); err != nil {
+		if err := d.page(ctx, page.Documents); err != nil {
 			return err
 		}
-		if cursor = next; cursor == "" {
+		if cursor = page.Next; cursor == "" {
 			d.out.Complete = true
 			return nil
 		}
@@ -170,7 +167,7 @@ func (d *deletion) page(ctx context.Context, docs []*backend.Document) error {
 		var outcomes []backend.Outcome
 		var err error
 		if len(writes) > 0 && !d.dryRun {
-			if outcomes, err = d.engine.backend.Apply(ctx, d.collection, writes); err != nil {
+			if outcomes, err = d.engine.backend.Apply(ctx, backend.ApplyRequest{Collection: d.collection, Writes: writes}); err != nil {
 				return err
 			}
 		}
@@ -187,10 +184,7 @@ func (d *deletion) page(ctx context.Context, docs []*backend.Document) error {
 		if len(changed) == 0 {
 			return nil
 		}
-		if docs, err = d.engine.backend.Lookup(ctx, d.collection, changed); err == nil {
-			err = backend.CheckPage(len(docs), len(changed))
-		}
-		if err != nil {
+		if docs, err = d.engine.backend.Lookup(ctx, backend.LookupRequest{Collection: d.collection, IDs: changed}); err != nil {
 			return err
 		}
 		changed = changed[len(docs):]

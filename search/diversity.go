@@ -26,11 +26,11 @@ func (s *search) diversify(ctx context.Context) error {
 	for i, c := range pool {
 		passages[i] = backend.PassageRef{Ref: c.ref, Ordinal: c.best}
 	}
-	vectors, err := s.engine.backend.Vectors(ctx, s.collection, passages)
+	have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Passages: passages, Vectors: true})
 	if err != nil {
 		return err
 	}
-	d := diversifier{lambda: 1 - s.plan.Diversity, relevance: s.relevance(pool), vectors: vectors}
+	d := diversifier{lambda: 1 - s.plan.Diversity, relevance: s.relevance(pool), vectors: have.Vectors}
 	need := s.plan.Offset + s.plan.limit
 	order := d.order(min(need, len(pool)))
 	out := make([]candidate, len(order))

@@ -22,7 +22,7 @@ func (e *Engine) Document(ctx context.Context, collection, id string) (*StoredDo
 	if err := CheckID(id); err != nil {
 		return nil, err
 	}
-	docs, err := e.backend.Lookup(ctx, c.Name, []string{id})
+	docs, err := e.backend.Lookup(ctx, backend.LookupRequest{Collection: c.Name, IDs: []string{id}})
 	if err != nil {
 		return nil, err
 	}
@@ -47,18 +47,18 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 	if err != nil {
 		return nil, "", err
 	}
-	list, next, err := e.backend.List(ctx, from, rest, limit)
+	page, err := e.backend.List(ctx, backend.ListRequest{Collection: from, Cursor: rest, Limit: limit})
 	if errors.Is(err, ErrInvalid) { // the rest of what it was asked is checked
 		return nil, "", &FieldError{"cursor", cursor, cursorAllowed}
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	if next != "" {
+	if next = page.Next; next != "" {
 		next = fmt.Sprintf("%s.%d~%s", incarnation(c.Origin, r.Created), generationOf(from), next)
 	}
-	docs = make([]StoredDocument, len(list))
-	for i, d := range list {
+	docs = make([]StoredDocument, len(page.Documents))
+	for i, d := range page.Documents {
 		s, err := stored(d, r)
 		if err != nil {
 			return nil, "", err
@@ -88,7 +88,7 @@ func (e *Engine) listFrom(ctx context.Context, stored, incarnation, cursor strin
 	}
 	if name, visible := e.catalog.nameOf(stored); visible {
 		began := generation(name, n)
-		if _, err := e.backend.Collection(ctx, began); err == nil {
+		if _, err := e.backend.Open(ctx, backend.OpenRequest{Collection: began}); err == nil {
 			return began, rest, nil
 		}
 	}
@@ -115,7 +115,7 @@ func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []s
 		for i, id := range ids[:n] {
 			writes[i] = backend.Write{ID: id, Delete: true}
 		}
-		outcomes, err := e.backend.Apply(ctx, c.Name, writes)
+		outcomes, err := e.backend.Apply(ctx, backend.ApplyRequest{Collection: c.Name, Writes: writes})
 		if err != nil {
 			return results, err
 		}
@@ -139,7 +139,7 @@ func (e *Engine) DeleteDocument(ctx context.Context, collection, id string, ifRe
 		return ItemResult{}, err
 	}
 	w := backend.Write{ID: id, Delete: true, IfRevision: ifRevision}
-	outcomes, err := e.backend.Apply(ctx, c.Name, []backend.Write{w})
+	outcomes, err := e.backend.Apply(ctx, backend.ApplyRequest{Collection: c.Name, Writes: []backend.Write{w}})
 	if err != nil {
 		return ItemResult{}, err
 	}

@@ -313,7 +313,7 @@ func (e *Engine) adoptParts(ctx context.Context, c backend.Collection, name stri
 		return err
 	}
 	config.FirstSequence = c.Config.FirstSequence
-	if err := e.backend.Update(ctx, c.Name, config); err != nil {
+	if err := e.backend.Configure(ctx, backend.ConfigureRequest{Collection: c.Name, Config: config}); err != nil {
 		return err
 	}
 	e.encodings.add(r, enc)

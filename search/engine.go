@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
 
 	"searchd/encoder"
+	"searchd/index/keyword"
 	"searchd/models"
 	"searchd/search/backend"
 	"searchd/search/embedded"
@@ -45,6 +47,7 @@ type Engine struct {
 	catalog   *catalog
 	maps      mapCache
 	encodings *encodings
+	analyses  sync.Map // *keyword.Analysis by language
 	lessons   lessons
 	tasks     *taskList
 	notice    func(text string)
@@ -129,14 +132,14 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if e.catalog, err = openCatalog(e.backend, stored, e.alarm); err != nil {
+	if e.catalog, err = openCatalog(ctx, e.backend, stored, e.alarm); err != nil {
 		return err
 	}
 	if err := e.openEncodings(ctx, e.catalog); err != nil {
 		return err
 	}
 	var open []taskRecord
-	if e.tasks, open, err = openTasks(e.backend, e.alarm); err != nil {
+	if e.tasks, open, err = openTasks(ctx, e.backend, e.alarm); err != nil {
 		return err
 	}
 	if noTasks {
@@ -178,14 +181,21 @@ func (e *Engine) running() error {
 }
 
 // ReadOnly returns nil while writes are taken. After a failed commit it returns [ErrReadOnly] with its cause; searches go on.
-func (e *Engine) ReadOnly() error { return e.backend.ReadOnly() }
+func (e *Engine) ReadOnly() error {
+	s, err := e.backend.Stats(context.Background(), backend.StatsRequest{})
+	if err != nil || s.ReadOnly == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrReadOnly, s.ReadOnly)
+}
 
 // Model describes the checkpoint that encodes.
 func (e *Engine) Model() ModelInfo { return e.embedder.Model() }
 
 // Check looks for faults: differences between what is stored and what is indexed; with deep also every stored byte.
 func (e *Engine) Check(ctx context.Context, deep bool) ([]backend.Problem, error) {
-	return e.backend.Check(ctx, deep)
+	found, err := e.backend.Check(ctx, backend.CheckRequest{Deep: deep})
+	return found.Problems, err
 }
 
 // openToWrite is open for a writer: until done is called, no other generation takes the collection's place.
@@ -257,4 +267,17 @@ func (e *Engine) writers(stored string) *semaphore.Weighted {
 		e.mu.writers[stored] = l
 	}
 	return l
+}
+
+// analysis returns what turns texts of a language into terms.
+func (e *Engine) analysis(language string) (*keyword.Analysis, error) {
+	if a, ok := e.analyses.Load(language); ok {
+		return a.(*keyword.Analysis), nil
+	}
+	a, err := keyword.NewAnalysis(language)
+	if err != nil {
+		return nil, err
+	}
+	e.analyses.Store(language, a)
+	return a, nil
 }

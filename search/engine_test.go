@@ -292,14 +292,14 @@ func (f *faulty) in(method string) {
 	}
 }
 
-func (f *faulty) Nearest(ctx context.Context, collection string, q []float32, k int, sel backend.Selection) ([]backend.PassageMatch, error) {
+func (f *faulty) RetrieveVectors(ctx context.Context, r backend.VectorsRequest) (backend.VectorsResponse, error) {
 	f.in("nearest")
-	return f.Backend.Nearest(ctx, collection, q, k, sel)
+	return f.Backend.RetrieveVectors(ctx, r)
 }
 
-func (f *faulty) Apply(ctx context.Context, collection string, writes []backend.Write) ([]backend.Outcome, error) {
+func (f *faulty) Apply(ctx context.Context, r backend.ApplyRequest) ([]backend.Outcome, error) {
 	f.in("apply")
-	return f.Backend.Apply(ctx, collection, writes)
+	return f.Backend.Apply(ctx, r)
 }
 
 // TestPanicOfBackend: a fault in a goroutine of the engine's own ends the request, and not the process.

@@ -69,7 +69,7 @@ func (s *search) explainPlace(ctx context.Context, id string) (*Explanation, err
 		return nil, &FieldError{"q", s.plan.Q, "a word or phrase: without one documents are not ranked"}
 	}
 	s.plan.Explain = true
-	docs, err := s.engine.backend.Lookup(ctx, s.collection, []string{id})
+	docs, err := s.engine.backend.Lookup(ctx, backend.LookupRequest{Collection: s.collection, IDs: []string{id}})
 	if err != nil {
 		return nil, err
 	}
@@ -116,23 +116,23 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 	c := candidate{ref: d.Ref}
 	f := s.fuser()
 	if s.plan.Mode != Semantic {
-		scores, err := s.engine.backend.WordScores(ctx, s.collection, s.plan.words, []backend.Ref{d.Ref})
+		have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: []backend.Ref{d.Ref}, Words: &s.plan.words, Scores: true})
 		if err != nil {
 			return c, err
 		}
-		c.words = leg{score: scores[0], known: true}
+		c.words = leg{score: have.Scores[0], known: true}
 		if s.bestWords > 0 {
 			c.words.norm = min(1, c.words.score/s.bestWords)
 		}
 	}
 	if s.plan.Mode != Keyword {
-		cosines, err := s.engine.backend.Cosines(ctx, s.collection, s.vector, []backend.Ref{d.Ref})
+		have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: []backend.Ref{d.Ref}, Vector: s.vector})
 		if err != nil {
 			return c, err
 		}
-		if len(cosines[0]) > 0 {
-			c.vector = bestLeg(cosines[0])
-			c.best = slices.Index(cosines[0], c.vector.score)
+		if cosines := have.Cosines[0]; len(cosines) > 0 {
+			c.vector = bestLeg(cosines)
+			c.best = slices.Index(cosines, c.vector.score)
 			if s.matched != nil {
 				one := []candidate{c}
 				texts, _, err := s.compare(ctx, one)

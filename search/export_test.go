@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"searchd/search/backend"
 )
 
 // ForgetTokens empties the cache of tokens.
@@ -65,16 +67,18 @@ func (e *Engine) Vectors(t *testing.T, collection string) map[string][][]float32
 	stored, _ := e.catalog.stored(collection)
 	out := map[string][][]float32{}
 	for cursor, more := "", true; more; more = cursor != "" {
-		docs, next, err := e.backend.List(t.Context(), stored, cursor, 100)
+		page, err := e.backend.List(t.Context(), backend.ListRequest{Collection: stored, Cursor: cursor, Limit: 100, NoFields: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range docs {
-			if _, out[d.ID], err = e.backend.Encoded(t.Context(), stored, d.ID); err != nil {
+		for _, d := range page.Documents {
+			docs, err := e.backend.Lookup(t.Context(), backend.LookupRequest{Collection: stored, IDs: []string{d.ID}, NoFields: true, Vectors: true})
+			if err != nil {
 				t.Fatal(err)
 			}
+			out[d.ID] = docs[0].Vectors
 		}
-		cursor = next
+		cursor = page.Next
 	}
 	return out
 }

@@ -118,7 +118,7 @@ func (p *plan) checkFacets(wrong *fieldErrors) {
 }
 
 // checkRange reads the ends of a range.
-func checkRange(at string, r FacetRange, wrong *fieldErrors) (out backend.FacetRange) {
+func checkRange(at string, r FacetRange, wrong *fieldErrors) (out backend.Range) {
 	end := func(name string, x any) *filter.Value {
 		if x == nil {
 			return nil
@@ -166,25 +166,22 @@ func (s *search) refs() []backend.Ref {
 }
 
 // found returns the documents that the total counts.
-func (s *search) found(ctx context.Context) (backend.Selection, error) {
+func (s *search) found() *backend.Selection {
 	if s.plan.Mode == Keyword && s.wordSet != nil { // the candidates are among them
-		return s.wordSet, nil
+		return s.wordSet
 	}
-	return s.engine.backend.Set(ctx, s.collection, s.wordSet, s.refs())
+	return s.wordSet.With(s.refs())
 }
 
 // count answers the facets, over the documents that the total counts.
 func (s *search) count(ctx context.Context) error {
-	set, err := s.found(ctx)
+	set := s.found()
+	have, err := s.engine.backend.Aggregate(ctx, backend.AggregateRequest{Collection: s.collection, Selection: set, Facets: s.plan.facets})
 	if err != nil {
 		return err
 	}
-	counts, err := s.engine.backend.Facets(ctx, s.collection, s.plan.facets, set)
-	if err != nil {
-		return err
-	}
-	s.facets = make(map[string]FacetCounts, len(counts))
-	for i, n := range counts {
+	s.facets = make(map[string]FacetCounts, len(have.Facets))
+	for i, n := range have.Facets {
 		f := s.plan.Facets[i]
 		out := FacetCounts{Of: s.total.Of, Documents: set.Len(), Missing: n.Missing, Distinct: n.Distinct}
 		for _, v := range n.Values {

@@ -21,41 +21,46 @@ func (s *search) fetch(ctx context.Context) error {
 	if len(refs) == 0 {
 		return nil
 	}
-	shown, err := backend.ShowDocuments(ctx, s.engine.backend, s.collection, refs, s.show())
-	if err != nil {
-		return err
-	}
 	ch, err := s.chooser(ctx)
 	if err != nil {
 		return err
 	}
 	s.terms = make(map[backend.Ref][]backend.TermScore, len(refs))
-	for i, d := range shown {
-		if d.Explained {
-			s.terms[refs[i]] = d.Terms
+	page := s.page
+	return backend.FetchPages(ctx, s.engine.backend, s.shown(refs), func(refs []backend.Ref, have backend.FetchResponse) error {
+		for i, d := range have.Documents {
+			if d == nil {
+				continue
+			}
+			if have.Terms != nil && have.Terms[i] != nil {
+				s.terms[refs[i]] = have.Terms[i]
+			}
+			var cosines []float64
+			if have.Cosines != nil {
+				cosines = have.Cosines[i]
+			}
+			h, err := s.hit(ctx, page[i], d, cosines, ch)
+			if err != nil {
+				return err
+			}
+			s.hits = append(s.hits, h)
 		}
-	}
-	for i, d := range shown {
-		if d.Document == nil {
-			continue
-		}
-		h, err := s.hit(ctx, s.page[i], d.Document, d.Cosines, ch)
-		if err != nil {
-			return err
-		}
-		s.hits = append(s.hits, h)
-	}
-	return nil
+		page = page[len(refs):]
+		return nil
+	})
 }
 
-// show returns what is asked for of the documents of the page: cosines where there is a vector, and the shares of terms where an explanation or the choice
-// among passages takes them.
-func (s *search) show() backend.Show {
-	q := backend.Show{Vector: s.vector, Every: s.plan.Explain && s.plan.Mode != Semantic}
-	if q.Every || s.vector != nil && s.plan.passages > 0 && (s.plan.Mode == Hybrid || len(s.plan.text.Phrases) > 0) {
-		q.Words = &s.plan.words
+// shown asks for what hits show: cosines where there is a vector, and the shares of terms where an explanation or the choice among passages
+// takes them.
+func (s *search) shown(refs []backend.Ref) backend.FetchRequest {
+	r := backend.FetchRequest{Collection: s.collection, Refs: refs, Vector: s.vector}
+	switch {
+	case s.plan.Explain && s.plan.Mode != Semantic:
+		r.Words, r.Terms = &s.plan.words, backend.AllTerms
+	case s.vector != nil && s.plan.passages > 0 && (s.plan.Mode == Hybrid || len(s.plan.text.Phrases) > 0):
+		r.Words, r.Terms = &s.plan.words, backend.TermsOfSeveral
 	}
-	return q
+	return r
 }
 
 // hit makes one hit.

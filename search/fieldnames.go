@@ -83,7 +83,8 @@ func (e *Engine) lacking(ctx context.Context, collection string, uses []fieldUse
 			names.Values = append(names.Values, u.name)
 		}
 	}
-	names, partial, err = e.backend.Lacking(ctx, collection, names)
+	have, err := e.backend.Aggregate(ctx, backend.AggregateRequest{Collection: collection, Fields: names})
+	names, partial = have.Missing, have.Partial
 	for _, u := range uses {
 		if u.at == "fields" && slices.Contains(names.Texts, u.name) || u.at != "fields" && slices.Contains(names.Values, u.name) {
 			none = append(none, u)

@@ -95,8 +95,10 @@ func TestUnknownFieldsAreToldOf(t *testing.T) {
 // filling is a backend whose keyword index is said to be filled still.
 type filling struct{ backend.Backend }
 
-func (filling) Lacking(_ context.Context, _ string, f backend.FieldNames) (backend.FieldNames, bool, error) {
-	return f, true, nil
+func (f filling) Aggregate(ctx context.Context, r backend.AggregateRequest) (backend.AggregateResponse, error) {
+	out, err := f.Backend.Aggregate(ctx, r)
+	out.Missing, out.Partial = r.Fields, true
+	return out, err
 }
 
 // TestLongNamesAreShortened wherever they are told.

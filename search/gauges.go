@@ -2,6 +2,8 @@ package search
 
 import (
 	"context"
+
+	"searchd/search/backend"
 )
 
 // Gauges are the gauges of a collection's indexes.
@@ -38,16 +40,16 @@ func (e *Engine) Gauges(ctx context.Context, name string) (*Gauges, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.backend.IndexStats(ctx, c.Name)
+	stats, err := e.backend.Stats(ctx, backend.StatsRequest{Collection: c.Name})
 	if err != nil {
 		return nil, err
 	}
-	m := s.Graph.Memory
+	s, g := stats.Index, stats.Index.Graph
 	return &Gauges{
 		Documents: c.Documents, Passages: c.Passages,
 		Vectors: VectorGauges{
-			Bytes: m.Total(), Float32Bytes: m.Vectors, CodeBytes: m.Codes, LinkBytes: m.Links, TableBytes: m.Tables,
-			Nodes: s.Graph.Nodes, Dead: s.Graph.Dead, Layers: s.Graph.Layers, EfSearch: s.Graph.EfSearch, Rebuilding: s.GraphRebuild,
+			Bytes: g.Bytes(), Float32Bytes: g.VectorBytes, CodeBytes: g.CodeBytes, LinkBytes: g.LinkBytes, TableBytes: g.TableBytes,
+			Nodes: g.Nodes, Dead: g.Dead, Layers: g.Layers, EfSearch: g.EfSearch, Rebuilding: s.GraphRebuild,
 		},
 		Keyword: KeywordGauges{Bytes: s.KeywordBytes, Rebuilding: s.KeywordRebuild},
 	}, nil

@@ -8,7 +8,7 @@ import (
 
 // group leaves of the candidates with the same value of a field the first; those without a value all stay.
 func (s *search) group(ctx context.Context) error {
-	values, err := s.engine.backend.Firsts(ctx, s.collection, s.plan.Group, s.refs())
+	have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: s.refs(), First: s.plan.Group})
 	if err != nil {
 		return err
 	}
@@ -16,7 +16,7 @@ func (s *search) group(ctx context.Context) error {
 	groups := map[any]*HitGroup{}
 	s.collapsed = map[backend.Ref]bool{}
 	for i, c := range s.candidates {
-		v := values[i]
+		v := have.Firsts[i]
 		if v == nil {
 			c.group = &HitGroup{}
 			kept = append(kept, c)

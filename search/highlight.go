@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"searchd/index/keyword"
 	"searchd/search/backend"
 	"searchd/search/mapping"
 )
@@ -23,12 +24,12 @@ const (
 
 // marker finds the query's terms in texts, and what they are synonyms of by the name of these. It serves one goroutine.
 type marker struct {
-	analyze func(text string) []backend.Token // that are terms or words of phrases
+	analyze func(text string) []keyword.Token // that are terms or words of phrases
 	terms   map[string]string                 // to the term of the query that it counts for, which may be a synonym of it
 	phrases []namedPhrase                     // synonyms of several words
 	forms   map[string][]string               // of the query's terms, as query and rules have them, in lower case
 	common  bool                              // the terms are stop words, as the query has no others
-	known   map[string][]backend.Token        // by text, of one document: a field is often one passage, and asked for as both
+	known   map[string][]keyword.Token        // by text, of one document: a field is often one passage, and asked for as both
 }
 
 // marker returns nil where nothing is to be marked.
@@ -40,17 +41,14 @@ func (s *search) marker(ctx context.Context) (*marker, error) {
 }
 
 func (s *search) newMarker(ctx context.Context) (*marker, error) {
-	tokens, err := s.engine.backend.Analyze(ctx, s.collection, s.plan.words.Text, nil)
-	if err != nil {
-		return nil, err
-	}
+	tokens := s.analysis.Occurrences(s.plan.words.Text, nil)
 	expansions, err := s.expansions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m := &marker{terms: make(map[string]string, len(tokens)), forms: make(map[string][]string, len(tokens)), known: map[string][]backend.Token{}}
+	m := &marker{terms: make(map[string]string, len(tokens)), forms: make(map[string][]string, len(tokens)), known: map[string][]keyword.Token{}}
 	left := expansions
-	m.common = !slices.ContainsFunc(tokens, func(t backend.Token) bool { return !t.Common })
+	m.common = !slices.ContainsFunc(tokens, func(t keyword.Token) bool { return !t.Common })
 	for _, t := range tokens {
 		for len(left) > 0 && left[0].End <= t.Start {
 			left = left[1:]
@@ -68,12 +66,8 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 			wanted[t.Term] = ""
 		}
 	}
-	m.analyze = func(text string) []backend.Token {
-		tokens, err := s.engine.backend.Analyze(ctx, s.collection, text[:analysedEnd(text)], func(term string) bool { _, ok := wanted[term]; return ok })
-		if err != nil {
-			return nil // marks are an ornament: a hit without them is still right
-		}
-		return tokens
+	m.analyze = func(text string) []keyword.Token {
+		return s.analysis.Occurrences(text[:analysedEnd(text)], func(term string) bool { _, ok := wanted[term]; return ok })
 	}
 	return m, nil
 }
@@ -92,11 +86,11 @@ func (s *search) expansions(ctx context.Context) ([]backend.Expansion, error) {
 	if s.plan.words.Text == "" {
 		return nil, nil
 	}
-	as, err := s.engine.backend.Expand(ctx, s.collection, s.plan.words)
+	have, err := s.engine.backend.Suggest(ctx, backend.SuggestRequest{Collection: s.collection, Expand: &s.plan.words})
 	if err == nil {
-		s.expanded = &expanded{s.plan.words.Text, as}
+		s.expanded = &expanded{s.plan.words.Text, have.Expansions}
 	}
-	return as, err
+	return have.Expansions, err
 }
 
 // expand adds synonyms.
@@ -107,12 +101,21 @@ func (m *marker) expand(expansions []backend.Expansion) {
 				continue
 			}
 			if m.forms[e.Name] = append(m.forms[e.Name], a.Text); len(a.Terms) > 1 {
-				m.phrases = append(m.phrases, namedPhrase{e.Name, a.Terms})
+				m.phrases = append(m.phrases, namedPhrase{e.Name, tokensOf(a.Terms)})
 			} else {
 				m.terms[a.Text] = e.Name
 			}
 		}
 	}
+}
+
+// tokensOf returns the terms of an expansion as the analysis has them.
+func tokensOf(terms []backend.Token) []keyword.Token {
+	out := make([]keyword.Token, len(terms))
+	for i, t := range terms {
+		out[i] = keyword.Token(t)
+	}
+	return out
 }
 
 // analysedEnd is where the part of a text ends that is searched for marks.
@@ -126,7 +129,7 @@ func (m *marker) next() {
 }
 
 // found returns the tokens of text that are among the query's terms, in order; a synonym of several words is one token.
-func (m *marker) found(text string) []backend.Token {
+func (m *marker) found(text string) []keyword.Token {
 	out, ok := m.known[text]
 	if !ok && len(m.forms) > 0 {
 		tokens := m.analyze(text)
@@ -138,7 +141,7 @@ func (m *marker) found(text string) []backend.Token {
 		}
 		if len(m.phrases) > 0 {
 			out = append(out, occurrences(m.phrases, tokens)...)
-			slices.SortStableFunc(out, func(a, b backend.Token) int { return cmp.Compare(a.Start, b.Start) })
+			slices.SortStableFunc(out, func(a, b keyword.Token) int { return cmp.Compare(a.Start, b.Start) })
 		}
 		m.known[text] = out
 	}
@@ -146,7 +149,7 @@ func (m *marker) found(text string) []backend.Token {
 }
 
 // passage returns what found returns of text[start:end], out of what it returns of text where white space sets the passage apart.
-func (m *marker) passage(text string, start, end int) []backend.Token {
+func (m *marker) passage(text string, start, end int) []keyword.Token {
 	apart := (start == 0 || isGap(text[start-1])) && (end == len(text) || isGap(text[end]))
 	if !apart || end > analysedEnd(text) || len(m.phrases) > 0 { // a phrase can reach beyond the passage
 		return m.found(text[start:end])
@@ -163,8 +166,8 @@ func isGap(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r'
 
 // joined returns tokens that lie before limit, in order and without overlap: one that reaches beyond the one before, as pairs of characters
 // do, makes it longer, or is cut where that would be longer than a snippet.
-func joined(tokens []backend.Token, limit int) []backend.Token {
-	var out []backend.Token
+func joined(tokens []keyword.Token, limit int) []keyword.Token {
+	var out []keyword.Token
 	end := 0
 	for _, t := range tokens {
 		if t.End <= end || t.End > limit {
@@ -182,8 +185,8 @@ func joined(tokens []backend.Token, limit int) []backend.Token {
 }
 
 // counted returns names, and the other tokens without overlap, in the order of the text: a name counts beside its words.
-func counted(tokens []backend.Token) []backend.Token {
-	var names, words []backend.Token
+func counted(tokens []keyword.Token) []keyword.Token {
+	var names, words []keyword.Token
 	for _, t := range tokens {
 		if t.Name {
 			names = append(names, t)
@@ -192,12 +195,12 @@ func counted(tokens []backend.Token) []backend.Token {
 		}
 	}
 	all := append(names, joined(words, math.MaxInt)...)
-	slices.SortStableFunc(all, func(a, b backend.Token) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(all, func(a, b keyword.Token) int { return cmp.Compare(a.Start, b.Start) })
 	return all
 }
 
 // weight is how well the text of tokens covers the query's terms: different terms count, repeats a little.
-func weight(tokens []backend.Token) float64 {
+func weight(tokens []keyword.Token) float64 {
 	seen := map[string]bool{}
 	matches := counted(tokens)
 	for _, t := range matches {
@@ -208,7 +211,7 @@ func weight(tokens []backend.Token) float64 {
 
 // mark returns the text of a passage HTML-escaped with the query's words in <mark>…</mark>.
 func (m *marker) mark(doc mapping.Parts, p PassageHit) string {
-	var tokens []backend.Token
+	var tokens []keyword.Token
 	if f, ok := doc.Field(p.Field); ok && p.Text != "" {
 		tokens = m.passage(f.Text, p.Start, p.End)
 	}
@@ -234,7 +237,7 @@ func (m *marker) snippets(text string) []string {
 }
 
 // densest returns the window of at most snippetBytes with most different terms, the first of equals, and the index of its first match.
-func densest(matches []backend.Token) (span, int) {
+func densest(matches []keyword.Token) (span, int) {
 	best, bestTerms, at := span{}, 0, 0
 	for i := range matches {
 		terms := map[string]bool{}
@@ -283,7 +286,7 @@ func widen(text string, w span) span {
 }
 
 // markup returns text[s.start:s.end] HTML-escaped with the matches inside it marked, and an ellipsis where it was cut.
-func markup(text string, s span, matches []backend.Token) string {
+func markup(text string, s span, matches []keyword.Token) string {
 	var b strings.Builder
 	if s.start > 0 {
 		b.WriteString("… ")

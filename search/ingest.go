@@ -27,16 +27,6 @@ const (
 	maxIDBytes         = 512
 )
 
-// protected makes a panic of f an error: in a goroutine of the engine it would end the process.
-func protected(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
-	return f()
-}
-
 // Ingest puts documents into a collection: each is checked, skipped if the stored one is equal, cut into passages, encoded,
 // committed and indexed. It answers each document in order; an error is returned only where the rest could not be tried,
 // together with the results of what was committed before. A result other than [Failed] is durable.
@@ -246,7 +236,7 @@ func (in *ingest) skipUnchanged(ctx context.Context, items []item, results []Ite
 func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document, error) {
 	b := in.engine.backend
 	stored := make([]*backend.Document, 0, len(ids))
-	err := backend.LookupPages(ctx, b, in.collection.Name, ids, func(_ []string, docs []*backend.Document) error {
+	err := backend.LookupPages(ctx, b, backend.LookupRequest{Collection: in.collection.Name, IDs: ids}, func(_ []string, docs []*backend.Document) error {
 		for _, d := range docs {
 			if d != nil {
 				d.Fields = nil // there may be many, of megabytes each
@@ -259,7 +249,7 @@ func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document
 		return stored, err
 	}
 	for _, id := range ids[len(stored):] {
-		one, err := b.Lookup(ctx, in.collection.Name, []string{id})
+		one, err := b.Lookup(ctx, backend.LookupRequest{Collection: in.collection.Name, IDs: []string{id}})
 		switch {
 		case errors.Is(err, backend.ErrDamaged):
 			one = []*backend.Document{nil}
@@ -388,7 +378,7 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 		return err
 	}
 	began := time.Now()
-	outcomes, err := in.engine.backend.Apply(ctx, in.collection.Name, writes)
+	outcomes, err := in.engine.backend.Apply(ctx, backend.ApplyRequest{Collection: in.collection.Name, Writes: writes})
 	if err != nil {
 		return err
 	}

@@ -104,9 +104,9 @@ func TestKeptIsSeenUnderItsNameAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	forgotten := func(b backend.Values, name string) {
+	forgotten := func(b backend.Admin, name string) {
 		t.Helper()
-		if left, err := b.Values("current/" + name); err != nil || len(left) > 0 {
+		if left, err := b.Values(t.Context(), "current/"+name); err != nil || len(left) > 0 {
 			t.Errorf("of what is gone there is %q, %v", left, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"searchd/index/keyword"
+	"searchd/search/backend"
 )
 
 // What is read of a collection to tell its language.
@@ -29,11 +30,11 @@ func (e *Engine) Language(ctx context.Context, name string) (*Language, error) {
 	var sample keyword.Sample
 	read, enough, cursor := 0, false, ""
 	for more := true; more && !enough && read < languageDocuments; more = cursor != "" {
-		docs, next, err := e.backend.List(ctx, c.Name, cursor, languagePage)
+		page, err := e.backend.List(ctx, backend.ListRequest{Collection: c.Name, Cursor: cursor, Limit: languagePage})
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range docs {
+		for _, d := range page.Documents {
 			var fields map[string]any
 			if err := json.Unmarshal(d.Fields, &fields); err != nil {
 				continue // damage is told where the document is read
@@ -42,7 +43,7 @@ func (e *Engine) Language(ctx context.Context, name string) (*Language, error) {
 				break
 			}
 		}
-		read, cursor = read+len(docs), next
+		read, cursor = read+len(page.Documents), page.Next
 	}
 	return &Language{cmp.Or(r.Settings.Language, DefaultLanguage), sample.Language()}, nil
 }

@@ -20,10 +20,10 @@ import (
 // watched is a backend of which tests watch, hold up and fail what learning reads.
 type watched struct {
 	backend.Backend
-	sample func(ctx context.Context, collection string) error // before each Sample; nil: nothing
+	sample func(ctx context.Context, collection string) error // before each sample; nil: nothing
 
-	opened func(ctx context.Context) // after each Collection; nil: nothing
-	names  func()                    // before each Names; nil: nothing
+	opened func(ctx context.Context) // after each Open; nil: nothing
+	names  func()                    // before names or texts of passages are read; nil: nothing
 
 	mu struct {
 		sync.Mutex
@@ -33,42 +33,40 @@ type watched struct {
 	}
 }
 
-func (w *watched) Sample(ctx context.Context, collection string, n int) ([]backend.PassageVector, error) {
-	w.mu.Lock()
-	w.mu.samples++
-	w.mu.Unlock()
-	if w.sample != nil {
-		if err := w.sample(ctx, collection); err != nil {
-			return nil, err
+func (w *watched) RetrieveVectors(ctx context.Context, r backend.VectorsRequest) (backend.VectorsResponse, error) {
+	if r.Vector == nil {
+		w.mu.Lock()
+		w.mu.samples++
+		w.mu.Unlock()
+		if w.sample != nil {
+			if err := w.sample(ctx, r.Collection); err != nil {
+				return backend.VectorsResponse{}, err
+			}
 		}
 	}
-	return w.Backend.Sample(ctx, collection, n)
+	return w.Backend.RetrieveVectors(ctx, r)
 }
 
-func (w *watched) Collection(ctx context.Context, name string) (backend.Collection, error) {
-	c, err := w.Backend.Collection(ctx, name)
+func (w *watched) Open(ctx context.Context, r backend.OpenRequest) (backend.OpenResponse, error) {
+	out, err := w.Backend.Open(ctx, r)
 	if w.opened != nil {
 		w.opened(ctx)
 	}
-	return c, err
+	return out, err
 }
 
-func (w *watched) Names(ctx context.Context, collection string, passages []backend.PassageRef) ([]uint64, error) {
-	if w.names != nil {
+func (w *watched) Fetch(ctx context.Context, r backend.FetchRequest) (backend.FetchResponse, error) {
+	if (r.Names || r.Texts) && w.names != nil {
 		w.names()
 	}
-	return w.Backend.Names(ctx, collection, passages)
-}
-
-func (w *watched) Fetch(ctx context.Context, collection string, refs []backend.Ref) ([]*backend.Document, error) {
-	docs, err := w.Backend.Fetch(ctx, collection, refs)
+	out, err := w.Backend.Fetch(ctx, r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i, d := range docs {
+	for i, d := range out.Documents {
 		w.mu.bytes += d.Size()
-		w.mu.refs = append(w.mu.refs, refs[i])
+		w.mu.refs = append(w.mu.refs, r.Refs[i])
 	}
-	return docs, err
+	return out, err
 }
 
 // openWatched opens an engine over a backend that is watched, with some collections that hold documents.

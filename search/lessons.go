@@ -364,13 +364,13 @@ var errEnough = errors.New("enough has been read")
 
 // lessonTexts returns the tokens of the pieces in which the passages of a sample are, as far as they are in about [lessonBytes] of documents.
 func (e *Engine) lessonTexts(ctx context.Context, c backend.Collection, r record, enc *encoding) (texts [][]int32, err error) {
-	sample, err := e.backend.Sample(ctx, c.Name, lessonSample)
+	have, err := e.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: c.Name, Limit: lessonSample})
 	if err != nil {
 		return nil, err
 	}
 	var refs []backend.Ref
 	pieces := map[backend.Ref][]int{}
-	for _, p := range sample {
+	for _, p := range have.Sample {
 		known, piece := pieces[p.Ref], p.Ordinal/lessonPiece
 		if known == nil {
 			refs = append(refs, p.Ref)
@@ -381,8 +381,8 @@ func (e *Engine) lessonTexts(ctx context.Context, c backend.Collection, r record
 	}
 	read := 0
 	for part := range slices.Chunk(scattered(refs), lessonDocuments) {
-		err := backend.FetchPages(ctx, e.backend, c.Name, part, func(part []backend.Ref, docs []*backend.Document) error {
-			for i, d := range docs {
+		err := backend.FetchPages(ctx, e.backend, backend.FetchRequest{Collection: c.Name, Refs: part}, func(part []backend.Ref, page backend.FetchResponse) error {
+			for i, d := range page.Documents {
 				if d == nil {
 					continue
 				}

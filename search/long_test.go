@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"searchd/index/keyword"
 	"searchd/search/backend"
 )
 
@@ -39,16 +40,16 @@ func TestLongDocumentsCostLittle(t *testing.T) {
 			t.Fatal(s.candidates, err)
 		}
 		ref := s.candidates[0].ref
-		docs, err := e.backend.Fetch(ctx, s.collection, []backend.Ref{ref})
+		have, err := e.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: []backend.Ref{ref}, Documents: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, err := s.record.Settings.Fields.SplitStored(docs[0].Fields)
+		parts, err := s.record.Settings.Fields.SplitStored(have.Documents[0].Fields)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var texts []PassageHit
-		for _, p := range docs[0].Passages {
+		for _, p := range have.Documents[0].Passages {
 			texts = append(texts, passageHit(parts, p))
 		}
 		ch, err := s.chooser(ctx)
@@ -56,7 +57,7 @@ func TestLongDocumentsCostLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		analysed, analyze := 0, ch.marks.analyze
-		ch.marks.analyze = func(text string) []backend.Token {
+		ch.marks.analyze = func(text string) []keyword.Token {
 			analysed += min(len(text), analysedBytes)
 			return analyze(text)
 		}

@@ -168,12 +168,12 @@ func (e *Engine) draw(ctx context.Context, c backend.Collection, r record, key m
 		e.maps.maps = slices.Insert(slices.Delete(e.maps.maps, i, i+1), 0, d)
 		return d, nil
 	}
-	sample, err := e.backend.Sample(ctx, key.collection, key.limit)
+	have, err := e.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: key.collection, Limit: key.limit})
 	if err != nil {
 		return nil, err
 	}
 	d := &drawnMap{key: key, whole: Map{Points: []MapPoint{}, Total: c.Passages, Sequence: c.Sequence, Fields: []MapField{}, Variance: []float64{}}}
-	if err := d.read(ctx, e.backend, r, sample); err != nil {
+	if err := d.read(ctx, e.backend, r, have.Sample); err != nil {
 		return nil, err
 	}
 	if len(d.vectors) > 0 {
@@ -199,8 +199,8 @@ func (d *drawnMap) read(ctx context.Context, b backend.Backend, r record, sample
 	}
 	points := make([]*MapPoint, len(sample))
 	for part := range slices.Chunk(refs, mapDocuments) {
-		err := backend.FetchPages(ctx, b, d.key.collection, part, func(part []backend.Ref, docs []*backend.Document) error {
-			for i, doc := range docs {
+		err := backend.FetchPages(ctx, b, backend.FetchRequest{Collection: d.key.collection, Refs: part}, func(part []backend.Ref, page backend.FetchResponse) error {
+			for i, doc := range page.Documents {
 				if doc == nil {
 					continue
 				}

@@ -167,9 +167,9 @@ type fetches struct {
 	asked [][]backend.Ref
 }
 
-func (f *fetches) Fetch(ctx context.Context, collection string, refs []backend.Ref) ([]*backend.Document, error) {
-	f.asked = append(f.asked, refs)
-	return f.Backend.Fetch(ctx, collection, refs)
+func (f *fetches) Fetch(ctx context.Context, r backend.FetchRequest) (backend.FetchResponse, error) {
+	f.asked = append(f.asked, r.Refs)
+	return f.Backend.Fetch(ctx, r)
 }
 
 // TestMapOfLongDocuments: a document is read once for all of its passages, and a few documents at a time: each may have megabytes.

@@ -164,13 +164,13 @@ func (s *search) passageTokens(ctx context.Context, cs []candidate) (texts []max
 	if len(missing) == 0 {
 		return texts, there, nil
 	}
-	found, err := backend.ReadTexts(ctx, s.engine.backend, s.collection, missing)
+	found, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Passages: missing, Texts: true})
 	if err != nil {
 		return nil, nil, err
 	}
 	for k, i := range places {
-		if found[k].Name == names[i] { // else its document was written meanwhile
-			texts[i], there[i] = s.encoding.tokens(s.record.titled(found[k].Title, found[k].Text)), true
+		if found := found.Texts[k]; found.Name == names[i] { // else its document was written meanwhile
+			texts[i], there[i] = s.encoding.tokens(s.record.titled(found.Title, found.Text)), true
 			s.encoding.passages.put(names[i], texts[i])
 		}
 	}
@@ -190,12 +190,12 @@ func (s *search) passageNames(ctx context.Context, cs []candidate) (passages []b
 	if len(unknown) == 0 {
 		return passages, names, nil
 	}
-	found, err := s.engine.backend.Names(ctx, s.collection, unknown)
+	found, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Passages: unknown, Names: true})
 	if err != nil {
 		return nil, nil, err
 	}
 	for k, i := range places {
-		names[i] = found[k]
+		names[i] = found.Names[k]
 	}
 	return passages, names, nil
 }

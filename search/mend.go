@@ -15,17 +15,17 @@ import (
 func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) error {
 	missing := map[string]bool{}     // collections whose checkpoint is
 	for encoded := 1; encoded > 0; { // a check lists so many faults and no more
-		found, err := e.backend.DamagedVectors(ctx)
+		have, err := e.backend.Check(ctx, backend.CheckRequest{Vectors: true})
 		if err != nil {
 			return err
 		}
 		encoded = 0
-		for _, stored := range slices.Sorted(maps.Keys(found)) {
+		for _, stored := range slices.Sorted(maps.Keys(have.Vectors)) {
 			name, visible := e.catalog.nameOf(stored)
 			if !visible || missing[stored] {
 				continue
 			}
-			n, err := e.encodeAgain(ctx, name, found[stored], told)
+			n, err := e.encodeAgain(ctx, name, have.Vectors[stored], told)
 			if errors.Is(err, ErrModelMismatch) {
 				missing[stored] = true
 				told(fmt.Sprintf("not encoded again: %v", err))
@@ -50,7 +50,7 @@ func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, tol
 		return 0, err
 	}
 	for _, id := range ids {
-		docs, err := e.backend.Lookup(ctx, c.Name, []string{id})
+		docs, err := e.backend.Lookup(ctx, backend.LookupRequest{Collection: c.Name, IDs: []string{id}})
 		if errors.Is(err, backend.ErrDamaged) || err == nil && docs[0] == nil {
 			continue
 		}

@@ -51,7 +51,6 @@ func newPlan(q Query, canRerank bool) *plan {
 	p.checkFacets(&wrong)
 	p.checkSort(&wrong)
 	p.checkBoosts(&wrong)
-	p.words.All = len(p.facets)+len(p.sort) > 0
 	p.checkBrowse(&wrong)
 	if q.Filter != "" {
 		e, err := filter.Parse(q.Filter)

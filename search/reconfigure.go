@@ -91,11 +91,11 @@ func (r *reconfiguration) checkFields(ctx context.Context, wrong *fieldErrors) e
 		keys[i] = keyBytes(name)
 	}
 	for cursor, more := "", len(names) > 0; more; more = cursor != "" && len(names) > 0 {
-		docs, next, err := r.engine.backend.List(ctx, r.collection.Name, cursor, reconfigurePage)
+		page, err := r.engine.backend.List(ctx, backend.ListRequest{Collection: r.collection.Name, Cursor: cursor, Limit: reconfigurePage})
 		if err != nil {
 			return err
 		}
-		for _, d := range docs {
+		for _, d := range page.Documents {
 			has := func(key []byte) bool { return bytes.Contains(d.Fields, key) }
 			if !slices.ContainsFunc(keys, has) {
 				continue
@@ -115,7 +115,7 @@ func (r *reconfiguration) checkFields(ctx context.Context, wrong *fieldErrors) e
 			wrong.add("fields."+name+".type", asked, r.stay(string(r.old.Fields[name].Type), fmt.Sprintf("document %s has the field and is indexed with it", quoteShort(d.ID))))
 			names, keys = slices.Delete(names, at, at+1), slices.Delete(keys, at, at+1)
 		}
-		cursor = next
+		cursor = page.Next
 	}
 	return nil
 }

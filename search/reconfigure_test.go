@@ -210,8 +210,8 @@ func TestTypesOfWhatIsRefusedNow(t *testing.T) {
 	v[0] = 1
 	many := strings.TrimSuffix(strings.Repeat(`{"x":1},`, 1500), ",")
 	fields := fmt.Sprintf(`{"kind":"a","list":[%s],"text":"words"}`, many)
-	outcomes, err := b.Apply(t.Context(), "docs", []backend.Write{{ID: "old", Fields: json.RawMessage(fields), Hash: [32]byte{1},
-		Passages: []backend.Passage{{Field: "text", End: 5}}, Vectors: [][]float32{v}}})
+	outcomes, err := b.Apply(t.Context(), backend.ApplyRequest{Collection: "docs", Writes: []backend.Write{{ID: "old", Fields: json.RawMessage(fields), Hash: [32]byte{1},
+		Passages: []backend.Passage{{Field: "text", End: 5}}, Vectors: [][]float32{v}}}})
 	if err != nil || outcomes[0].Status != backend.Created {
 		t.Fatal(outcomes, err)
 	}

@@ -113,7 +113,7 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 func (e *Engine) nextGeneration(ctx context.Context, name, stored string) (string, error) {
 	for n := generationOf(stored) + 1; ; n++ {
 		next := generation(name, n)
-		if _, err := e.backend.Collection(ctx, next); errors.Is(err, backend.ErrCollectionNotFound) {
+		if _, err := e.backend.Open(ctx, backend.OpenRequest{Collection: next}); errors.Is(err, backend.ErrCollectionNotFound) {
 			return next, nil
 		} else if err != nil {
 			return "", err
@@ -163,17 +163,16 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 		return r.result(ctx, rec.Kept)
 	}
 	r.old = old
-	begin, err := r.engine.backend.Position(ctx, old.Name)
-	if err != nil {
-		start()
-		return nil, err
+	log, err := r.engine.backend.Changes(ctx, backend.ChangesRequest{Collection: old.Name})
+	if err == nil {
+		_, err = r.engine.backend.Changes(ctx, backend.ChangesRequest{Collection: old.Name, After: log.End, Keep: true})
 	}
-	release, err := r.engine.backend.Hold(ctx, old.Name, begin)
 	start() // not before: a commit may cut off the log up to itself
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	begin := log.End
+	defer r.release(ctx)
 	resumed, err := r.prepare(ctx, rec, begin)
 	if err != nil {
 		return nil, err
@@ -196,6 +195,12 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 	return r.result(ctx, r.record.Kept)
 }
 
+// release lets the change log of the old generation be trimmed again.
+func (r *reembedding) release(ctx context.Context) {
+	// Where the collection is gone, so is its log.
+	_, _ = r.engine.backend.Changes(context.WithoutCancel(ctx), backend.ChangesRequest{Collection: r.old.Name, Release: true})
+}
+
 // prepare makes the next generation, or opens the one that an earlier run has left. begin is where the change log of the old one ends.
 func (r *reembedding) prepare(ctx context.Context, rec record, begin uint64) (resumed bool, err error) {
 	r.reuse = newReuse(r.engine, r.old, rec, r.q, r.enc)
@@ -216,14 +221,16 @@ func (r *reembedding) prepare(ctx context.Context, rec record, begin uint64) (re
 	}
 	// Revisions of the next generation are larger than any that clients may remember, so that If-Match never takes one for another.
 	config.FirstSequence = begin + revisionGap
-	err = r.engine.backend.Create(ctx, r.q.Next, config)
+	err = r.engine.backend.Configure(ctx, backend.ConfigureRequest{Collection: r.q.Next, Create: true, Config: config})
 	resumed = errors.Is(err, backend.ErrCollectionExists)
 	if err != nil && !resumed {
 		return false, err
 	}
-	if r.next, err = r.engine.backend.Collection(ctx, r.q.Next); err != nil {
+	next, err := r.engine.backend.Open(ctx, backend.OpenRequest{Collection: r.q.Next})
+	if err != nil {
 		return resumed, err
 	}
+	r.next = next.Collection
 	return resumed, r.note(ctx, config)
 }
 
@@ -234,7 +241,7 @@ func (r *reembedding) note(ctx context.Context, config backend.Config) error {
 		return nil
 	}
 	config.FirstSequence = r.next.Config.FirstSequence
-	if err := r.engine.backend.Update(ctx, r.q.Next, config); err != nil {
+	if err := r.engine.backend.Configure(ctx, backend.ConfigureRequest{Collection: r.q.Next, Config: config}); err != nil {
 		return err
 	}
 	r.next.Config = config
@@ -245,11 +252,11 @@ func (r *reembedding) note(ctx context.Context, config backend.Config) error {
 // synonyms and weights that it has by now. The collection's writers are kept out, and so is who changes its settings.
 func (r *reembedding) complete(ctx context.Context) error {
 	if r.q.Settings == nil {
-		c, err := r.engine.backend.Collection(ctx, r.old.Name)
+		old, err := r.engine.backend.Open(ctx, backend.OpenRequest{Collection: r.old.Name})
 		if err != nil {
 			return err
 		}
-		now, err := r.engine.record(c)
+		now, err := r.engine.record(old.Collection)
 		if err != nil {
 			return err
 		}
@@ -272,16 +279,16 @@ func (r *reembedding) copyAll(ctx context.Context) error {
 	r.report(0, total)
 	done := int64(0)
 	for cursor, more := "", true; more; more = cursor != "" {
-		docs, next, err := r.engine.backend.List(ctx, r.old.Name, cursor, reembedBatch)
+		page, err := r.engine.backend.List(ctx, backend.ListRequest{Collection: r.old.Name, Cursor: cursor, Limit: reembedBatch})
 		if err != nil {
 			return err
 		}
-		if err := r.put(ctx, docs); err != nil {
+		if err := r.put(ctx, page.Documents); err != nil {
 			return err
 		}
-		done += int64(len(docs))
+		done += int64(len(page.Documents))
 		r.report(done, max(done, total))
-		cursor = next
+		cursor = page.Next
 	}
 	return nil
 }
@@ -289,28 +296,31 @@ func (r *reembedding) copyAll(ctx context.Context) error {
 // deleteGone deletes from the next generation what the old one does not hold.
 func (r *reembedding) deleteGone(ctx context.Context) error {
 	for cursor, more := "", true; more; more = cursor != "" {
-		heads, next, err := r.engine.backend.Heads(ctx, r.q.Next, cursor, maxList)
+		page, err := r.engine.backend.List(ctx, backend.ListRequest{Collection: r.q.Next, Cursor: cursor, Limit: maxList, NoFields: true})
 		if err != nil {
 			return err
 		}
-		ids := make([]string, len(heads))
-		for i, h := range heads {
-			ids[i] = h.ID
-		}
-		there, err := r.engine.backend.LookupHeads(ctx, r.old.Name, ids)
-		if err != nil {
-			return err
+		ids := make([]string, len(page.Documents))
+		for i, d := range page.Documents {
+			ids[i] = d.ID
 		}
 		var gone []string
-		for i, h := range there {
-			if h.ID == "" { // one that comes again meanwhile is brought over from the change log
-				gone = append(gone, ids[i])
+		there := backend.LookupRequest{Collection: r.old.Name, IDs: ids, NoFields: true}
+		err = backend.LookupPages(ctx, r.engine.backend, there, func(ids []string, docs []*backend.Document) error {
+			for i, d := range docs {
+				if d == nil { // one that comes again meanwhile is brought over from the change log
+					gone = append(gone, ids[i])
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		if err := r.delete(ctx, gone); err != nil {
 			return err
 		}
-		cursor = next
+		cursor = page.Next
 	}
 	return nil
 }
@@ -318,12 +328,12 @@ func (r *reembedding) deleteGone(ctx context.Context) error {
 // drain brings over the changes after a position until few are left, and returns the position that it came to.
 func (r *reembedding) drain(ctx context.Context, at uint64) (uint64, error) {
 	for range catchUps {
-		end, err := r.engine.backend.Position(ctx, r.old.Name)
+		log, err := r.engine.backend.Changes(ctx, backend.ChangesRequest{Collection: r.old.Name})
 		if err != nil {
 			return at, err
 		}
-		n := end - at
-		for at < end {
+		n := log.End - at
+		for at < log.End {
 			if at, err = r.follow(ctx, at); err != nil {
 				return at, err
 			}
@@ -337,11 +347,11 @@ func (r *reembedding) drain(ctx context.Context, at uint64) (uint64, error) {
 
 // follow brings over the next changes after a position and returns how far they go; the same position where there are none.
 func (r *reembedding) follow(ctx context.Context, at uint64) (uint64, error) {
-	ids, next, err := r.engine.backend.Changed(ctx, r.old.Name, at, reembedBatch)
+	log, err := r.engine.backend.Changes(ctx, backend.ChangesRequest{Collection: r.old.Name, After: at, Limit: reembedBatch})
 	if err != nil {
 		return at, err
 	}
-	return next, r.bring(ctx, ids)
+	return log.Next, r.bring(ctx, log.IDs)
 }
 
 // bring makes documents of the next generation what they are in the old one: there or not.
@@ -349,7 +359,7 @@ func (r *reembedding) bring(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return backend.LookupPages(ctx, r.engine.backend, r.old.Name, ids, func(ids []string, docs []*backend.Document) error {
+	return backend.LookupPages(ctx, r.engine.backend, backend.LookupRequest{Collection: r.old.Name, IDs: ids}, func(ids []string, docs []*backend.Document) error {
 		var there []*backend.Document
 		var gone []string
 		for i, d := range docs {
@@ -375,7 +385,7 @@ func (r *reembedding) delete(ctx context.Context, ids []string) error {
 	for i, id := range ids {
 		writes[i] = backend.Write{ID: id, Delete: true}
 	}
-	_, err := r.engine.backend.Apply(ctx, r.q.Next, writes)
+	_, err := r.engine.backend.Apply(ctx, backend.ApplyRequest{Collection: r.q.Next, Writes: writes})
 	return err
 }
 

@@ -159,20 +159,23 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 	for i, c := range s.candidates {
 		refs[i] = c.ref
 	}
-	docs, err := backend.FetchAll(ctx, s.engine.backend, s.collection, refs)
+	var docs []*backend.Document
+	cosines := make([][]float64, 0, len(refs))
+	err = backend.FetchPages(ctx, s.engine.backend, backend.FetchRequest{Collection: s.collection, Refs: refs, Vector: s.vector}, func(_ []backend.Ref, page backend.FetchResponse) error {
+		docs, cosines = append(docs, page.Documents...), append(cosines, page.Cosines...)
+		return nil
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	cosines := make([][]float64, len(refs))
 	var m *marker
 	var phrases []phrase
-	if s.vector != nil {
-		cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, refs)
-	} else if m, err = s.newMarker(ctx); err == nil {
-		phrases, err = s.phrases(ctx)
-	}
-	if err != nil {
-		return nil, nil, err
+	if s.vector == nil {
+		cosines = make([][]float64, len(refs))
+		if m, err = s.newMarker(ctx); err != nil {
+			return nil, nil, err
+		}
+		phrases = s.phrases()
 	}
 	for i, d := range docs {
 		if d == nil {

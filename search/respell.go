@@ -151,8 +151,8 @@ func (s *search) stands(ctx context.Context, word string, unfinished bool) (bool
 	if !unfinished && s.knows(word) {
 		return true, nil
 	}
-	near, err := s.engine.backend.Near(ctx, s.collection, word, 0, nil)
-	return near.Stands, err
+	near, err := s.engine.backend.Suggest(ctx, backend.SuggestRequest{Collection: s.collection, Word: word})
+	return near.Correct, err
 }
 
 // readAs finds out as what a word is read.
@@ -237,9 +237,9 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 		n := edits.Between(bare, w)
 		return n, n <= allowed
 	}
-	var near backend.NearTerms
+	var near backend.SuggestResponse
 	for most := 1; most <= backend.MaxEdits && as == ""; most++ { // of terms, whose stems can be further apart than the words
-		if near, err = s.engine.backend.Near(ctx, s.collection, word, most, s.selection); err != nil || near.Stands {
+		if near, err = s.engine.backend.Suggest(ctx, backend.SuggestRequest{Collection: s.collection, Word: word, Edits: most, Selection: s.selection}); err != nil || near.Correct {
 			return "", err
 		}
 		near.Terms = near.Terms[:min(len(near.Terms), nearTerms)]
@@ -259,7 +259,7 @@ func (s *search) completed(ctx context.Context, word string) (as string, err err
 	if s.plan.Mode == Semantic && s.knows(word) {
 		return "", nil
 	}
-	begin, err := s.engine.backend.Beginning(ctx, s.collection, word, s.selection)
+	begin, err := s.engine.backend.Suggest(ctx, backend.SuggestRequest{Collection: s.collection, Word: word, Beginning: true, Selection: s.selection})
 	if err != nil {
 		return "", err
 	}
@@ -307,10 +307,7 @@ func (s *search) wordOf(ctx context.Context, bare string, near []backend.NearTer
 					if !ok || n > fewest {
 						continue
 					}
-					tokens, err := s.engine.backend.Analyze(ctx, s.collection, w, nil)
-					if err != nil {
-						return "", err
-					}
+					tokens := s.analysis.Occurrences(w, nil)
 					if len(tokens) != 1 {
 						continue
 					}
@@ -351,12 +348,11 @@ func (t *texts) of(ctx context.Context, ref backend.Ref) (fields []mapping.TextF
 		t.batch = min(2*t.batch, respellAhead)
 	}
 	if len(t.ahead) == 0 {
-		if t.ahead, err = t.engine.backend.Fetch(ctx, t.collection, t.refs); err != nil {
+		page, err := t.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: t.collection, Refs: t.refs, Documents: true})
+		if err != nil {
 			return nil, false, err
 		}
-		if err := backend.CheckPage(len(t.ahead), len(t.refs)); err != nil {
-			return nil, false, err
-		}
+		t.ahead = page.Documents
 	}
 	d := t.ahead[0]
 	t.seen[ref], t.ahead, t.refs = true, t.ahead[1:], t.refs[1:]

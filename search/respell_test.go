@@ -358,13 +358,13 @@ type reading struct {
 	fetched, bytes int
 }
 
-func (r *reading) Fetch(ctx context.Context, collection string, refs []backend.Ref) ([]*backend.Document, error) {
-	docs, err := r.Backend.Fetch(ctx, collection, refs)
-	r.fetched += len(docs)
-	for _, d := range docs {
+func (r *reading) Fetch(ctx context.Context, q backend.FetchRequest) (backend.FetchResponse, error) {
+	out, err := r.Backend.Fetch(ctx, q)
+	r.fetched += len(out.Documents)
+	for _, d := range out.Documents {
 		r.bytes += len(d.Fields)
 	}
-	return docs, err
+	return out, err
 }
 
 // openReading opens an engine with an empty collection over what counts.

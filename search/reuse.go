@@ -80,9 +80,13 @@ func (r *reuse) giveOne(ctx context.Context, it *item) (n, first int, err error)
 	if !slices.ContainsFunc(it.texts, func(text string) bool { _, ok := places[text]; return ok }) {
 		return 0, 0, nil
 	}
-	d, vectors, err := r.was.engine.backend.Encoded(ctx, r.was.collection.Name, it.write.ID)
-	if err != nil || d == nil || d.Hash != it.write.Hash || !slices.Equal(d.Passages, was.write.Passages) {
+	docs, err := r.was.engine.backend.Lookup(ctx, backend.LookupRequest{Collection: r.was.collection.Name, IDs: []string{it.write.ID}, NoFields: true, Vectors: true})
+	if err != nil || docs[0] == nil {
 		return 0, 0, err
+	}
+	d := docs[0]
+	if d.Hash != it.write.Hash || !slices.Equal(d.Passages, was.write.Passages) {
+		return 0, 0, nil
 	}
 	it.write.Vectors = make([][]float32, len(it.texts))
 	for i, text := range it.texts {
@@ -90,7 +94,7 @@ func (r *reuse) giveOne(ctx context.Context, it *item) (n, first int, err error)
 		if !ok {
 			continue
 		}
-		if it.write.Vectors[i] = vectors[j]; n == 0 {
+		if it.write.Vectors[i] = d.Vectors[j]; n == 0 {
 			first = i
 		}
 		n++

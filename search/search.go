@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"searchd/index/keyword"
 	"searchd/index/lsi"
 	"searchd/search/backend"
 )
@@ -42,7 +43,11 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (s *
 	if p.Mode != Keyword && mismatch != nil {
 		return nil, mismatch
 	}
-	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, timings: map[string]float64{}}
+	analysis, err := e.analysis(c.Config.Language)
+	if err != nil {
+		return nil, err
+	}
+	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, analysis: analysis, timings: map[string]float64{}}
 	if s.matches() {
 		s.lesson = e.lesson(c, rec, enc, false) // while the query is encoded and the legs run
 	}
@@ -137,8 +142,8 @@ func (s *search) finish(ctx context.Context, start time.Time) (*Response, error)
 		return nil, err
 	}
 	if len(s.hits) < len(s.page) { // deleted meanwhile, or damaged
-		if c, err := s.engine.backend.Collection(ctx, s.collection); err == nil && c.DamagedDocuments > 0 {
-			warnings = append(warnings, fmt.Sprintf("hits: %d of total could not be read and are left out; damaged_documents of the collection is %d", len(s.page)-len(s.hits), c.DamagedDocuments))
+		if now, err := s.engine.backend.Open(ctx, backend.OpenRequest{Collection: s.collection}); err == nil && now.Collection.DamagedDocuments > 0 {
+			warnings = append(warnings, fmt.Sprintf("hits: %d of total could not be read and are left out; damaged_documents of the collection is %d", len(s.page)-len(s.hits), now.Collection.DamagedDocuments))
 		}
 	}
 	r := &Response{
@@ -158,16 +163,17 @@ type search struct {
 	record     record
 	encoding   *encoding
 	plan       *plan
+	analysis   *keyword.Analysis // of the collection's language
 
 	embedUntil   time.Time            // until when the query of a hybrid search may be encoded; zero: embedShare of the time that is left then
 	vector       []float32            // of the query; nil without the vector leg
 	except       map[backend.Ref]bool // documents that are not looked for; the vector leg alone obeys
-	selection    backend.Selection    // nil: all documents
+	selection    *backend.Selection   // nil: all documents
 	candidates   []candidate
 	byRef        map[backend.Ref]int  // position in candidates, until they are ranked
 	wordTotal    int                  // documents that match by words, beyond the window too
 	wordCeiling  float64              // a BM25 that no document can exceed
-	wordSet      backend.Selection    // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
+	wordSet      *backend.Selection   // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
 	bestWords    float64              // the BM25 that counts as a full match
 	lesson       *lesson              // what the collection says of its own words; nil: nothing
 	learnt       *lsi.Model           // as far as it is known where it is wanted; nil: not
@@ -272,27 +278,25 @@ func (s *search) filter(ctx context.Context) (err error) {
 	if s.plan.filter == nil && len(t.Phrases)+len(t.Without) == 0 && !s.plan.browse {
 		return nil
 	}
-	s.selection, err = s.engine.backend.Select(ctx, s.collection, s.plan.subset())
+	s.selection, err = s.engine.backend.Select(ctx, s.subset())
 	return err
 }
 
-// subset returns the question for the documents that may be found.
-func (p *plan) subset() backend.Subset {
-	q := backend.Subset{Filter: p.filter, With: p.text.Phrases, Without: p.text.Without, Rank: p.words, NoVectors: p.Mode == Keyword}
+// subset asks for the documents that may be found.
+func (s *search) subset() backend.SelectRequest {
+	p := s.plan
+	r := backend.SelectRequest{Collection: s.collection, Filter: p.filter, With: p.text.Phrases, Without: p.text.Without, Rank: p.words, NoVectors: p.Mode == Keyword}
 	for _, f := range p.words.Fields {
-		q.Fields = append(q.Fields, f.Name)
+		r.Fields = append(r.Fields, f.Name)
 	}
-	return q
+	return r
 }
 
 // meaningful returns the phrases of which the analysis leaves something, and notes the others as ignored.
 func (s *search) meaningful(ctx context.Context, phrases []string) (kept []string, err error) {
 	for _, p := range phrases {
-		tokens, err := s.engine.backend.Analyze(ctx, s.collection, p, nil)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(tokens, func(t backend.Token) bool { return !t.Name }) {
+		tokens := s.analysis.Occurrences(p, nil)
+		if !slices.ContainsFunc(tokens, func(t keyword.Token) bool { return !t.Name }) {
 			s.plan.text.Ignored = append(s.plan.text.Ignored, p)
 		} else {
 			kept = append(kept, p)
@@ -303,12 +307,14 @@ func (s *search) meaningful(ctx context.Context, phrases []string) (kept []strin
 
 // find runs the legs that the mode asks for, at the same time.
 func (s *search) find(ctx context.Context) error {
-	var words backend.WordMatches
+	var words backend.WordsResponse
 	var near []backend.PassageMatch
-	err := backend.Together(func() (err error) {
+	err := sideBySide(func() (err error) {
 		if s.plan.Mode != Semantic {
 			defer s.time("keyword", time.Now())
-			words, err = s.engine.backend.Words(ctx, s.collection, s.plan.words, s.plan.Window, s.selection)
+			words, err = s.engine.backend.RetrieveWords(ctx, backend.WordsRequest{
+				Collection: s.collection, Words: s.plan.words, Limit: s.plan.Window, Selection: s.selection, All: len(s.plan.facets)+len(s.plan.sort) > 0,
+			})
 		}
 		return err
 	}, func() (err error) {
@@ -348,10 +354,11 @@ func (s *search) candidate(ref backend.Ref) *candidate {
 // so it asks for more until the window is full or there are none left.
 func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 	for k := s.plan.firstPassages(); ; k *= 2 {
-		found, err := s.engine.backend.Nearest(ctx, s.collection, s.vector, k, s.selection)
+		have, err := s.engine.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: s.collection, Vector: s.vector, Limit: k, Selection: s.selection})
 		if err != nil {
 			return nil, err
 		}
+		found := have.Matches
 		seen := make(map[backend.Ref]bool, s.plan.Window)
 		best := make([]backend.PassageMatch, 0, s.plan.Window)
 		more := false // documents beyond the window
@@ -391,27 +398,27 @@ func (s *search) fill(ctx context.Context) error {
 			noVector = append(noVector, c.ref)
 		}
 	}
-	var scores []float64
-	var cosines [][]float64
-	var err error
 	if len(noWords) > 0 {
-		if scores, err = s.engine.backend.WordScores(ctx, s.collection, s.plan.words, noWords); err != nil {
+		have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: noWords, Words: &s.plan.words, Scores: true})
+		if err != nil {
 			return err
 		}
-	}
-	if len(noVector) > 0 {
-		if cosines, err = s.engine.backend.Cosines(ctx, s.collection, s.vector, noVector); err != nil {
-			return err
+		for i, ref := range noWords {
+			s.candidate(ref).words = leg{score: have.Scores[i], known: true}
 		}
 	}
-	for i, ref := range noWords {
-		s.candidate(ref).words = leg{score: scores[i], known: true}
+	if len(noVector) == 0 {
+		return nil
+	}
+	have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: noVector, Vector: s.vector})
+	if err != nil {
+		return err
 	}
 	for i, ref := range noVector {
-		if len(cosines[i]) > 0 {
+		if cosines := have.Cosines[i]; len(cosines) > 0 {
 			c := s.candidate(ref)
-			c.vector = bestLeg(cosines[i])
-			c.best = slices.Index(cosines[i], c.vector.score)
+			c.vector = bestLeg(cosines)
+			c.best = slices.Index(cosines, c.vector.score)
 		}
 	}
 	return nil
@@ -441,7 +448,7 @@ func (s *search) fuse(context.Context) error {
 			}
 		}
 	}
-	if s.nearFull || s.wordsPartial || s.selection != nil && s.selection.Partial() {
+	if s.nearFull || s.wordsPartial || s.selection != nil && s.selection.Partial {
 		s.total.Relation = "gte"
 	}
 	return nil

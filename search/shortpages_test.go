@@ -13,16 +13,21 @@ import (
 // onePage answers one document at a time, as a backend does of documents that are large enough.
 type onePage struct{ *embedded.Backend }
 
-func (p *onePage) Lookup(ctx context.Context, collection string, ids []string) ([]*backend.Document, error) {
-	return p.Backend.Lookup(ctx, collection, ids[:min(len(ids), 1)])
+func (p *onePage) Lookup(ctx context.Context, r backend.LookupRequest) ([]*backend.Document, error) {
+	r.IDs = r.IDs[:min(len(r.IDs), 1)]
+	return p.Backend.Lookup(ctx, r)
 }
 
-func (p *onePage) Fetch(ctx context.Context, collection string, refs []backend.Ref) ([]*backend.Document, error) {
-	return p.Backend.Fetch(ctx, collection, refs[:min(len(refs), 1)])
+func (p *onePage) Fetch(ctx context.Context, r backend.FetchRequest) (backend.FetchResponse, error) {
+	if r.Documents {
+		r.Refs = r.Refs[:min(len(r.Refs), 1)]
+	}
+	return p.Backend.Fetch(ctx, r)
 }
 
-func (p *onePage) List(ctx context.Context, collection, cursor string, limit int) ([]*backend.Document, string, error) {
-	return p.Backend.List(ctx, collection, cursor, min(limit, 1))
+func (p *onePage) List(ctx context.Context, r backend.ListRequest) (backend.ListResponse, error) {
+	r.Limit = min(r.Limit, 1)
+	return p.Backend.List(ctx, r)
 }
 
 // TestShortPages: whatever the engine reads it reads to the end, also where a page has one document.

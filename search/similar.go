@@ -151,10 +151,11 @@ func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]floa
 	var passages []backend.PassageRef
 	counts := make([]int, 0, len(ids)) // of passages, of each document that has not been added yet
 	take := func() error {
-		vectors, err := s.engine.backend.Vectors(ctx, s.collection, passages)
+		have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Passages: passages, Vectors: true})
 		if err != nil {
 			return err
 		}
+		vectors := have.Vectors
 		for _, n := range counts {
 			add(&mean, meanVector(vectors[:n], s.record.Model.Dimension), 1/float32(len(ids)), 1)
 			vectors = vectors[n:]
@@ -180,7 +181,7 @@ func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]floa
 		}
 		return nil
 	}
-	err := backend.LookupPages(ctx, s.engine.backend, s.collection, ids, func(_ []string, docs []*backend.Document) error {
+	err := backend.LookupPages(ctx, s.engine.backend, backend.LookupRequest{Collection: s.collection, IDs: ids, NoFields: true}, func(_ []string, docs []*backend.Document) error {
 		for _, d := range docs {
 			if err := one(d); err != nil {
 				return err

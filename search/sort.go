@@ -93,34 +93,28 @@ func (p *plan) checkSort(wrong *fieldErrors) {
 // sort puts what was found into the order of the query's keys: in keyword mode all that matches, otherwise the documents of the window.
 // What stays of the candidates is what can be on the page.
 func (s *search) sort(ctx context.Context) error {
-	var set backend.Selection
-	var err error
+	set := backend.Select(s.refs())
 	if s.plan.Mode == Keyword {
-		set, err = s.found(ctx)
-	} else {
-		set, err = s.engine.backend.Set(ctx, s.collection, nil, s.refs())
-	}
-	if err != nil {
-		return err
+		set = s.found()
 	}
 	known := make(map[backend.Ref]candidate, len(s.candidates))
 	for _, c := range s.candidates {
 		known[c.ref] = c
 	}
-	by := backend.Scorer{Words: &s.plan.words}
+	by := &backend.Order{Keys: s.plan.sort, Limit: s.firsts(), Words: &s.plan.words}
 	if s.plan.Mode != Keyword {
-		by = backend.Scorer{Known: make(map[backend.Ref]float64, len(known))}
+		by.Words, by.Scores = nil, make(map[backend.Ref]float64, len(known))
 		for ref, c := range known {
-			by.Known[ref] = c.score
+			by.Scores[ref] = c.score
 		}
 	}
-	order, err := s.engine.backend.Order(ctx, s.collection, s.plan.sort, set, s.firsts(), by)
+	have, err := s.engine.backend.Aggregate(ctx, backend.AggregateRequest{Collection: s.collection, Selection: set, Order: by})
 	if err != nil {
 		return err
 	}
 	var missing []backend.Ref
-	s.candidates = make([]candidate, len(order))
-	for i, o := range order {
+	s.candidates = make([]candidate, len(have.Order))
+	for i, o := range have.Order {
 		c, ok := known[o.Ref]
 		if !ok {
 			c.ref = o.Ref
@@ -144,13 +138,13 @@ func (s *search) score(ctx context.Context, refs []backend.Ref) error {
 	if len(refs) == 0 || s.plan.browse {
 		return nil
 	}
-	scores, err := s.engine.backend.WordScores(ctx, s.collection, s.plan.words, refs)
+	have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: refs, Words: &s.plan.words, Scores: true})
 	if err != nil {
 		return err
 	}
 	by := make(map[backend.Ref]float64, len(refs))
 	for i, ref := range refs {
-		by[ref] = scores[i]
+		by[ref] = have.Scores[i]
 	}
 	for i := range s.candidates {
 		if c := &s.candidates[i]; !c.words.known {

@@ -75,10 +75,11 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	s := &Stats{}
 	e.collector.stats(&s.Encoder)
 	s.Queries = e.encodings.own.queries.stats()
-	var err error
-	if s.StoreBytes, err = e.backend.StoreSize(); err != nil {
+	now, err := e.backend.Stats(ctx, backend.StatsRequest{})
+	if err != nil {
 		return nil, err
 	}
+	s.StoreBytes = now.StoreBytes
 	return s, e.collectionStats(ctx, s)
 }
 
@@ -99,14 +100,14 @@ func (e *Engine) collectionStats(ctx context.Context, s *Stats) error {
 		if !visible {
 			continue
 		}
-		x, err := e.backend.IndexStats(ctx, c.Name)
+		now, err := e.backend.Stats(ctx, backend.StatsRequest{Collection: c.Name})
 		if errors.Is(err, backend.ErrCollectionNotFound) {
 			continue // dropped since
 		}
 		if err != nil {
 			return err
 		}
-		s.Collections = append(s.Collections, CollectionStats{shown, &x})
+		s.Collections = append(s.Collections, CollectionStats{shown, now.Index})
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ type work func(ctx context.Context, report func(done, total int64)) (result any,
 
 // taskList runs tasks and remembers them: the unfinished ones, and the last maxFinished of the others. It is safe for concurrent use.
 type taskList struct {
-	values backend.Values
+	values values
 	ctx    context.Context
 	stop   context.CancelCauseFunc
 	wait   sync.WaitGroup
@@ -105,11 +105,11 @@ type job struct {
 const interrupted = "the program ended before it was done; start it again"
 
 // openTasks reads the tasks of the store; one that cannot be read is told and passed over. Those that were not finished are returned, to be resumed or given up.
-func openTasks(store backend.Values, alarm func(text string)) (*taskList, []taskRecord, error) {
+func openTasks(ctx context.Context, store values, alarm func(text string)) (*taskList, []taskRecord, error) {
 	l := &taskList{values: store, turns: map[TaskKind]chan struct{}{TaskReembed: make(chan struct{}, 1), TaskSnapshot: make(chan struct{}, 1)}}
 	l.ctx, l.stop = context.WithCancelCause(context.Background())
 	l.mu.jobs = map[string]*job{}
-	values, err := l.values.Values(taskKey)
+	values, err := l.values.Values(ctx, taskKey)
 	var damaged *backend.ValuesError
 	switch {
 	case errors.As(err, &damaged):
@@ -416,7 +416,11 @@ func (j *job) end(ctx context.Context) error {
 
 // rebuilds shows the derived indexes that are being filled as tasks.
 func (e *Engine) rebuilds() (list []Task) {
-	for _, r := range e.backend.Rebuilds() {
+	now, err := e.backend.Stats(context.Background(), backend.StatsRequest{})
+	if err != nil {
+		return nil // closed
+	}
+	for _, r := range now.Rebuilds {
 		name, _ := e.catalog.nameOf(r.Collection)
 		list = append(list, Task{ID: "rebuild-" + r.Index + "-" + name, Kind: TaskRebuild, Collection: name, State: TaskRunning,
 			Done: r.Done, Total: r.Total, Created: r.Began, Started: &r.Began})

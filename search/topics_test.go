@@ -328,9 +328,12 @@ type unsampled struct {
 	failed atomic.Int64
 }
 
-func (u *unsampled) Sample(context.Context, string, int) ([]backend.PassageVector, error) {
+func (u *unsampled) RetrieveVectors(ctx context.Context, r backend.VectorsRequest) (backend.VectorsResponse, error) {
+	if r.Vector != nil {
+		return u.Backend.RetrieveVectors(ctx, r)
+	}
 	u.failed.Add(1)
-	return nil, errors.New("no sample today")
+	return backend.VectorsResponse{}, errors.New("no sample today")
 }
 
 // TestTopicsThatCannotBeLearnt: searches do without, it is told once, and not tried with every search.

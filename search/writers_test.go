@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"searchd/search"
+	"searchd/search/backend"
 	"searchd/search/embedded"
 )
 
@@ -173,9 +174,11 @@ type holding struct {
 	err   error
 }
 
-func (h *holding) Hold(ctx context.Context, collection string, after uint64) (release func(), err error) {
-	h.err = h.write()
-	return h.Backend.Hold(ctx, collection, after)
+func (h *holding) Changes(ctx context.Context, r backend.ChangesRequest) (backend.ChangesResponse, error) {
+	if r.Keep {
+		h.err = h.write()
+	}
+	return h.Backend.Changes(ctx, r)
 }
 
 // TestReembedHoldsFirst lets nobody write between the sequence number from which a re-embedding follows the log and the log being held: a commit

@@ -21,7 +21,7 @@ func TestOneFileForBothPrograms(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "settings")
 	write(t, filepath.Join(dir, "a.txt"), "text")
-	for text, want := range map[string]string{"max-conns = 7\nfollow = http://127.0.0.1:1\nworkers = 2\n": "", "wrokers = 2\n": `unknown setting "wrokers"`} {
+	for text, want := range map[string]string{"max-conns = 7\nrate-limit = 5\nworkers = 2\n": "", "wrokers = 2\n": `unknown setting "wrokers"`} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

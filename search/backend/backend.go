@@ -1,184 +1,91 @@
-// Package backend is the seam between the engine and what stores and finds: documents, passages and vectors in,
-// matches out. The engine cuts, encodes, fuses and explains; a backend keeps, filters and ranks one leg at a time.
+// Package backend states what the engine asks of a storage engine: documents, passages and vectors in, matches out.
+// The engine cuts, encodes, fuses and explains; a backend keeps, filters and ranks, one retriever at a time.
+//
+// [Storage] has a call for each phase of a query and of a write, [Admin] what else an operator needs. Requests and
+// responses are plain bounded data, so that a call can travel over a network as it is. A response never depends on an
+// earlier call but for what was written.
 package backend
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"time"
 
 	"searchd/index/filter"
-	"searchd/index/keyword"
-	"searchd/search/mapping"
 )
 
-// Errors of every backend, matched with errors.Is.
-var (
-	ErrCollectionNotFound = errors.New("collection not found")
-	ErrCollectionExists   = errors.New("collection exists")
-	ErrDocumentNotFound   = errors.New("document not found")
-	ErrReadOnly           = errors.New("data folder read-only")
-	ErrOutcomeUnknown     = fmt.Errorf("%w: the outcome of this write is unknown", ErrReadOnly) // of the write that made it so
-	ErrClosed             = errors.New("data folder closed")
-	ErrNoSpace            = errors.New("no space left")
-	ErrInvalid            = errors.New("invalid request")
-	ErrDamaged            = errors.New("collection damaged") // a stored value that is needed cannot be read
-)
-
-// DamagedError says that a collection cannot be opened, or a document of it not be read, and which value is damaged. It matches [ErrDamaged].
-type DamagedError struct {
-	Collection, Damage string
-	Document           bool // the others can be read
+// Backend is a storage engine. All methods are safe for concurrent use; a write that returned is committed.
+type Backend interface {
+	Storage
+	Admin
 }
 
-func (e *DamagedError) Error() string {
-	if e.Document {
-		return fmt.Sprintf("%v: of %q one document cannot be read: %s", ErrDamaged, e.Collection, e.Damage)
-	}
-	return fmt.Sprintf("%v: %q cannot be opened: %s", ErrDamaged, e.Collection, e.Damage)
+// Storage keeps the documents of collections and finds them. A collection that does not exist is [ErrCollectionNotFound],
+// one that cannot be opened a [DamagedError].
+type Storage interface {
+	// Open describes a collection, with statistics of the words that a query is about to ask for.
+	Open(ctx context.Context, r OpenRequest) (OpenResponse, error)
+	// Select returns the documents that pass a filter, contain phrases and lack others.
+	Select(ctx context.Context, r SelectRequest) (*Selection, error)
+	// RetrieveWords returns the documents with the largest BM25, best first.
+	RetrieveWords(ctx context.Context, r WordsRequest) (WordsResponse, error)
+	// RetrieveVectors returns the passages with the largest cosine, best first, or an even sample of all passages.
+	RetrieveVectors(ctx context.Context, r VectorsRequest) (VectorsResponse, error)
+	// Aggregate counts values over a selection, returns its first documents in an order, and says which fields are missing.
+	Aggregate(ctx context.Context, r AggregateRequest) (AggregateResponse, error)
+	// Fetch returns what is known of given documents and passages.
+	Fetch(ctx context.Context, r FetchRequest) (FetchResponse, error)
+	// Suggest returns how a word may be spelled, and what the words of a query are expanded to.
+	Suggest(ctx context.Context, r SuggestRequest) (SuggestResponse, error)
+	// Apply writes documents, all in one transaction, and answers each write in order.
+	Apply(ctx context.Context, r ApplyRequest) ([]Outcome, error)
+	// Lookup returns documents by id, nil where there is none: a page of the first of them, see [LookupPages].
+	Lookup(ctx context.Context, r LookupRequest) ([]*Document, error)
+	// List returns a page of documents in an order that does not change.
+	List(ctx context.Context, r ListRequest) (ListResponse, error)
 }
 
-// Is makes errors.Is(err, ErrDamaged) true.
-func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }
-
-// ValuesError says which of the values under a prefix are damaged. It matches [ErrDamaged].
-type ValuesError struct {
-	Keys []string
-	Err  error
+// OpenRequest asks for a collection.
+type OpenRequest struct {
+	Collection string
+	Words      *Words // nil: no statistics
 }
 
-func (e *ValuesError) Error() string { return fmt.Sprintf("%v: %v", ErrDamaged, e.Err) }
-
-// Is makes errors.Is(err, ErrDamaged) true.
-func (e *ValuesError) Is(target error) bool { return target == ErrDamaged }
-
-// Config is what a backend must know of a collection. It is kept with the collection.
-type Config struct {
-	Dimension      int             `json:"dimension"`
-	Language       string          `json:"language"`
-	Mapping        mapping.Mapping `json:"mapping,omitempty"`
-	M              int             `json:"m,omitempty"`
-	EfConstruction int             `json:"ef_construction,omitempty"`
-	EfSearch       int             `json:"ef_search,omitempty"`      // beam width of a search that names none; 0: chosen for TargetRecall
-	TargetRecall   float64         `json:"target_recall,omitempty"`  // 0: 0.98
-	Quantize       string          `json:"quantize,omitempty"`       // QuantizeNone, the default, or QuantizeInt8
-	Synonyms       []string        `json:"synonyms,omitempty"`       // rules, see keyword.SynonymRule; they act on Words alone
-	FirstSequence  uint64          `json:"first_sequence,omitempty"` // of a new collection: its sequence number before the first write
-	Payload        json.RawMessage `json:"payload"`                  // the engine's own, opaque here
+// OpenResponse describes a collection. Statistics are of this backend's documents; nil where they were not asked for.
+type OpenResponse struct {
+	Collection Collection
+	Statistics *Statistics
 }
 
-// Values of Config.Quantize.
-const (
-	QuantizeNone = "none" // the vector index holds float32
-	QuantizeInt8 = "int8" // it holds a byte per component, and reads the best of a search from where the vectors are kept
-)
-
-// MaxPassages is how many passages a document may have.
-const MaxPassages = 1 << 16
-
-// Collection describes a collection as it stands.
-type Collection struct {
-	Name      string
-	Config    Config
-	Documents int
-	Passages  int
-	Sequence  uint64
-	// DamagedDocuments have a value that cannot be read, as far as is known. They are told of, and left out of what needs the value.
-	DamagedDocuments int
-
-	Damaged string // why it cannot be opened; empty: it is open. One that is not can be dropped, and nothing else; its counts are 0
-	Origin  string // of what keeps the collection: another after it was restored from a backup
+// Statistics are what BM25 must know of all documents where they are spread over several backends. Whoever asks adds up
+// what each returns, asks all of them again with the sum as Words.Statistics until that is Complete, and then retrieves
+// with it: every document gets the score that it has in one backend of all documents.
+type Statistics struct {
+	Parts     int
+	Documents uint64
+	Tokens    map[string]uint64 // of the documents, by text field that is searched
+	Terms     map[string]uint64 // documents with a term of the query, or with anything that it may be expanded to
+	Found     map[string]bool   // those of the words and phrases that the query may be expanded to that any document has
+	Open      []string          // words that no backend has and that may be several
+	Complete  bool              // Open is empty
 }
 
-// Ref names a document for the length of one query. Refs are ordered and stable while the document lives.
-type Ref uint64
-
-// Passage is a window [Start, End) of a field's text, in bytes.
-type Passage struct {
-	Field      string
-	Start, End int
+// SelectRequest asks for the documents that pass Filter, contain every phrase of With and none of Without.
+type SelectRequest struct {
+	Collection string
+	Filter     filter.Expr // nil: all
+	With       []string    // phrases, each in one of Fields; one without terms is ignored
+	Fields     []string    // empty: all text fields
+	Without    []string    // phrases, each in any text field
+	Rank       Words       // where too many texts would have to be read for phrases: the best of these are, the rest is left out
+	NoVectors  bool        // the selection is not for RetrieveVectors, and costs less
 }
 
-// In returns the text of the passage in the parts of its document; empty where it is out of place.
-func (p Passage) In(parts mapping.Parts) string {
-	f, ok := parts.Field(p.Field)
-	if !ok || p.Start < 0 || p.Start > p.End || p.End > len(f.Text) {
-		return ""
-	}
-	return f.Text[p.Start:p.End]
-}
-
-// Document is a stored document.
-type Document struct {
-	Ref      Ref
-	ID       string
-	Revision uint64
-	Hash     [32]byte
-	Fields   json.RawMessage
-	Passages []Passage
-}
-
-// Write puts or deletes one document.
-type Write struct {
-	ID         string
-	Delete     bool
-	Fields     json.RawMessage
-	Hash       [32]byte
-	Passages   []Passage
-	Vectors    [][]float32 // one per passage, unit length
-	IfRevision *uint64     // nil: whatever is there; 0: only if absent
-}
-
-// Status says what became of a [Write].
-type Status uint8
-
-// The statuses.
-const (
-	Created Status = iota + 1
-	Updated
-	Unchanged
-	Deleted
-	Missing  // nothing to delete
-	Conflict // IfRevision did not hold
-)
-
-// Outcome answers one [Write].
-type Outcome struct {
-	Status   Status
-	Revision uint64
-}
-
-// Subset says which documents may be found: those that pass Filter, hold every phrase of With and none of Without. A phrase is in
-// a text where its terms stand in its order and at its distances; a phrase without terms says nothing.
-type Subset struct {
-	Filter  filter.Expr // nil: all
-	With    []string    // each in one of Fields
-	Fields  []string    // empty: all text fields
-	Without []string    // each in any text field
-	Rank    Words       // where too many texts would have to be read for phrases: the best of these are, and the others are left out
-
-	NoVectors bool // the selection is not for Nearest, and costs less
-}
-
-// Selection is a set of documents that a [Subset] chose; only its backend can read it.
-type Selection interface {
-	Len() int              // documents in the set
-	Contains(ref Ref) bool //
-	Partial() bool         // some that belong to the set may be missing; none is in it wrongly
-}
-
-// Words is a keyword query.
+// Words is a query by words.
 type Words struct {
-	Text   string
-	Exact  []string      // words of Text that no synonyms are looked for of
-	Fields []FieldWeight // empty: all text fields with the weights they were indexed with
-	And    bool          // all terms must occur
-	All    bool          // answer with the set of all documents that match, too
-
-	Global *Statistics // of the whole collection, where the backend holds a part; nil: it holds all
+	Text       string
+	Exact      []string      // words of Text that are not expanded to synonyms
+	Fields     []FieldWeight // empty: all text fields with the weights they were indexed with
+	And        bool          // all terms must occur
+	Statistics *Statistics   // of all documents, where the backend has some of them; nil: it has all
 }
 
 // FieldWeight is a text field with its weight in one query.
@@ -187,29 +94,44 @@ type FieldWeight struct {
 	Weight float64
 }
 
+// WordsRequest asks for the Limit best documents of a selection.
+type WordsRequest struct {
+	Collection string
+	Words      Words
+	Limit      int
+	Selection  *Selection // nil: all documents
+	All        bool       // return the set of all documents that match, too
+}
+
+// WordsResponse answers a [WordsRequest].
+type WordsResponse struct {
+	Matches []Match
+	Total   int        // documents that match, beyond Limit too
+	Ceiling float64    // a score that no document can exceed; terms that no document has count too
+	Partial bool       // the index is being filled or cannot write: documents may be missing
+	All     *Selection // nil where it was not asked for
+}
+
 // Match is a document found by words.
 type Match struct {
 	Ref   Ref
 	Score float64
 }
 
-// WordMatches answers a keyword query.
-type WordMatches struct {
-	Matches []Match
-	Total   int       // documents that match, beyond k too
-	Ceiling float64   // a score that no document can exceed; terms that no document has count too
-	Partial bool      // the index is being filled or cannot write: documents may be missing
-	All     Selection // nil where it was not asked for
+// VectorsRequest asks for the Limit nearest passages of a selection, or without a Vector for Limit passages spread
+// evenly over the collection in the order in which they came, the same ones as long as nothing changes.
+type VectorsRequest struct {
+	Collection string
+	Vector     []float32
+	Limit      int
+	Selection  *Selection // nil: all documents
 }
 
-// Number is a number of a document.
-type Number struct {
-	Ref   Ref
-	Value float64
+// VectorsResponse answers a [VectorsRequest].
+type VectorsResponse struct {
+	Matches []PassageMatch
+	Sample  []PassageVector // without a Vector
 }
-
-// FieldNames names fields that have values and fields that are searched.
-type FieldNames struct{ Values, Texts []string }
 
 // PassageRef names a passage by its document and its place in it.
 type PassageRef struct {
@@ -231,168 +153,236 @@ type PassageVector struct {
 	Vector  []float32
 }
 
-// What Analyze, Expand, WordTerms and Facets answer is the keyword index's, and what Facets and Order are asked.
-type (
-	Token       = keyword.Token
-	Expansion   = keyword.Expansion
-	Alternative = keyword.Alternative
-	TermScore   = keyword.TermScore
-	Facet       = keyword.Facet
-	FacetRange  = keyword.Range
-	FacetCounts = keyword.FacetCounts
-	ValueCount  = keyword.ValueCount
-	SortKey     = keyword.SortKey
-)
-
-// MaxEdits is the most edits that Near looks for.
-const MaxEdits = 2
-
-// NearTerm is a term that is spelled much like another.
-type NearTerm struct {
-	Term  string
-	Edits int   // 1 where the word begins with it
-	Refs  []Ref // some of the documents that have it, always the same, rising
-
-	Doubled   bool // it differs in doubled characters alone
-	Documents int  // that have it, of those that may be found
+// AggregateRequest asks for any of: how values are spread over a selection, its first documents in an order, and which
+// fields no document of the collection has.
+type AggregateRequest struct {
+	Collection string
+	Selection  *Selection // of Facets and Order
+	Facets     []Facet
+	Order      *Order
+	Fields     FieldNames
 }
 
-// NearTerms answers Near and Beginning: at most [MaxNear] terms.
-type NearTerms struct {
-	Terms  []NearTerm
-	Stands bool // none, because the word is not to be read as another, and not because there is none like it
+// AggregateResponse answers an [AggregateRequest].
+type AggregateResponse struct {
+	Facets  []FacetCounts
+	Order   []Ordered
+	Missing FieldNames // those of Fields that no document has
+	Partial bool       // the index is being filled: documents may have fields of Missing after all
 }
 
-// Rebuild is a derived index that is being filled in the background.
-type Rebuild struct {
-	Collection  string
-	Index       string // vector, keyword
-	Done, Total int64  // passages, documents
-	Began       time.Time
+// Facet asks for the most frequent values of a field.
+type Facet struct {
+	Field  string
+	Limit  int     // values to return
+	Ranges []Range // not empty: instead of values, how many documents have one in each
 }
 
-// Problem is a fault that [Backend.Check] found.
-type Problem struct {
-	Where string // file, collection or key
-	What  string
+// Range is a half-open interval [From, To) of numbers or of dates; a nil end is open.
+type Range struct{ From, To *filter.Value }
+
+// FacetCounts answers a [Facet].
+type FacetCounts struct {
+	Values   []ValueCount // by falling count, equal counts in the order of their values
+	Distinct int          // different values, those beyond Limit too
+	Ranges   []int        // by range, the documents with a value in it
+	Missing  int          // documents without a value
 }
 
-// Backend stores and finds. All methods are safe for concurrent use; a write that returned is committed.
-type Backend interface {
-	Catalog
-	Documents
-	VectorFinder
-	WordFinder
-	FieldFinder
-	SetReader
-	Values
-	ChangeFeed
-	VectorKeeper
-	HeadReader
-	Gauges
-	Backup(ctx context.Context, w io.Writer) (int64, error)
-	Check(ctx context.Context, deep bool) ([]Problem, error)
-	io.Closer
+// ValueCount is a value of a field and the number of documents that have it.
+type ValueCount struct {
+	Value filter.Value // String, Number or Bool; of a long string, its Key
+	Count int
 }
 
-// Catalog keeps collections.
-type Catalog interface {
-	Create(ctx context.Context, name string, c Config) error
-	Update(ctx context.Context, name string, c Config) error
-	Drop(ctx context.Context, name string) error
-	Collections(ctx context.Context) ([]Collection, error)
-	Collection(ctx context.Context, name string) (Collection, error)
+// Order asks for the first documents in the order of keys: numbers before dates, booleans, strings and documents without
+// a value, whichever the direction; equal ones by ref.
+type Order struct {
+	Keys   []SortKey
+	Limit  int
+	Words  *Words          // the score is their BM25
+	Scores map[Ref]float64 // without Words: the score, 0 where it is missing
+	Values bool            // return what the documents are ordered by, which costs some time
 }
 
-// Documents keeps documents. Apply answers each write in order; all of a call are committed together or none. List has an order that does not change.
-//
-// Lookup and Fetch answer the first of what they are asked for, at least one, and List may answer fewer than limit: a page ends at [PageBytes]. [InPages] goes
-// on until all are there, List does with next, which is empty at the end alone.
-type Documents interface {
-	Apply(ctx context.Context, collection string, writes []Write) ([]Outcome, error)
-	Lookup(ctx context.Context, collection string, ids []string) ([]*Document, error) // nil where there is none
-	Fetch(ctx context.Context, collection string, refs []Ref) ([]*Document, error)    // nil where there is none any more
-	List(ctx context.Context, collection, cursor string, limit int) (docs []*Document, next string, err error)
+// SortKey is one key of an order; an empty Field is the score.
+type SortKey struct {
+	Field string
+	Desc  bool
 }
 
-// Values keeps small values of the whole backend, for the engine's own use.
-type Values interface {
-	Values(prefix string) (map[string][]byte, error)               // where some are damaged, the others with a *ValuesError
-	SetValues(ctx context.Context, values map[string][]byte) error // in one transaction; nil removes a key
-}
-
-// VectorFinder finds passages by vector.
-type VectorFinder interface {
-	// Nearest returns the k passages with the largest cosine, best first; sel nil means all.
-	Nearest(ctx context.Context, collection string, q []float32, k int, sel Selection) ([]PassageMatch, error)
-	// Cosines returns for each document the cosine of every passage, by ordinal; nil where the document is gone.
-	Cosines(ctx context.Context, collection string, q []float32, refs []Ref) ([][]float64, error)
-	// Vectors returns the vector of each passage, the caller's to keep; nil where it is gone.
-	Vectors(ctx context.Context, collection string, passages []PassageRef) ([][]float32, error)
-	// Names returns a name for the content of each passage, which no other passage of any collection has as long as the process runs; 0
-	// where the passage is gone.
-	Names(ctx context.Context, collection string, passages []PassageRef) ([]uint64, error)
-	// Sample returns at most n passages with their vectors, spread evenly over the collection in the order in which they came; the same
-	// ones as long as nothing changes.
-	Sample(ctx context.Context, collection string, n int) ([]PassageVector, error)
-}
-
-// WordFinder finds documents by words and by filter.
-type WordFinder interface {
-	Select(ctx context.Context, collection string, s Subset) (Selection, error)
-	// Words returns the k documents with the largest BM25, best first.
-	Words(ctx context.Context, collection string, q Words, k int, sel Selection) (WordMatches, error)
-	WordScores(ctx context.Context, collection string, q Words, refs []Ref) ([]float64, error)
-	WordTerms(ctx context.Context, collection string, q Words, refs []Ref) ([][]TermScore, error)
-	// Analyze returns the terms of a text, in order, those that wanted accepts (nil: all). Those of a part between white space do not depend on the rest.
-	Analyze(ctx context.Context, collection, text string, wanted func(term string) bool) ([]Token, error)
-	// Expand returns the parts of the text of q that are read as their synonyms, or as documents write them, in order.
-	Expand(ctx context.Context, collection string, q Words) ([]Expansion, error)
-	// Near returns the terms that documents of sel (nil: all) have and that are within edits of the term of word, or begin it, fewest edits first, of equals those that differ in
-	// doubled characters alone, then those in more documents. The word stands where any document has that term itself, where it has synonyms, where word is not one term, or where that is not
-	// known yet.
-	Near(ctx context.Context, collection, word string, edits int, sel Selection) (NearTerms, error)
-	// Beginning is Near for terms that begin with word, or that word begins with.
-	Beginning(ctx context.Context, collection, word string, sel Selection) (NearTerms, error)
-}
-
-// FieldFinder knows which fields the documents have.
-type FieldFinder interface {
-	// Lacking returns the names of f that no document has a value of, or a word. partial: the index is being filled, so that documents
-	// may have them after all.
-	Lacking(ctx context.Context, collection string, f FieldNames) (lacking FieldNames, partial bool, err error)
-}
-
-// SetReader looks at the values of the documents of a set.
-type SetReader interface {
-	// Set returns the documents of sel, nil meaning none here, and those of refs.
-	Set(ctx context.Context, collection string, sel Selection, refs []Ref) (Selection, error)
-	// Refs returns the n lowest refs of a set that are not below from.
-	Refs(ctx context.Context, collection string, set Selection, from Ref, n int) ([]Ref, error)
-	// Facets counts values over a set.
-	Facets(ctx context.Context, collection string, facets []Facet, set Selection) ([]FacetCounts, error)
-	// Firsts returns for each document a value of a field, always the same while it does not change; nil where it has none.
-	Firsts(ctx context.Context, collection, field string, refs []Ref) ([]*filter.Value, error)
-	// Passing says which documents pass a filter.
-	Passing(ctx context.Context, collection string, e filter.Expr, refs []Ref) ([]bool, error)
-	// Numbers returns the numbers that documents have in a field, or with dates the dates in microseconds since 1970, in no particular order; a
-	// document may have several.
-	Numbers(ctx context.Context, collection, field string, dates bool, refs []Ref) ([]Number, error)
-	// Order returns the first k documents of a set in the order of keys, as keyword.Index.Order has it, those without a value last, equal ones by ref.
-	Order(ctx context.Context, collection string, keys []SortKey, set Selection, k int, by Scorer) ([]Ordered, error)
-}
-
-// Scorer says what the scores of documents are: their BM25 for Words, or else what Known has of them, 0 where it has nothing.
-type Scorer struct {
-	Words *Words
-	Known map[Ref]float64
-
-	Values bool // what is put in order is told with its Values, which costs some time
-}
-
-// Ordered is a document in an order and, with Scorer.Values, what it is ordered by: for each key the value that counts, of a long string its
-// Key, or the score as a number; nil where it has none.
+// Ordered is a document in an order and, where asked for, for each key the value that counts, of a long string its Key,
+// or the score as a number; nil where it has none.
 type Ordered struct {
 	Ref    Ref
 	Values []*filter.Value
+}
+
+// FieldNames names fields that have values and fields that are searched.
+type FieldNames struct{ Values, Texts []string }
+
+// FetchRequest asks for any of the following of documents, by Refs, and of passages.
+type FetchRequest struct {
+	Collection string
+
+	Refs      []Ref
+	Documents bool          // the documents themselves: then a page of the first refs is answered, see [FetchPages]
+	Vector    []float32     // not nil: the cosines of their passages with it
+	Words     *Words        // for Scores and Terms
+	Scores    bool          // their BM25
+	Terms     Terms         // the share of each term in that
+	First     string        // a field: its first value, always the same while it does not change
+	Numbers   []NumberField // fields: their numbers or dates
+	Passing   []filter.Expr // filters: whether the documents pass
+
+	Passages []PassageRef
+	Names    bool // a name for the content of each passage, which no other passage of any collection has while the process runs
+	Texts    bool // its text, and the title of its document
+	Vectors  bool // its vector, the caller's to keep
+}
+
+// Terms says of which documents the terms are explained.
+type Terms uint8
+
+// The choices of terms.
+const (
+	NoTerms        Terms = iota
+	TermsOfSeveral       // of documents with several passages, among which something is to be chosen; with Documents only
+	AllTerms
+)
+
+// NumberField asks for the numbers of a field, or for its dates in microseconds since 1970.
+type NumberField struct {
+	Field string
+	Dates bool
+}
+
+// FetchResponse answers a [FetchRequest]. What was not asked for is nil; everything else has one element per ref, filter
+// or passage. With Documents it is about the first refs alone, as many as Documents has.
+type FetchResponse struct {
+	Documents []*Document     // nil where there is none any more, or its fields are damaged
+	Cosines   [][]float64     // by passage; nil where the document is gone
+	Scores    []float64       // 0 where the document is gone
+	Terms     [][]TermScore   //
+	Firsts    []*filter.Value // nil where it has no value
+	Numbers   [][]Number      // by field, in no particular order; a document may have several
+	Passing   [][]bool        // by filter, by ref
+
+	Names   []uint64 // 0 where the passage is gone
+	Texts   []PassageText
+	Vectors [][]float32 // nil where the passage is gone
+}
+
+// TermScore is the share of one term of a query in a document's score.
+type TermScore struct {
+	Term  string
+	For   string // the words of the query that Term is a synonym of; "" where they are the same
+	Field string
+	TF    int     // occurrences in the field
+	DF    int     // documents with the term in one of the fields searched
+	IDF   float64 // of the term
+	Score float64 // the term's score, shared out among fields by weighted occurrences
+}
+
+// Number is a number of the document with this index in FetchRequest.Refs.
+type Number struct {
+	Index int
+	Value float64
+}
+
+// PassageText is the text of a passage, and the title of its document.
+type PassageText struct {
+	Name  uint64 // of the passage whose text it is; 0: it is gone
+	Title string // of its document, also where the passage is of the title itself
+	Text  string
+}
+
+// SuggestRequest asks how Word may be spelled, or what a query is expanded to, or both.
+type SuggestRequest struct {
+	Collection string
+
+	Word      string     // empty: none
+	Edits     int        // how far terms may be from Word, up to [MaxEdits]
+	Beginning bool       // instead: terms that begin with Word, or that Word begins with
+	Selection *Selection // documents that must have the terms; nil: any
+
+	Expand *Words // nil: none
+}
+
+// Bounds of suggestions.
+const (
+	MaxEdits    = 2
+	MaxNear     = 64 // terms
+	MaxNearRefs = 64 // documents of a term
+)
+
+// SuggestResponse answers a [SuggestRequest].
+type SuggestResponse struct {
+	// Terms are fewest edits first, of equals those that differ in doubled characters alone, then those in more documents.
+	Terms []NearTerm
+	// Correct says that there are none because Word is not to be read as another: a document has its term, it has synonyms,
+	// it is not one term, or that is not known yet.
+	Correct bool
+
+	Expansions []Expansion // in the order of the text
+}
+
+// NearTerm is a term that is spelled much like another.
+type NearTerm struct {
+	Term      string
+	Edits     int   // 1 where the word begins with it
+	Doubled   bool  // it differs in doubled characters alone
+	Documents int   // that have it, of those that may be found
+	Refs      []Ref // some of these, always the same, rising
+}
+
+// Expansion is a part of a query's text that stands for other terms, too: synonyms, or words as documents write them.
+type Expansion struct {
+	Start, End   int
+	Name         string        // by which [TermScore] calls it
+	Alternatives []Alternative // none where an earlier one has the name: they are the same
+}
+
+// Alternative is what an [Expansion] stands for: a term, or several at the distances that their positions have.
+type Alternative struct {
+	Text  string // by which [TermScore] calls it
+	Terms []Token
+}
+
+// Token is a term of a text with its place.
+type Token struct {
+	Term       string
+	Start, End int
+	Position   int
+	Covered    bool
+	Name       bool
+	Common     bool // a stop word
+}
+
+// ApplyRequest asks for writes.
+type ApplyRequest struct {
+	Collection string
+	Writes     []Write
+}
+
+// LookupRequest asks for documents by id.
+type LookupRequest struct {
+	Collection string
+	IDs        []string
+	NoFields   bool // the documents come without their fields, which are not read
+	Vectors    bool // with the vectors of their passages; nil for a document of which one cannot be read
+}
+
+// ListRequest asks for the documents after a cursor, empty at first and then ListResponse.Next.
+type ListRequest struct {
+	Collection string
+	Cursor     string
+	Limit      int
+	NoFields   bool // the documents come without their fields, which are not read
+}
+
+// ListResponse is a page of documents, of about [PageBytes] at most. Next is empty at the end alone.
+type ListResponse struct {
+	Documents []*Document
+	Next      string
 }

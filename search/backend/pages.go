@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// PageBytes is about how many bytes of documents [Documents.Lookup], [Documents.Fetch] and [Documents.List] answer at once: a page ends with the document with
-// which it has as many, and has at least one.
+// PageBytes is about how many bytes of documents [Storage.Lookup], [Storage.Fetch] and [Storage.List] return at once: a
+// page ends with the document that reaches it, and has at least one.
 const PageBytes = 16 << 20
 
 // passageBytes is about what a passage takes in memory.
@@ -20,52 +20,49 @@ func (d *Document) Size() int {
 	return len(d.ID) + len(d.Fields) + passageBytes*len(d.Passages)
 }
 
-// CheckPage returns an error unless a page of n documents can be the answer to a question for asked.
-func CheckPage(n, asked int) error {
+// LookupPages calls [Storage.Lookup] until all ids have been answered, and take with each page and its ids. Without ids it
+// calls Lookup once: that tells whether there is such a collection. It returns the first error of either.
+func LookupPages(ctx context.Context, b Storage, r LookupRequest, take func(ids []string, docs []*Document) error) error {
+	for more := true; more; more = len(r.IDs) > 0 {
+		docs, err := b.Lookup(ctx, r)
+		if err != nil {
+			return err
+		}
+		if err := checkPage(len(docs), len(r.IDs)); err != nil {
+			return err
+		}
+		if err := take(r.IDs[:len(docs)], docs); err != nil {
+			return err
+		}
+		r.IDs = r.IDs[len(docs):]
+	}
+	return nil
+}
+
+// FetchPages calls [Storage.Fetch] for documents, as [LookupPages] calls Lookup.
+func FetchPages(ctx context.Context, b Storage, r FetchRequest, take func(refs []Ref, page FetchResponse) error) error {
+	r.Documents = true
+	for more := true; more; more = len(r.Refs) > 0 {
+		page, err := b.Fetch(ctx, r)
+		if err != nil {
+			return err
+		}
+		n := len(page.Documents)
+		if err := checkPage(n, len(r.Refs)); err != nil {
+			return err
+		}
+		if err := take(r.Refs[:n], page); err != nil {
+			return err
+		}
+		r.Refs = r.Refs[n:]
+	}
+	return nil
+}
+
+// checkPage returns an error unless a page of n documents can answer a request for asked.
+func checkPage(n, asked int) error {
 	if n > asked || n == 0 && asked > 0 {
 		return fmt.Errorf("%d documents, asked for %d", n, asked)
 	}
 	return nil
-}
-
-// InPages calls read with keys, and again with those that are left, until there are none, and take with those of each page and what was read of them, side by
-// side. Of no keys it reads once: that tells whether there is such a collection. It returns the first error of either.
-func InPages[K any](keys []K, read func(keys []K) ([]*Document, error), take func(keys []K, docs []*Document) error) error {
-	for more := true; more; more = len(keys) > 0 {
-		docs, err := read(keys)
-		if err != nil {
-			return err
-		}
-		if err := CheckPage(len(docs), len(keys)); err != nil {
-			return err
-		}
-		if err := take(keys[:len(docs)], docs); err != nil {
-			return err
-		}
-		keys = keys[len(docs):]
-	}
-	return nil
-}
-
-// LookupPages is [InPages] of [Documents.Lookup].
-func LookupPages(ctx context.Context, b Documents, collection string, ids []string, take func(ids []string, docs []*Document) error) error {
-	return InPages(ids, func(ids []string) ([]*Document, error) { return b.Lookup(ctx, collection, ids) }, take)
-}
-
-// FetchPages is [InPages] of [Documents.Fetch].
-func FetchPages(ctx context.Context, b Documents, collection string, refs []Ref, take func(refs []Ref, docs []*Document) error) error {
-	return InPages(refs, func(refs []Ref) ([]*Document, error) { return b.Fetch(ctx, collection, refs) }, take)
-}
-
-// FetchAll returns all documents of refs, nil where there is none any more, for callers that bound their number themselves.
-func FetchAll(ctx context.Context, b Documents, collection string, refs []Ref) ([]*Document, error) {
-	out := make([]*Document, 0, len(refs))
-	err := FetchPages(ctx, b, collection, refs, func(_ []Ref, docs []*Document) error {
-		out = append(out, docs...)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }

@@ -26,7 +26,7 @@ func TestTargetRecall(t *testing.T) {
 		t.Helper()
 		config := *c.config.Load()
 		f(&config)
-		if err := b.Update(t.Context(), "docs", config); err != nil {
+		if err := on(b).Update(t.Context(), "docs", config); err != nil {
 			t.Fatal(err)
 		}
 		if b.mu.byName["docs"] != c {

@@ -27,7 +27,7 @@ func damagedFolder(t *testing.T, value func(vector []byte, fields []byte) []byte
 	}
 	var vector []byte
 	for _, name := range []string{"good", "bad"} {
-		if err := b.Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+		if err := on(b).Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
 			t.Fatal(err)
 		}
 		var writes []backend.Write
@@ -43,7 +43,7 @@ func damagedFolder(t *testing.T, value func(vector []byte, fields []byte) []byte
 			writes = append(writes, backend.Write{ID: fmt.Sprint("d", i), Fields: json.RawMessage(`{"text":"` + text + `"}`), Hash: [32]byte{byte(i + 1), byte(len(name))},
 				Passages: []backend.Passage{{Field: "text", End: len(text)}}, Vectors: [][]float32{v}})
 		}
-		if _, err := b.Apply(t.Context(), name, writes); err != nil {
+		if _, err := on(b).Apply(t.Context(), name, writes); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,40 +99,40 @@ func TestDamagedCollectionIsSetApart(t *testing.T) {
 			if !strings.Contains(notices.String(), "collection bad cannot be opened, the others can: "+tt.says) {
 				t.Errorf("notices: %s", notices.String())
 			}
-			if m, err := b.Nearest(ctx, "good", []float32{1, 0}, 3, nil); err != nil || len(m) != 3 {
+			if m, err := on(b).Nearest(ctx, "good", []float32{1, 0}, 3, nil); err != nil || len(m) != 3 {
 				t.Errorf("Nearest in the other = %v, %v", m, err)
 			}
 			for what, call := range map[string]func() error{
-				"Nearest":    func() error { _, err := b.Nearest(ctx, "bad", []float32{1, 0}, 3, nil); return err },
-				"Words":      func() error { _, err := b.Words(ctx, "bad", backend.Words{Text: "text"}, 3, nil); return err },
-				"Apply":      func() error { _, err := b.Apply(ctx, "bad", []backend.Write{{ID: "x", Delete: true}}); return err },
-				"Collection": func() error { _, err := b.Collection(ctx, "bad"); return err },
+				"Nearest":    func() error { _, err := on(b).Nearest(ctx, "bad", []float32{1, 0}, 3, nil); return err },
+				"Words":      func() error { _, err := on(b).Words(ctx, "bad", backend.Words{Text: "text"}, 3, nil); return err },
+				"Apply":      func() error { _, err := on(b).Apply(ctx, "bad", []backend.Write{{ID: "x", Delete: true}}); return err },
+				"Collection": func() error { _, err := on(b).Collection(ctx, "bad"); return err },
 				"Update": func() error {
-					return b.Update(ctx, "bad", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")})
+					return on(b).Update(ctx, "bad", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")})
 				},
 			} {
 				if err := call(); !errors.Is(err, backend.ErrDamaged) || !strings.Contains(err.Error(), `"bad" cannot be opened: `+tt.says) {
 					t.Errorf("%s = %v, want ErrDamaged with %s", what, err, tt.says)
 				}
 			}
-			if err := b.Create(ctx, "bad", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); !errors.Is(err, backend.ErrCollectionExists) {
+			if err := on(b).Create(ctx, "bad", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); !errors.Is(err, backend.ErrCollectionExists) {
 				t.Errorf("Create = %v, want ErrCollectionExists", err)
 			}
 			list, err := b.Collections(ctx)
 			if err != nil || len(list) != 2 || list[0].Damaged != "" || list[1].Name != "bad" || !strings.Contains(list[1].Damaged, tt.says) || list[1].Config.Language != "en" {
 				t.Errorf("Collections = %+v, %v", list, err)
 			}
-			problems, err := b.Check(ctx, true)
+			problems, err := on(b).Problems(ctx, true)
 			if err != nil || len(problems) != 2 || !strings.Contains(fmt.Sprint(problems), "cannot be opened") {
 				t.Errorf("Check = %v, %v", problems, err)
 			}
 			if err := b.Drop(ctx, "bad"); err != nil {
 				t.Fatal(err)
 			}
-			if err := b.Create(ctx, "bad", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+			if err := on(b).Create(ctx, "bad", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
 				t.Errorf("Create after Drop: %v", err)
 			}
-			if problems, err := b.Check(ctx, true); err != nil || len(problems) != 0 {
+			if problems, err := on(b).Problems(ctx, true); err != nil || len(problems) != 0 {
 				t.Errorf("Check after Drop = %v, %v", problems, err)
 			}
 		})
@@ -150,7 +150,7 @@ func TestCheckGoesOnPastDamage(t *testing.T) {
 	defer b.Close()
 	b.mu.byName["bad"].graph.Delete(0)
 	b.mu.byName["bad"].graph.Delete(2)
-	problems, err := b.Check(ctx, true)
+	problems, err := on(b).Problems(ctx, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,10 +184,10 @@ func TestDropDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found, err := b.Check(t.Context(), true); err != nil || len(found) < problems || len(found) > 2*problems {
+		if found, err := on(b).Problems(t.Context(), true); err != nil || len(found) < problems || len(found) > 2*problems {
 			t.Errorf("%s: Check = %v, %v", name, found, err)
 		}
-		if c, err := b.Collection(t.Context(), "bad"); err != nil || c.Documents != documents {
+		if c, err := on(b).Collection(t.Context(), "bad"); err != nil || c.Documents != documents {
 			t.Errorf("%s: Collection = %+v, %v", name, c, err)
 		}
 		b.Close()
@@ -197,13 +197,13 @@ func TestDropDamaged(t *testing.T) {
 // TestNameOfUnread gives a collection whose name cannot be read one that nobody has.
 func TestNameOfUnread(t *testing.T) {
 	b := openDocs(t, Options{})
-	if err := b.Create(t.Context(), "damaged-7", settings("")); err != nil {
+	if err := on(b).Create(t.Context(), "damaged-7", settings("")); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		b.setApartUnread(store.DamagedCollection{ID: 7, Err: errors.New("torn")})
 	}
-	if _, err := b.Collection(t.Context(), "damaged-7"); err != nil {
+	if _, err := on(b).Collection(t.Context(), "damaged-7"); err != nil {
 		t.Error(err)
 	}
 	if list, err := b.Collections(t.Context()); err != nil || len(list) != 4 {

@@ -63,20 +63,21 @@ func TestAsideInEveryWay(t *testing.T) {
 			if n := l.words(t, b, "ladder"); n != 1 {
 				t.Errorf("%d documents have the word, want 1", n)
 			}
-			for want, s := range map[int]backend.Subset{
+			for want, s := range map[int]backend.SelectRequest{
 				1: {With: []string{"step ladder"}, Fields: []string{"tags"}},
 				0: {With: []string{"step ladder"}, Fields: []string{"notes", "text"}},
 				3: {Without: []string{"a ladder"}},
 			} {
-				if sel, err := b.Select(t.Context(), "docs", s); err != nil || sel.Len() != want {
+				s.Collection = "docs"
+				if sel, err := b.Select(t.Context(), s); err != nil || sel.Len() != want {
 					t.Errorf("Select(%+v) = %d documents, %v, want %d", s, sel.Len(), err, want)
 				}
 			}
-			lacking, _, err := b.Lacking(t.Context(), "docs", backend.FieldNames{Texts: []string{"text", "notes", "nots"}, Values: []string{"tags", "tgas"}})
+			lacking, _, err := on(b).Missing(t.Context(), "docs", backend.FieldNames{Texts: []string{"text", "notes", "nots"}, Values: []string{"tags", "tgas"}})
 			if err != nil || !slices.Equal(lacking.Texts, []string{"nots"}) || !slices.Equal(lacking.Values, []string{"tgas"}) {
 				t.Errorf("Lacking = %+v, %v", lacking, err)
 			}
-			if problems, err := b.Check(t.Context(), true); err != nil || len(problems) != 0 {
+			if problems, err := on(b).Problems(t.Context(), true); err != nil || len(problems) != 0 {
 				t.Errorf("Check: %v, %v", problems, err)
 			}
 		})

@@ -173,8 +173,16 @@ func (b *Backend) beginWith(ctx context.Context, name string, config backend.Con
 	return settings, done, err
 }
 
-// Create makes a collection.
-func (b *Backend) Create(ctx context.Context, name string, config backend.Config) error {
+// Configure makes a collection, or gives one another config.
+func (b *Backend) Configure(ctx context.Context, r backend.ConfigureRequest) error {
+	if r.Create {
+		return b.create(ctx, r.Collection, r.Config)
+	}
+	return b.update(ctx, r.Collection, r.Config)
+}
+
+// create makes a collection.
+func (b *Backend) create(ctx context.Context, name string, config backend.Config) error {
 	settings, done, err := b.beginWith(ctx, name, config)
 	if err != nil {
 		return err
@@ -207,8 +215,8 @@ func (b *Backend) Create(ctx context.Context, name string, config backend.Config
 	return nil
 }
 
-// Update replaces the config of a collection. Indexes whose settings changed are rebuilt, large ones while the collection serves.
-func (b *Backend) Update(ctx context.Context, name string, config backend.Config) error {
+// update replaces the config of a collection. Indexes whose settings changed are rebuilt, large ones while the collection serves.
+func (b *Backend) update(ctx context.Context, name string, config backend.Config) error {
 	settings, done, err := b.beginWith(ctx, name, config)
 	if err != nil {
 		return err
@@ -324,29 +332,39 @@ func (b *Backend) Collections(context.Context) ([]backend.Collection, error) {
 	for _, c := range open {
 		out = append(out, b.describe(c))
 	}
-	origin := b.Origin()
+	origin := b.origin()
 	for _, a := range unopened {
 		out = append(out, backend.Collection{Name: a.name, Config: a.config, Damaged: a.damage, Origin: origin})
 	}
 	return out, nil
 }
 
-// Collection describes a collection.
-func (b *Backend) Collection(_ context.Context, name string) (backend.Collection, error) {
-	c, err := b.named(name)
+// Open describes a collection, with statistics of the words of a query.
+func (b *Backend) Open(ctx context.Context, r backend.OpenRequest) (out backend.OpenResponse, err error) {
+	c, err := b.named(r.Collection)
 	if err != nil {
-		return backend.Collection{}, err
+		return out, err
 	}
-	return b.describe(c), nil
+	if out.Collection = b.describe(c); r.Words == nil {
+		return out, nil
+	}
+	c, release, err := b.collection(ctx, r.Collection)
+	if err != nil {
+		return out, err
+	}
+	defer release()
+	known, err := c.words.Statistics(ctx, c.query(*r.Words))
+	out.Statistics = (*backend.Statistics)(&known)
+	return out, queryError(err)
 }
 
 func (b *Backend) describe(c *collection) backend.Collection {
 	documents, passages, seq := c.counts()
-	return backend.Collection{Name: c.name, Config: *c.config.Load(), Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: b.Origin()}
+	return backend.Collection{Name: c.name, Config: *c.config.Load(), Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: b.origin()}
 }
 
-// Origin is the id of the store, which the sequence numbers belong to. A restored backup has another.
-func (b *Backend) Origin() string {
+// origin returns the id of the store, which the sequence numbers belong to. A restored backup has another.
+func (b *Backend) origin() string {
 	id := b.store.ID()
 	return hex.EncodeToString(id[:])
 }

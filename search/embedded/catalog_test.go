@@ -64,11 +64,11 @@ func TestUpdateGivenUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := ""
-		if err := b.Update(newCountdown(t.Context(), n), "docs", settings(backend.QuantizeInt8)); err == nil {
+		if err := on(b).Update(newCountdown(t.Context(), n), "docs", settings(backend.QuantizeInt8)); err == nil {
 			updated++
 			want = backend.QuantizeInt8
 		}
-		if c, err := b.Collection(t.Context(), "docs"); err != nil || c.Config.Quantize != want {
+		if c, err := on(b).Collection(t.Context(), "docs"); err != nil || c.Config.Quantize != want {
 			t.Fatalf("after %d: quantize is %q, %v, want %q", n, c.Config.Quantize, err, want)
 		}
 		l.exact(t, b, "after an update")
@@ -90,18 +90,18 @@ func TestCreateGivenUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = b.Create(newCountdown(t.Context(), n), "docs", settings(""))
+		err = on(b).Create(newCountdown(t.Context(), n), "docs", settings(""))
 		if err == nil {
 			made++
 		}
-		if _, there := b.Collection(t.Context(), "docs"); (there == nil) != (err == nil) {
+		if _, there := on(b).Collection(t.Context(), "docs"); (there == nil) != (err == nil) {
 			t.Errorf("after %d: Create = %v, Collection = %v", n, err, there)
 		}
 		want := error(nil)
 		if err == nil {
 			want = backend.ErrCollectionExists
 		}
-		if again := b.Create(t.Context(), "docs", settings("")); !errors.Is(again, want) {
+		if again := on(b).Create(t.Context(), "docs", settings("")); !errors.Is(again, want) {
 			t.Errorf("after %d: Create = %v, again %v, want %v", n, err, again, want)
 		}
 		if err := b.Close(); err != nil {
@@ -119,7 +119,9 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 		name   string
 		change func(b *Backend) error
 	}{
-		{"update", func(b *Backend) error { return b.Update(context.Background(), "docs", settings(backend.QuantizeInt8)) }},
+		{"update", func(b *Backend) error {
+			return on(b).Update(context.Background(), "docs", settings(backend.QuantizeInt8))
+		}},
 		{"drop", func(b *Backend) error { return b.Drop(context.Background(), "docs") }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -130,7 +132,7 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			if err := b.Create(t.Context(), "other", settings("")); err != nil {
+			if err := on(b).Create(t.Context(), "other", settings("")); err != nil {
 				t.Fatal(err)
 			}
 			c, release, err := b.collection(t.Context(), "docs") // a long call
@@ -155,25 +157,25 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			soon(t, "another collection", func() {
-				if _, err := b.Words(t.Context(), "other", backend.Words{Text: "word"}, 1, nil); err != nil {
+				if _, err := on(b).Words(t.Context(), "other", backend.Words{Text: "word"}, 1, nil); err != nil {
 					t.Error(err)
 				}
-				if err := b.Create(t.Context(), "third", settings("")); err != nil {
+				if err := on(b).Create(t.Context(), "third", settings("")); err != nil {
 					t.Error(err)
 				}
 				if _, err := b.Collections(t.Context()); err != nil {
 					t.Error(err)
 				}
-				b.Rebuilds()
+				b.rebuilds()
 			})
 			short, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer end()
 			soon(t, "a search that has little time", func() {
-				_, err := b.Nearest(short, "docs", l.unit(), 1, nil)
+				_, err := on(b).Nearest(short, "docs", l.unit(), 1, nil)
 				if want := map[string]error{"update": context.DeadlineExceeded, "drop": backend.ErrCollectionNotFound}[tc.name]; !errors.Is(err, want) {
 					t.Errorf("Nearest: %v, want %v", err, want)
 				}
-				err = b.Create(short, "docs", settings(""))
+				err = on(b).Create(short, "docs", settings(""))
 				if want := map[string]error{"update": context.DeadlineExceeded}[tc.name]; !errors.Is(err, want) {
 					t.Errorf("Create of the same name: %v, want %v", err, want)
 				}
@@ -184,7 +186,7 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tc.name == "drop" {
-				if c, err := b.Collection(t.Context(), "docs"); err != nil || c.Documents != 0 {
+				if c, err := on(b).Collection(t.Context(), "docs"); err != nil || c.Documents != 0 {
 					t.Errorf("Collection = %+v, %v", c, err)
 				}
 				b.again.Wait()
@@ -216,25 +218,25 @@ func TestUnopenable(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Update(t.Context(), "docs", settings(backend.QuantizeInt8)); err == nil {
+	if err := on(b).Update(t.Context(), "docs", settings(backend.QuantizeInt8)); err == nil {
 		t.Fatal("the update has found a way")
 	}
-	if _, err := b.Collection(t.Context(), "docs"); !errors.Is(err, backend.ErrDamaged) {
+	if _, err := on(b).Collection(t.Context(), "docs"); !errors.Is(err, backend.ErrDamaged) {
 		t.Errorf("Collection: %v, want what keeps it from being opened", err)
 	}
 	if list, err := b.Collections(t.Context()); err != nil || len(list) != 1 || list[0].Damaged == "" {
 		t.Errorf("Collections = %+v, %v", list, err)
 	}
-	if err := b.Create(t.Context(), "docs", settings("")); !errors.Is(err, backend.ErrCollectionExists) {
+	if err := on(b).Create(t.Context(), "docs", settings("")); !errors.Is(err, backend.ErrCollectionExists) {
 		t.Errorf("Create: %v", err)
 	}
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Update(t.Context(), "docs", settings("")); err != nil {
+	if err := on(b).Update(t.Context(), "docs", settings("")); err != nil {
 		t.Error(err)
 	}
-	if c, err := b.Collection(t.Context(), "docs"); err != nil || c.Documents != 50 {
+	if c, err := on(b).Collection(t.Context(), "docs"); err != nil || c.Documents != 50 {
 		t.Errorf("Collection = %+v, %v", c, err)
 	}
 	if err := b.Drop(t.Context(), "docs"); err != nil {
@@ -243,7 +245,7 @@ func TestUnopenable(t *testing.T) {
 	if err := b.Drop(t.Context(), "docs"); !errors.Is(err, backend.ErrCollectionNotFound) {
 		t.Errorf("Drop again: %v", err)
 	}
-	if err := b.Create(t.Context(), "docs", settings("")); err != nil {
+	if err := on(b).Create(t.Context(), "docs", settings("")); err != nil {
 		t.Error(err)
 	}
 }
@@ -274,15 +276,15 @@ func TestChangesAtOnce(t *testing.T) {
 	}
 	quantize := []string{backend.QuantizeNone, backend.QuantizeInt8}
 	q, v := l.unit(), l.unit()
-	call(func(i int) error { return b.Update(ctx, "docs", settings(quantize[i%2])) })
-	call(func(int) error { _, err := b.Nearest(ctx, "docs", q, 3, nil); return err })
+	call(func(i int) error { return on(b).Update(ctx, "docs", settings(quantize[i%2])) })
+	call(func(int) error { _, err := on(b).Nearest(ctx, "docs", q, 3, nil); return err })
 	call(func(i int) error {
-		_, err := b.Apply(ctx, "docs", []backend.Write{{ID: fmt.Sprint("a", i%7), Hash: [32]byte{byte(i), byte(i >> 8)}, Fields: json.RawMessage(`{"text":"word"}`),
+		_, err := on(b).Apply(ctx, "docs", []backend.Write{{ID: fmt.Sprint("a", i%7), Hash: [32]byte{byte(i), byte(i >> 8)}, Fields: json.RawMessage(`{"text":"word"}`),
 			Passages: []backend.Passage{{Field: "text", End: 4}}, Vectors: [][]float32{v}}})
 		return err
 	})
 	for range 2 {
-		call(func(int) error { return b.Create(ctx, "short", settings("")) })
+		call(func(int) error { return on(b).Create(ctx, "short", settings("")) })
 		call(func(int) error { return b.Drop(ctx, "short") })
 	}
 	call(func(int) error { _, err := b.Collections(ctx); return err })
@@ -307,7 +309,7 @@ func TestUpdateWaitsForLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if err := b.Update(t.Context(), "docs", settings(backend.QuantizeInt8)); err != nil {
+	if err := on(b).Update(t.Context(), "docs", settings(backend.QuantizeInt8)); err != nil {
 		t.Fatal(err)
 	}
 	l.exact(t, b, "right after the update")
@@ -327,7 +329,7 @@ func TestSynonymsChangeInUse(t *testing.T) {
 	}
 	released := sync.OnceFunc(release)
 	defer released()
-	c, err := b.Collection(t.Context(), "docs")
+	c, err := on(b).Collection(t.Context(), "docs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,15 +339,15 @@ func TestSynonymsChangeInUse(t *testing.T) {
 	}{{[]string{"crimson => red"}, 1}, {[]string{"crimson => blue"}, 0}, {nil, 0}, {[]string{"scarlet, crimson, red"}, 1}} {
 		soon(t, "an update", func() {
 			c.Config.Synonyms = step.rules
-			if err := b.Update(t.Context(), "docs", c.Config); err != nil {
+			if err := on(b).Update(t.Context(), "docs", c.Config); err != nil {
 				t.Error(err)
 			}
 		})
-		m, err := b.Words(t.Context(), "docs", backend.Words{Text: "crimson"}, 10, nil)
+		m, err := on(b).Words(t.Context(), "docs", backend.Words{Text: "crimson"}, 10, nil)
 		if err != nil || m.Total != step.found {
 			t.Errorf("with %q: %d documents, %v, want %d", step.rules, m.Total, err, step.found)
 		}
-		if now, err := b.Collection(t.Context(), "docs"); err != nil || !slices.Equal(now.Config.Synonyms, step.rules) {
+		if now, err := on(b).Collection(t.Context(), "docs"); err != nil || !slices.Equal(now.Config.Synonyms, step.rules) {
 			t.Errorf("the collection has %q, %v, want %q", now.Config.Synonyms, err, step.rules)
 		}
 	}
@@ -354,10 +356,10 @@ func TestSynonymsChangeInUse(t *testing.T) {
 	}
 	released()
 	c.Config.Quantize = backend.QuantizeInt8
-	if err := b.Update(t.Context(), "docs", c.Config); err != nil {
+	if err := on(b).Update(t.Context(), "docs", c.Config); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := b.Words(t.Context(), "docs", backend.Words{Text: "crimson"}, 10, nil); err != nil || m.Total != 1 || b.mu.byName["docs"] == old {
+	if m, err := on(b).Words(t.Context(), "docs", backend.Words{Text: "crimson"}, 10, nil); err != nil || m.Total != 1 || b.mu.byName["docs"] == old {
 		t.Errorf("with another graph: %d documents, %v", m.Total, err)
 	}
 }
@@ -366,7 +368,7 @@ func TestSynonymsChangeInUse(t *testing.T) {
 func TestWeightsChangeInUse(t *testing.T) {
 	b := openDocs(t, Options{})
 	colour(t, b, "a", "red")
-	c, err := b.Collection(t.Context(), "docs")
+	c, err := on(b).Collection(t.Context(), "docs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +376,7 @@ func TestWeightsChangeInUse(t *testing.T) {
 		t.Helper()
 		c.Config.Mapping = m
 		soon(t, "an update", func() {
-			if err := b.Update(t.Context(), "docs", c.Config); err != nil {
+			if err := on(b).Update(t.Context(), "docs", c.Config); err != nil {
 				t.Error(err)
 			}
 		})
@@ -391,7 +393,7 @@ func TestWeightsChangeInUse(t *testing.T) {
 	}
 	score := func() float64 {
 		t.Helper()
-		m, err := b.Words(t.Context(), "docs", backend.Words{Text: "paint"}, 10, nil)
+		m, err := on(b).Words(t.Context(), "docs", backend.Words{Text: "paint"}, 10, nil)
 		if err != nil || len(m.Matches) != 1 {
 			t.Fatalf("%d documents, %v", len(m.Matches), err)
 		}

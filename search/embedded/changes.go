@@ -7,57 +7,40 @@ import (
 	"searchd/store"
 )
 
-// Position returns the sequence number of a collection.
-func (b *Backend) Position(ctx context.Context, name string) (uint64, error) {
-	c, release, err := b.collection(ctx, name)
+// Changes reads the change log of a collection, and keeps it from being trimmed.
+func (b *Backend) Changes(ctx context.Context, r backend.ChangesRequest) (out backend.ChangesResponse, err error) {
+	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
-		return 0, err
+		return out, err
 	}
 	defer release()
-	return c.seq.Load(), nil
-}
-
-// Changed returns the ids of the documents of at most limit changes after a position, each once, and the position of the last of them.
-func (b *Backend) Changed(ctx context.Context, name string, after uint64, limit int) (ids []string, next uint64, err error) {
-	c, release, err := b.collection(ctx, name)
-	if err != nil {
-		return nil, after, err
+	if r.Keep || r.Release {
+		c.write.Lock()
+		if c.write.held = nil; r.Keep {
+			c.write.held = &r.After
+		}
+		c.write.Unlock()
 	}
-	defer release()
-	next = after
+	out.Next, out.End = r.After, c.seq.Load()
+	if r.Limit == 0 {
+		return out, nil
+	}
 	seen := map[string]bool{}
-	err = c.store.Changes(ctx, c.id, after, func(ch store.Change) error {
+	err = c.store.Changes(ctx, c.id, r.After, func(ch store.Change) error {
 		if !seen[ch.ID] {
 			seen[ch.ID] = true
-			ids = append(ids, ch.ID)
+			out.IDs = append(out.IDs, ch.ID)
 		}
-		if next = ch.Seq; next-after == uint64(limit) {
+		if out.Next = ch.Seq; out.Next-r.After == uint64(r.Limit) {
 			return store.ErrStop
 		}
 		return nil
 	})
-	return ids, next, translate(err)
+	return out, translate(err)
 }
 
-// Hold keeps the changes after a position in the log until release is called or the collection is opened anew. One caller at a time.
-func (b *Backend) Hold(ctx context.Context, name string, after uint64) (release func(), err error) {
-	c, done, err := b.collection(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	c.write.Lock()
-	defer c.write.Unlock()
-	c.write.held = &after
-	return func() {
-		c.write.Lock()
-		defer c.write.Unlock()
-		c.write.held = nil
-	}, nil
-}
-
-// Rebuilds shows the derived indexes that are being filled.
-func (b *Backend) Rebuilds() (list []backend.Rebuild) {
+// rebuilds shows the derived indexes that are being filled.
+func (b *Backend) rebuilds() (list []backend.Rebuild) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	for name, c := range b.mu.byName {

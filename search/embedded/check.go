@@ -19,7 +19,16 @@ const maxProblems = 20
 // Check compares what is stored with what is indexed. With deep, every stored byte is read against its checksum, every vector of
 // the graph is compared with the stored one, and every document's text is analysed again and its lengths compared with those of the
 // keyword index. It holds up writers of one collection at a time.
-func (b *Backend) Check(ctx context.Context, deep bool) ([]backend.Problem, error) {
+func (b *Backend) Check(ctx context.Context, r backend.CheckRequest) (out backend.CheckResponse, err error) {
+	if r.Vectors {
+		out.Vectors, err = b.damagedVectors(ctx)
+	} else {
+		out.Problems, err = b.problems(ctx, r.Deep)
+	}
+	return out, err
+}
+
+func (b *Backend) problems(ctx context.Context, deep bool) ([]backend.Problem, error) {
 	found, err := b.store.Check(ctx, deep)
 	if err != nil {
 		return nil, translate(err)
@@ -55,8 +64,8 @@ func (b *Backend) Check(ctx context.Context, deep bool) ([]backend.Problem, erro
 	return out, nil
 }
 
-// DamagedVectors returns the ids of the documents with a damaged vector, by collection, and takes note of them: written again they are whole.
-func (b *Backend) DamagedVectors(ctx context.Context) (map[string][]string, error) {
+// damagedVectors returns the ids of the documents with a damaged vector, by collection, and takes note of them: written again they are whole.
+func (b *Backend) damagedVectors(ctx context.Context) (map[string][]string, error) {
 	found, err := b.store.Check(ctx, true)
 	if err != nil {
 		return nil, translate(err)

@@ -23,7 +23,7 @@ func openThree(t *testing.T) (*Backend, *collection) {
 		writes = append(writes, backend.Write{ID: text, Fields: json.RawMessage(`{"text":"` + text + `"}`), Hash: [32]byte{byte(i + 1)},
 			Passages: []backend.Passage{{Field: "text", End: len(text)}}, Vectors: [][]float32{{1, 0}}})
 	}
-	if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
+	if _, err := on(b).Apply(t.Context(), "docs", writes); err != nil {
 		t.Fatal(err)
 	}
 	return b, b.mu.byName["docs"]
@@ -63,7 +63,7 @@ func TestCheckFindsDifferences(t *testing.T) {
 			if err := tc.damage(c); err != nil {
 				t.Fatal(err)
 			}
-			problems, err := b.Check(ctx, true)
+			problems, err := on(b).Problems(ctx, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestCheckOfADroppedCollection(t *testing.T) {
 	}
 	checked := make(chan answer)
 	go func() {
-		problems, err := b.Check(context.Background(), true)
+		problems, err := on(b).Problems(context.Background(), true)
 		checked <- answer{problems, err}
 	}()
 	for c.use.TryLock() { // until the check has begun with the collection
@@ -117,7 +117,7 @@ func TestManyFields(t *testing.T) {
 		write(fmt.Sprint(i), fmt.Sprintf(`{"key%d":"own text"}`, i))
 	}
 	write("last", `{"title":"heading","body":"last text"}`)
-	if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
+	if _, err := on(b).Apply(t.Context(), "docs", writes); err != nil {
 		t.Fatal(err)
 	}
 	sound(t, b)
@@ -126,7 +126,7 @@ func TestManyFields(t *testing.T) {
 			t.Errorf("FieldOf(%s) = %s, want %s", name, got, want)
 		}
 	}
-	sel, err := b.Select(t.Context(), "docs", backend.Subset{With: []string{"own text"}, Without: []string{"last text"}})
+	sel, err := b.Select(t.Context(), backend.SelectRequest{Collection: "docs", With: []string{"own text"}, Without: []string{"last text"}})
 	if err != nil || sel.Len() != len(writes)-1 {
 		t.Errorf("Select finds %d, %v, want %d", sel.Len(), err, len(writes)-1)
 	}

@@ -42,27 +42,27 @@ func TestDamagedDocumentIsLeftOut(t *testing.T) {
 			}
 			defer func() { b.Close() }()
 			if tt.quantize != "" {
-				if err := b.Update(ctx, "bad", backend.Config{Dimension: 2, Language: "en", Quantize: tt.quantize, Payload: json.RawMessage("{}")}); err != nil {
+				if err := on(b).Update(ctx, "bad", backend.Config{Dimension: 2, Language: "en", Quantize: tt.quantize, Payload: json.RawMessage("{}")}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			served := func(when string) {
 				t.Helper()
 				alarms.has(t, "left out of searches; put it again, or delete it: "+tt.says)
-				if m, err := b.Nearest(ctx, "bad", []float32{1, 0}, 3, nil); err != nil || len(m) != tt.near {
+				if m, err := on(b).Nearest(ctx, "bad", []float32{1, 0}, 3, nil); err != nil || len(m) != tt.near {
 					t.Errorf("%s: Nearest = %v, %v, want %d", when, m, err, tt.near)
 				}
-				if m, err := b.Words(ctx, "bad", backend.Words{Text: "text"}, 3, nil); err != nil || len(m.Matches) != tt.words || m.Partial {
+				if m, err := on(b).Words(ctx, "bad", backend.Words{Text: "text"}, 3, nil); err != nil || len(m.Matches) != tt.words || m.Partial {
 					t.Errorf("%s: Words = %v, %v, want %d", when, m, err, tt.words)
 				}
-				docs, err := b.Fetch(ctx, "bad", []backend.Ref{1, 2, 3})
+				docs, err := on(b).Fetch(ctx, "bad", []backend.Ref{1, 2, 3})
 				if err != nil || docs[0] == nil || docs[2] == nil || (docs[1] == nil) != (tt.words == 2) {
 					t.Errorf("%s: Fetch = %v, %v", when, docs, err)
 				}
-				if c, err := b.Collection(ctx, "bad"); err != nil || c.Documents != 3 || c.DamagedDocuments != 1 {
+				if c, err := on(b).Collection(ctx, "bad"); err != nil || c.Documents != 3 || c.DamagedDocuments != 1 {
 					t.Errorf("%s: Collection = %+v, %v", when, c, err)
 				}
-				if problems, err := b.Check(ctx, false); err != nil || !strings.Contains(fmt.Sprint(problems), "left out of searches: "+tt.says) {
+				if problems, err := on(b).Problems(ctx, false); err != nil || !strings.Contains(fmt.Sprint(problems), "left out of searches: "+tt.says) {
 					t.Errorf("%s: Check = %v, %v", when, problems, err)
 				}
 			}
@@ -80,27 +80,27 @@ func TestDamagedDocumentIsLeftOut(t *testing.T) {
 			served("opened again")
 			if tt.words == 2 {
 				var damaged *backend.DamagedError
-				if _, err := b.Lookup(ctx, "bad", []string{"d0", "d1"}); !errors.As(err, &damaged) || !damaged.Document || !strings.Contains(err.Error(), tt.says) {
+				if _, err := on(b).Lookup(ctx, "bad", []string{"d0", "d1"}); !errors.As(err, &damaged) || !damaged.Document || !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("Lookup: %v", err)
 				}
-				if _, _, err := b.List(ctx, "bad", "", 10); !errors.As(err, &damaged) || !damaged.Document {
+				if _, _, err := on(b).List(ctx, "bad", "", 10); !errors.As(err, &damaged) || !damaged.Document {
 					t.Errorf("List: %v", err)
 				}
-			} else if d, err := b.Lookup(ctx, "bad", []string{"d1"}); err != nil || d[0].Hash != [32]byte{} {
+			} else if d, err := on(b).Lookup(ctx, "bad", []string{"d1"}); err != nil || d[0].Hash != [32]byte{} {
 				t.Errorf("Lookup = %+v, %v, want no hash", d[0], err)
 			}
-			if h, err := b.LookupHeads(ctx, "bad", []string{"d1"}); err != nil || h[0].ID != "d1" || h[0].Hash != [32]byte{} {
-				t.Errorf("LookupHeads = %+v, %v, want no hash", h, err)
+			if h, err := b.Lookup(ctx, backend.LookupRequest{Collection: "bad", IDs: []string{"d1"}, NoFields: true}); err != nil || h[0].ID != "d1" || h[0].Hash != [32]byte{} {
+				t.Errorf("Lookup without fields = %+v, %v, want no hash", h, err)
 			}
-			outcomes, err := b.Apply(ctx, "bad", []backend.Write{{ID: "d1", Fields: json.RawMessage(`{"text":"bad text 1"}`), Hash: [32]byte{2, 3},
+			outcomes, err := on(b).Apply(ctx, "bad", []backend.Write{{ID: "d1", Fields: json.RawMessage(`{"text":"bad text 1"}`), Hash: [32]byte{2, 3},
 				Passages: []backend.Passage{{Field: "text", End: 10}}, Vectors: [][]float32{{0.6, 0.8}}}})
 			if err != nil || outcomes[0].Status != backend.Updated {
 				t.Fatalf("Apply = %v, %v", outcomes, err)
 			}
-			if m, err := b.Nearest(ctx, "bad", []float32{1, 0}, 3, nil); err != nil || len(m) != 3 {
+			if m, err := on(b).Nearest(ctx, "bad", []float32{1, 0}, 3, nil); err != nil || len(m) != 3 {
 				t.Errorf("Nearest = %v, %v", m, err)
 			}
-			if c, err := b.Collection(ctx, "bad"); err != nil || c.DamagedDocuments != 0 {
+			if c, err := on(b).Collection(ctx, "bad"); err != nil || c.DamagedDocuments != 0 {
 				t.Errorf("written again: %+v, %v", c, err)
 			}
 			sound(t, b)
@@ -118,14 +118,14 @@ func TestDamageAmongSearches(t *testing.T) {
 	}
 	defer b.Close()
 	b.mu.byName["bad"].damage = damage{} // as if it were not known
-	docs, err := b.Fetch(t.Context(), "bad", []backend.Ref{1, 2, 3})
+	docs, err := on(b).Fetch(t.Context(), "bad", []backend.Ref{1, 2, 3})
 	if err != nil || docs[0] == nil || docs[1] != nil || docs[2] == nil {
 		t.Errorf("Fetch = %v, %v", docs, err)
 	}
-	if c, err := b.Collection(t.Context(), "bad"); err != nil || c.DamagedDocuments != 1 {
+	if c, err := on(b).Collection(t.Context(), "bad"); err != nil || c.DamagedDocuments != 1 {
 		t.Errorf("Collection = %+v, %v", c, err)
 	}
-	if out, err := b.Apply(t.Context(), "bad", []backend.Write{{ID: "d1", Delete: true}}); err != nil || out[0].Status != backend.Deleted {
+	if out, err := on(b).Apply(t.Context(), "bad", []backend.Write{{ID: "d1", Delete: true}}); err != nil || out[0].Status != backend.Deleted {
 		t.Errorf("Apply = %v, %v", out, err)
 	}
 	sound(t, b)
@@ -139,10 +139,10 @@ func TestDamagedChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+		if err := on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Hold(t.Context(), "docs", 0); err != nil {
+		if err := on(b).Keep(t.Context(), "docs", 0); err != nil {
 			t.Fatal(err)
 		}
 		colour(t, b, "d0", "red")
@@ -156,7 +156,7 @@ func TestDamagedChange(t *testing.T) {
 		if b, err = Open(dir, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Hold(t.Context(), "docs", 0); err != nil {
+		if err := on(b).Keep(t.Context(), "docs", 0); err != nil {
 			t.Fatal(err)
 		}
 		colour(t, b, "d1", "blue")
@@ -191,10 +191,10 @@ func TestDamagedChange(t *testing.T) {
 				t.Errorf("%s is %q by value, %q by word, partial %t", word, byValue, byWord, partial)
 			}
 		}
-		if m, err := b.Nearest(t.Context(), "docs", []float32{1, 0}, 3, nil); err != nil || len(m) != 2 {
+		if m, err := on(b).Nearest(t.Context(), "docs", []float32{1, 0}, 3, nil); err != nil || len(m) != 2 {
 			t.Errorf("Nearest = %v, %v", m, err)
 		}
-		if problems, err := b.Check(t.Context(), false); err != nil || !strings.Contains(fmt.Sprint(problems), "collection 1/log: key 2") {
+		if problems, err := on(b).Problems(t.Context(), false); err != nil || !strings.Contains(fmt.Sprint(problems), "collection 1/log: key 2") {
 			t.Errorf("Check = %v, %v", problems, err)
 		}
 		if err := b.Close(); err != nil { // the log goes

@@ -15,19 +15,18 @@ import (
 
 // Apply commits the writes of one call in one transaction and then brings the derived indexes up to date.
 // A derived index that fails catches up later: the writes are committed all the same.
-func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write) ([]backend.Outcome, error) {
-	c, release, err := b.collection(ctx, name)
+func (b *Backend) Apply(ctx context.Context, r backend.ApplyRequest) ([]backend.Outcome, error) {
+	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	for _, w := range writes {
-		if err := checkVectors(w, len(w.Passages), c.config.Load().Dimension); err != nil {
+	for _, w := range r.Writes {
+		if err := checkVectors(w, c.config.Load().Dimension); err != nil {
 			return nil, err
 		}
 	}
-	batch := storeWrites(writes)
-	outcomes, err := c.commit(ctx, writes, func() ([]store.Outcome, uint64, error) { return c.store.Apply(ctx, c.id, batch) })
+	outcomes, err := c.commit(ctx, r.Writes)
 	if err != nil {
 		return nil, err
 	}
@@ -38,14 +37,15 @@ func (b *Backend) Apply(ctx context.Context, name string, writes []backend.Write
 	return out, nil
 }
 
-// commit has apply commit writes, and then brings the derived indexes up to date: ctx must not stop that.
-func (c *collection) commit(ctx context.Context, writes []backend.Write, apply func() ([]store.Outcome, uint64, error)) ([]store.Outcome, error) {
+// commit commits writes, and then brings the derived indexes up to date: ctx must not stop that.
+func (c *collection) commit(ctx context.Context, writes []backend.Write) ([]store.Outcome, error) {
+	batch := storeWrites(writes)
 	c.write.Lock()
 	defer c.write.Unlock()
 	c.keepLeaving(ctx, writes)
 	defer c.leaving.set(nil)
 	before := c.seq.Load()
-	outcomes, seq, err := apply()
+	outcomes, seq, err := c.store.Apply(ctx, c.id, batch)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -59,12 +59,12 @@ func (c *collection) commit(ctx context.Context, writes []backend.Write, apply f
 }
 
 // checkVectors refuses what the graph would not take: once the store has it, no opening could bring it into the graph.
-func checkVectors(w backend.Write, passages, dimension int) error {
+func checkVectors(w backend.Write, dimension int) error {
 	if w.Delete {
 		return nil
 	}
-	if len(w.Vectors) != passages {
-		return fmt.Errorf("%w: document %q: %d vectors for %d passages", backend.ErrInvalid, w.ID, len(w.Vectors), passages)
+	if len(w.Vectors) != len(w.Passages) {
+		return fmt.Errorf("%w: document %q: %d vectors for %d passages", backend.ErrInvalid, w.ID, len(w.Vectors), len(w.Passages))
 	}
 	for i, v := range w.Vectors {
 		if len(v) != dimension {
@@ -182,55 +182,76 @@ func statusOf(s store.Status) backend.Status {
 }
 
 // Lookup returns documents by id, a page of the first of them.
-func (b *Backend) Lookup(ctx context.Context, name string, ids []string) ([]*backend.Document, error) {
-	return b.read(ctx, name, len(ids), func(_ *collection, tx *store.Tx, i int) (store.Document, error) { return tx.Document(ids[i]) })
-}
-
-// Fetch returns documents by ref, a page of the first of them, without those whose fields are damaged.
-func (b *Backend) Fetch(ctx context.Context, name string, refs []backend.Ref) ([]*backend.Document, error) {
-	return b.read(ctx, name, len(refs), func(c *collection, tx *store.Tx, i int) (store.Document, error) {
-		d, err := tx.DocumentByNo(uint32(refs[i]))
-		if _, ok := c.leaveOut(tx, err); ok {
-			err = store.ErrNotFound
-		}
-		return d, err
-	})
-}
-
-// read returns n documents, nil where get finds none, or the first of them: a page ends at backend.PageBytes.
-func (b *Backend) read(ctx context.Context, name string, n int, get func(c *collection, tx *store.Tx, i int) (store.Document, error)) ([]*backend.Document, error) {
-	c, release, err := b.collection(ctx, name)
+func (b *Backend) Lookup(ctx context.Context, r backend.LookupRequest) ([]*backend.Document, error) {
+	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	return c.read(ctx, len(r.IDs), func(tx *store.Tx, i int) (*backend.Document, error) {
+		get := tx.Document
+		if r.NoFields {
+			get = tx.Head
+		}
+		d, err := get(r.IDs[i])
+		if err != nil {
+			return nil, err
+		}
+		out := c.document(d)
+		if r.Vectors {
+			out.Vectors, err = c.vectorsOf(tx, d)
+		}
+		return out, err
+	})
+}
+
+// vectorsOf returns the stored vectors of a document, and store.ErrNotFound where one of them is damaged.
+func (c *collection) vectorsOf(tx *store.Tx, d store.Document) (vectors [][]float32, err error) {
+	vectors = make([][]float32, len(d.Passages))
+	for i, p := range d.Passages {
+		if vectors[i], err = tx.Vector(p.Slot, nil); err != nil {
+			if _, ok := c.leaveOut(tx, err); ok {
+				err = store.ErrNotFound
+			}
+			return nil, err
+		}
+	}
+	return vectors, nil
+}
+
+// read returns n documents, nil where get finds none, or the first of them: a page ends at backend.PageBytes.
+func (c *collection) read(ctx context.Context, n int, get func(tx *store.Tx, i int) (*backend.Document, error)) ([]*backend.Document, error) {
 	out := make([]*backend.Document, 0, n)
 	if n == 0 {
 		return out, nil
 	}
-	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
+	err := c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		for size := 0; len(out) < n && size < backend.PageBytes; {
-			d, err := get(c, tx, len(out))
-			if errors.Is(err, store.ErrNotFound) {
-				out = append(out, nil)
-				continue
+			if len(out)%readStep == 0 && ctx.Err() != nil {
+				return ctx.Err()
 			}
-			if err != nil {
+			d, err := get(tx, len(out))
+			if errors.Is(err, store.ErrNotFound) {
+				d = nil
+			} else if err != nil {
 				return err
 			}
-			found := document(d)
-			if c.damage.has(d.No) {
-				found.Hash = [32]byte{} // the same content is not the same: writing it mends the document
-			}
-			out, size = append(out, found), size+found.Size()
+			out, size = append(out, d), size+d.Size()
 		}
 		return nil
 	})
 	return out, c.translate(err)
 }
 
-func document(d store.Document) *backend.Document {
+// readStep is how many documents are read between two looks at whether anybody still wants them.
+const readStep = 1024
+
+// document returns a stored document. One with a damaged value has no hash: writing the same content repairs it.
+func (c *collection) document(d store.Document) *backend.Document {
 	out := &backend.Document{Ref: refOf(d.No), ID: d.ID, Revision: d.Revision, Hash: d.Hash, Fields: d.Fields}
+	if c.damage.has(d.No) {
+		out.Hash = [32]byte{}
+	}
 	out.Passages = make([]backend.Passage, len(d.Passages))
 	for i, p := range d.Passages {
 		out.Passages[i] = backend.Passage{Field: p.Field, Start: p.Start, End: p.End}
@@ -238,106 +259,23 @@ func document(d store.Document) *backend.Document {
 	return out
 }
 
-// LookupHeads returns heads by id. That of a document with a damaged value has no hash: the same content is not the same.
-func (b *Backend) LookupHeads(ctx context.Context, name string, ids []string) ([]backend.Head, error) {
-	c, release, err := b.collection(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	out := make([]backend.Head, len(ids))
-	if len(ids) == 0 {
-		return out, nil
-	}
-	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
-		for i, id := range ids {
-			if i%headsStep == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			d, err := tx.Head(id)
-			if errors.Is(err, store.ErrNotFound) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			out[i] = c.head(d)
-		}
-		return nil
-	})
-	return out, c.translate(err)
-}
-
-// headsStep is how many heads are read until it is looked whether anybody still wants them.
-const headsStep = 1024
-
-func (c *collection) head(d store.Document) backend.Head {
-	h := backend.Head{ID: d.ID, Hash: d.Hash, Passages: len(d.Passages)}
-	if c.damage.has(d.No) {
-		h.Hash = [32]byte{}
-	}
-	return h
-}
-
-// Encoded returns a document without its fields and the vectors of its passages, as one transaction of the store has them; nil where there is
-// none, or one of them is damaged.
-func (b *Backend) Encoded(ctx context.Context, name, id string) (d *backend.Document, vectors [][]float32, err error) {
-	c, release, err := b.collection(ctx, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer release()
-	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
-		h, err := tx.Head(id)
-		if err != nil {
-			return err
-		}
-		vectors = make([][]float32, len(h.Passages))
-		for i, p := range h.Passages {
-			if vectors[i], err = tx.Vector(p.Slot, nil); err != nil {
-				if _, ok := c.leaveOut(tx, err); ok {
-					err = store.ErrNotFound
-				}
-				return err
-			}
-		}
-		d = document(h)
-		return nil
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil, nil
-	}
-	return d, vectors, c.translate(err)
-}
-
 // List returns documents in the order of their numbers. The cursor is the last number, opaque to callers.
-func (b *Backend) List(ctx context.Context, name, cursor string, limit int) (docs []*backend.Document, next string, err error) {
-	c, release, err := b.collection(ctx, name)
+func (b *Backend) List(ctx context.Context, r backend.ListRequest) (out backend.ListResponse, err error) {
+	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
-		return nil, "", err
+		return out, err
 	}
 	defer release()
-	next, err = page(cursor, limit, func(from uint32, fn func(store.Document) error) error { return c.store.Documents(ctx, c.id, from, fn) },
-		func(d store.Document) int {
-			docs = append(docs, document(d))
-			return docs[len(docs)-1].Size()
-		})
-	return docs, next, c.translate(err)
-}
-
-// Heads returns heads in the order of List.
-func (b *Backend) Heads(ctx context.Context, name, cursor string, limit int) (heads []backend.Head, next string, err error) {
-	c, release, err := b.collection(ctx, name)
-	if err != nil {
-		return nil, "", err
+	scan := c.store.Documents
+	if r.NoFields {
+		scan = c.store.Heads
 	}
-	defer release()
-	next, err = page(cursor, limit, func(from uint32, fn func(store.Document) error) error { return c.store.Heads(ctx, c.id, from, fn) },
+	out.Next, err = page(r.Cursor, r.Limit, func(from uint32, fn func(store.Document) error) error { return scan(ctx, c.id, from, fn) },
 		func(d store.Document) int {
-			heads = append(heads, c.head(d))
-			return len(d.ID)
+			out.Documents = append(out.Documents, c.document(d))
+			return out.Documents[len(out.Documents)-1].Size()
 		})
-	return heads, next, c.translate(err)
+	return out, c.translate(err)
 }
 
 // page takes documents after a cursor of those that scan tells of, limit of them or fewer that together have backend.PageBytes by what take says of each, and

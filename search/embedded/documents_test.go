@@ -46,12 +46,12 @@ func TestFoundWhileReplaced(t *testing.T) {
 				}
 			}
 			stays := l.vector["d7"]
-			docs, err := b.Lookup(t.Context(), "docs", []string{"d7"})
+			docs, err := on(b).Lookup(t.Context(), "docs", []string{"d7"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			refs := []backend.Ref{docs[0].Ref}
-			sel, err := b.Select(t.Context(), "docs", backend.Subset{})
+			sel, err := b.Select(t.Context(), backend.SelectRequest{Collection: "docs"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,16 +69,16 @@ func TestFoundWhileReplaced(t *testing.T) {
 						ok := false
 						switch asked[way].Add(1); way {
 						case 0:
-							m, err := b.Nearest(t.Context(), "docs", stays, 1, nil)
+							m, err := on(b).Nearest(t.Context(), "docs", stays, 1, nil)
 							ok = err == nil && len(m) == 1 && m[0].Cosine > 0.999
 						case 1: // all there are
-							m, err := b.Nearest(t.Context(), "docs", stays, documents, nil)
+							m, err := on(b).Nearest(t.Context(), "docs", stays, documents, nil)
 							ok = err == nil && len(m) == documents && m[0].Cosine > 0.999
 						case 2:
-							m, err := b.Nearest(t.Context(), "docs", stays, 1, sel)
+							m, err := on(b).Nearest(t.Context(), "docs", stays, 1, sel)
 							ok = err == nil && len(m) == 1 && m[0].Cosine > 0.999
 						case 3:
-							m, err := b.Cosines(t.Context(), "docs", stays, refs)
+							m, err := on(b).Cosines(t.Context(), "docs", stays, refs)
 							ok = err == nil && len(m[0]) == 1 && m[0][0] > 0.999
 						}
 						if !ok {

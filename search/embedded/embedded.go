@@ -65,10 +65,7 @@ type Backend struct {
 	}
 }
 
-var (
-	_ backend.Backend = (*Backend)(nil)
-	_ backend.Values  = (*Backend)(nil)
-)
+var _ backend.Backend = (*Backend)(nil)
 
 // indexFolder holds the derived indexes, a folder per collection.
 const indexFolder = "indexes"
@@ -208,7 +205,7 @@ func (b *Backend) Close() error {
 	return errors.Join(append(errs, b.store.Close())...)
 }
 
-// translate gives the errors of the store and of the keyword index the seam's names.
+// translate gives the errors of the store and of the keyword index the names that they have in package backend.
 func translate(err error) error {
 	for _, pair := range [...]struct{ from, to error }{
 		{store.ErrNoCollection, backend.ErrCollectionNotFound},

@@ -12,7 +12,7 @@ import (
 	"searchd/store"
 )
 
-// TestErrorsOfTheStore holds that each error of the store has a name at the seam, or is known to need none.
+// TestErrorsOfTheStore holds that each error of the store has a name in package backend, or is known to need none.
 func TestErrorsOfTheStore(t *testing.T) {
 	none := errors.New("none")
 	want := map[string]struct{ is, named error }{
@@ -42,7 +42,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 		name := spec.Names[0].Name
 		w, known := want[name]
 		if !known {
-			t.Errorf("store.%s has no name at the seam: give it one in translate, or say here why it needs none", name)
+			t.Errorf("store.%s has no name in package backend: give it one in translate, or say here why it needs none", name)
 			return false
 		}
 		if got := translate(w.is); !errors.Is(got, w.is) || w.named != none && !errors.Is(got, w.named) || w.named == none && got != w.is {

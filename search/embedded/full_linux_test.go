@@ -81,7 +81,7 @@ func TestOpensWithoutRoom(t *testing.T) {
 	for i := range writes {
 		writes[i] = backend.Write{ID: fmt.Sprintf("d%d", i), Fields: json.RawMessage(`{"text":"blue paint","colour":"blue"}`), Hash: [32]byte{2, byte(i), byte(i >> 8)}}
 	}
-	if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
+	if _, err := on(b).Apply(t.Context(), "docs", writes); err != nil {
 		t.Fatal(err)
 	}
 	c.end()
@@ -131,7 +131,7 @@ func TestUpdateKeepsTheName(t *testing.T) {
 	}
 	defer func() { b.Close() }()
 	config := backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}
-	if err := b.Create(t.Context(), "docs", config); err != nil {
+	if err := on(b).Create(t.Context(), "docs", config); err != nil {
 		t.Fatal(err)
 	}
 	c := b.mu.byName["docs"]
@@ -139,18 +139,18 @@ func TestUpdateKeepsTheName(t *testing.T) {
 	giveBack()
 	release := lockWords(t, c)
 	config.Quantize = backend.QuantizeInt8
-	if err := b.Update(t.Context(), "docs", config); !errors.Is(err, keyword.ErrLocked) {
+	if err := on(b).Update(t.Context(), "docs", config); !errors.Is(err, keyword.ErrLocked) {
 		t.Fatalf("Update = %v, want ErrLocked", err)
 	}
 	list, err := b.Collections(t.Context())
 	if err != nil || len(list) != 1 || !strings.Contains(list[0].Damaged, "nothing is lost") {
 		t.Errorf("Collections = %+v, %v", list, err)
 	}
-	if _, err := b.Words(t.Context(), "docs", backend.Words{Text: "grey"}, 10, nil); !errors.Is(err, backend.ErrDamaged) {
+	if _, err := on(b).Words(t.Context(), "docs", backend.Words{Text: "grey"}, 10, nil); !errors.Is(err, backend.ErrDamaged) {
 		t.Errorf("Words = %v, want ErrDamaged", err)
 	}
 	release()
-	if err := b.Update(t.Context(), "docs", config); err != nil {
+	if err := on(b).Update(t.Context(), "docs", config); err != nil {
 		t.Fatal(err)
 	}
 	if _, byWord, partial := coloured(t, b, "grey"); byWord != "unseen" || partial {
@@ -176,15 +176,15 @@ func TestCreateWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}
-	err := b.Create(t.Context(), "more", config)
+	err := on(b).Create(t.Context(), "more", config)
 	giveBack()
 	if !errors.Is(err, backend.ErrNoSpace) {
 		t.Fatalf("Create = %v, want ErrNoSpace", err)
 	}
-	if err := b.Create(t.Context(), "more", config); !errors.Is(err, backend.ErrCollectionExists) {
+	if err := on(b).Create(t.Context(), "more", config); !errors.Is(err, backend.ErrCollectionExists) {
 		t.Errorf("Create again = %v, want ErrCollectionExists", err)
 	}
-	if _, err := b.Collection(t.Context(), "more"); err != nil && !errors.Is(err, backend.ErrDamaged) {
+	if _, err := on(b).Collection(t.Context(), "more"); err != nil && !errors.Is(err, backend.ErrDamaged) {
 		t.Errorf("Collection = %v", err)
 	}
 	told.wait(t, "collection more: it is opened")
@@ -205,7 +205,7 @@ func TestServesWithoutRoomForAnIndex(t *testing.T) {
 	}
 	defer func() { b.Close() }()
 	for _, name := range []string{"other", "docs"} {
-		if err := b.Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+		if err := on(b).Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -225,10 +225,10 @@ func TestServesWithoutRoomForAnIndex(t *testing.T) {
 	if err != nil {
 		t.Fatalf("openAll = %v", err)
 	}
-	if _, err := b.Words(t.Context(), "other", backend.Words{Text: "red"}, 10, nil); err != nil {
+	if _, err := on(b).Words(t.Context(), "other", backend.Words{Text: "red"}, 10, nil); err != nil {
 		t.Errorf("the other: %v", err)
 	}
-	if _, err := b.Collection(t.Context(), "docs"); !errors.Is(err, backend.ErrDamaged) || !strings.Contains(err.Error(), "nothing is lost") {
+	if _, err := on(b).Collection(t.Context(), "docs"); !errors.Is(err, backend.ErrDamaged) || !strings.Contains(err.Error(), "nothing is lost") {
 		t.Errorf("docs: %v", err)
 	}
 	told.wait(t, "collection docs: it is opened")
@@ -247,7 +247,7 @@ func TestClosesWithoutRoom(t *testing.T) {
 	var err error
 	text := `{"text":"red paint","colour":"red"}`
 	write := backend.Write{ID: "first", Fields: json.RawMessage(text), Passages: []backend.Passage{{Field: "text", End: 9}}, Vectors: [][]float32{{1, 0}}}
-	if _, err := b.Apply(t.Context(), "docs", []backend.Write{write}); err != nil {
+	if _, err := on(b).Apply(t.Context(), "docs", []backend.Write{write}); err != nil {
 		t.Fatal(err)
 	}
 	c := b.mu.byName["docs"]

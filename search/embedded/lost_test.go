@@ -49,7 +49,7 @@ func TestLostStore(t *testing.T) {
 	if b, err = Open(l.dir, o); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := b.Collection(t.Context(), "docs"); err != nil || c.Documents != 20 {
+	if c, err := on(b).Collection(t.Context(), "docs"); err != nil || c.Documents != 20 {
 		t.Errorf("restored: %+v, %v", c, err)
 	}
 	if err := b.Close(); err != nil {
@@ -107,7 +107,7 @@ func TestRestoredNotices(t *testing.T) {
 	if b, err = Open(dir, Options{Notice: func(text string) { told = append(told, text) }}); err != nil {
 		t.Fatal(err)
 	}
-	if problems, err := b.Check(t.Context(), true); err != nil || len(problems) > 0 {
+	if problems, err := on(b).Problems(t.Context(), true); err != nil || len(problems) > 0 {
 		t.Errorf("Check = %v, %v", problems, err)
 	}
 	if err := b.Close(); err != nil {
@@ -126,7 +126,7 @@ func TestOneCopySetAside(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "of [a")
 	b, err := Open(dir, Options{})
 	if err == nil {
-		err = errors.Join(b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}), b.Close())
+		err = errors.Join(on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}), b.Close())
 	}
 	graph := filepath.Join(dir, indexFolder, "00000001", graphFile)
 	oldGraph, oldIndexes := graph+setAsideMark+"20200101T000000", filepath.Join(dir, indexFolder+setAsideMark+"20200101T000000")

@@ -22,7 +22,7 @@ func TestNobodyElseReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+	if err := on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
 		t.Fatal(err)
 	}
 	colour(t, b, "a", "red")

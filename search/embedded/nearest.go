@@ -14,114 +14,30 @@ import (
 	"searchd/store"
 )
 
-// Nearest returns the k passages nearest to q.
-func (b *Backend) Nearest(ctx context.Context, name string, q []float32, k int, sel backend.Selection) ([]backend.PassageMatch, error) {
-	c, release, err := b.collection(ctx, name)
+// RetrieveVectors returns the passages nearest to a vector, or without one a sample of all passages.
+func (b *Backend) RetrieveVectors(ctx context.Context, r backend.VectorsRequest) (out backend.VectorsResponse, err error) {
+	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer release()
-	found, places, err := c.nearest(ctx, q, k, sel)
+	if r.Vector == nil {
+		out.Sample, err = c.sample(ctx, r.Limit)
+		return out, err
+	}
+	found, places, err := c.nearest(ctx, r.Vector, r.Limit, r.Selection)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	slots := make([]uint32, len(found))
-	cosines := make([]float64, len(found))
+	out.Matches = make([]backend.PassageMatch, len(found))
 	for i, n := range found {
-		slots[i], cosines[i] = n.ID, 1-float64(n.Distance)
+		slots[i] = n.ID
+		out.Matches[i] = backend.PassageMatch{Ref: refOf(places[i].no), Ordinal: places[i].ordinal, Cosine: 1 - float64(n.Distance)}
 	}
-	// To the last bit what Cosines gives.
-	if err := c.vectors(ctx, slots, func(i int, v []float32) { cosines[i] = float64(simd.Dot(q, v)) }); err != nil {
-		return nil, err
-	}
-	out := make([]backend.PassageMatch, len(found))
-	for i, p := range places {
-		out[i] = backend.PassageMatch{Ref: refOf(p.no), Ordinal: p.ordinal, Cosine: cosines[i]}
-	}
-	return out, nil
-}
-
-// Cosines returns the cosine of q with every passage of each document.
-func (b *Backend) Cosines(ctx context.Context, name string, q []float32, refs []backend.Ref) ([][]float64, error) {
-	c, release, err := b.collection(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	for again := 0; ; again++ {
-		version := c.slots.version()
-		out, whole, err := c.cosines(ctx, q, refs)
-		if err != nil || whole || again == moveTries || c.slots.version() == version {
-			return out, err
-		}
-	}
-}
-
-// cosines is Cosines as the slot table is now. whole is false where a vector of it was not found.
-func (c *collection) cosines(ctx context.Context, q []float32, refs []backend.Ref) (out [][]float64, whole bool, err error) {
-	var slots []uint32
-	var document []int // by place in slots
-	want := make([]int, len(refs))
-	for i, ref := range refs {
-		r := c.slots.slots(uint32(ref))
-		want[i] = int(r.n)
-		for s := r.first; s < r.first+r.n; s++ {
-			slots, document = append(slots, s), append(document, i)
-		}
-	}
-	cosines, there := make([]float64, len(slots)), make([]bool, len(slots))
-	err = c.vectors(ctx, slots, func(i int, v []float32) { cosines[i], there[i] = float64(simd.Dot(q, v)), true })
-	if err != nil {
-		return nil, false, err
-	}
-	out = make([][]float64, len(refs))
-	for i, d := range document {
-		if there[i] {
-			out[d] = append(out[d], cosines[i])
-		}
-	}
-	whole = true
-	for i := range out {
-		if len(out[i]) < want[i] {
-			out[i], whole = nil, false
-		}
-	}
-	return out, whole, ctx.Err()
-}
-
-// Vectors returns the vector of each passage.
-func (b *Backend) Vectors(ctx context.Context, name string, passages []backend.PassageRef) ([][]float32, error) {
-	c, release, err := b.collection(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	var slots []uint32
-	var at []int // by place in slots
-	for i, p := range passages {
-		if r := c.slots.slots(uint32(p.Ref)); p.Ordinal >= 0 && p.Ordinal < int(r.n) {
-			slots, at = append(slots, r.first+uint32(p.Ordinal)), append(at, i)
-		}
-	}
-	out := make([][]float32, len(passages))
-	err = c.vectors(ctx, slots, func(i int, v []float32) { out[at[i]] = slices.Clone(v) })
+	// To the last bit what Fetch gives.
+	err = c.vectors(ctx, slots, func(i int, v []float32) { out.Matches[i].Cosine = float64(simd.Dot(r.Vector, v)) })
 	return out, err
-}
-
-// Names returns a name for the content of each passage: neither slots nor the numbers of collections are used again.
-func (b *Backend) Names(ctx context.Context, name string, passages []backend.PassageRef) ([]uint64, error) {
-	c, release, err := b.collection(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	out := make([]uint64, len(passages))
-	for i, p := range passages {
-		if r := c.slots.slots(uint32(p.Ref)); p.Ordinal >= 0 && p.Ordinal < int(r.n) {
-			out[i] = uint64(c.id)<<32 | uint64(r.first+uint32(p.Ordinal))
-		}
-	}
-	return out, nil
 }
 
 // vectors calls each with the vector of every slot that has one: from the graph where it holds them, else from the store.
@@ -153,7 +69,7 @@ const moveTries = 8
 
 // nearest returns the k slots nearest to q, and what they are. A search that began before a commit and ends after it may have seen
 // the old slots of a document and come too late for them: it is made again.
-func (c *collection) nearest(ctx context.Context, q []float32, k int, sel backend.Selection) (found []hnsw.Neighbor, places []place, err error) {
+func (c *collection) nearest(ctx context.Context, q []float32, k int, sel *backend.Selection) (found []hnsw.Neighbor, places []place, err error) {
 	for again := 0; ; again++ {
 		version := c.slots.version()
 		if found, err = c.nearestNow(ctx, q, k, c.slotsOf(sel)); err != nil {

@@ -37,7 +37,7 @@ func newLibrary(t *testing.T, quantize string, documents int) *library {
 		t.Fatal(err)
 	}
 	config := backend.Config{Dimension: libraryDim, Language: "en", Quantize: quantize, Payload: json.RawMessage("{}")}
-	if err := b.Create(t.Context(), "docs", config); err != nil {
+	if err := on(b).Create(t.Context(), "docs", config); err != nil {
 		t.Fatal(err)
 	}
 	l.add(t, b, documents)
@@ -82,7 +82,7 @@ func (l *library) apply(t *testing.T, b *Backend, writes []backend.Write) {
 	t.Helper()
 	for len(writes) > 0 {
 		n := min(500, len(writes))
-		if _, err := b.Apply(t.Context(), "docs", writes[:n]); err != nil {
+		if _, err := on(b).Apply(t.Context(), "docs", writes[:n]); err != nil {
 			t.Fatal(err)
 		}
 		writes = writes[n:]
@@ -92,7 +92,7 @@ func (l *library) apply(t *testing.T, b *Backend, writes []backend.Write) {
 // applyAll is apply in one call.
 func (l *library) applyAll(t *testing.T, b *Backend, writes []backend.Write) {
 	t.Helper()
-	if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
+	if _, err := on(b).Apply(t.Context(), "docs", writes); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -124,7 +124,7 @@ func (l *library) exact(t *testing.T, b *Backend, when string) {
 func (l *library) exactOf(t *testing.T, b *Backend, k int, when string) {
 	t.Helper()
 	q := l.unit()
-	found, err := b.Nearest(t.Context(), "docs", q, k, nil)
+	found, err := on(b).Nearest(t.Context(), "docs", q, k, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func (l *library) exactOf(t *testing.T, b *Backend, k int, when string) {
 		t.Fatalf("%s: %d results", when, len(found))
 	}
 	refs := []backend.Ref{found[0].Ref, found[k-1].Ref}
-	cosines, err := b.Cosines(t.Context(), "docs", q, refs)
+	cosines, err := on(b).Cosines(t.Context(), "docs", q, refs)
 	if err != nil || len(cosines[0]) != 1 || cosines[0][0] != found[0].Cosine || cosines[1][0] != found[k-1].Cosine {
 		t.Fatalf("%s: Cosines gives %v, %v, Nearest %v and %v", when, cosines, err, found[0].Cosine, found[k-1].Cosine)
 	}
@@ -203,7 +203,7 @@ func gated(tell func(string)) (notice func(string), open func()) {
 
 func sound(t *testing.T, b *Backend) {
 	t.Helper()
-	problems, err := b.Check(t.Context(), true)
+	problems, err := on(b).Problems(t.Context(), true)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("Check: %v, %v", problems, err)
 	}
@@ -239,7 +239,7 @@ func TestRebuildWhileServing(t *testing.T) {
 					break
 				}
 				if during++; !checked {
-					problems, err := b.Check(t.Context(), false)
+					problems, err := on(b).Problems(t.Context(), false)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -257,12 +257,12 @@ func TestRebuildWhileServing(t *testing.T) {
 			told.has(t, "building the vector index in the background", "the vector index has", "the vector index is built",
 				"building the keyword index", "the keyword index has", "the keyword index is built")
 			sound(t, b)
-			s, err := b.IndexStats(t.Context(), "docs")
-			if err != nil || s.Passages != len(l.vector) || s.Graph.Live != s.Passages || s.GraphRebuild || s.KeywordRebuild || s.Probe.Recall < 0.9 || s.ProbedAt.IsZero() {
+			s, err := on(b).IndexStats(t.Context(), "docs")
+			if err != nil || s.Passages != len(l.vector) || c.graph.Len() != s.Passages || s.GraphRebuild || s.KeywordRebuild || s.Graph.Recall < 0.9 || s.Graph.ProbedAt.IsZero() {
 				t.Errorf("IndexStats: %+v, %v", s, err)
 			}
-			if resident := s.Graph.Memory.Vectors > 0; resident != (quantize == backend.QuantizeNone) {
-				t.Errorf("%d bytes of vectors in memory", s.Graph.Memory.Vectors)
+			if resident := s.Graph.VectorBytes > 0; resident != (quantize == backend.QuantizeNone) {
+				t.Errorf("%d bytes of vectors in memory", s.Graph.VectorBytes)
 			}
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
@@ -300,7 +300,7 @@ func TestBlocksOfLargeDocuments(t *testing.T) {
 		}
 		b.mu.byName["docs"].rebuild.wait.Wait()
 		sound(t, b)
-		if s, err := b.IndexStats(t.Context(), "docs"); err != nil || s.KeywordRebuild || s.KeywordLag != 0 {
+		if s, err := on(b).IndexStats(t.Context(), "docs"); err != nil || s.KeywordRebuild || s.KeywordLag != 0 {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 		if err := b.Close(); err != nil {
@@ -391,17 +391,17 @@ func TestQuantizeOfACollection(t *testing.T) {
 	}
 	defer b.Close()
 	ctx := context.Background()
-	info, err := b.Collection(ctx, "docs")
+	info, err := on(b).Collection(ctx, "docs")
 	if err != nil {
 		t.Fatal(err)
 	}
 	info.Config.Quantize = "int4"
-	if err := b.Update(ctx, "docs", info.Config); !errors.Is(err, backend.ErrInvalid) {
+	if err := on(b).Update(ctx, "docs", info.Config); !errors.Is(err, backend.ErrInvalid) {
 		t.Errorf("quantize int4: %v", err)
 	}
 	l.exact(t, b, "after a refused update")
 	info.Config.Quantize = backend.QuantizeInt8
-	if err := b.Update(ctx, "docs", info.Config); err != nil {
+	if err := on(b).Update(ctx, "docs", info.Config); err != nil {
 		t.Fatal(err)
 	}
 	l.exact(t, b, "with codes")
@@ -446,7 +446,7 @@ func TestOpeningGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if problems, err := b.Check(t.Context(), true); err != nil || len(problems) > 0 {
+	if problems, err := on(b).Problems(t.Context(), true); err != nil || len(problems) > 0 {
 		t.Errorf("Check: %v, %v", problems, err)
 	}
 }
@@ -511,7 +511,7 @@ func TestCheckTellsOfAFailedRebuild(t *testing.T) {
 		behind(tc.behind)
 		c.fillWords(t.Context())
 		behind(false)
-		if problems, err := b.Check(t.Context(), false); err != nil || !strings.Contains(fmt.Sprint(problems), tc.says) {
+		if problems, err := on(b).Problems(t.Context(), false); err != nil || !strings.Contains(fmt.Sprint(problems), tc.says) {
 			t.Errorf("Check = %v, %v; want %s", problems, err, tc.says)
 		}
 	}

@@ -46,7 +46,7 @@ var colours atomic.Int64 // makes each write another
 func colour(t *testing.T, b *Backend, id, word string) {
 	t.Helper()
 	n := colours.Add(1)
-	_, err := b.Apply(t.Context(), "docs", []backend.Write{{ID: id, Fields: json.RawMessage(fmt.Sprintf(`{"text":"%s paint","colour":%q,"size":%d}`, word, word, n)),
+	_, err := on(b).Apply(t.Context(), "docs", []backend.Write{{ID: id, Fields: json.RawMessage(fmt.Sprintf(`{"text":"%s paint","colour":%q,"size":%d}`, word, word, n)),
 		Hash: [32]byte{1, byte(n), byte(n >> 8)}, Passages: []backend.Passage{{Field: "text", End: 1}}, Vectors: [][]float32{{1, 0}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -60,16 +60,13 @@ func coloured(t *testing.T, b *Backend, word string) (byValue, byWord string, pa
 	if err != nil {
 		t.Fatal(err)
 	}
-	sel, err := b.Select(t.Context(), "docs", backend.Subset{Filter: e})
+	sel, err := b.Select(t.Context(), backend.SelectRequest{Collection: "docs", Filter: e})
 	if err != nil {
 		t.Error(err)
 		return "", "", false
 	}
-	refs, err := b.Refs(t.Context(), "docs", sel, 0, 100)
-	if err != nil {
-		t.Error(err)
-	}
-	words, err := b.Words(t.Context(), "docs", backend.Words{Text: word}, 100, nil)
+	refs := sel.Refs(0, 100)
+	words, err := on(b).Words(t.Context(), "docs", backend.Words{Text: word}, 100, nil)
 	if err != nil {
 		t.Error(err)
 	}
@@ -78,7 +75,7 @@ func coloured(t *testing.T, b *Backend, word string) (byValue, byWord string, pa
 		found = append(found, m.Ref)
 	}
 	ids := func(refs []backend.Ref) string {
-		docs, err := b.Fetch(t.Context(), "docs", refs)
+		docs, err := on(b).Fetch(t.Context(), "docs", refs)
 		if err != nil {
 			t.Error(err)
 		}
@@ -91,13 +88,13 @@ func coloured(t *testing.T, b *Backend, word string) (byValue, byWord string, pa
 		slices.Sort(all)
 		return strings.Join(all, " ")
 	}
-	return ids(refs), ids(found), sel.Partial() || words.Partial
+	return ids(refs), ids(found), sel.Partial || words.Partial
 }
 
 // notStale asks for values of the documents while all but d49 were red and are not any more.
 func notStale(t *testing.T, b *Backend) {
 	t.Helper()
-	docs, err := b.Lookup(t.Context(), "docs", []string{"d0", "d49"})
+	docs, err := on(b).Lookup(t.Context(), "docs", []string{"d0", "d49"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,21 +103,18 @@ func notStale(t *testing.T, b *Backend) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	firsts, err := b.Firsts(t.Context(), "docs", "colour", refs)
+	firsts, err := on(b).Firsts(t.Context(), "docs", "colour", refs)
 	if err != nil || firsts[0] != nil || firsts[1] == nil {
 		t.Errorf("Firsts while the index is behind: %v, %v", firsts, err)
 	}
-	if passing, err := b.Passing(t.Context(), "docs", red, refs); err != nil || passing[0] || !passing[1] {
+	if passing, err := on(b).Passing(t.Context(), "docs", red, refs); err != nil || passing[0] || !passing[1] {
 		t.Errorf("Passing while the index is behind: %v, %v", passing, err)
 	}
-	if numbers, err := b.Numbers(t.Context(), "docs", "size", false, refs); err != nil || len(numbers) != 1 || numbers[0].Ref != refs[1] {
+	if numbers, err := on(b).Numbers(t.Context(), "docs", "size", false, refs); err != nil || len(numbers) != 1 || numbers[0].Index != 1 {
 		t.Errorf("Numbers while the index is behind: %v, %v", numbers, err)
 	}
-	set, err := b.Set(t.Context(), "docs", nil, refs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if counts, err := b.Facets(t.Context(), "docs", []backend.Facet{{Field: "colour", Limit: 5}}, set); err != nil || len(counts) != 1 || len(counts[0].Values) != 1 || counts[0].Values[0].Count != 1 {
+	set := backend.Select(refs)
+	if counts, err := on(b).Facets(t.Context(), "docs", []backend.Facet{{Field: "colour", Limit: 5}}, set); err != nil || len(counts) != 1 || len(counts[0].Values) != 1 || counts[0].Values[0].Count != 1 {
 		t.Errorf("Facets while the index is behind: %+v, %v", counts, err)
 	}
 }
@@ -133,7 +127,7 @@ func openDocs(t *testing.T, o Options) *Backend {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.Close() })
-	if err := b.Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+	if err := on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -172,7 +166,7 @@ func TestKeywordIndexRecovers(t *testing.T) {
 			for i := range 49 {
 				colour(t, b, fmt.Sprintf("d%d", i), "blue")
 			}
-			if _, err := b.Apply(t.Context(), "docs", []backend.Write{{ID: "d48", Delete: true}}); err != nil {
+			if _, err := on(b).Apply(t.Context(), "docs", []backend.Write{{ID: "d48", Delete: true}}); err != nil {
 				t.Fatal(err)
 			}
 			if red := list(49, 50); name == "locked" {
@@ -180,7 +174,7 @@ func TestKeywordIndexRecovers(t *testing.T) {
 					t.Errorf("behind, red is %q by value, %q by word, partial %t, want %q", byValue, byWord, partial, red)
 				}
 				notStale(t, b)
-				problems, err := b.Check(t.Context(), false)
+				problems, err := on(b).Problems(t.Context(), false)
 				if s := fmt.Sprint(problems); err != nil || !strings.Contains(s, "lacks the changes of") {
 					t.Errorf("Check: %s, %v", s, err)
 				}
@@ -309,7 +303,7 @@ func searching(t *testing.T, b *Backend) (stop func()) {
 					return
 				default:
 					coloured(t, b, "blue")
-					if _, err := b.IndexStats(t.Context(), "docs"); err != nil {
+					if _, err := on(b).IndexStats(t.Context(), "docs"); err != nil {
 						t.Error(err)
 					}
 				}
@@ -332,7 +326,7 @@ func TestReplacedKeepsNobodyElse(t *testing.T) {
 	}
 	defer b.Close()
 	for _, name := range []string{"docs", "other"} {
-		if err := b.Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
+		if err := on(b).Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -356,7 +350,7 @@ func TestReplacedKeepsNobodyElse(t *testing.T) {
 	short, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer end()
 	search := func(ctx context.Context, name string) error {
-		_, err := b.Words(ctx, name, backend.Words{Text: "red"}, 1, nil)
+		_, err := on(b).Words(ctx, name, backend.Words{Text: "red"}, 1, nil)
 		return err
 	}
 	var searches sync.WaitGroup
@@ -371,7 +365,7 @@ func TestReplacedKeepsNobodyElse(t *testing.T) {
 		}
 	})
 	soon(t, "another collection", func() {
-		if err := b.Create(t.Context(), "third", settings("")); err != nil {
+		if err := on(b).Create(t.Context(), "third", settings("")); err != nil {
 			t.Error(err)
 		}
 		if err := search(t.Context(), "other"); err != nil {
@@ -393,12 +387,12 @@ func TestOtherSettingsLeaveNoCopy(t *testing.T) {
 	}
 	defer b.Close()
 	config := backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}
-	if err := b.Create(t.Context(), "docs", config); err != nil {
+	if err := on(b).Create(t.Context(), "docs", config); err != nil {
 		t.Fatal(err)
 	}
 	colour(t, b, "first", "red")
 	config.Language, config.Quantize = "de", backend.QuantizeInt8
-	if err := b.Update(t.Context(), "docs", config); err != nil {
+	if err := on(b).Update(t.Context(), "docs", config); err != nil {
 		t.Fatal(err)
 	}
 	if copies, _ := filepath.Glob(filepath.Join(b.mu.byName["docs"].dir, "*"+setAsideMark+"*")); len(copies) > 0 {

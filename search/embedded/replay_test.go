@@ -21,7 +21,7 @@ var refused = json.RawMessage(`{"text":"word","deep":` + strings.Repeat(`{"a":`,
 // words returns how many documents have a word, as the keyword index sees them.
 func (l *library) words(t *testing.T, b *Backend, word string) int {
 	t.Helper()
-	found, err := b.Words(t.Context(), "docs", backend.Words{Text: word}, 1000, nil)
+	found, err := on(b).Words(t.Context(), "docs", backend.Words{Text: word}, 1000, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +65,11 @@ func TestRefusedDocument(t *testing.T) {
 			if n := l.words(t, b, "word"); n != 6 {
 				t.Errorf("%d documents have the word, want 6", n)
 			}
-			if sel, err := b.Select(t.Context(), "docs", backend.Subset{}); err != nil || sel.Len() != 6 {
+			if sel, err := b.Select(t.Context(), backend.SelectRequest{Collection: "docs"}); err != nil || sel.Len() != 6 {
 				t.Errorf("Select = %d documents, %v, want 6", sel.Len(), err)
 			}
 			l.exactOf(t, b, 6, "with documents beyond the limits")
-			if problems, err := b.Check(t.Context(), true); err != nil || len(problems) != 0 {
+			if problems, err := on(b).Problems(t.Context(), true); err != nil || len(problems) != 0 {
 				t.Errorf("Check: %v, %v", problems, err)
 			}
 		})

@@ -7,16 +7,11 @@ import (
 	"searchd/search/backend"
 )
 
-// Sample returns at most n passages with their vectors, spread evenly over the collection.
-func (b *Backend) Sample(ctx context.Context, name string, n int) ([]backend.PassageVector, error) {
-	c, release, err := b.collection(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
+// sample returns at most n passages with their vectors, spread evenly over the collection.
+func (c *collection) sample(ctx context.Context, n int) ([]backend.PassageVector, error) {
 	slots := c.slots.spread(n)
 	out := make([]backend.PassageVector, len(slots))
-	err = c.vectors(ctx, slots, func(i int, v []float32) {
+	err := c.vectors(ctx, slots, func(i int, v []float32) {
 		if no, ordinal, ok := c.slots.document(slots[i]); ok {
 			out[i] = backend.PassageVector{Ref: refOf(no), Ordinal: ordinal, Vector: slices.Clone(v)}
 		}

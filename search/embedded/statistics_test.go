@@ -7,6 +7,7 @@ import (
 	"maps"
 	"testing"
 
+	"searchd/index/keyword"
 	"searchd/search/backend"
 )
 
@@ -18,7 +19,7 @@ func TestStatisticsOfParts(t *testing.T) {
 	write := func(b *Backend, text string) {
 		t.Helper()
 		w := backend.Write{ID: text, Fields: json.RawMessage(fmt.Sprintf(`{"text":%q}`, text)), Passages: []backend.Passage{{Field: "text", End: len(text)}}, Vectors: [][]float32{{1, 0}}}
-		if _, err := b.Apply(t.Context(), "docs", []backend.Write{w}); err != nil {
+		if _, err := on(b).Apply(t.Context(), "docs", []backend.Write{w}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,16 +31,16 @@ func TestStatisticsOfParts(t *testing.T) {
 		q := backend.Words{Text: text}
 		want, ceiling := wordScores(t, whole, q)
 		rounds := 0
-		for ; rounds < 3 && (q.Global == nil || !q.Global.Complete); rounds++ {
-			sum := &backend.Statistics{}
+		for ; rounds < 3 && (q.Statistics == nil || !q.Statistics.Complete); rounds++ {
+			sum := &keyword.Statistics{}
 			for _, b := range parts {
-				one, err := b.Statistics(t.Context(), "docs", q)
+				one, err := on(b).Statistics(t.Context(), "docs", q)
 				if err != nil {
 					t.Fatal(err)
 				}
-				sum.Add(one)
+				sum.Add(keyword.Statistics(*one))
 			}
-			q.Global = sum
+			q.Statistics = (*backend.Statistics)(sum)
 		}
 		got := map[string]float64{}
 		for i, b := range parts {
@@ -52,11 +53,11 @@ func TestStatisticsOfParts(t *testing.T) {
 			t.Errorf("%q: after %d rounds scores %v, want %v", text, rounds, got, want)
 		}
 	}
-	q := backend.Words{Text: "cream", Global: &backend.Statistics{}}
-	if _, err := whole.Words(t.Context(), "docs", q, 10, nil); !errors.Is(err, backend.ErrStatistics) {
+	q := backend.Words{Text: "cream", Statistics: &backend.Statistics{}}
+	if _, err := on(whole).Words(t.Context(), "docs", q, 10, nil); !errors.Is(err, backend.ErrStatistics) {
 		t.Errorf("with statistics of nothing: %v, want %v", err, backend.ErrStatistics)
 	}
-	if _, err := whole.Statistics(t.Context(), "none", q); !errors.Is(err, backend.ErrCollectionNotFound) {
+	if _, err := on(whole).Statistics(t.Context(), "none", q); !errors.Is(err, backend.ErrCollectionNotFound) {
 		t.Errorf("of no collection: %v", err)
 	}
 }
@@ -64,15 +65,15 @@ func TestStatisticsOfParts(t *testing.T) {
 // wordScores returns the scores of documents by id, which WordScores must say, too, and the ceiling.
 func wordScores(t *testing.T, b *Backend, q backend.Words) (scores map[string]float64, ceiling float64) {
 	t.Helper()
-	found, err := b.Words(t.Context(), "docs", q, 100, nil)
+	found, err := on(b).Words(t.Context(), "docs", q, 100, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	scores = map[string]float64{}
 	for _, m := range found.Matches {
-		one, err1 := b.WordScores(t.Context(), "docs", q, []backend.Ref{m.Ref})
-		docs, err2 := b.Fetch(t.Context(), "docs", []backend.Ref{m.Ref})
-		terms, err3 := b.WordTerms(t.Context(), "docs", q, []backend.Ref{m.Ref})
+		one, err1 := on(b).WordScores(t.Context(), "docs", q, []backend.Ref{m.Ref})
+		docs, err2 := on(b).Fetch(t.Context(), "docs", []backend.Ref{m.Ref})
+		terms, err3 := on(b).WordTerms(t.Context(), "docs", q, []backend.Ref{m.Ref})
 		if err := errors.Join(err1, err2, err3); err != nil || one[0] != m.Score || len(terms[0]) == 0 {
 			t.Fatalf("%q: score %v and terms %v of %v, %v", q.Text, one, terms, m, err)
 		}
@@ -86,7 +87,7 @@ func TestNearStands(t *testing.T) {
 	b, c := openThree(t)
 	config := *c.config.Load()
 	config.Synonyms = []string{"telly, television"}
-	if err := b.Update(t.Context(), "docs", config); err != nil {
+	if err := on(b).Update(t.Context(), "docs", config); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
@@ -94,12 +95,12 @@ func TestNearStands(t *testing.T) {
 		stands bool
 		terms  int
 	}{{"words", true, 0}, {"telly", true, 0}, {"two words", true, 0}, {"the", true, 0}, {"wordz", false, 1}, {"zzzzz", false, 0}} {
-		near, err := b.Near(t.Context(), "docs", tc.word, 1, nil)
-		if err != nil || near.Stands != tc.stands || len(near.Terms) != tc.terms {
+		near, err := on(b).Near(t.Context(), "docs", tc.word, 1, nil)
+		if err != nil || near.Correct != tc.stands || len(near.Terms) != tc.terms {
 			t.Errorf("Near(%q) = %+v, %v, want it to stand: %v, %d terms", tc.word, near, err, tc.stands, tc.terms)
 		}
-		begin, err := b.Beginning(t.Context(), "docs", tc.word, nil)
-		if err != nil || begin.Stands != tc.stands {
+		begin, err := on(b).Beginning(t.Context(), "docs", tc.word, nil)
+		if err != nil || begin.Correct != tc.stands {
 			t.Errorf("Beginning(%q) = %+v, %v, want it to stand: %v", tc.word, begin, err, tc.stands)
 		}
 	}

@@ -24,31 +24,43 @@ type probed struct {
 	next       time.Time
 }
 
-// StoreSize returns the bytes of the store's file.
-func (b *Backend) StoreSize() (int64, error) {
-	n, err := b.store.Size()
-	return n, translate(err)
-}
-
-// ReadOnly returns nil while writes are taken, and ErrReadOnly with its cause after a failed commit.
-func (b *Backend) ReadOnly() error { return translate(b.store.ReadOnly()) }
-
-// IndexStats returns the gauges of a collection. It may take as long as some searches.
-func (b *Backend) IndexStats(ctx context.Context, name string) (backend.IndexStats, error) {
-	c, release, err := b.collection(ctx, name)
+// Stats returns the gauges of the backend, and of a collection's indexes.
+func (b *Backend) Stats(ctx context.Context, r backend.StatsRequest) (out backend.StatsResponse, err error) {
+	if out.StoreBytes, err = b.store.Size(); err != nil {
+		return out, translate(err)
+	}
+	if err := b.store.ReadOnly(); err != nil {
+		out.ReadOnly = err.Error()
+	}
+	out.Rebuilds = b.rebuilds()
+	if r.Collection == "" {
+		return out, nil
+	}
+	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
-		return backend.IndexStats{}, err
+		return out, err
 	}
 	defer release()
-	s := backend.IndexStats{
-		Graph:          c.graph.Stats(),
+	out.Index, err = c.stats(ctx)
+	return out, err
+}
+
+// stats returns the gauges of the indexes.
+func (c *collection) stats(ctx context.Context) (*backend.IndexStats, error) {
+	g := c.graph.Stats()
+	s := &backend.IndexStats{
+		Graph: backend.GraphStats{
+			Nodes: g.Nodes, Dead: g.Dead, Layers: g.Layers, EfSearch: g.EfSearch,
+			VectorBytes: g.Memory.Vectors, CodeBytes: g.Memory.Codes, LinkBytes: g.Memory.Links, TableBytes: g.Memory.Tables,
+		},
 		GraphRebuild:   c.rebuild.graph.Load() != nil,
 		KeywordRebuild: c.rebuild.words.Load(),
+		Damaged:        c.damage.count(),
 	}
 	s.Documents, s.Passages = c.slots.counts()
-	s.Damaged = c.damage.count()
+	var err error
 	if s.KeywordBytes, err = c.words.Size(); err != nil {
-		return s, err
+		return nil, err
 	}
 	if applied, committed := c.words.Seq(), c.seq.Load(); committed > applied {
 		s.KeywordLag = committed - applied
@@ -59,11 +71,11 @@ func (b *Backend) IndexStats(ctx context.Context, name string) (backend.IndexSta
 	if now := time.Now(); !now.Before(p.next) {
 		probe, err := c.graph.Probe(ctx, probeSamples)
 		if err != nil {
-			return s, err
+			return nil, err
 		}
 		p.probe, p.at = probe, now
 		p.next = now.Add(max(probeInterval, probeShare*time.Since(now)))
 	}
-	s.Probe, s.ProbedAt = p.probe, p.at
+	s.Graph.ProbedAt, s.Graph.Recall, s.Graph.Unreachable = p.at, p.probe.Recall, p.probe.Unreachable
 	return s, nil
 }

@@ -24,38 +24,20 @@ const (
 	phrasePage      = 128 // documents between two looks at the bounds
 )
 
-// selection is a set of documents with the set of their slots.
-type selection struct {
-	documents *roaring.Bitmap
-	slots     *roaring.Bitmap // nil where it is not for Nearest
-	table     *slotTable      // that slots are of
-	version   uint64
-	partial   bool
-}
-
-// Len implements backend.Selection.
-func (s *selection) Len() int { return int(s.documents.GetCardinality()) }
-
-// Contains implements backend.Selection.
-func (s *selection) Contains(ref backend.Ref) bool { return s.documents.Contains(uint32(ref)) }
-
-// Partial implements backend.Selection.
-func (s *selection) Partial() bool { return s.partial }
-
-// Select returns the documents of a subset.
+// Select returns the documents that pass a filter, contain phrases and lack others.
 //
 //  1. The filter, and the words that must or must not occur, are answered from the postings.
 //  2. Of phrases the postings tell only which documents have all their words in one field. The texts of these are read from the
 //     store and analysed again, up to the bounds above, best BM25 first; what is beyond the bounds is left out.
 //  3. All documents are those of the store, whether or not the keyword index has them yet.
-func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (backend.Selection, error) {
-	c, release, err := b.collection(ctx, name)
+func (b *Backend) Select(ctx context.Context, s backend.SelectRequest) (*backend.Selection, error) {
+	c, release, err := b.collection(ctx, s.Collection)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	if s.Filter == nil && len(s.With)+len(s.Without) == 0 && s.NoVectors {
-		return &selection{documents: c.slots.documents()}, nil
+		return selection(c.slots.documents()), nil
 	}
 	partial := c.lacking()
 	wanted, err := c.numbered(ctx, s.Filter)
@@ -101,7 +83,8 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 	} else {
 		check.doubtful.And(docs)
 	}
-	sel := &selection{documents: docs, partial: partial}
+	sel := selection(docs)
+	sel.Partial = partial
 	if !check.doubtful.IsEmpty() {
 		passed, whole, err := check.run(ctx, c.query(s.Rank))
 		if err != nil {
@@ -109,11 +92,11 @@ func (b *Backend) Select(ctx context.Context, name string, s backend.Subset) (ba
 		}
 		docs.AndNot(check.doubtful)
 		docs.Or(passed)
-		sel.partial = sel.partial || !whole
+		sel.Partial = sel.Partial || !whole
 	}
 	if !s.NoVectors {
-		sel.table = &c.slots
-		sel.slots, sel.version = c.slots.of(docs)
+		slots, version := c.slots.of(docs)
+		sel.SetLocal(&slotSet{slots, &c.slots, version})
 	}
 	return sel, nil
 }

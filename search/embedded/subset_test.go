@@ -21,7 +21,7 @@ func TestPhraseBounds(t *testing.T) {
 		writes = append(writes, backend.Write{ID: fmt.Sprint(i), Fields: json.RawMessage(fmt.Sprintf(`{"text":%q}`, text)), Hash: [32]byte{1, byte(i), byte(i >> 8)},
 			Passages: []backend.Passage{{Field: "text", End: len(text)}}, Vectors: [][]float32{{1, 0}}})
 	}
-	if _, err := b.Apply(t.Context(), "docs", writes); err != nil {
+	if _, err := on(b).Apply(t.Context(), "docs", writes); err != nil {
 		t.Fatal(err)
 	}
 	phrase := c.words.Phrase("alpha beta")
@@ -53,8 +53,8 @@ func TestPhraseBounds(t *testing.T) {
 			}
 		})
 	}
-	whole, err := b.Select(t.Context(), "docs", backend.Subset{With: []string{"alpha beta"}, Without: []string{"beta gamma"}})
-	if err != nil || whole.Partial() || whole.Len() != 200 {
-		t.Errorf("Select = %d documents, partial %t, %v, want 200", whole.Len(), whole.Partial(), err)
+	whole, err := b.Select(t.Context(), backend.SelectRequest{Collection: "docs", With: []string{"alpha beta"}, Without: []string{"beta gamma"}})
+	if err != nil || whole.Partial || whole.Len() != 200 {
+		t.Errorf("Select = %d documents, partial %t, %v, want 200", whole.Len(), whole.Partial, err)
 	}
 }

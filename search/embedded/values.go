@@ -8,8 +8,8 @@ import (
 	"searchd/store"
 )
 
-// Values implements backend.Values.
-func (b *Backend) Values(prefix string) (map[string][]byte, error) {
+// Values returns the values whose keys begin with a prefix.
+func (b *Backend) Values(_ context.Context, prefix string) (map[string][]byte, error) {
 	return readValues(b.store, prefix)
 }
 
@@ -22,7 +22,7 @@ func readValues(s *store.Store, prefix string) (map[string][]byte, error) {
 	return values, translate(err)
 }
 
-// SetValues implements backend.Values.
+// SetValues sets values in one transaction; nil removes a key.
 func (b *Backend) SetValues(ctx context.Context, values map[string][]byte) error {
 	return translate(b.store.SetValues(ctx, values))
 }

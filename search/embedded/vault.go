@@ -3,14 +3,11 @@ package embedded
 import (
 	"context"
 
-	"searchd/search/backend"
 	"searchd/store"
 )
 
 // Vault is the small values of a data folder that is opened for them alone.
 type Vault struct{ store *store.Store }
-
-var _ backend.Values = Vault{}
 
 // OpenVault opens the small values of a data folder; nothing else of it is read. The folder is made if it is missing, unless mustExist.
 func OpenVault(dir string, mustExist bool) (Vault, error) {
@@ -18,12 +15,12 @@ func OpenVault(dir string, mustExist bool) (Vault, error) {
 	return Vault{s}, translate(err)
 }
 
-// Values implements backend.Values.
+// Values returns the values whose keys begin with a prefix.
 func (v Vault) Values(prefix string) (map[string][]byte, error) {
 	return readValues(v.store, prefix)
 }
 
-// SetValues implements backend.Values.
+// SetValues sets values in one transaction; nil removes a key.
 func (v Vault) SetValues(ctx context.Context, values map[string][]byte) error {
 	return translate(v.store.SetValues(ctx, values))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // testCatalog makes, changes and drops collections.
-func testCatalog(t *testing.T, b backend.Backend) {
+func testCatalog(t *testing.T, b Calls) {
 	ctx := t.Context()
 	if list, err := b.Collections(ctx); err != nil || len(list) != 0 {
 		t.Errorf("Collections of an empty backend = %+v, %v", list, err)
@@ -83,7 +83,7 @@ func testCatalog(t *testing.T, b backend.Backend) {
 func second[T any](_ T, err error) error { return err }
 
 // calls are the methods that are given the name of a collection and need it.
-func calls(ctx context.Context, l *library, sel backend.Selection) map[string]func(name string) error {
+func calls(ctx context.Context, l *library, sel *backend.Selection) map[string]func(name string) error {
 	refs, q, words := l.of("whale storm"), make([]float32, dimension), backend.Words{Text: "whale"}
 	q[0] = 1
 	passages := []backend.PassageRef{{Ref: refs[0]}}
@@ -101,16 +101,15 @@ func calls(ctx context.Context, l *library, sel backend.Selection) map[string]fu
 		"Vectors":    func(name string) error { return second(l.Vectors(ctx, name, passages)) },
 		"Names":      func(name string) error { return second(l.Names(ctx, name, passages)) },
 		"Sample":     func(name string) error { return second(l.Sample(ctx, name, 1)) },
-		"Select":     func(name string) error { return second(l.Select(ctx, name, backend.Subset{})) },
+		"Select":     func(name string) error { return second(l.Select(ctx, backend.SelectRequest{Collection: name})) },
 		"Words":      func(name string) error { return second(l.Words(ctx, name, words, 1, sel)) },
 		"WordScores": func(name string) error { return second(l.WordScores(ctx, name, words, refs)) },
 		"WordTerms":  func(name string) error { return second(l.WordTerms(ctx, name, words, refs)) },
-		"Analyze":    func(name string) error { return second(l.Analyze(ctx, name, "whale", nil)) },
 		"Expand":     func(name string) error { return second(l.Expand(ctx, name, words)) },
 		"Near":       func(name string) error { return second(l.Near(ctx, name, "whole", 1, sel)) },
 		"Beginning":  func(name string) error { return second(l.Beginning(ctx, name, "wha", sel)) },
-		"Lacking": func(name string) error {
-			_, _, err := l.Lacking(ctx, name, backend.FieldNames{Values: []string{"year"}})
+		"Missing": func(name string) error {
+			_, _, err := l.Missing(ctx, name, backend.FieldNames{Values: []string{"year"}})
 			return err
 		},
 		"Facets": func(name string) error {
@@ -122,16 +121,14 @@ func calls(ctx context.Context, l *library, sel backend.Selection) map[string]fu
 		},
 		"Numbers": func(name string) error { return second(l.Numbers(ctx, name, "year", false, refs)) },
 		"Order": func(name string) error {
-			return second(l.Order(ctx, name, []backend.SortKey{{Field: "year"}}, sel, 1, backend.Scorer{}))
+			return second(l.Order(ctx, name, sel, backend.Order{Keys: []backend.SortKey{{Field: "year"}}, Limit: 1}))
 		},
 	}
 	from, err := l.Position(ctx, docs)
 	out["Position"] = func(name string) error { return second(l.Position(ctx, name)) }
 	out["Changed"] = func(name string) error { _, _, e := l.Changed(ctx, name, from, 1); return errors.Join(err, e) }
-	out["Hold"] = func(name string) error { return second(l.Hold(ctx, name, from)) }
-	out["Encoded"] = func(name string) error { _, _, err := l.Encoded(ctx, name, "whale"); return err }
-	out["Heads"] = func(name string) error { _, _, err := l.Heads(ctx, name, "", 1); return err }
-	out["LookupHeads"] = func(name string) error { return second(l.LookupHeads(ctx, name, []string{"whale"})) }
+	out["Hold"] = func(name string) error { return l.Keep(ctx, name, from) }
+	out["Encoded"] = func(name string) error { return second(l.Encoded(ctx, name, "whale")) }
 	out["IndexStats"] = func(name string) error { return second(l.IndexStats(ctx, name)) }
 	out["Drop"] = func(name string) error { return l.Drop(ctx, name) }
 	return out
@@ -151,12 +148,12 @@ func testUpdated(t *testing.T, l *library) {
 	finds := func(when string, want map[string]string) {
 		t.Helper()
 		for word, ids := range want {
-			if got, err := l.Words(t.Context(), docs, backend.Words{Text: word, All: true}, 10, nil); err != nil || got.Partial || l.members(t, got.All) != ids {
+			if got, err := l.RetrieveWords(t.Context(), backend.WordsRequest{Collection: docs, Words: backend.Words{Text: word}, Limit: 10, All: true}); err != nil || got.Partial || l.members(t, got.All) != ids {
 				t.Errorf("%s: Words(%q) = %+v, %v, want %q", when, word, got, err, ids)
 			}
 		}
 		for filter, ids := range map[string]string{"kind = 'novel'": "train whale", "year = 1951": "garden wall"} {
-			if sel, err := l.Select(t.Context(), docs, backend.Subset{Filter: parse(t, filter)}); err != nil || l.members(t, sel) != ids {
+			if sel, err := l.Select(t.Context(), backend.SelectRequest{Collection: docs, Filter: parse(t, filter)}); err != nil || l.members(t, sel) != ids {
 				t.Errorf("%s: Select(%q) = %v, %v, want %q", when, filter, sel, err, ids)
 			}
 		}
@@ -198,14 +195,14 @@ func testCanceled(t *testing.T, l *library) {
 // testClosed asks every method of a closed backend.
 func testClosed(t *testing.T, l *library) {
 	ctx := t.Context()
-	sel, err := l.Select(ctx, docs, backend.Subset{})
+	sel, err := l.Select(ctx, backend.SelectRequest{Collection: docs})
 	must(t, err)
 	all := calls(ctx, l, sel)
 	must(t, l.Close())
 	all["Create"] = func(string) error { return l.Create(ctx, "more", config()) }
 	all["Collections"] = func(string) error { return second(l.Collections(ctx)) }
-	all["Check"] = func(string) error { return second(l.Check(ctx, false)) }
-	all["Values"] = func(string) error { return second(l.Values("")) }
+	all["Check"] = func(string) error { return second(l.Problems(ctx, false)) }
+	all["Values"] = func(string) error { return second(l.Values(t.Context(), "")) }
 	all["SetValues"] = func(string) error { return l.SetValues(ctx, map[string][]byte{"a": {1}}) }
 	for name, call := range all {
 		if err := call(docs); !errors.Is(err, backend.ErrClosed) {
@@ -218,14 +215,14 @@ func testClosed(t *testing.T, l *library) {
 }
 
 // testValues sets, changes and removes values.
-func testValues(t *testing.T, b backend.Backend) {
+func testValues(t *testing.T, b Calls) {
 	set := func(values map[string][]byte) { t.Helper(); must(t, b.SetValues(t.Context(), values)) }
 	set(map[string][]byte{"alias/a": []byte("1"), "alias/b": {0, 255}, "task/a": []byte("2")})
 	set(map[string][]byte{"alias/a": nil, "alias/c": {}, "task/a": []byte("3"), "task/none": nil})
 	for prefix, want := range map[string]map[string][]byte{
 		"alias/": {"alias/b": {0, 255}, "alias/c": {}}, "task/": {"task/a": []byte("3")}, "none": {},
 	} {
-		got, err := b.Values(prefix)
+		got, err := b.Values(t.Context(), prefix)
 		if err != nil || !maps.EqualFunc(got, want, slices.Equal) {
 			t.Errorf("Values(%q) = %v, %v, want %v", prefix, got, err, want)
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // testWrites writes one document again and again, and holds what becomes of each write.
-func testWrites(t *testing.T, b backend.Backend) {
+func testWrites(t *testing.T, b Calls) {
 	ctx := t.Context()
 	must(t, b.Create(ctx, docs, config()))
 	r := rand.New(rand.NewPCG(5, 6))
@@ -90,7 +90,7 @@ func same(d *backend.Document, w backend.Write) bool {
 }
 
 // testRefused writes what is not allowed, which changes nothing.
-func testRefused(t *testing.T, b backend.Backend) {
+func testRefused(t *testing.T, b Calls) {
 	ctx := t.Context()
 	must(t, b.Create(ctx, docs, config()))
 	r := rand.New(rand.NewPCG(7, 8))
@@ -206,7 +206,7 @@ func testDeleted(t *testing.T, l *library) {
 	if err != nil || fetched[0] != nil || fetched[1] == nil || fetched[2] != nil {
 		t.Errorf("Fetch of a document between two that are gone = %+v, %v", fetched, err)
 	}
-	all, err := l.Select(ctx, docs, backend.Subset{})
+	all, err := l.Select(ctx, backend.SelectRequest{Collection: docs})
 	if err != nil || all.Len() != len(texts)-2 || all.Contains(gone[0].Ref) || all.Contains(gone[1].Ref) {
 		t.Errorf("all documents are %d, %v, want %d", all.Len(), err, len(texts)-2)
 	}
@@ -243,9 +243,7 @@ func testChanges(t *testing.T, l *library) {
 	ctx := t.Context()
 	from, err := l.Position(ctx, docs)
 	must(t, err)
-	release, err := l.Hold(ctx, docs, from)
-	must(t, err)
-	defer release()
+	must(t, l.Keep(ctx, docs, from))
 	if ids, next, err := l.Changed(ctx, docs, from, 10); err != nil || len(ids) != 0 || next != from {
 		t.Errorf("Changed at the end of the log = %q, %v, %v, want none and %v", ids, next, err, from)
 	}
@@ -285,7 +283,7 @@ func testChanges(t *testing.T, l *library) {
 }
 
 // testConcurrent writes from several goroutines while others read.
-func testConcurrent(t *testing.T, b backend.Backend) {
+func testConcurrent(t *testing.T, b Calls) {
 	ctx := t.Context()
 	must(t, b.Create(ctx, docs, config()))
 	const writers, each = 4, 10
@@ -319,7 +317,7 @@ func testConcurrent(t *testing.T, b backend.Backend) {
 	if err != nil || werr != nil || c.Documents != words.Total+writers*each/2 {
 		t.Errorf("%d documents, %v, of which %d have words, %v", c.Documents, err, words.Total, werr)
 	}
-	if problems, err := b.Check(ctx, true); err != nil || len(problems) != 0 {
+	if problems, err := b.Problems(ctx, true); err != nil || len(problems) != 0 {
 		t.Errorf("Check = %+v, %v", problems, err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // testPages holds that documents of megabytes come in pages of about backend.PageBytes, and that none is missing or comes twice.
-func testPages(t *testing.T, b backend.Backend) {
+func testPages(t *testing.T, b Calls) {
 	ctx := t.Context()
 	must(t, b.Create(ctx, docs, config()))
 	const n, size = 6, 7 << 20
@@ -41,7 +41,7 @@ func testPages(t *testing.T, b backend.Backend) {
 	}
 	refs := []backend.Ref{}
 	var got []string
-	must(t, backend.LookupPages(ctx, b, docs, append(ids, "3", "none"), func(ids []string, page []*backend.Document) error {
+	must(t, backend.LookupPages(ctx, b.Backend, backend.LookupRequest{Collection: docs, IDs: append(ids, "3", "none")}, func(ids []string, page []*backend.Document) error {
 		bounded("Lookup", page)
 		for i, d := range page {
 			if d == nil {
@@ -58,9 +58,9 @@ func testPages(t *testing.T, b backend.Backend) {
 		t.Fatalf("Lookup in pages = %v, want %s", got, want)
 	}
 	at := 0
-	must(t, backend.FetchPages(ctx, b, docs, refs, func(refs []backend.Ref, page []*backend.Document) error {
-		bounded("Fetch", page)
-		for i, d := range page {
+	must(t, backend.FetchPages(ctx, b.Backend, backend.FetchRequest{Collection: docs, Refs: refs}, func(refs []backend.Ref, have backend.FetchResponse) error {
+		bounded("Fetch", have.Documents)
+		for i, d := range have.Documents {
 			if at++; d == nil || d.Ref != refs[i] {
 				t.Errorf("Fetch(%d) = %+v", refs[i], d)
 			}

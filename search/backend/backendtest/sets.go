@@ -2,7 +2,6 @@ package backendtest
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -21,44 +20,23 @@ func told(v *filter.Value) string {
 
 // testSets puts sets together and reads their refs in pages.
 func testSets(t *testing.T, l *library) {
-	sel, err := l.Select(t.Context(), docs, backend.Subset{Filter: parse(t, "year = 1951")})
+	sel, err := l.Select(t.Context(), backend.SelectRequest{Collection: docs, Filter: parse(t, "year = 1951")})
 	must(t, err)
 	before := l.members(t, sel)
 	for _, tc := range []struct {
-		sel  backend.Selection
+		sel  *backend.Selection
 		refs string
 		want string
 	}{
 		{nil, "", ""}, {nil, "whale storm whale", "storm whale"}, {sel, "", "garden wall"}, {sel, "wall big", "big garden wall"},
 	} {
-		set, err := l.Set(t.Context(), docs, tc.sel, l.of(tc.refs))
-		must(t, err)
-		if got := l.members(t, set); got != tc.want || set.Partial() {
+		set := tc.sel.With(l.of(tc.refs))
+		if got := l.members(t, set); got != tc.want || set.Partial {
 			t.Errorf("Set(%v, %q) = %q, want %q", tc.sel, tc.refs, got, tc.want)
 		}
 	}
 	if after := l.members(t, sel); after != before {
 		t.Errorf("a selection is %q after it was made a part of a set, and was %q", after, before)
-	}
-	all := l.all(t)
-	refs, err := l.Refs(t.Context(), docs, all, 0, 1000)
-	if err != nil || len(refs) != len(texts) || !slices.IsSorted(refs) {
-		t.Fatalf("Refs of all = %v, %v", refs, err)
-	}
-	for _, n := range []int{0, 1, 3, 5} {
-		for i, from := range refs {
-			got, err := l.Refs(t.Context(), docs, all, from, n)
-			if err != nil || !slices.Equal(got, refs[i:min(i+n, len(refs))]) {
-				t.Errorf("Refs from %d, %d = %v, %v, want of %v", from, n, got, err, refs[i:])
-			}
-			got, err = l.Refs(t.Context(), docs, all, from+1, n)
-			if err != nil || !slices.Equal(got, refs[i+1:min(i+1+n, len(refs))]) {
-				t.Errorf("Refs from %d, %d = %v, %v, want of %v", from+1, n, got, err, refs[i+1:])
-			}
-		}
-	}
-	if got, err := l.Refs(t.Context(), docs, all, math.MaxUint64, 1); err != nil || len(got) != 0 {
-		t.Errorf("Refs from the end = %v, %v", got, err)
 	}
 }
 
@@ -84,8 +62,8 @@ func testFacets(t *testing.T, l *library) {
 		{backend.Facet{Field: "mixed", Limit: 9}, everything, "'2001-02-03' 1, 'later' 1, -3 1, 7 1, 9 1, true 1", "6 10"},
 		{backend.Facet{Field: "nothing", Limit: 9}, "whale wall", "", "0 2"},
 		{backend.Facet{Field: "kind", Limit: 9}, "", "", "0 0"},
-		{backend.Facet{Field: "year", Limit: 9, Ranges: []backend.FacetRange{{To: number(1951)}, {From: number(1951), To: number(1988)}, {From: number(1951)}, {}}}, everything, "[3 2 4 7]", "0 5"},
-		{backend.Facet{Field: "published", Ranges: []backend.FacetRange{{From: &date}}}, everything, "[1]", "0 10"},
+		{backend.Facet{Field: "year", Limit: 9, Ranges: []backend.Range{{To: number(1951)}, {From: number(1951), To: number(1988)}, {From: number(1951)}, {}}}, everything, "[3 2 4 7]", "0 5"},
+		{backend.Facet{Field: "published", Ranges: []backend.Range{{From: &date}}}, everything, "[1]", "0 10"},
 	} {
 		got, err := l.Facets(t.Context(), docs, []backend.Facet{tc.facet, {Field: "price", Limit: 1}}, l.set(t, tc.of))
 		if err != nil || len(got) != 2 {
@@ -194,8 +172,8 @@ func testNumbers(t *testing.T, l *library) {
 		numbers, err := l.Numbers(t.Context(), docs, tc.field, tc.dates, l.of(tc.of))
 		got := make([]string, len(numbers))
 		for i, n := range numbers {
-			if got[i] = fmt.Sprint(l.ids[n.Ref], " ", n.Value); tc.dates {
-				got[i] = fmt.Sprintf("%s %.9e", l.ids[n.Ref], n.Value)
+			if got[i] = fmt.Sprint(l.ids[l.of(tc.of)[n.Index]], " ", n.Value); tc.dates {
+				got[i] = fmt.Sprintf("%s %.9e", l.ids[l.of(tc.of)[n.Index]], n.Value)
 			}
 		}
 		slices.Sort(got)
@@ -208,12 +186,12 @@ func testNumbers(t *testing.T, l *library) {
 // testOrder puts documents in order, with what they are ordered by and without.
 func testOrder(t *testing.T, l *library) {
 	up, down := func(field string) backend.SortKey { return backend.SortKey{Field: field} }, func(field string) backend.SortKey { return backend.SortKey{Field: field, Desc: true} }
-	known := backend.Scorer{Known: map[backend.Ref]float64{l.refs["wall"]: 2, l.refs["whale"]: 0.5, l.refs["big"]: 1}}
-	byWords := backend.Scorer{Words: &backend.Words{Text: "wall stone"}}
+	known := backend.Order{Scores: map[backend.Ref]float64{l.refs["wall"]: 2, l.refs["whale"]: 0.5, l.refs["big"]: 1}}
+	byWords := backend.Order{Words: &backend.Words{Text: "wall stone"}}
 	keys := func(keys ...backend.SortKey) []backend.SortKey { return keys }
 	for _, tc := range []struct {
 		keys []backend.SortKey
-		by   backend.Scorer
+		by   backend.Order
 		of   string
 		want string // by the first key alone where that is all
 	}{
@@ -237,8 +215,8 @@ func testOrder(t *testing.T, l *library) {
 		for _, k := range []int{n, 0, 1, n - 1, n + 5} {
 			for _, values := range []bool{false, true} {
 				by := tc.by
-				by.Values = values
-				got, err := l.Order(t.Context(), docs, tc.keys, set, k, by)
+				by.Keys, by.Limit, by.Values = tc.keys, k, values
+				got, err := l.Order(t.Context(), docs, set, by)
 				if err != nil || len(got) != min(k, n) {
 					t.Errorf("Order(%+v, %d) of %q = %+v, %v", tc.keys, k, tc.of, got, err)
 					continue
@@ -259,8 +237,8 @@ func testOrder(t *testing.T, l *library) {
 			}
 		}
 	}
-	byWords.Values = true
-	all, err := l.Order(t.Context(), docs, keys(down("")), l.all(t), 1000, byWords)
+	byWords.Keys, byWords.Limit, byWords.Values = keys(down("")), 1000, true
+	all, err := l.Order(t.Context(), docs, l.all(t), byWords)
 	must(t, err)
 	refs := make([]backend.Ref, len(all))
 	for i, o := range all {
@@ -273,7 +251,7 @@ func testOrder(t *testing.T, l *library) {
 			t.Errorf("by words, place %d is %s with %s; WordScores has %v", i, l.ids[o.Ref], told(o.Values[0]), scores)
 		}
 	}
-	long, err := l.Order(t.Context(), docs, keys(up("label")), l.set(t, "first second"), 2, backend.Scorer{Values: true})
+	long, err := l.Order(t.Context(), docs, l.set(t, "first second"), backend.Order{Keys: keys(up("label")), Limit: 2, Values: true})
 	must(t, err)
 	first, _ := l.keyOf("first")
 	second, _ := l.keyOf("second")

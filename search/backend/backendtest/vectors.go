@@ -2,7 +2,6 @@ package backendtest
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -28,7 +27,7 @@ func testNearest(t *testing.T, l *library) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for range 10 {
 		q := unit(r)
-		for name, set := range map[string]backend.Selection{"all": nil, "some": selected(t, l, "year EXISTS"), "one": selected(t, l, "year < 1900"), "none": selected(t, l, "nothing EXISTS")} {
+		for name, set := range map[string]*backend.Selection{"all": nil, "some": selected(t, l, "year EXISTS"), "one": selected(t, l, "year < 1900"), "none": selected(t, l, "nothing EXISTS")} {
 			var want []backend.PassageMatch
 			for id, vectors := range l.vectors {
 				for i, v := range vectors {
@@ -58,9 +57,9 @@ func testNearest(t *testing.T, l *library) {
 }
 
 // selected returns the documents that pass a filter, for Nearest.
-func selected(t *testing.T, l *library, text string) backend.Selection {
+func selected(t *testing.T, l *library, text string) *backend.Selection {
 	t.Helper()
-	set, err := l.Select(t.Context(), docs, backend.Subset{Filter: parse(t, text)})
+	set, err := l.Select(t.Context(), backend.SelectRequest{Collection: docs, Filter: parse(t, text)})
 	must(t, err)
 	return set
 }
@@ -184,63 +183,48 @@ func testSample(t *testing.T, l *library) {
 	}
 }
 
-// testEncoded reads what the vectors of a document belong to.
-func testEncoded(t *testing.T, l *library) {
-	for _, id := range []string{"whale", "storm", "second"} {
-		found, err := l.Lookup(t.Context(), docs, []string{id})
-		must(t, err)
-		d, vectors, err := l.Encoded(t.Context(), docs, id)
-		if err != nil || d == nil || !slices.EqualFunc(vectors, l.vectors[id], slices.Equal) {
-			t.Errorf("Encoded(%q) = %+v, %v, %v", id, d, vectors, err)
-			continue
-		}
-		if found[0].Fields = d.Fields; len(d.Fields) > 0 || !reflect.DeepEqual(d, found[0]) {
-			t.Errorf("Encoded(%q) = %+v, want %+v", id, d, found[0])
-		}
-	}
-	if d, vectors, err := l.Encoded(t.Context(), docs, "nobody"); d != nil || vectors != nil || err != nil {
-		t.Errorf("Encoded of nobody = %+v, %v, %v", d, vectors, err)
-	}
-	if damaged, err := l.DamagedVectors(t.Context()); err != nil || len(damaged) != 0 {
-		t.Errorf("DamagedVectors = %v, %v", damaged, err)
-	}
-}
-
-// testHeads holds what is told of documents without reading them against the documents.
+// testHeads holds documents that are read without their fields, in pages, by id and with their vectors, against the documents.
 func testHeads(t *testing.T, l *library) {
 	all, _, err := l.List(t.Context(), docs, "", 1000)
 	must(t, err)
-	want := make([]backend.Head, len(all))
-	ids := make([]string, len(all))
-	for i, d := range all {
-		want[i], ids[i] = backend.Head{ID: d.ID, Hash: d.Hash, Passages: len(d.Passages)}, d.ID
+	for _, d := range all {
+		d.Fields = nil
 	}
 	for _, limit := range []int{1, 2, 5, len(all) - 1, len(all), 1000} {
-		var got []backend.Head
-		for cursor, pages := "", 0; ; pages++ {
-			page, next, err := l.Heads(t.Context(), docs, cursor, limit)
-			if err != nil || len(page) > limit || len(page) < limit && next != "" || pages > len(all) {
-				t.Fatalf("Heads(%q, %d) = %d heads, next %q, %v", cursor, limit, len(page), next, err)
+		var got []*backend.Document
+		for r, pages := (backend.ListRequest{Collection: docs, Limit: limit, NoFields: true}), 0; ; pages++ {
+			page, err := l.Backend.List(t.Context(), r)
+			if err != nil || len(page.Documents) > limit || len(page.Documents) < limit && page.Next != "" || pages > len(all) {
+				t.Fatalf("List(%+v) = %d documents, next %q, %v", r, len(page.Documents), page.Next, err)
 			}
-			got = append(got, page...)
-			if cursor = next; next == "" {
+			got = append(got, page.Documents...)
+			if r.Cursor = page.Next; r.Cursor == "" {
 				break
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("Heads in pages of %d = %v\nwant %v", limit, got, want)
+		if !reflect.DeepEqual(got, all) {
+			t.Errorf("documents without fields in pages of %d = %+v\nwant %+v", limit, got, all)
 		}
 	}
-	slices.Reverse(ids)
-	slices.Reverse(want)
-	if got, err := l.LookupHeads(t.Context(), docs, append(ids, "nobody", ids[0])); err != nil || !slices.Equal(got, append(want, backend.Head{}, want[0])) {
-		t.Errorf("LookupHeads = %v, %v\nwant %v and one that is not there", got, err, want)
+	for _, want := range all {
+		got, err := l.Backend.Lookup(t.Context(), backend.LookupRequest{Collection: docs, IDs: []string{"nobody", want.ID}, NoFields: true})
+		if err != nil || got[0] != nil || !reflect.DeepEqual(got[1], want) {
+			t.Errorf("Lookup without fields = %+v, %v, want none and %+v", got, err, want)
+		}
+		d, err := l.Encoded(t.Context(), docs, want.ID)
+		if err != nil || d == nil || !slices.EqualFunc(d.Vectors, l.vectors[want.ID], slices.Equal) {
+			t.Errorf("%q with its vectors = %+v, %v", want.ID, d, err)
+			continue
+		}
+		if d.Vectors = nil; !reflect.DeepEqual(d, want) {
+			t.Errorf("%q with its vectors = %+v, want %+v", want.ID, d, want)
+		}
 	}
-	if got, err := l.LookupHeads(t.Context(), docs, nil); err != nil || len(got) != 0 {
-		t.Errorf("LookupHeads of nothing = %v, %v", got, err)
+	if d, err := l.Encoded(t.Context(), docs, "nobody"); d != nil || err != nil {
+		t.Errorf("nobody with its vectors = %+v, %v", d, err)
 	}
-	if _, _, err := l.Heads(t.Context(), docs, "no cursor", 1); !errors.Is(err, backend.ErrInvalid) {
-		t.Errorf("Heads from a wrong cursor: %v, want ErrInvalid", err)
+	if found, err := l.Backend.Check(t.Context(), backend.CheckRequest{Vectors: true}); err != nil || len(found.Vectors) != 0 {
+		t.Errorf("damaged vectors = %v, %v", found.Vectors, err)
 	}
 }
 
@@ -251,14 +235,9 @@ func testGauges(t *testing.T, l *library) {
 	if err != nil || c.Documents != len(texts) || c.Passages != len(list) || c.DamagedDocuments != 0 {
 		t.Errorf("Collection = %+v, %v, want %d documents and %d passages", c, err, len(texts), len(list))
 	}
-	if n, err := l.StoreSize(); err != nil || n <= 0 {
-		t.Errorf("StoreSize = %d, %v", n, err)
-	}
-	if err := l.ReadOnly(); err != nil {
-		t.Errorf("ReadOnly: %v", err)
-	}
-	if list := l.Rebuilds(); len(list) != 0 {
-		t.Errorf("Rebuilds = %+v", list)
+	now, err := l.Stats(t.Context(), backend.StatsRequest{})
+	if err != nil || now.StoreBytes <= 0 || now.ReadOnly != "" || len(now.Rebuilds) > 0 || now.Index != nil {
+		t.Errorf("Stats = %+v, %v", now, err)
 	}
 	s, err := l.IndexStats(t.Context(), docs)
 	if err != nil || s.Documents != len(texts) || s.Passages != len(list) || s.Damaged != 0 || s.GraphRebuild || s.KeywordRebuild || s.KeywordLag != 0 || s.KeywordBytes <= 0 {
@@ -269,7 +248,7 @@ func testGauges(t *testing.T, l *library) {
 // testCheck finds nothing wrong.
 func testCheck(t *testing.T, l *library) {
 	for _, deep := range []bool{false, true} {
-		if problems, err := l.Check(t.Context(), deep); err != nil || len(problems) != 0 {
+		if problems, err := l.Problems(t.Context(), deep); err != nil || len(problems) != 0 {
 			t.Errorf("Check(%t) = %+v, %v", deep, problems, err)
 		}
 	}

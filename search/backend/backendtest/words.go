@@ -63,14 +63,14 @@ func testSelect(t *testing.T, l *library) {
 		{filter: "kind = 'poem'", without: []string{"wall old"}, want: "wall"},
 	} {
 		for _, noVectors := range []bool{false, true} {
-			s := backend.Subset{Filter: parse(t, tc.filter), With: tc.with, Without: tc.without, Fields: tc.fields, Rank: backend.Words{Text: "old"}, NoVectors: noVectors}
-			sel, err := l.Select(t.Context(), docs, s)
+			s := backend.SelectRequest{Collection: docs, Filter: parse(t, tc.filter), With: tc.with, Without: tc.without, Fields: tc.fields, Rank: backend.Words{Text: "old"}, NoVectors: noVectors}
+			sel, err := l.Select(t.Context(), s)
 			if err != nil {
 				t.Errorf("Select(%+v): %v", tc, err)
 				continue
 			}
-			if got := l.members(t, sel); got != tc.want || sel.Partial() {
-				t.Errorf("Select(%+v) = %q, partial %t, want %q", tc, got, sel.Partial(), tc.want)
+			if got := l.members(t, sel); got != tc.want || sel.Partial {
+				t.Errorf("Select(%+v) = %q, partial %t, want %q", tc, got, sel.Partial, tc.want)
 			}
 		}
 	}
@@ -102,16 +102,15 @@ func testWords(t *testing.T, l *library) {
 		{words: backend.Words{Text: ""}, want: ""},
 		{words: backend.Words{Text: "the"}, want: "bridge garden kitchen storm train wall whale"},
 	} {
-		var sel backend.Selection
+		var sel *backend.Selection
 		if tc.among != "" {
 			sel = l.set(t, tc.among)
 		}
-		var whole backend.WordMatches
+		var whole backend.WordsResponse
 		for _, k := range []int{100, 0, 1, 2} {
 			for _, all := range []bool{false, true} {
 				q := tc.words
-				q.All = all
-				got, err := l.Words(t.Context(), docs, q, k, sel)
+				got, err := l.RetrieveWords(t.Context(), backend.WordsRequest{Collection: docs, Words: q, Limit: k, Selection: sel, All: all})
 				if err != nil {
 					t.Errorf("Words(%+v, %d): %v", q, k, err)
 					continue
@@ -196,18 +195,6 @@ func testWordsOfNone(t *testing.T, l *library) {
 	}
 }
 
-// testAnalyze holds that texts have the terms of the collection's language.
-func testAnalyze(t *testing.T, l *library) {
-	for _, text := range []string{"", "The captains' whales, and fooBar", "東京 \xff é"} {
-		for name, wanted := range map[string]func(string) bool{"all": nil, "short": func(term string) bool { return len(term) < 6 }, "none": func(string) bool { return false }} {
-			got, err := l.Analyze(t.Context(), docs, text, wanted)
-			if want := l.terms.Occurrences(text, wanted); err != nil || !slices.Equal(got, want) {
-				t.Errorf("Analyze(%q, %s) = %v, %v, want %v", text, name, got, err, want)
-			}
-		}
-	}
-}
-
 // testExpand reads words as their synonyms.
 func testExpand(t *testing.T, l *library) {
 	const text = "an old car there"
@@ -256,13 +243,13 @@ func testNear(t *testing.T, l *library) {
 		{word: "wall"},
 		{word: "zzz"},
 	} {
-		var sel backend.Selection
+		var sel *backend.Selection
 		if tc.among != "" {
 			sel = l.set(t, tc.among)
 		}
-		call := func() (backend.NearTerms, error) { return l.Near(t.Context(), docs, tc.word, tc.edits, sel) }
+		call := func() (backend.SuggestResponse, error) { return l.Near(t.Context(), docs, tc.word, tc.edits, sel) }
 		if tc.edits == 0 {
-			call = func() (backend.NearTerms, error) { return l.Beginning(t.Context(), docs, tc.word, sel) }
+			call = func() (backend.SuggestResponse, error) { return l.Beginning(t.Context(), docs, tc.word, sel) }
 		}
 		got, err := call()
 		if err != nil || (tc.want == "") != (len(got.Terms) == 0) {
@@ -273,27 +260,27 @@ func testNear(t *testing.T, l *library) {
 			continue
 		}
 		first := got.Terms[0]
-		if first.Term != l.term(tc.want) || inOrder(l.names(first.Refs)) != tc.documents || first.Documents != len(first.Refs) || got.Stands {
+		if first.Term != l.term(tc.want) || inOrder(l.names(first.Refs)) != tc.documents || first.Documents != len(first.Refs) || got.Correct {
 			t.Errorf("%+v: %+v, of %s", tc, got, l.names(first.Refs))
 		}
 		if again, err := call(); err != nil || !slices.Equal(again.Terms[0].Refs, first.Refs) {
 			t.Errorf("%+v: other documents when asked again: %+v, %v", tc, again, err)
 		}
 	}
-	if got, err := l.Near(t.Context(), docs, "automobile", 2, nil); err != nil || !got.Stands || len(got.Terms) > 0 {
+	if got, err := l.Near(t.Context(), docs, "automobile", 2, nil); err != nil || !got.Correct || len(got.Terms) > 0 {
 		t.Errorf("Near of a word that has synonyms = %+v, %v, want that it stands", got, err)
 	}
 }
 
-// testLacking asks which fields no document has.
-func testLacking(t *testing.T, l *library) {
+// testMissing asks which fields no document has.
+func testMissing(t *testing.T, l *library) {
 	asked := backend.FieldNames{Values: []string{"year", "nothing", "gone", "label", "secret"}, Texts: []string{"title", "nothing", "text", "tags", "secret", "kind"}}
 	want := backend.FieldNames{Values: []string{"nothing", "gone", "secret"}, Texts: []string{"nothing", "secret", "kind"}}
-	got, partial, err := l.Lacking(t.Context(), docs, asked)
+	got, partial, err := l.Missing(t.Context(), docs, asked)
 	if err != nil || partial || !slices.Equal(got.Values, want.Values) || !slices.Equal(got.Texts, want.Texts) {
-		t.Errorf("Lacking(%q) = %q, %t, %v, want %q", asked, got, partial, err, want)
+		t.Errorf("Missing(%q) = %q, %t, %v, want %q", asked, got, partial, err, want)
 	}
-	if got, partial, err = l.Lacking(t.Context(), docs, backend.FieldNames{}); err != nil || partial || len(got.Values)+len(got.Texts) > 0 {
-		t.Errorf("Lacking of no names = %q, %t, %v", got, partial, err)
+	if got, partial, err = l.Missing(t.Context(), docs, backend.FieldNames{}); err != nil || partial || len(got.Values)+len(got.Texts) > 0 {
+		t.Errorf("Missing of no names = %q, %t, %v", got, partial, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"searchd/search/backend/backendtest"
 )
 
-// TestBackend holds the backend to what the seam says.
+// TestBackend runs the conformance suite.
 func TestBackend(t *testing.T) {
 	backendtest.Run(t, func(t *testing.T) backend.Backend {
 		b, err := Open(t.TempDir(), Options{})
@@ -17,3 +17,6 @@ func TestBackend(t *testing.T) {
 		return b
 	})
 }
+
+// on makes calls of a backend with a part of a request each.
+func on(b *Backend) backendtest.Calls { return backendtest.Calls{Backend: b} }

@@ -1,0 +1,97 @@
+package embedded
+
+import (
+	"context"
+
+	"searchd/index/keyword"
+	"searchd/search/backend"
+)
+
+// Aggregate counts values over a selection, returns its first documents in an order, and says which fields are missing.
+func (b *Backend) Aggregate(ctx context.Context, r backend.AggregateRequest) (out backend.AggregateResponse, err error) {
+	c, release, err := b.collection(ctx, r.Collection)
+	if err != nil {
+		return out, err
+	}
+	defer release()
+	if len(r.Facets) > 0 {
+		if out.Facets, err = c.facets(ctx, r.Facets, r.Selection); err != nil {
+			return out, err
+		}
+	}
+	if r.Order != nil {
+		if out.Order, err = c.order(ctx, *r.Order, r.Selection); err != nil {
+			return out, err
+		}
+	}
+	if len(r.Fields.Values)+len(r.Fields.Texts) > 0 {
+		out.Partial = c.lacking() || c.words.Seq() < c.seq.Load() // before the look: it may end meanwhile
+		missing, err := c.words.Lacking(ctx, keyword.Fields{Values: r.Fields.Values, Texts: indexed(r.Fields.Texts)})
+		if err != nil {
+			return out, err
+		}
+		out.Missing = backend.FieldNames{Values: missing.Values, Texts: unnamed(r.Fields.Texts, missing.Texts)}
+	}
+	return out, nil
+}
+
+// facets counts values over a set, but for documents whose changes the keyword index lacks: what it has of them is out of date.
+func (c *collection) facets(ctx context.Context, facets []backend.Facet, set *backend.Selection) ([]backend.FacetCounts, error) {
+	asked := make([]keyword.Facet, len(facets))
+	for i, f := range facets {
+		asked[i] = keyword.Facet{Field: f.Field, Limit: f.Limit}
+		for _, r := range f.Ranges {
+			asked[i].Ranges = append(asked[i].Ranges, keyword.Range(r))
+		}
+	}
+	docs, err := c.known(ctx, documentsOf(set))
+	if err != nil {
+		return nil, err
+	}
+	counts, err := c.words.Facets(ctx, asked, docs)
+	if err != nil {
+		return nil, queryError(err)
+	}
+	out := make([]backend.FacetCounts, len(counts))
+	for i, n := range counts {
+		out[i] = backend.FacetCounts{Distinct: n.Distinct, Ranges: n.Ranges, Missing: n.Missing}
+		for _, v := range n.Values {
+			out[i].Values = append(out[i].Values, backend.ValueCount(v))
+		}
+	}
+	return out, nil
+}
+
+// order returns the first documents of a set in an order.
+func (c *collection) order(ctx context.Context, o backend.Order, set *backend.Selection) ([]backend.Ordered, error) {
+	keys := make([]keyword.SortKey, len(o.Keys))
+	for i, k := range o.Keys {
+		keys[i] = keyword.SortKey(k)
+	}
+	var by keyword.Scorer
+	if o.Words != nil {
+		q := c.query(*o.Words)
+		by.Query = &q
+	}
+	by.Known = func(nos []uint32) ([]float64, error) {
+		out := make([]float64, len(nos))
+		for i, no := range nos {
+			out[i] = o.Scores[refOf(no)]
+		}
+		return out, nil
+	}
+	if o.Values {
+		ordered, err := c.words.OrderWithValues(ctx, keys, documentsOf(set), o.Limit, by)
+		out := make([]backend.Ordered, len(ordered))
+		for i, x := range ordered {
+			out[i] = backend.Ordered{Ref: refOf(x.No), Values: x.Values}
+		}
+		return out, queryError(err)
+	}
+	nos, err := c.words.Order(ctx, keys, documentsOf(set), o.Limit, by)
+	out := make([]backend.Ordered, len(nos))
+	for i, no := range nos {
+		out[i].Ref = refOf(no)
+	}
+	return out, queryError(err)
+}
