@@ -35,6 +35,9 @@
 // of a record in it has "#" and the record's own behind that. attached_to names the message, whose attachment_ids names the first 100 of them. What cannot be read is a
 // warning about the message, which is found by the name. A message inside a message is part of its text.
 //
+// Of a web page the main text is read, without menus, teasers and footers, unless too little of it is such ([Options].WholePages). Messages, chapters
+// of e-books and notes are read whole.
+//
 // # Blocks
 //
 // [Document].Blocks says what the parts of a text are: headings with their levels, paragraphs, items of lists, tables with their headers, code with its

@@ -16,11 +16,18 @@ func (x *source) html(b []byte) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	w, err := x.readHTML(s, htmlWriter{xml: extension(x.name) == ".xhtml" || strings.HasPrefix(strings.TrimSpace(s[:min(len(s), 64)]), "<?xml")})
+	how := htmlWriter{xml: extension(x.name) == ".xhtml" || strings.HasPrefix(strings.TrimSpace(s[:min(len(s), 64)]), "<?xml")}
+	if !x.o.WholePages {
+		how.page = new(page)
+	}
+	w, err := x.readHTML(s, how)
 	if err != nil {
 		return content{}, err
 	}
 	c := content{title: w.title.String(), text: w.out.String(), blocks: w.out.ended(), fields: map[string]any{}}
+	if w.page != nil {
+		c.mainText(w.page, s)
+	}
 	if c.title == "" {
 		c.title = w.heading
 	}
@@ -38,6 +45,9 @@ func (x *source) readHTML(s string, how htmlWriter) (*htmlWriter, error) {
 	read := func(all bool) (*htmlWriter, error) {
 		w := how
 		w.out, w.all = new(textBuilder), all
+		if how.page != nil {
+			w.page = &page{known: map[string]hints{}}
+		}
 		return &w, w.run(s, func() error {
 			if err := x.ended(); err != nil {
 				return err

@@ -33,7 +33,7 @@ type htmlWriter struct {
 	lists   int    // depth of lists
 	items   int    // depth of their items
 	anchors int    // depth of links
-	links   []int  // bytes of each block that are links
+	page    *page  // where the blocks stand; nil: nobody asks
 	code    string // language of the code that is open
 	content int    // depth of article, main and blockquote elements
 	pre     int    // depth of pre elements
@@ -210,6 +210,7 @@ func (w *htmlWriter) text(b []byte) {
 		w.sup.text.inline(string(b))
 	case w.pre > 0:
 		w.preformatted(newlines(string(b)))
+		w.placed(0)
 	default:
 		s := string(b)
 		w.sup.end(w.out, s)
@@ -218,18 +219,16 @@ func (w *htmlWriter) text(b []byte) {
 		}
 		before := w.out.b.Len()
 		w.out.inline(s)
-		w.linked(w.out.b.Len() - before)
+		w.placed(w.out.b.Len() - before)
 	}
 }
 
-// linked notes that the last n bytes of the text are a link, if one is open.
-func (w *htmlWriter) linked(n int) {
-	for len(w.links) < len(w.out.blocks) {
-		w.links = append(w.links, 0)
+// placed notes where the block stands of which the last n bytes have been written.
+func (w *htmlWriter) placed(n int) {
+	if w.anchors == 0 {
+		n = 0
 	}
-	if w.anchors > 0 && len(w.links) > 0 {
-		w.links[len(w.links)-1] += n
-	}
+	w.page.placed(len(w.out.blocks), n)
 }
 
 // annotated takes the start or the end of an element: the readings of ruby text are left out, as they would tear apart the words that they stand
@@ -302,6 +301,7 @@ func (w *htmlWriter) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 	}
 	w.annotated(tag, true)
 	w.separates(tag)
+	w.page.opens(tag, a)
 	switch tag {
 	case atom.Title:
 		w.inTitle = w.title.b.Len() == 0
@@ -384,6 +384,7 @@ func (w *htmlWriter) closes(tag atom.Atom) {
 	}
 	w.annotated(tag, false)
 	w.separates(tag)
+	w.page.closes(tag)
 	switch tag {
 	case atom.Title:
 		w.inTitle = false
@@ -460,5 +461,6 @@ func (w *htmlWriter) attributes(tag atom.Atom, a *tagAttrs) {
 		w.description = strings.Join(strings.Fields(a.content), " ")
 	case tag == atom.Img && strings.TrimSpace(a.alt) != "" && !a.unseen:
 		w.out.inline(" " + a.alt + " ")
+		w.placed(0)
 	}
 }

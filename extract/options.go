@@ -31,6 +31,9 @@ type Options struct {
 	// Encoding is the character set, by its name in the WHATWG's list, of texts that are not UTF-8 and declare none. Default: Windows-1252, with a warning.
 	Encoding string
 
+	// WholePages reads all text of HTML files. Default: their main text, without menus, teasers and the like, unless too little of a page is such.
+	WholePages bool
+
 	// Root is the folder below which the ids of whole-file documents are paths, for reading single files of it again. Files and folders
 	// given to Walk must lie in it. Default: each folder that is given, and the folder of each file that is given.
 	Root string

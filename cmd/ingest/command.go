@@ -25,7 +25,7 @@ import (
 type flags struct {
 	data, server, key, collection, model      string
 	language, synonyms                        string
-	format, encoding, idField                 string
+	format, encoding, html, idField           string
 	errorsFile, state, onError                string
 	dryRun, watch, deleteMissing, verify, man bool
 	followSymlinks, hidden                    bool
@@ -104,6 +104,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the synonyms that the collection is to have, a rule a line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
 	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
 	fs.StringVar(&f.encoding, "encoding", "", "character set of texts that are not UTF-8 and declare none, such as windows-1251, koi8-r, shift_jis or big5 (default: Windows-1252, with a warning)")
+	fs.StringVar(&f.html, "html", "main", "what is read of web pages: main, their main text without menus, teasers and footers, or full")
 	fs.StringVar(&f.idField, "id-field", "", "field of a record that holds its id (default: _id, id, or a hash of the content)")
 	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
 	fs.StringVar(&f.onError, "on-error", "skip", "skip what fails and go on, or stop at the first failure")
@@ -119,6 +120,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	fs.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
 	settings.Choices(cmd, "format", formats...)
 	settings.Choices(cmd, "on-error", "skip", "stop")
+	settings.Choices(cmd, "html", "main", "full")
 	settings.Folders(cmd, "data", "state")
 	fs.BoolVar(&f.man, "man", false, "write the manual page to standard output")
 }
@@ -138,6 +140,8 @@ func (f *flags) check(paths []string) error {
 	switch {
 	case f.onError != "skip" && f.onError != "stop":
 		return fmt.Errorf("--on-error: got %q, allowed: skip, stop", f.onError)
+	case f.html != "main" && f.html != "full":
+		return fmt.Errorf("--html: got %q, allowed: main, full", f.html)
 	case f.workers < 1 || f.workers > 64:
 		return fmt.Errorf("--workers: got %d, allowed: 1 to 64", f.workers)
 	case f.pdfTime <= 0:
@@ -163,7 +167,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 			return fmt.Errorf("--encoding: %w", err)
 		}
 	}
-	o := extract.Options{Format: format, Encoding: f.encoding, IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
+	o := extract.Options{Format: format, Encoding: f.encoding, WholePages: f.html == "full", IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
 		PDF: (&pdf.Reader{Cache: pdf.CacheIn(f.ownData()), Time: f.pdfTime}).Read}
 	var told sync.Map // what opening the data folder has told
 	defer func() {
@@ -236,7 +240,7 @@ func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) 
 	}
 	return &pipeline{
 		sink: to, journal: journal, failures: failures, progress: newProgress(stderr), workers: f.workers,
-		how:    strings.TrimSuffix(fmt.Sprintf("%d %s %s %s", extract.Version, f.format, f.idField, strings.ToLower(f.encoding)), " "),
+		how:    strings.TrimRight(fmt.Sprintf("%d %s %s %s %t", extract.Version, f.format, f.idField, strings.ToLower(f.encoding), f.html == "full"), " "),
 		verify: f.verify, stop: f.onError == "stop", deleteMissing: f.deleteMissing, dryRun: f.dryRun,
 		stdout: stdout, notice: func(text string) { fmt.Fprintln(stderr, "ingest:", terminal.Printable(text)) }, counts: newCounts(),
 	}, nil

@@ -173,7 +173,7 @@ func TestResume(t *testing.T) {
 	if err := p.run(t.Context(), []string{dir}, extract.Options{}); err != nil || p.counts.byStatus["created"] != 4 {
 		t.Errorf("--verify: %v, %v", p.counts.byStatus, err)
 	}
-	for _, f := range []flags{{state: state, idField: "id"}, {state: state, encoding: "koi8-r"}} {
+	for _, f := range []flags{{state: state, idField: "id"}, {state: state, encoding: "koi8-r"}, {state: state, html: "full"}} {
 		p = pipelineOf(t, f, &memory{})
 		if err := p.run(t.Context(), []string{dir}, extract.Options{}); err != nil || p.counts.byStatus["created"] != 4 {
 			t.Errorf("other settings %+v: %v, %v", f, p.counts.byStatus, err)

@@ -4,7 +4,7 @@ import "strings"
 
 // The settings of the programs: one file may serve both, and each knows what is the other's.
 var (
-	OfIngest = strings.Fields(`collection config data delete-missing dry-run encoding errors follow-symlinks format hidden id-field key language man model
+	OfIngest = strings.Fields(`collection config data delete-missing dry-run encoding errors follow-symlinks format hidden html id-field key language man model
 		on-error pdf-time poll server state synonyms verify watch workers`)
 	OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha base boost burst cdn classes clusters collection
 		collections config cors-origin damaged data dataset debug-addr deep dim dimensions diversity
