@@ -11,10 +11,10 @@
 // # Formats
 //
 // Record formats give one document per record and are streamed: JSON lines, a JSON array or a run of JSON objects, CSV and TSV, and
-// mailboxes (mbox, Maildir), whose records are messages with Message-ID for their ids, exports of Evernote (enex), whose records are notes, and
+// mailboxes (mbox, Maildir), whose records are messages with Message-ID for their ids, exports of Evernote (enex), whose records are notes, feeds (RSS, Atom), and
 // contacts (vcf) and calendars (ics).
 // Whole-file formats give one document per file: Markdown, HTML, plain text, documents of Word, PowerPoint and Excel (docx, pptx, xlsx, xls), OpenDocument
-// (odt, ods, odp), rich text (rtf), e-books (epub), messages (eml, emlx), Jupyter notebooks (ipynb), canvases of Obsidian (canvas), outlines (opml) and, with [Options].PDF, PDF. Each may be gzip-compressed. Of plain texts
+// (odt, ods, odp), rich text (rtf), e-books (epub), messages (eml, emlx, msg), Jupyter notebooks (ipynb), canvases of Obsidian (canvas), outlines (opml) and, with [Options].PDF, PDF. Each may be gzip-compressed. Of plain texts
 // whose names end with .org, .rst, .adoc, .tex, .srt or .vtt the markup is taken off, lightly.
 //
 // # Fields

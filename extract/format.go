@@ -34,19 +34,23 @@ const (
 	ICS                    // appointments, tasks and journals (iCalendar)
 	Canvas                 // a canvas of Obsidian (JSON Canvas)
 	OPML                   // an outline
+	MSG                    // a message of Outlook
+	Feed                   // entries of RSS or Atom
 	XLS                    // workbooks of Excel before 2007
 	Archive                // files packed as ZIP or tar, each of which is read as in a folder
 )
 
 var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb",
-	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics", Canvas: "canvas", OPML: "opml", XLS: "xls", Archive: "archive"}
+	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics", Canvas: "canvas", OPML: "opml", MSG: "msg", Feed: "feed", XLS: "xls", Archive: "archive"}
 
 // formatNouns are the formats' names for the eyes of people.
 var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook",
-	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar", Canvas: "a canvas", OPML: "an outline", XLS: "a workbook", Archive: "an archive"}
+	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar", Canvas: "a canvas", OPML: "an outline", MSG: "a message", Feed: "a feed", XLS: "a workbook", Archive: "an archive"}
 
 // ofRecords reports whether files of that format are many documents, whose ids are their own; a mailbox is one, too.
-func (f Format) ofRecords() bool { return f == JSONL || f == CSV || f == ENEX || f == VCF || f == ICS }
+func (f Format) ofRecords() bool {
+	return f == JSONL || f == CSV || f == ENEX || f == VCF || f == ICS || f == Feed
+}
 
 // String returns the name that ParseFormat takes.
 func (f Format) String() string {
@@ -59,7 +63,7 @@ func (f Format) String() string {
 // Formats returns the names of all formats, auto first.
 func Formats() []string { return slices.Clone(formatNames[:]) }
 
-var formatSynonyms = map[string]Format{"": Auto, "ndjson": JSONL, "json": JSONL, "tsv": CSV, "markdown": Markdown, "htm": HTML, "text": Text, "odt": ODF, "ods": ODF, "odp": ODF, "zip": Archive, "tar": Archive}
+var formatSynonyms = map[string]Format{"": Auto, "ndjson": JSONL, "json": JSONL, "tsv": CSV, "markdown": Markdown, "htm": HTML, "text": Text, "odt": ODF, "ods": ODF, "odp": ODF, "rss": Feed, "atom": Feed, "xml": Feed, "zip": Archive, "tar": Archive}
 
 // ParseFormat returns the format of that name, one of [Formats] or of their usual synonyms in any case; the empty one is auto.
 func ParseFormat(s string) (Format, error) {
@@ -80,7 +84,7 @@ var formatByExt = map[string]Format{
 	".html": HTML, ".htm": HTML, ".xhtml": HTML,
 	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".asciidoc": Text, ".org": Text, ".tex": Text, ".srt": Text, ".vtt": Text,
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".mhtml": EML, ".mht": EML, ".ipynb": IPYNB,
-	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".xltx": XLSX, ".xls": XLS, ".xlt": XLS, ".rtf": RTF,
+	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".xltx": XLSX, ".xls": XLS, ".msg": MSG, ".rss": Feed, ".atom": Feed, ".rdf": Feed, ".xml": Feed, ".xlt": XLS, ".rtf": RTF,
 	".enex": ENEX, ".vcf": VCF, ".ics": ICS, ".canvas": Canvas, ".opml": OPML,
 	".zip": Archive, ".tar": Archive, ".tgz": Archive,
 }
@@ -88,7 +92,7 @@ var formatByExt = map[string]Format{
 // savedAs names, for files of office programs and others that are not read, what those programs save that is.
 var savedAs = map[string]string{
 	".doc": ".docx", ".pages": ".docx", ".xlsb": ".xlsx", ".numbers": ".xlsx", ".ppt": ".pptx", ".key": ".pptx",
-	".mobi": ".epub", ".azw3": ".epub", ".msg": ".eml", ".pst": ".mbox",
+	".mobi": ".epub", ".azw3": ".epub", ".pst": ".mbox",
 }
 
 // Detect recognises a format by the extension of name, without a trailing .gz, and, where name has no extension, by head, the first bytes
@@ -153,6 +157,8 @@ func detectContent(head []byte) (Format, bool) {
 		return ICS, true
 	case bytes.Contains(head, []byte("<en-export")):
 		return ENEX, true
+	case isFeed(trimmed):
+		return Feed, true
 	case startsHTML(trimmed):
 		return HTML, true
 	case bytes.HasPrefix(head, []byte("---\n")), bytes.HasPrefix(head, []byte("---\r\n")), bytes.HasPrefix(head, []byte("# ")):

@@ -52,7 +52,7 @@ func (x *source) readInside(f inner, r io.Reader) (read bool, err error) {
 	}
 	c := *x
 	c.name, c.id, c.docID, c.info, c.depth = f.path, f.path, f.docID, f.info, x.depth+1
-	c.format, c.quiet, c.blanks, c.packed, c.marked, c.at = Auto, !known, true, false, false, nil
+	c.format, c.quiet, c.blanks, c.packed, c.marked, c.at = Auto, !known || format == Feed, true, false, false, nil
 	c.dec = newDecoder(x.o.Encoding)
 	c.stats, c.before, c.inside = new(Stats), 0, nil
 	c.o.Format, c.o.Progress = Auto, nil

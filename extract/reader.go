@@ -192,9 +192,11 @@ func (x *source) read(r io.Reader) error {
 		return x.readENEX(br)
 	case VCF, ICS:
 		return x.readCards(br)
+	case Feed:
+		return x.readFeed(br)
 	case Archive:
 		return x.readArchive(br)
-	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB, EPUB, ODF, PPTX, XLSX, XLS, RTF, Canvas, OPML:
+	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB, EPUB, ODF, PPTX, XLSX, XLS, MSG, RTF, Canvas, OPML:
 		return x.readWhole(br)
 	}
 	return fmt.Errorf("extract: no reader for format %v", x.format)

@@ -283,7 +283,7 @@ func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 		case isKnown && w.o.Format != Auto && known != w.o.Format, !isKnown && !noExt && w.o.Format == Auto:
 			return w.skip(path, SkippedType)
 		}
-		f.quiet = !isKnown
+		f.quiet = !isKnown || known == Feed // most XML is no feed
 		if !w.o.FollowSymlinks {
 			f.within = w.given
 		}

@@ -76,7 +76,7 @@ func TestWalk(t *testing.T) {
 		{"one format", []string{""}, Options{Format: CSV}, "9", "ROOT/README: row", 10},
 		{"by name", []string{"b.md", ".hidden.md", "a"}, Options{}, "b.md .hidden.md deep/c.txt", "", 0},
 		{"unknown by name", []string{"prog.go", "core"}, Options{},
-			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf, enex, vcf, ics, canvas, opml, xls, archive|ROOT/core: binary data of unknown format`, 0},
+			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf, enex, vcf, ics, canvas, opml, msg, feed, xls, archive|ROOT/core: binary data of unknown format`, 0},
 		{"of an office program", []string{"a.doc", "letter"}, Options{},
 			"letter", `ROOT/a.doc: files of type ".doc" are not read; save it as .docx`, 0},
 		{"format by name", []string{"prog.go"}, Options{Format: Text}, "prog.go", "", 0},
@@ -232,7 +232,7 @@ func TestFormats(t *testing.T) {
 		{"a.exe", "text", Auto, false}, {"a.doc", "PK\x03\x04", Auto, false}, {"a.odt", "PK\x03\x04", ODF, true}, {"-", `{\rtf1 x}`, RTF, true}, {"-", "<?xml?><en-export>", ENEX, true}, {"-", "BEGIN:VCARD\r\n", VCF, true}, {"-", "BEGIN:VCALENDAR\n", ICS, true}, {"a.docx", "PK\x03\x04", DOCX, true}, {"a.bin", "%PDF-1.4", PDF, true},
 		{"-", "{\"a\":1}", JSONL, true}, {"-", " [ {", JSONL, true}, {"-", "[1] Footnote", Text, true}, {"-", "{braces} in prose", Text, true},
 		{"-", "<!DOCTYPE HTML>", HTML, true}, {"-", "<?xml version='1.0'?><html>", HTML, true}, {"-", "<!-- c --><html>", HTML, true},
-		{"-", "<?xml version='1.0'?><rss>", Text, true}, {"-", "---\na: b\n---\n", Markdown, true}, {"-", "# Title\n", Markdown, true},
+		{"-", "<?xml version='1.0'?><rss>", Feed, true}, {"-", "---\na: b\n---\n", Markdown, true}, {"-", "# Title\n", Markdown, true},
 		{"README", "words", Text, true}, {"-", "\x00\x01", Auto, false}, {"-", "", Auto, false}, {"-", "caf\xe9", Text, true}, {".profile", "words", Text, true},
 	} {
 		if got, ok := Detect(tt.name, []byte(tt.head)); got != tt.want || ok != tt.ok {

@@ -44,7 +44,7 @@ type content struct {
 var reserved = map[string]bool{"text": true, "path": true, "modified": true}
 
 // isBinary is for formats whose files may hold NUL bytes.
-var isBinary = map[Format]bool{PDF: true, DOCX: true, EPUB: true, ODF: true, PPTX: true, XLSX: true, XLS: true}
+var isBinary = map[Format]bool{PDF: true, DOCX: true, EPUB: true, ODF: true, PPTX: true, XLSX: true, XLS: true, MSG: true}
 
 // readWhole reads a file that is one document.
 func (x *source) readWhole(br *bufio.Reader) error {
@@ -89,6 +89,8 @@ func (x *source) readWhole(br *bufio.Reader) error {
 		c, err = x.xlsx(b)
 	case XLS:
 		c, err = x.xls(b)
+	case MSG:
+		c, err = x.msg(b)
 	case RTF:
 		c, err = x.rtf(b)
 	case Canvas:

@@ -42,7 +42,7 @@ func newCommand() *cobra.Command {
 		Short: "Bring documents into a search engine",
 		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text (also org, rst,
 adoc, tex, srt and vtt), PDF, Word, PowerPoint and Excel (docx, pptx, xlsx, xls), OpenDocument (odt, ods, odp), rich text (rtf), e-books (epub),
-mail (eml, emlx, mbox, Maildir), pages saved as one file (mhtml), exports of Evernote (enex), contacts (vcf), calendars (ics), Jupyter notebooks (ipynb), canvases of Obsidian and
+mail (eml, emlx, msg, mbox, Maildir), feeds (RSS, Atom), pages saved as one file (mhtml), exports of Evernote (enex), contacts (vcf), calendars (ics), Jupyter notebooks (ipynb), canvases of Obsidian and
 outlines (opml), also gzipped or in archives (zip, tar), and puts what it finds into a data folder or a running server.
 
 A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it

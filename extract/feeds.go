@@ -1,0 +1,181 @@
+package extract
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/mmcdole/gofeed"
+	"golang.org/x/net/html/charset"
+)
+
+// maxFeedDepth is the depth of elements in one another in a feed, whose parser calls itself for each.
+const maxFeedDepth = 200
+
+// feedRoot is how RSS and Atom begin, behind declarations and comments.
+var feedRoot = regexp.MustCompile(`^(?:\s|<\?[^>]*>|<!--(?:[^-]|-[^-])*-->|<!DOCTYPE[^>\[]*>)*<(?:[A-Za-z]+:)?(?:rss|feed|RDF)[\s>]`)
+
+func isFeed(head []byte) bool { return feedRoot.Match(head[:min(len(head), 4096)]) }
+
+// readFeed reads a feed (RSS, Atom), one document per entry. XML of another kind is passed over in folders.
+func (x *source) readFeed(br *bufio.Reader) error {
+	head, _ := br.Peek(4096)
+	if !isFeed(head) {
+		if !x.quiet {
+			return x.errorf(0, "XML, but neither RSS nor Atom")
+		}
+		x.stats.Skipped++
+		if x.o.Skip != nil {
+			x.o.Skip(x.name, SkippedContent)
+		}
+		return nil
+	}
+	k := kept{x: x}
+	defer k.drop()
+	err, held := k.readAll(br, x.o.MaxFile)
+	switch {
+	case held != nil:
+		return held
+	case err != nil:
+		return x.errorf(0, "cannot be read: %v", err)
+	case int64(len(k.b)) > x.o.MaxFile:
+		return x.errorf(0, "file is larger than the limit of %d bytes for %s", x.o.MaxFile, formatNouns[x.format])
+	}
+	if err := x.shallow(k.b); err != nil {
+		if ended := x.ended(); ended != nil {
+			return ended
+		}
+		return x.errorf(0, "not a feed that can be read: %v", err)
+	}
+	feed, err := gofeed.NewParser().Parse(bytes.NewReader(k.b))
+	if err != nil {
+		return x.errorf(0, "not a feed that can be read: %v", err)
+	}
+	if len(feed.Items) == 0 {
+		return x.errorf(0, "a feed without entries")
+	}
+	for n, item := range feed.Items {
+		if err := x.entry(feed, item, n+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errDeep = errors.New("elements are nested too deeply")
+
+// shallow returns an error for XML that is too deep, or has too long a tag, for a parser that holds it in memory.
+func (x *source) shallow(b []byte) error {
+	d := xml.NewDecoder(&tagLimit{r: bytes.NewReader(b)})
+	d.Strict, d.Entity, d.CharsetReader = false, xml.HTMLEntity, charset.NewReaderLabel
+	for depth, n := 0, 0; ; n++ {
+		if n%1024 == 0 {
+			if err := x.ended(); err != nil {
+				return err
+			}
+		}
+		t, err := d.RawToken()
+		if err != nil {
+			if errors.Is(err, errTag) {
+				return err
+			}
+			return nil // the parser says what is wrong, if anything is
+		}
+		switch t.(type) {
+		case xml.StartElement:
+			if depth++; depth > maxFeedDepth {
+				return errDeep
+			}
+		case xml.EndElement:
+			depth--
+		}
+	}
+}
+
+// entry emits an entry of a feed, the nth.
+func (x *source) entry(feed *gofeed.Feed, item *gofeed.Item, n int) error {
+	text := item.Content
+	if text == "" {
+		text = item.Description
+	}
+	body, err := x.feedText(text)
+	if err != nil {
+		return err
+	}
+	title, err := x.feedText(item.Title)
+	if err != nil {
+		return err
+	}
+	title = strings.Join(strings.Fields(title), " ")
+	fields := map[string]any{}
+	for name, v := range map[string]string{"url": item.Link, "feed": feed.Title} {
+		if v = strings.Join(strings.Fields(clean(v)), " "); v != "" {
+			fields[name] = v
+		}
+	}
+	for _, t := range []*time.Time{item.PublishedParsed, item.UpdatedParsed} {
+		if t != nil && fields["date"] == nil && t.Year() > 0 && t.Year() < 10000 {
+			fields["date"] = t.UTC().Format(time.RFC3339)
+		}
+	}
+	var names []string
+	for _, a := range item.Authors {
+		if a != nil && len(names) < maxCardList {
+			if s := strings.Join(strings.Fields(clean(person(a.Name, a.Email))), " "); s != "" {
+				names = append(names, s)
+			}
+		}
+	}
+	if len(names) > 0 {
+		fields["author"] = strings.Join(names, ", ")
+	}
+	var tags []any
+	for _, tag := range item.Categories {
+		if tag = strings.TrimSpace(clean(tag)); valueHasText(tag) && len(tags) < maxCardList {
+			tags = append(tags, tag)
+		}
+	}
+	if len(tags) > 0 {
+		fields["tags"] = tags
+	}
+	switch {
+	case int64(len(body)) > x.o.MaxText:
+		return x.errorf(0, "entry %d: %v of %d bytes", n, errTextTooLong, x.o.MaxText)
+	case !valueHasText(title) && !valueHasText(body):
+		return x.errorf(0, "entry %d: neither a title nor a text", n)
+	case title == "":
+		title = titleLine(body)
+	}
+	fields["text"] = withoutTitle(body, title)
+	fields["title"] = title
+	x.locate(fields, title)
+	id := strings.TrimSpace(clean(item.GUID))
+	if id == "" {
+		id = strings.TrimSpace(clean(item.Link))
+	}
+	if id == "" || len(id) > maxID || strings.ContainsFunc(id, notInID) {
+		id = contentID(fields, "")
+	}
+	return x.document(Document{ID: id, Fields: fields, Line: n})
+}
+
+func clean(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+}
+
+// feedText returns the text of HTML, or s where that has no markup.
+func (x *source) feedText(s string) (string, error) {
+	s = clean(s)
+	if !strings.ContainsAny(s, "<&") {
+		return strings.TrimSpace(newlines(s)), nil
+	}
+	w, err := x.readHTML(s, htmlWriter{all: true})
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(w.out.String()), nil
+}

@@ -1,0 +1,317 @@
+package extract
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Properties of messages of Outlook ([MS-OXPROPS]).
+const (
+	msgSubject       = 0x0037
+	msgSubmitted     = 0x0039
+	msgSentByName    = 0x0042
+	msgSentByAddress = 0x0065
+	msgHeaders       = 0x007d
+	msgRecipientKind = 0x0c15
+	msgSenderName    = 0x0c1a
+	msgSenderAddress = 0x0c1f
+	msgCc            = 0x0e03
+	msgTo            = 0x0e04
+	msgDelivered     = 0x0e06
+	msgBody          = 0x1000
+	msgRTF           = 0x1009
+	msgHTML          = 0x1013
+	msgName          = 0x3001
+	msgAddress       = 0x3003
+	msgSMTP          = 0x39fe
+	msgData          = 0x3701
+	msgShortName     = 0x3704
+	msgLongName      = 0x3707
+	msgType          = 0x370e
+	msgCharset       = 0x3fde
+	msgCodePage      = 0x3ffd
+	msgSenderSMTP    = 0x5d01
+	msgHidden        = 0x7ffe
+)
+
+// msg reads a message of Outlook: the same that eml gives, of the properties that a compound file has of it ([MS-OXMSG]).
+func (x *source) msg(b []byte) (content, error) {
+	f, err := openOLE(b)
+	if err != nil {
+		return content{}, x.reject("not a message of Outlook: %v", err)
+	}
+	if !f.has("__properties_version1.0") {
+		return content{}, x.reject("not a message of Outlook: it has no properties")
+	}
+	if x.docID == "" && x.id == "" {
+		x.docID = bytesID(b, "")
+	}
+	id := x.docID
+	if id == "" {
+		id = wholeID(x.id)
+	}
+	m := msgReader{mailReader: mailReader{x: x, start: time.Now(), id: id, names: insideNames{}}, f: f}
+	c, _, err := m.message("", 0)
+	if errors.Is(err, errTextTooLong) {
+		return content{}, x.reject("%v of %d bytes", err, x.o.MaxText)
+	}
+	return c, err
+}
+
+// msgReader reads one message.
+type msgReader struct {
+	mailReader
+	f *oleFile
+}
+
+// properties are those of a message, a receiver or an attachment: a storage with a stream for each that has no fixed length.
+type properties struct {
+	f    *oleFile
+	path string // of the storage, with a slash, or empty
+	page int    // of strings
+	web  int    // of HTML
+	head int    // bytes in front of the fixed ones
+}
+
+func (p properties) stream(id int, kind string) []byte {
+	return p.f.stream(fmt.Sprintf("%s__substg1.0_%04X%s", p.path, id, kind))
+}
+
+// fixed returns a property of fixed length, which has eight bytes.
+func (p properties) fixed(id int) (uint64, bool) {
+	b := p.f.stream(p.path + "__properties_version1.0")
+	for at := p.head; at+16 <= len(b); at += 16 {
+		if int(binary.LittleEndian.Uint16(b[at+2:])) == id {
+			return binary.LittleEndian.Uint64(b[at+8:]), true
+		}
+	}
+	return 0, false
+}
+
+// text returns the first of the properties that is a text.
+func (p properties) text(ids ...int) string {
+	for _, id := range ids {
+		if b := p.stream(id, "001F"); b != nil {
+			return codePage(b, 1200)
+		}
+		if b := p.stream(id, "001E"); b != nil {
+			return codePage(b, p.page)
+		}
+	}
+	return ""
+}
+
+// line returns it on one line.
+func (p properties) line(ids ...int) string { return strings.Join(strings.Fields(p.text(ids...)), " ") }
+
+// time returns a property that is a time; ok is false where it is none.
+func (p properties) time(ids ...int) (t time.Time, ok bool) {
+	for _, id := range ids {
+		if v, ok := p.fixed(id); ok && v > 0 && v < 1<<62 {
+			const since1601 = 11644473600 // seconds, of 1970
+			return time.Unix(int64(v/1e7)-since1601, 0).UTC(), true
+		}
+	}
+	return t, false
+}
+
+// person writes a name with its address.
+func person(name, address string) string {
+	switch {
+	case !strings.Contains(address, "@"), address[0] == '/', name == address: // else one of Exchange, which says nothing
+		return name
+	case name == "":
+		return address
+	}
+	return name + " <" + address + ">"
+}
+
+// message reads the message in the storage at path, which is inside depth others. head is what mail programs show above it.
+func (m *msgReader) message(path string, depth int) (c content, head []string, err error) {
+	p := properties{f: m.f, path: path, page: 1252, head: 32}
+	if path != "" {
+		p.head = 24
+	}
+	for _, id := range []int{msgCharset, msgCodePage} {
+		if v, ok := p.fixed(id); ok && uint32(v) != 1200 && uint32(v) > 0 {
+			if p.page = int(uint32(v)); id == msgCharset {
+				p.web = p.page
+			}
+		}
+	}
+	p.web = cmp.Or(p.web, p.page)
+	text, err := m.body(p)
+	if err != nil {
+		return content{}, nil, err
+	}
+	fields := map[string]string{
+		"from": person(p.line(msgSenderName, msgSentByName), p.line(msgSenderSMTP, msgSenderAddress, msgSentByAddress)),
+		"to":   p.line(msgTo), "cc": p.line(msgCc),
+	}
+	m.receivers(p, fields)
+	var inner []string
+	for _, name := range m.storages(path, "__attach_version1.0_") {
+		s, err := m.attached(properties{f: m.f, path: name + "/", page: p.page, head: 8}, depth)
+		if err != nil {
+			return content{}, nil, err
+		}
+		if valueHasText(s) {
+			inner = append(inner, s)
+		}
+	}
+	text = strings.TrimSpace(strings.Join(append([]string{strings.TrimSpace(text)}, inner...), "\n\n"))
+	if int64(len(text)) > m.x.o.MaxText {
+		return content{}, nil, errTextTooLong
+	}
+	c = m.content(text, p.line(msgSubject))
+	for _, name := range []string{"from", "to", "cc"} {
+		if v := fields[name]; v != "" {
+			c.fields[name] = v
+			head = append(head, strings.ToUpper(name[:1])+name[1:]+": "+v)
+		}
+	}
+	if t, ok := p.time(msgSubmitted, msgDelivered); ok {
+		c.date(t)
+		head = append(head, "Date: "+t.Format(time.RFC3339))
+	}
+	return c, head, nil
+}
+
+// storages returns the paths of the storages inside one whose names begin with prefix, in their order.
+func (m *msgReader) storages(path, prefix string) []string {
+	var all []string
+	for _, name := range m.f.names {
+		if rest, ok := strings.CutPrefix(name, path); ok && len(rest) > len(prefix) && strings.EqualFold(rest[:len(prefix)], prefix) && !strings.Contains(rest, "/") && len(all) < maxParts {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// receivers replaces the names of receivers with names and addresses.
+func (m *msgReader) receivers(p properties, fields map[string]string) {
+	all := map[string][]string{}
+	for _, name := range m.storages(p.path, "__recip_version1.0_") {
+		r := properties{f: m.f, path: name + "/", page: p.page, head: 8}
+		kind, _ := r.fixed(msgRecipientKind)
+		field := map[uint32]string{1: "to", 2: "cc"}[uint32(kind)]
+		if s := person(r.line(msgName), r.line(msgSMTP, msgAddress)); field != "" && s != "" {
+			all[field] = append(all[field], s)
+		}
+	}
+	for field, list := range all {
+		fields[field] = strings.Join(list, ", ")
+	}
+}
+
+// body returns the text of a message: the plain one or that of its HTML, as alternatives of mail are chosen, else that of its RTF.
+func (m *msgReader) body(p properties) (string, error) {
+	plain := strings.TrimSpace(withoutArmor(newlines(p.text(msgBody))))
+	rich := ""
+	html := p.text(msgHTML)
+	if b := p.stream(msgHTML, "0102"); b != nil {
+		html = codePage(b, p.web)
+	}
+	if html != "" {
+		s, err := m.html(strings.ReplaceAll(html, "\x00", "\ufffd"))
+		if err != nil {
+			return "", err
+		}
+		rich = s
+	}
+	if !valueHasText(plain) && !valueHasText(rich) {
+		if b := unpackRTF(p.stream(msgRTF, "0102"), m.x.o.MaxText); len(b) > 0 {
+			x := *m.x
+			x.fail, x.stats = func(ItemError) error { return nil }, new(Stats) // what is wrong with it is no more than that there is no text
+			c, err := x.rtf(b)
+			if errors.Is(err, errReported) {
+				return "", nil
+			}
+			return strings.TrimSpace(c.text), err
+		}
+	}
+	return alternative(plain, rich), nil
+}
+
+// attached reads an attachment; of one that is a message it returns the text.
+func (m *msgReader) attached(p properties, depth int) (string, error) {
+	if err := m.x.ended(); err != nil {
+		return "", err
+	}
+	if m.parts++; m.parts > maxParts || budgetSpent(m.start) != nil {
+		return "", nil
+	}
+	if inner := fmt.Sprintf("%s__substg1.0_%04X000D/", p.path, msgData); m.f.has(inner + "__properties_version1.0") {
+		if depth >= maxInside {
+			return "", nil
+		}
+		c, head, err := m.message(inner, depth+1)
+		all := slices.DeleteFunc([]string{c.title, strings.Join(head, "\n"), c.text}, func(s string) bool { return s == "" })
+		return strings.Join(all, "\n\n"), err
+	}
+	data := p.stream(msgData, "0102")
+	if hidden, _ := p.fixed(msgHidden); data == nil || hidden&1 != 0 { // a picture of the text
+		return "", nil
+	}
+	kind := strings.ToLower(p.line(msgType))
+	if strings.HasSuffix(kind, "-signature") {
+		return "", nil
+	}
+	return "", m.attachment(p.line(msgLongName, msgShortName, msgName), kind, bytes.NewReader(data))
+}
+
+// rtfStart is what the dictionary of compressed RTF begins with ([MS-OXRTFCP]).
+const rtfStart = `{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript \fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\colortbl\red0\green0\blue0` + "\r\n" + `\par \pard\plain\f0\fs20\b\i\u\tab\tx`
+
+// unpackRTF returns RTF as it was before it was compressed, at most limit bytes; nil where it is none.
+func unpackRTF(b []byte, limit int64) []byte {
+	if len(b) < 16 {
+		return nil
+	}
+	size := int(min(int64(binary.LittleEndian.Uint32(b[4:])), limit))
+	switch in := b[16:]; binary.LittleEndian.Uint32(b[8:]) {
+	case 0x414c454d: // MELA: it is not compressed
+		return in[:min(size, len(in))]
+	case 0x75465a4c: // LZFu
+		dictionary := make([]byte, 4096)
+		at := copy(dictionary, rtfStart)
+		var out []byte
+		put := func(c byte) {
+			out = append(out, c)
+			dictionary[at] = c
+			at = (at + 1) % len(dictionary)
+		}
+		for len(in) > 0 && len(out) < size {
+			control := in[0]
+			in = in[1:]
+			for bit := 0; bit < 8 && len(in) > 0; bit++ {
+				if control>>bit&1 == 0 {
+					put(in[0])
+					in = in[1:]
+					continue
+				}
+				if len(in) < 2 {
+					return out
+				}
+				ref := int(in[0])<<8 | int(in[1])
+				in = in[2:]
+				from := ref >> 4
+				if from == at {
+					return out
+				}
+				for i := range ref&15 + 2 {
+					put(dictionary[(from+i)%len(dictionary)])
+				}
+			}
+		}
+		return out[:min(len(out), size)]
+	}
+	return nil
+}
