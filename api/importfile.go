@@ -49,6 +49,12 @@ var importMedia = []struct {
 	{"text/calendar", bodyFile{format: extract.ICS}},
 	{"application/x-canvas+json", bodyFile{format: extract.Canvas}},
 	{"text/x-opml", bodyFile{format: extract.OPML}},
+	{"application/vnd.ms-outlook", bodyFile{format: extract.MSG}},
+	{"application/vnd.ms-excel", bodyFile{format: extract.XLS}},
+	{"application/rss+xml", bodyFile{format: extract.Feed}},
+	{"application/atom+xml", bodyFile{format: extract.Feed}},
+	{"application/zip", bodyFile{format: extract.Archive}},
+	{"application/x-tar", bodyFile{format: extract.Archive}},
 	{"application/pdf", bodyFile{format: extract.PDF}}, // with Options.PDF only
 }
 
@@ -58,7 +64,7 @@ const maxFile = 64 << 20
 // textInFile reports whether a file of that format may have maxFile bytes.
 func textInFile(f extract.Format) bool {
 	switch f {
-	case extract.PDF, extract.DOCX, extract.IPYNB, extract.EML, extract.EPUB, extract.ODF, extract.PPTX, extract.XLSX, extract.RTF, extract.ENEX:
+	case extract.PDF, extract.DOCX, extract.IPYNB, extract.EML, extract.EPUB, extract.ODF, extract.PPTX, extract.XLSX, extract.RTF, extract.ENEX, extract.MSG, extract.XLS, extract.Feed, extract.Archive:
 		return true
 	}
 	return false
@@ -68,7 +74,7 @@ func textInFile(f extract.Format) bool {
 const maxWarning = 1000
 
 // importedFile reads the media type and the parameters format and name. The body is NDJSON or a JSON array, CSV or tab-separated values with
-// a header line, messages of a mailbox, notes of Evernote, contacts (vcf), appointments (ics), or one document as Markdown, HTML, PDF, a file of an office program, e-book, mail, notebook, canvas, outline or, with format=txt, plain text.
+// a header line, messages of a mailbox, notes of Evernote, contacts (vcf), appointments (ics), entries of a feed, files of an archive, or one document as Markdown, HTML, PDF, a file of an office program, e-book, mail, notebook, canvas, outline or, with format=txt, plain text.
 func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	p := queryParams(r)
 	format, _ := p.text("format")

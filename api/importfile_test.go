@@ -88,6 +88,8 @@ func TestImportFiles(t *testing.T) {
 		{"a calendar", "", "text/calendar", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:e1\nSUMMARY:Dentist\nEND:VEVENT\nEND:VCALENDAR\n", "e1", "Dentist"},
 		{"a canvas", "?name=plan.canvas", "application/x-canvas+json", `{"nodes":[{"type":"text","text":"Rainwater"}]}`, "plan.canvas", "plan"},
 		{"an outline", "?name=a.opml", "text/x-opml", `<opml><head><title>Beds</title></head><body><outline text="Dig"/></body></opml>`, "a.opml", "Beds"},
+		{"a feed", "?name=a.rss", "application/rss+xml", `<rss version="2.0"><channel><item><guid>g1</guid><title>Slates</title></item></channel></rss>`, "g1", "Slates"},
+		{"an archive", "?name=a.zip", "application/zip", zipOf(t, "b/c.md", "# Gutters"), "a.zip!/b/c.md", "Gutters"},
 		{"NDJSON as text/plain", "", "text/plain", `{"id":"n1","title":"Lines"}`, "n1", "Lines"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,7 +9,8 @@ const media = {
   txt: 'text/plain', text: 'text/plain', rst: 'text/plain', adoc: 'text/plain', org: 'text/plain', asciidoc: 'text/plain', tex: 'text/plain', srt: 'text/plain', vtt: 'text/plain', pdf: 'application/pdf',
   docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', docm: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
   eml: 'message/rfc822', emlx: 'message/rfc822', mbox: 'message/rfc822', mhtml: 'message/rfc822', mht: 'message/rfc822', ipynb: 'application/x-ipynb+json', epub: 'application/epub+zip', rtf: 'application/rtf', enex: 'application/enex+xml', vcf: 'text/vcard', ics: 'text/calendar',
-  canvas: 'application/x-canvas+json', opml: 'text/x-opml',
+  canvas: 'application/x-canvas+json', opml: 'text/x-opml', msg: 'application/vnd.ms-outlook', xls: 'application/vnd.ms-excel',
+  rss: 'application/rss+xml', atom: 'application/atom+xml', zip: 'application/zip', tar: 'application/x-tar',
   odt: 'application/vnd.oasis.opendocument.text', ods: 'application/vnd.oasis.opendocument.spreadsheet', odp: 'application/vnd.oasis.opendocument.presentation',
   pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation', pptm: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
   ppsx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
@@ -17,7 +18,7 @@ const media = {
 };
 
 /** What programs save instead whose own files are not read. */
-export const savedAs = { doc: 'docx', pages: 'docx', xls: 'xlsx', numbers: 'xlsx', ppt: 'pptx', key: 'pptx', mobi: 'epub', azw3: 'epub', msg: 'eml', pst: 'mbox' };
+export const savedAs = { doc: 'docx', pages: 'docx', numbers: 'xlsx', ppt: 'pptx', key: 'pptx', mobi: 'epub', azw3: 'epub', pst: 'mbox' };
 
 /** What the file dialog offers. */
 export const accepted = [...Object.keys(media), 'gz'].map((ext) => '.' + ext).join(',');
