@@ -1,12 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"searchd/extract"
 	"searchd/internal/terminal"
@@ -20,7 +25,8 @@ type failures struct {
 	file            *os.File // opened at the first failure
 	stderr          io.Writer
 	shown           int
-	all             bool                       // show all of them
+	all             bool // show all of them
+	reasons         map[reason]int
 	once            map[extract.ItemError]bool // nil, or what has been told, where files may be read more than once
 }
 
@@ -104,6 +110,7 @@ func (f *failures) add(e extract.ItemError) error {
 		}
 		f.once[e] = true
 	}
+	f.note(e)
 	if e.Warning {
 		f.warnings++
 	} else {
@@ -137,4 +144,68 @@ func (f *failures) close() error {
 		return nil
 	}
 	return f.file.Close()
+}
+
+// reason is what was wrong with files of one kind.
+type reason struct{ kind, what string }
+
+const (
+	shownReasons = 12
+	maxReasons   = 1000 // that are kept
+	maxReason    = 120  // characters of one
+)
+
+// Parts of a reason that are of one file: the names of files inside it, what is quoted, and numbers.
+var (
+	insideOf = regexp.MustCompile(`^(?:attachment )?"((?:[^"\\]|\\.)*)"(?:, line \d+)?: `)
+	details  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+`)
+)
+
+// note counts why something was left out or read with a reservation, by the kind of file.
+func (f *failures) note(e extract.ItemError) {
+	name, what := e.Path, e.Reason
+	for {
+		m := insideOf.FindStringSubmatch(what)
+		if m == nil {
+			break
+		}
+		name, what = m[1], what[len(m[0]):]
+	}
+	kind := strings.ToLower(filepath.Ext(name))
+	if len(kind) > 16 || strings.ContainsFunc(kind, func(r rune) bool { return r > '~' || r < '!' }) {
+		kind = ""
+	}
+	what = details.ReplaceAllStringFunc(what, func(s string) string { return "…" })
+	if runes := []rune(what); len(runes) > maxReason {
+		what = string(runes[:maxReason]) + "…"
+	}
+	r := reason{kind, what}
+	if e.Warning {
+		r.what = "warning: " + what
+	}
+	if f.reasons == nil {
+		f.reasons = map[reason]int{}
+	}
+	if f.reasons[r] == 0 && len(f.reasons) >= maxReasons {
+		r = reason{"", "other reasons"}
+	}
+	f.reasons[r]++
+}
+
+// printReasons writes why things were left out, the commonest reasons first.
+func (f *failures) printReasons(w io.Writer) {
+	all := slices.SortedFunc(maps.Keys(f.reasons), func(a, b reason) int {
+		return cmp.Or(f.reasons[b]-f.reasons[a], strings.Compare(a.kind, b.kind), strings.Compare(a.what, b.what))
+	})
+	rest := 0
+	for i, r := range all {
+		if i >= shownReasons {
+			rest += f.reasons[r]
+			continue
+		}
+		fmt.Fprintf(w, "%9d %s\n", f.reasons[r], terminal.Printable(strings.TrimSpace(r.kind+" "+r.what)))
+	}
+	if rest > 0 {
+		fmt.Fprintf(w, "%9d for other reasons\n", rest)
+	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,5 +92,30 @@ func TestProgressEnds(t *testing.T) {
 	p.add(1)
 	if got := b.String(); strings.Count(got, "\n") != 1 {
 		t.Errorf("told %q, want one line", got)
+	}
+}
+
+// The summary says why things were left out, by the kind of file, also of files inside others.
+func TestReasons(t *testing.T) {
+	f := &failures{stderr: io.Discard}
+	for _, e := range []extract.ItemError{
+		{Path: "a/b.PDF", Reason: "no text on 3 pages"}, {Path: "c.pdf", Reason: "no text on 12 pages"}, {Path: "d.eml", Reason: `attachment "x \"y\".pdf": no text on 1 pages`, Warning: true},
+		{Path: "e.zip", Reason: `"f/g.zip": "h.pdf", line 7: no text on 5 pages`}, {Path: "stdin", Reason: "binary"},
+	} {
+		if err := f.add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b strings.Builder
+	f.printReasons(&b)
+	if got, want := b.String(), "        3 .pdf no text on … pages\n        1 binary\n        1 .pdf warning: no text on … pages\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for i := range 3 * maxReasons {
+		f.note(extract.ItemError{Path: fmt.Sprint("a.", strings.Repeat("x", i%15), "y"), Reason: strings.Repeat("z", i%200)})
+	}
+	b.Reset()
+	if f.printReasons(&b); len(f.reasons) > maxReasons+1 || strings.Count(b.String(), "\n") != shownReasons+1 {
+		t.Errorf("%d reasons, %d lines", len(f.reasons), strings.Count(b.String(), "\n"))
 	}
 }

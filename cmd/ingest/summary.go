@@ -111,6 +111,7 @@ func (c *counts) print(w io.Writer, f *failures, ended bool) {
 	if f.count > 0 {
 		fmt.Fprintf(w, "%9d failed%s\n", f.count, f.where())
 	}
+	f.printReasons(w)
 	if ended && len(names) == 0 && len(c.skipped) == 0 && c.empty == 0 && f.count == 0 {
 		fmt.Fprintln(w, "nothing to read: no JSON lines, CSV, Markdown, HTML, text, PDF, files of office programs, e-books, mail, notebooks or outlines there")
 	}
