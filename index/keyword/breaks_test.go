@@ -267,3 +267,23 @@ func TestBreaksApartSayLess(t *testing.T) {
 		t.Errorf("read apart %v, %v, by a rule %v, %v", guessed, err, ruled, e)
 	}
 }
+
+// TestBreaksKeepScores: a text that has a word scores the same whether others have it in two words or not; these are found behind it.
+func TestBreaksKeepScores(t *testing.T) {
+	for _, word := range []string{"database", "16gb"} {
+		var scores [2]float64
+		for i, other := range []string{"a data base, 16 gb", "a plain text, so so"} {
+			x := openTemp(t, Options{BM25: BM25{B: NoLength}})
+			all := map[uint32]Entry{1: {No: 1, Text: []Field{{"text", "database 16gb"}}}, 2: {No: 2, Text: []Field{{"text", other}}}, 3: {No: 3, Text: []Field{{"text", "else"}}}}
+			apply(t, x, 1, all[1], all[2], all[3])
+			hits, total, err := x.Search(t.Context(), Query{Text: word, Texts: textsOf(all)}, 5, nil)
+			if err != nil || total != 2-i || hits[0].No != 1 {
+				t.Fatalf("%s beside %q finds %v, %v", word, other, hits, err)
+			}
+			scores[i] = hits[0].Score
+		}
+		if scores[0] != scores[1] {
+			t.Errorf("%s: scores %v", word, scores)
+		}
+	}
+}

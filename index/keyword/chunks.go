@@ -2,8 +2,8 @@ package keyword
 
 import (
 	"hash/maphash"
-	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // chunk is what the analysis makes of a run of characters between white space. No term spans white space and none depends on what is beyond it, so that
@@ -29,7 +29,18 @@ const (
 )
 
 // chunks keeps chunks of a language that were analysed, by 64 bits of a keyed hash of their texts. It is safe for concurrent use.
-type chunks [chunkShards]kept[uint64, chunk]
+type chunks struct {
+	recent [recentChunks]atomic.Pointer[recentChunk] // the last one of each place, in front of shards as it needs no lock
+	shards [chunkShards]kept[uint64, *recentChunk]
+}
+
+// recentChunks is a power of two.
+const recentChunks = 1 << 13
+
+type recentChunk struct {
+	key uint64
+	chunk
+}
 
 var chunksOf sync.Map // language to *chunks, of all indexes
 
@@ -38,8 +49,8 @@ func chunksFor(language string) *chunks {
 		return c.(*chunks)
 	}
 	c := new(chunks)
-	for i := range c {
-		c[i].budget = chunksBudget / chunkShards
+	for i := range c.shards {
+		c.shards[i].budget = chunksBudget / chunkShards
 	}
 	first, _ := chunksOf.LoadOrStore(language, c)
 	return first.(*chunks)
@@ -48,13 +59,18 @@ func chunksFor(language string) *chunks {
 // get returns the chunk of text, which analyze makes where it is not kept.
 func (c *chunks) get(text string, analyze func(text string) chunk) chunk {
 	key := maphash.String(placesSeed, text)
-	s := &c[key%chunkShards]
+	recent := &c.recent[key%recentChunks]
+	if k := recent.Load(); k != nil && k.key == key {
+		return k.chunk
+	}
+	s := &c.shards[key/recentChunks%chunkShards]
 	k, ok := s.get(key)
 	if !ok {
-		k = analyze(text)
+		k = &recentChunk{key, analyze(text)}
 		s.put(key, k, k.bytes())
 	}
-	return k
+	recent.Store(k)
+	return k.chunk
 }
 
 // eachChunk calls yield with the chunks of text that are not empty and where they begin. It stops when yield returns false.
@@ -77,14 +93,24 @@ func eachChunk(text string, yield func(start int, chunk string) bool) {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
+// opens and closes are the punctuation before and behind a word that makes no term.
+var opens, closes = bytesOf("([{\""), bytesOf(",.;:!?)]}\"")
+
+func bytesOf(list string) (out [256]bool) {
+	for _, c := range []byte(list) {
+		out[c] = true
+	}
+	return out
+}
+
 // plainWord returns where in a chunk the word is that it has between punctuation, if that is of small letters of ASCII but for the first: the punctuation
 // makes no term. Otherwise the end is 0.
 func plainWord(chunk string) span {
 	s := span{0, len(chunk)}
-	for s.start < s.end && strings.IndexByte("([{\"", chunk[s.start]) >= 0 {
+	for s.start < s.end && opens[chunk[s.start]] {
 		s.start++
 	}
-	for s.start < s.end && strings.IndexByte(",.;:!?)]}\"", chunk[s.end-1]) >= 0 {
+	for s.start < s.end && closes[chunk[s.end-1]] {
 		s.end--
 	}
 	if s.start == s.end {

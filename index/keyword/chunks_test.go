@@ -109,8 +109,8 @@ func TestChunksAreBounded(t *testing.T) {
 	}
 	wg.Wait()
 	spent := 0
-	for i := range a.chunks {
-		for _, generation := range []map[uint64]sized[chunk]{a.chunks[i].now, a.chunks[i].before} {
+	for i := range a.chunks.shards {
+		for _, generation := range []map[uint64]sized[*recentChunk]{a.chunks.shards[i].now, a.chunks.shards[i].before} {
 			for _, k := range generation {
 				spent += k.bytes
 			}

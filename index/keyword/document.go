@@ -61,7 +61,11 @@ type docField struct {
 	options index.FieldIndexingOptions
 	length  int
 	terms   index.TokenFrequencies
+	spare   []index.TokenFreq // for terms to come
 }
+
+// Of an English text there is one different term for so many bytes; room is made for at most so many ahead.
+const termBytes, mostTermsAhead = 12, 1024
 
 // newDocument analyses e. fieldOf says under which name the text of a field is indexed.
 func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *document {
@@ -70,7 +74,7 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 	field := func(name string) *docField {
 		f := byName[name]
 		if f == nil {
-			f = &docField{name: name, options: index.IndexField, terms: index.TokenFrequencies{}}
+			f = &docField{name: name, options: index.IndexField}
 			byName[name] = f
 			d.fields = append(d.fields, f)
 		}
@@ -78,6 +82,9 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 	}
 	for _, t := range e.Text {
 		f := field(textPrefix + fieldOf(t.Name))
+		if f.terms == nil {
+			f.terms = make(index.TokenFrequencies, min(len(t.Text)/termBytes, mostTermsAhead))
+		}
 		d.plainText += uint64(len(t.Text))
 		words, commons := 0, 0
 		a.each(t.Text, func(t token) bool {
@@ -109,6 +116,9 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 			continue
 		}
 		f, key := field(valueField), valueKey(name)
+		if f.terms == nil {
+			f.terms = index.TokenFrequencies{}
+		}
 		set := func(term []byte) { f.set(append(key, term...)) }
 		set([]byte{termExists})
 		for _, v := range values {
@@ -121,11 +131,15 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 	return d
 }
 
-// word counts one more occurrence of a term of a text.
+// word counts one more occurrence of a term of a text, whose bytes it uses.
 func (f *docField) word(term string) {
 	tf := f.terms[term]
 	if tf == nil {
-		tf = &index.TokenFreq{Term: []byte(term)}
+		if len(f.spare) == 0 {
+			f.spare = make([]index.TokenFreq, min(max(4, len(f.terms)), 64))
+		}
+		tf, f.spare = &f.spare[0], f.spare[1:]
+		tf.Term = unsafe.Slice(unsafe.StringData(term), len(term)) // bleve only reads it
 		f.terms[term] = tf
 	}
 	tf.SetFrequency(tf.Frequency() + 1)

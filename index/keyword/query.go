@@ -109,6 +109,8 @@ type planTerm struct {
 	synonym *synonym // nil: none
 	count   int      // in the query
 	df      uint64
+	own     uint64 // of df, without apart
+	apart   uint64 // documents that have it written apart alone, see breaks
 	idf     float64
 	weight  float64 // count * idf * (k1+1)
 }
@@ -301,17 +303,18 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 			if p.global {
 				continue
 			}
-			n, err := s.documents(lists[before:], union)
-			if err != nil {
+			if err := p.count(t, s, lists[before:], union); err != nil {
 				return err
 			}
-			p.terms[t].df += n
 		}
 		p.postings = append(p.postings, lists)
 		p.lengths = append(p.lengths, lengths)
 	}
 	for t := range p.terms {
 		term := &p.terms[t]
+		if term.own = term.df; term.own == 0 {
+			term.df += term.apart
+		}
 		term.idf = idf(p.docs, term.df)
 		if term.synonym != nil && slices.ContainsFunc(term.synonym.alternatives, func(a alternative) bool { return a.guessed }) {
 			term.idf *= apartShare
@@ -319,6 +322,29 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 		term.weight = float64(term.count) * term.idf * (p.k1 + 1)
 	}
 	return nil
+}
+
+// count adds the documents of a segment that lists find to those that have term t. What a word is written apart as does not count
+// unless no document has the word: so the score of one that has it does not depend on others.
+func (p *plan) count(t int, s *segmentView, lists []termPostings, scratch *roaring.Bitmap) error {
+	term := &p.terms[t]
+	var own, apart []termPostings
+	for _, l := range lists {
+		if term.synonym != nil && term.synonym.alternatives[l.alternative].without != "" {
+			apart = append(apart, l)
+		}
+	}
+	if own = lists; len(apart) > 0 {
+		own = slices.DeleteFunc(slices.Clone(lists), func(l termPostings) bool { return term.synonym.alternatives[l.alternative].without != "" })
+	}
+	n, err := s.documents(own, scratch)
+	if err != nil {
+		return err
+	}
+	term.df += n
+	n, err = s.documents(apart, scratch)
+	term.apart += n
+	return err
 }
 
 // lookupSynonym adds the postings of the alternatives of term t in the fields that a segment has to lists, field by field.

@@ -68,13 +68,18 @@ func (x *Index) Statistics(ctx context.Context, q Query) (Statistics, error) {
 			return err
 		}
 		for _, t := range p.terms {
-			out.Terms[t.key] = t.df
+			if out.Terms[t.key] = t.own; t.apart > 0 {
+				out.Terms[t.key+apartKey] = t.apart
+			}
 		}
 		return nil
 	})
 	out.Complete = len(out.Open) == 0
 	return out, err
 }
+
+// apartKey is behind the key of a term in Statistics.Terms that counts documents with the term written apart alone.
+const apartKey = "\x00apart"
 
 // possibleTerms returns the terms that a query may have on any of several indexes: each word as it stands, and with all that it may be read as. Of
 // that, documents of this index count for what they have, so that it need not be known what others have.
@@ -173,6 +178,9 @@ func (p *plan) counts(global *Statistics) error {
 	for t := range p.terms {
 		term := &p.terms[t]
 		df, ok := global.Terms[term.key]
+		if df == 0 {
+			df = global.Terms[term.key+apartKey]
+		}
 		switch {
 		case !ok:
 			errs = append(errs, fmt.Errorf("%w: they lack the term %.100q", ErrStatistics, term.key))
