@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
@@ -54,24 +53,36 @@ var (
 )
 
 // decode decodes a stream without a byte order mark that is in UTF-16 by the looks of it or, where its format does not say what it is in, in
-// Options.Encoding. What its beginning does not tell is left to decoder.
-func (x *source) decode(br *bufio.Reader) *bufio.Reader {
+// Options.Encoding, or else in the one that it seems to be in. What its beginning does not tell is left to decoder.
+func (x *source) decode(br *bufio.Reader) (*bufio.Reader, error) {
 	enc := encoding.Encoding(nil)
 	if inUTF16[x.format] && !x.marked {
 		enc = looksUTF16(br, !x.format.ofRecords())
 	}
-	if enc == nil && x.dec.enc != nil && ofLines[x.format] && !x.marked {
-		head, _ := br.Peek(bufferSize)
+	if enc == nil && ofLines[x.format] && !x.marked && !x.dec.strict {
+		size := bufferSize
+		if x.dec.enc == nil && x.info == nil && x.format.ofRecords() { // one must not wait for more of records
+			size = br.Buffered()
+		}
+		head, _ := br.Peek(size)
 		bad, multi := scanUTF8(wholeRunes(head))
-		if bad > multi || bytes.IndexByte(head, 0) >= 0 || x.dec.escaped && bytes.IndexByte(head, 0x1b) >= 0 {
+		if x.dec.enc != nil && (bad > multi || bytes.IndexByte(head, 0) >= 0 || x.dec.escaped && bytes.IndexByte(head, 0x1b) >= 0) {
 			enc = x.dec.enc
+		}
+		if x.dec.enc == nil && bad > multi && bytes.IndexByte(head, 0) < 0 {
+			if g := guessCharset(head); g.confidence > 0 {
+				enc = g.enc
+				if err := x.warnf(0, "%s", g); err != nil {
+					return nil, err
+				}
+			}
 		}
 	}
 	if enc == nil {
-		return br
+		return br, nil
 	}
 	x.marked = true
-	return bufio.NewReaderSize(transform.NewReader(br, enc.NewDecoder()), bufferSize)
+	return bufio.NewReaderSize(transform.NewReader(br, enc.NewDecoder()), bufferSize), nil
 }
 
 // wholeRunes returns b without the character at its end that is cut off.
@@ -139,14 +150,15 @@ func ParseEncoding(name string) (encoding.Encoding, error) {
 
 // decoder turns bytes that should be UTF-8 into a valid string, piece by piece.
 //
-// A piece that is not valid UTF-8 is taken for Windows-1252 (a superset of the printable Latin-1) as long as the stream has shown no
+// A piece that is not valid UTF-8 is taken for the character set that the first such piece seems to be in, Windows-1252 (a superset of the printable
+// Latin-1) if that cannot be told, as long as the stream has shown no
 // non-ASCII character in valid UTF-8 before, and as long as it holds fewer of these than of bad bytes: a letter and a sign behind it, as in Spa\xdf\x93,
-// are one in UTF-8 by chance. Options.Encoding takes the place of Windows-1252. Otherwise it is damaged UTF-8 and each run of bad bytes becomes one U+FFFD.
+// are one in UTF-8 by chance. Options.Encoding takes the place of a guess. Otherwise it is damaged UTF-8 and each run of bad bytes becomes one U+FFFD.
 type decoder struct {
 	sawUTF8 bool              // a multi-byte character has been seen
-	legacy  bool              // Windows-1252 has been assumed, and said so, before
-	strict  bool              // never assume Windows-1252: the format is UTF-8 by definition
-	enc     encoding.Encoding // instead of Windows-1252; nil: none was named
+	guess   guess             // has been made, and said, before; its zero value: none has
+	strict  bool              // never guess: the format is UTF-8 by definition
+	enc     encoding.Encoding // instead of a guess; nil: none was named
 	escaped bool              // enc writes all it has with ASCII and escapes
 }
 
@@ -179,15 +191,13 @@ func (d *decoder) text(b []byte) (s, warning string) {
 	case bad == 0:
 		return string(b), ""
 	case legacy:
-		out, err := charmap.Windows1252.NewDecoder().Bytes(b)
-		if err != nil { // cannot happen for a single-byte encoding
-			break
+		if d.guess.enc == nil {
+			d.guess = guessCharset(b)
+			warning = d.guess.String()
 		}
-		if !d.legacy {
-			d.legacy = true
-			warning = "not UTF-8; read as Windows-1252 (Latin-1); ingest --encoding names another"
+		if out, err := decodeAll(b, d.guess.enc); err == nil {
+			return out, warning
 		}
-		return string(out), warning
 	}
 	return strings.ToValidUTF8(string(b), "\uFFFD"), fmt.Sprintf("invalid UTF-8: %s replaced by U+FFFD", plural(bad, "byte"))
 }

@@ -113,3 +113,72 @@ func TestEncoding(t *testing.T) {
 		}
 	}
 }
+
+// A text that is not UTF-8 and declares nothing is read in the character set that it seems to be in, with a warning that names it.
+func TestGuessedCharsets(t *testing.T) {
+	const (
+		ja    = "名前,住所,備考\n山田太郎,東京都千代田区,表計算ソフトで予算を組む\n鈴木花子,大阪府大阪市,毎朝トマトに水をやる\n"
+		short = "題名,説明\n表計算,ソフトで予算を組む\n"
+		zh    = "姓名,地址,备注\n张三,北京市海淀区,今天天气很好，我们去公园。\n李四,上海市,明天下雨\n"
+		tw    = "姓名,地址,備註\n張三,台北市,今天天氣很好，我們去公園。\n李四,高雄市,明天下雨\n"
+		ko    = "이름,주소,비고\n홍길동,서울특별시,오늘은 날씨가 좋습니다.\n김철수,부산광역시,내일은 비가 옵니다\n"
+		ru    = "имя,заметка\nАнна,Полив огурцов каждое утро до жары. Не забудьте проверить воду\n"
+		pl    = "nazwa,opis\nJaźń,Zażółć gęślą jaźń i proszę pójść do sklepu oraz kupić świeże bułki\n"
+		el    = "όνομα,σημείωση\nΆννα,Καλημέρα κόσμε σήμερα ο καιρός είναι πολύ καλός\n"
+		he    = "שם,הערה\nאנה,שלום עולם היום מזג האוויר יפה מאוד ואנחנו הולכים לפארק\n"
+		ar    = "اسم,ملاحظة\nآنا,مرحبا بالعالم الطقس اليوم جميل جدا ونحن نذهب إلى الحديقة\n"
+		tr    = "ad,not\nAyşe,Bugün hava çok güzel ve şimdi parka gidiyoruz ağaçların altında oturuyoruz\n"
+		de    = "Name,Notiz\nJürgen,Grüße aus Köln und süße Äpfel für Müller\n"
+	)
+	for _, tt := range []struct{ encoding, text, want string }{
+		{"shift_jis", ja, "shift_jis"}, {"shift_jis", short, "shift_jis"}, {"euc-jp", ja, "euc-jp"}, {"euc-jp", short, "euc-jp"}, {"gb18030", zh, "gb18030"}, {"gbk", zh, "gb18030"},
+		{"big5", tw, "big5"}, {"euc-kr", ko, "euc-kr"}, {"koi8-r", ru, "koi8-r"}, {"windows-1251", ru, "windows-1251"}, {"windows-1250", pl, "windows-1250"},
+		{"windows-1253", el, "windows-1253"}, {"windows-1255", he, "windows-1255"}, {"windows-1256", ar, "windows-1256"}, {"windows-1254", tr, "windows-1254"},
+		{"windows-1252", de, "Windows-1252"}, {"windows-1252", "id,name\n1,José\n2,Zoë\n", "Windows-1252"}, {"windows-1252", "a,b\nSpaß,naïve café\n", "Windows-1252"},
+		{"windows-1252", "a,b\nL'été,nous avons mangé à la crêperie près de la forêt où il fait frais\n", "Windows-1252"},
+		{"windows-1252", "a,b\nJörð,Það er gott að vera hér\n", "Windows-1252"}, {"windows-1252", "a,b\nprecio,5 € más 10 % – “así”\n", "Windows-1252"},
+	} {
+		enc, err := ParseEncoding(tt.encoding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := enc.NewEncoder().Bytes([]byte(tt.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := strings.Split(strings.Split(tt.text, "\n")[1], ",")[1]
+		for name, in := range map[string]string{"a.csv": string(b), "a.txt": string(b), "a.md": string(b), "a.html": "<p>" + string(b)} {
+			out := readBytes(t, []byte(in), name, Options{})
+			if len(out.docs) == 0 || !strings.Contains(out.String(), row) || len(out.errors) != 1 || !strings.Contains(out.errors[0].Reason, "read as "+tt.want) {
+				t.Errorf("%s as %s: %.500s, want %q and a warning", tt.encoding, name, out, row)
+			}
+		}
+	}
+}
+
+// What a page declares is not believed if it is in UTF-8.
+func TestWrongDeclaration(t *testing.T) {
+	const long = "Пора поливать огурцы"
+	for _, tt := range []struct{ declared, text, want string }{
+		{"<meta charset=iso-8859-1>", "für Müller", "für Müller"},
+		{`<meta http-equiv="Content-Type" content="text/html; charset=ISO-8859-1">`, "café", "café"},
+		{"<meta charset=windows-1252>", "naïve", "naïve"},
+		{"<meta charset=iso-8859-15>", "5 €", "5 €"},
+		{"<meta charset=windows-1251>", long, long},
+		{"<meta charset=koi8-r>", long, long},
+		{"<meta charset=iso-8859-7>", "Καλημέρα", "Καλημέρα"},
+		{"<meta charset=shift_jis>", "表計算ソフトで予算を組む", "表計算ソフトで予算を組む"},
+		{"<meta charset=gbk>", "今天天气很好，我们去公园", "今天天气很好，我们去公园"},
+		{"<meta charset=iso-8859-1>", long + long + " \xff", long + long + " \ufffd"},
+	} {
+		out := readBytes(t, []byte(tt.declared+"<p>"+tt.text), "a.html", Options{})
+		if len(out.docs) != 1 || out.docs[0].Fields["text"] != tt.want || len(out.errors) == 0 || !strings.Contains(out.errors[0].Reason, "it is in UTF-8") {
+			t.Errorf("%s: %v, want %q and a warning", tt.declared, out, tt.want)
+		}
+	}
+	for declared, text := range map[string]string{"iso-8859-1": "f\xfcr M\xfcller", "gbk": "\xc1\xaa\xcd\xa8", "shift_jis": "\x95\x5c\x8c\x76"} {
+		if out := readBytes(t, []byte("<meta charset="+declared+"><p>"+text), "a.html", Options{}); len(out.docs) != 1 || len(out.errors) > 0 || strings.Contains(out.String(), "\ufffd") {
+			t.Errorf("%s: %v, want no warning", declared, out)
+		}
+	}
+}

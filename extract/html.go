@@ -76,8 +76,14 @@ func (x *source) decodeHTML(b []byte) (string, error) {
 	case name == "utf-8":
 		x.dec.strict = true
 		return x.text(0, b)
-	case enc == nil, enc == charmap.Windows1252 && bad == 0 && multi > 0:
-		// Pages of UTF-8 often claim to be Latin-1; Latin-1 that is valid UTF-8 by chance is as good as unknown.
+	case enc == nil:
+		return x.text(0, b)
+	case bad*minChance <= multi && multi > 0 && (isCharmap(name) || multi >= minChance):
+		// Pages of UTF-8 often claim to be something else; that such a text is UTF-8 by chance happens to a few letters of two bytes at most.
+		if err := x.warnf(0, "the page says that it is in %s, but it is in UTF-8", name); err != nil {
+			return "", err
+		}
+		x.dec.strict = true
 		return x.text(0, b)
 	}
 	s, err := decodeAll(b, enc)
@@ -85,6 +91,16 @@ func (x *source) decodeHTML(b []byte) (string, error) {
 		return "", x.reject("cannot be decoded as %s: %v", name, err)
 	}
 	return s, nil
+}
+
+// minChance is the number of characters of UTF-8 that are not there by chance.
+const minChance = 10
+
+// isCharmap reports whether the character set of that name has one byte for each character.
+func isCharmap(name string) bool {
+	enc, err := ParseEncoding(name)
+	_, ok := enc.(*charmap.Charmap)
+	return err == nil && ok
 }
 
 // declaredCharset returns the character set that a meta element in the first 1,024 bytes names; nil if none does.

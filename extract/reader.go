@@ -174,7 +174,9 @@ func (x *source) read(r io.Reader) error {
 	if skip, err := x.recognise(br); skip || err != nil {
 		return err
 	}
-	br = x.decode(br)
+	if br, err = x.decode(br); err != nil {
+		return err
+	}
 	if x.format == EML && inMaildir(x.name) {
 		return x.readLetter(br)
 	}

@@ -103,7 +103,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.language, "language", autoLanguage, "language in which a new collection is searched by words, such as de; auto: the one of its texts, English where they do not tell")
 	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the synonyms that the collection is to have, a rule a line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
 	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
-	fs.StringVar(&f.encoding, "encoding", "", "character set of texts that are not UTF-8 and declare none, such as windows-1251, koi8-r, shift_jis or big5 (default: Windows-1252, with a warning)")
+	fs.StringVar(&f.encoding, "encoding", "", "character set of texts that are not UTF-8 and declare none, such as windows-1251, koi8-r, shift_jis or big5 (default: a guess, else Windows-1252, with a warning)")
 	fs.StringVar(&f.html, "html", "main", "what is read of web pages: main, their main text without menus, teasers and footers, or full")
 	fs.StringVar(&f.idField, "id-field", "", "field of a record that holds its id (default: _id, id, or a hash of the content)")
 	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
