@@ -45,6 +45,7 @@ func (x *source) markdown(b []byte) (content, error) {
 		}
 	}
 	withoutBrackets(fields)
+	standardTimes(fields)
 	listTags(fields)
 	c := content{fields: fields}
 	if t, ok := fields["title"].(string); ok {

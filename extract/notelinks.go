@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"path"
 	"regexp"
 	"strings"
 
@@ -50,7 +51,24 @@ func (noteLinks) Parse(parent ast.Node, block gtext.Reader, _ parser.Context) as
 		return nil
 	}
 	block.Advance(len(line) - len(after))
-	return ast.NewString([]byte(shownLink(target, embedded)))
+	return ast.NewString([]byte(linkText(target, embedded)))
+}
+
+// linkText returns what is shown for a link, with its target behind it in parentheses unless that is named there already: who looks for a note by its
+// name shall find what leads to it.
+func linkText(s string, embedded bool) string {
+	shown := shownLink(s, embedded)
+	target := shownLink(strings.TrimSuffix(before(s, "|"), `\`), embedded)
+	if name := path.Base(before(target, " > ")); strings.Contains(strings.ToLower(shown), strings.ToLower(name)) {
+		return shown
+	}
+	return shown + " (" + target + ")"
+}
+
+// before returns what stands in s before the first sep, all of it if there is none.
+func before(s, sep string) string {
+	s, _, _ = strings.Cut(s, sep)
+	return s
 }
 
 // shownLink returns what is shown for what stands between the brackets.

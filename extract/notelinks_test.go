@@ -10,11 +10,13 @@ import (
 func TestNoteLinks(t *testing.T) {
 	for _, tt := range []struct{ in, text string }{
 		{"See [[Boiler]], [[People/Anna|Anna B.]], [[House#Cellar]], [[#Top]] and [[House#^a1b2]].", "See Boiler, Anna B., House > Cellar, Top and House."},
-		{"![[boiler.jpg|300]] ![[plan.png|200x100]] ![[Note|its name]]", "boiler.jpg plan.png its name"},
+		{"![[boiler.jpg|300]] ![[plan.png|200x100]] ![[Note|its name]]", "boiler.jpg plan.png its name (Note)"},
 		{"a [[1]](x.html), [[2]][r], [not [[a]], [[]], [[ ]], [[a\nb]]\n\n[r]: y", "a [1], [2], [not a, [[]], [[ ]], [[a b]]"},
+		{"[[Boiler|the heating]], [[boiler room|Boiler Room]], [[House#Cellar|below]], [[#Top|up]], [[a/b/Pump|new pumps]], [[Tap| ]] and [[People/Anna|her]].",
+			"the heating (Boiler), Boiler Room, below (House > Cellar), up (Top), new pumps, Tap and her (People/Anna)."},
 		{"`[[ -f x ]]` and \\[[x]]", "[[ -f x ]] and [[x]]"},
 		{"```\nif [[a|b]]\n```", "if [[a|b]]"},
-		{"| a | b |\n|---|---|\n| [[x\\|y]] | z |", "a | b\ny | z"},
+		{"| a | b |\n|---|---|\n| [[x\\|y]] | z |", "a | b\ny (x) | z"},
 		{"> [!warning]- Carbon *monoxide*\n> Change the\n> battery.", "Carbon monoxide\nChange the battery."},
 		{"> [!NOTE]\n> Change the\n> battery.", "Note\nChange the battery."},
 		{"> Words\n>\n> [!NOTE]\n\n[!tip] no", "Words\n\n[!NOTE]\n\n[!tip] no"},
