@@ -177,6 +177,8 @@ type Explain struct {
 	Boost   *BoostExplain   `json:"boost,omitempty"`
 
 	Diversity *DiversityExplain `json:"diversity,omitempty"`
+
+	Loose bool `json:"loose,omitempty"` // it has a phrase of the query only in other forms of its words, and stands below the hits that have these
 }
 
 // DiversityExplain says where a hit stood by score, its relevance in [0,1], the largest cosine with an earlier hit, and what the two made.

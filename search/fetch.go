@@ -145,7 +145,7 @@ func bestPassages(texts []PassageHit, cosines []float64, n int) []int {
 
 // explain says how a candidate's score came about.
 func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
-	e := &Explain{}
+	e := &Explain{Loose: s.selection.IsLoose(c.ref)}
 	if s.plan.Mode != Semantic {
 		terms, err := s.wordTerms(ctx, c.ref)
 		if err != nil {

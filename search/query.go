@@ -137,6 +137,8 @@ type Explain struct {
 	Boost   *BoostExplain   `json:"boost,omitempty"`
 
 	Diversity *DiversityExplain `json:"diversity,omitempty"`
+
+	Loose bool `json:"loose,omitempty"` // it has a phrase of the query only in other forms of its words, and stands below the hits that have these
 }
 
 // RerankExplain says what the cross-encoder made of a hit.

@@ -269,3 +269,41 @@ func TestFieldWeightsMultiply(t *testing.T) {
 		t.Errorf("a title scores %v, and %v where the query names it; with weight 2 %v", a, c, b)
 	}
 }
+
+// TestLoosePhrases: texts with the very words of a phrase come first, whatever their scores, and the others are marked.
+func TestLoosePhrases(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	put(t, e, search.Created,
+		doc("emerging", `{"text":"Emerging funds, emerging funds."}`),
+		doc("exact", `{"text":"Put aside money for an emergency fund, among many other things that have to be paid for later on."}`),
+		doc("apart", `{"text":"A fund for an emergency."}`))
+	for _, mode := range []search.Mode{search.Keyword, search.Semantic, search.Hybrid} {
+		for q, want := range map[string][]string{`"emergency fund"`: {"exact", "emerging"}, `"funds"`: {"emerging", "exact", "apart"}, `fund -"emerging funds"`: {"exact", "apart"}, `fund -"emergency funds"`: {"exact", "emerging", "apart"}} {
+			r, err := e.Search(t.Context(), "docs", search.Query{Q: q, Mode: mode, Explain: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i, h := range r.Hits {
+				got = append(got, h.ID)
+				if loose := q[0] == '"' && i > 0; h.Explain.Loose != loose {
+					t.Errorf("%s %s: %s is loose: %t", mode, q, h.ID, h.Explain.Loose)
+				}
+				if i > 0 && h.Score > r.Hits[i-1].Score {
+					t.Errorf("%s %s: %s scores more than the hit before", mode, q, h.ID)
+				}
+			}
+			if q[0] != '"' || q == `"funds"` {
+				slices.Sort(got[1:])
+				slices.Sort(want[1:])
+			}
+			if q[0] != '"' {
+				slices.Sort(got)
+				slices.Sort(want)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s %s finds %v, want %v", mode, q, got, want)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -81,15 +82,16 @@ func (s *search) ranking() []step {
 	}
 	ordered := p.limit > 0 // else the order of what is found means nothing
 	return []step{
-		{"embed", s.vector == nil, s.embed},                    // 3 the query's vector, with the checkpoint's prompt
-		{"find", true, s.find},                                 // 4 both legs side by side, best passage per document
-		{"fill", true, s.fill},                                 // 5 the missing leg of each candidate
-		{"fuse", true, s.fuse},                                 // 6 one score, one order
-		{"match", ordered && s.matches(), s.match},             // 7 the first of them compared token by token
-		{"topics", ordered && s.lesson != nil, s.topics},       // 8 and by what the collection says of its own words
-		{"facets", len(p.facets) > 0, s.count},                 // 9 how values are spread over what was found
-		{"sort", ordered && len(p.sort) > 0, s.sort},           // 10 another order, by fields
-		{"boost", ordered && len(p.boosts) > 0, s.boost},       // 11 or the relevance raised by what documents hold
+		{"embed", s.vector == nil, s.embed},              // 3 the query's vector, with the checkpoint's prompt
+		{"find", true, s.find},                           // 4 both legs side by side, best passage per document
+		{"fill", true, s.fill},                           // 5 the missing leg of each candidate
+		{"fuse", true, s.fuse},                           // 6 one score, one order
+		{"match", ordered && s.matches(), s.match},       // 7 the first of them compared token by token
+		{"topics", ordered && s.lesson != nil, s.topics}, // 8 and by what the collection says of its own words
+		{"facets", len(p.facets) > 0, s.count},           // 9 how values are spread over what was found
+		{"sort", ordered && len(p.sort) > 0, s.sort},     // 10 another order, by fields
+		{"boost", ordered && len(p.boosts) > 0, s.boost}, // 11 or the relevance raised by what documents hold
+		{"phrases", ordered && len(p.sort) == 0, s.loosePhrases},
 		{"group", ordered && p.Group != "", s.group},           // 12 one hit of those with the same value
 		{"rerank", ordered && p.Rerank, s.rerank},              // 13 the first of them in the order of a cross-encoder
 		{"diversify", ordered && p.Diversity > 0, s.diversify}, // 14 less of what is much the same
@@ -426,6 +428,40 @@ func (s *search) fill(ctx context.Context) error {
 
 func (s *search) fuser() fuser {
 	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.calibration, s.matched, s.topical}
+}
+
+// loosePhrases puts documents that have a phrase only in other forms of its words behind all others, with scores that are not above theirs.
+func (s *search) loosePhrases(context.Context) error {
+	if s.selection == nil || len(s.selection.Loose) == 0 {
+		return nil
+	}
+	least, most := math.Inf(1), math.Inf(-1) // score of a document with the very words, and of another
+	for _, c := range s.candidates {
+		if s.selection.IsLoose(c.ref) {
+			most = max(most, c.score)
+		} else {
+			least = min(least, c.score)
+		}
+	}
+	for i := range s.candidates {
+		if c := &s.candidates[i]; most > least && s.selection.IsLoose(c.ref) {
+			if least > 0 {
+				c.score *= least / most
+			} else {
+				c.score -= most - least
+			}
+		}
+	}
+	slices.SortStableFunc(s.candidates, func(a, b candidate) int {
+		loose := func(c candidate) int {
+			if s.selection.IsLoose(c.ref) {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Compare(loose(a), loose(b))
+	})
+	return nil
 }
 
 // bestLeg is the vector leg of a document that it did not find: the largest cosine of its passages.

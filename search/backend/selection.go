@@ -24,6 +24,7 @@ func (r Ref) Number() uint32 { return uint32(r) }
 // documents.
 type Selection struct {
 	Numbers []*roaring.Bitmap // of the documents, by partition
+	Loose   []*roaring.Bitmap // those of Numbers that have a phrase only in other forms of its words
 	Partial bool              // some that belong to the set may be missing; none is in it wrongly
 
 	local any
@@ -62,6 +63,11 @@ func (s *Selection) Len() (n int) {
 func (s *Selection) Contains(ref Ref) bool {
 	p := int(ref.Partition())
 	return p < len(s.Numbers) && s.Numbers[p].Contains(ref.Number())
+}
+
+// IsLoose reports whether a document has a phrase only in other forms of its words. Of a nil set none has.
+func (s *Selection) IsLoose(ref Ref) bool {
+	return s != nil && int(ref.Partition()) < len(s.Loose) && s.Loose[ref.Partition()].Contains(ref.Number())
 }
 
 // Refs returns the n lowest refs of the set that are not below from.

@@ -19,9 +19,10 @@ import (
 
 // Bounds of reading texts for phrases: about a second of one core.
 const (
-	phraseDocuments = 10_000
-	phraseBytes     = 8 << 20
-	phrasePage      = 128 // documents between two looks at the bounds
+	phraseDocuments  = 10_000
+	phraseBytes      = 8 << 20
+	literalDocuments = 1000 // with a single word in quotes: of more it is not read which have another form of it
+	phrasePage       = 128  // documents between two looks at the bounds
 )
 
 // Select returns the documents that pass a filter, contain phrases and lack others.
@@ -61,7 +62,7 @@ func (b *Backend) Select(ctx context.Context, s backend.SelectRequest) (*backend
 		if err != nil {
 			return nil, err
 		}
-		if docs.And(have); p.Len() > 1 {
+		if docs.And(have); p.Len() > 1 || docs.GetCardinality() <= literalDocuments {
 			check.with = append(check.with, p)
 		}
 	}
@@ -86,9 +87,12 @@ func (b *Backend) Select(ctx context.Context, s backend.SelectRequest) (*backend
 	sel := selection(docs)
 	sel.Partial = partial
 	if !check.doubtful.IsEmpty() {
-		passed, whole, err := check.run(ctx, c.query(s.Rank))
+		passed, loose, whole, err := check.run(ctx, c.query(s.Rank))
 		if err != nil {
 			return nil, err
+		}
+		if !loose.IsEmpty() {
+			sel.Loose = []*roaring.Bitmap{loose}
 		}
 		docs.AndNot(check.doubtful)
 		docs.Or(passed)
@@ -158,31 +162,34 @@ type phraseCheck struct {
 	bytes         int64           // of text, at most; a page more may be read
 }
 
-// run returns the doubtful documents that pass. whole is false where the bounds ended it; what was not read has not passed.
-func (p *phraseCheck) run(ctx context.Context, rank keyword.Query) (passed *roaring.Bitmap, whole bool, err error) {
+// run returns the doubtful documents that pass, and which of these have a phrase only in other forms of its words. whole is false where the bounds ended it; what was not read has not passed.
+func (p *phraseCheck) run(ctx context.Context, rank keyword.Query) (passed, loose *roaring.Bitmap, whole bool, err error) {
 	nos, whole, err := p.order(ctx, rank)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
-	passed = roaring.New()
-	keep := make([]bool, phrasePage)
-	for read := int64(0); len(nos) > 0; nos = nos[min(len(keep), len(nos)):] {
+	passed, loose = roaring.New(), roaring.New()
+	held := make([]keyword.Held, phrasePage)
+	for read := int64(0); len(nos) > 0; nos = nos[min(len(held), len(nos)):] {
 		if read >= p.bytes {
-			return passed, false, nil
+			return passed, loose, false, nil
 		}
-		page := nos[:min(len(keep), len(nos))]
-		n, err := p.page(ctx, page, keep)
+		page := nos[:min(len(held), len(nos))]
+		n, err := p.page(ctx, page, held)
 		if err != nil {
-			return nil, false, err
+			return nil, nil, false, err
 		}
 		read += n
 		for i, no := range page {
-			if keep[i] {
+			if held[i] != keyword.NotHeld {
 				passed.Add(no)
+			}
+			if held[i] == keyword.Stemmed {
+				loose.Add(no)
 			}
 		}
 	}
-	return passed, whole, nil
+	return passed, loose, whole, nil
 }
 
 // order returns the documents to read, the best first where they may be too many.
@@ -206,8 +213,8 @@ func (p *phraseCheck) order(ctx context.Context, rank keyword.Query) (nos []uint
 	return nos, uint64(len(nos)) == p.doubtful.GetCardinality(), nil
 }
 
-// page reads documents, side by side, and says of each whether it passes.
-func (p *phraseCheck) page(ctx context.Context, nos []uint32, keep []bool) (read int64, err error) {
+// page reads documents, side by side, and says of each how it passes.
+func (p *phraseCheck) page(ctx context.Context, nos []uint32, held []keyword.Held) (read int64, err error) {
 	var bytes atomic.Int64
 	var wg sync.WaitGroup
 	workers := min(runtime.GOMAXPROCS(0), len(nos))
@@ -221,11 +228,11 @@ func (p *phraseCheck) page(ctx context.Context, nos []uint32, keep []bool) (read
 			}()
 			errs[w] = p.c.store.View(ctx, p.c.id, func(tx *store.Tx) error {
 				for i := w; i < len(nos) && ctx.Err() == nil; i += workers {
-					n, pass, err := p.one(tx, nos[i])
+					n, how, err := p.one(tx, nos[i])
 					if err != nil {
 						return err
 					}
-					keep[i] = pass
+					held[i] = how
 					bytes.Add(int64(n))
 				}
 				return ctx.Err()
@@ -236,15 +243,15 @@ func (p *phraseCheck) page(ctx context.Context, nos []uint32, keep []bool) (read
 	return bytes.Load(), errors.Join(errs...)
 }
 
-// one reads a document and says whether it passes, and how many bytes of text were read. One that is gone, or damaged, or
+// one reads a document and says how it has the phrase that it has least exactly, or that it does not pass, and how many bytes of text were read. One that is gone, or damaged, or
 // that the mapping refuses, does not pass: it leaves the postings too.
-func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err error) {
+func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, how keyword.Held, err error) {
 	parts, ok, err := p.c.parts(tx, no)
 	if err != nil || !ok {
-		return 0, false, err
+		return 0, keyword.NotHeld, err
 	}
 	all := slices.Concat(p.with, p.without)
-	found := make([]bool, len(all))
+	found := make([]keyword.Held, len(all))
 	for _, f := range texts(parts) {
 		bytes += len(f.Text)
 		asked := len(p.fields) == 0 || slices.Contains(p.fields, f.Name)
@@ -252,15 +259,16 @@ func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, pass bool, err er
 			continue
 		}
 		for i, held := range p.c.words.Holds(f.Text, parts.Starts[named(f.Name)], all...) {
-			if i < len(p.with) {
-				found[i] = found[i] || held != keyword.NotHeld && asked
-			} else {
-				found[i] = found[i] || held == keyword.Literal
+			if asked || i >= len(p.with) {
+				found[i] = max(found[i], held)
 			}
 		}
-		if len(p.without) == 0 && !slices.Contains(found, false) {
+		if len(p.without) == 0 && slices.Min(found) == keyword.Literal {
 			break
 		}
 	}
-	return bytes, !slices.Contains(found[:len(p.with)], false) && !slices.Contains(found[len(p.with):], true), nil
+	if slices.Contains(found[len(p.with):], keyword.Literal) {
+		return bytes, keyword.NotHeld, nil
+	}
+	return bytes, slices.Min(append(found[:len(p.with):len(p.with)], keyword.Literal)), nil
 }

@@ -43,7 +43,7 @@ func TestPhraseBounds(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := phraseCheck{c: c, with: []keyword.Phrase{phrase}, doubtful: all, documents: tc.documents, bytes: tc.bytes}
-			passed, whole, err := p.run(t.Context(), keyword.Query{Text: "gamma"})
+			passed, _, whole, err := p.run(t.Context(), keyword.Query{Text: "gamma"})
 			if n := int(passed.GetCardinality()); err != nil || n < tc.least || n > tc.most || whole != tc.whole {
 				t.Fatalf("%d passed, whole %t, %v, want %d to %d, %t", n, whole, err, tc.least, tc.most, tc.whole)
 			}
