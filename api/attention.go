@@ -82,10 +82,10 @@ func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
 	if q.Layerwise && q.With == "" {
 		return &search.FieldError{Field: "layerwise", Value: q.Layerwise, Allowed: "false, or true beside a second text in with"}
 	}
-	info := s.o.Engine.Encoder()
-	a := attentionAnswer{Model: s.o.Engine.Model().Name, Layers: info.Layers, Heads: info.Heads}
+	info := s.o.Inference.Encoder()
+	a := attentionAnswer{Model: s.o.Inference.Model().Name, Layers: info.Layers, Heads: info.Heads}
 	if q.With != "" {
-		c, err := s.o.Engine.Contributions(r.Context(), texts, o)
+		c, err := s.o.Inference.Contributions(r.Context(), texts, o)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
 		if q.Head != nil {
 			ao.Head = *q.Head
 		}
-		t, err := s.o.Engine.Attention(r.Context(), q.Text, ao)
+		t, err := s.o.Inference.Attention(r.Context(), q.Text, ao)
 		if err != nil {
 			return err
 		}

@@ -122,7 +122,7 @@ func TestCompressedAnswers(t *testing.T) {
 	f.do("GET", "/ui/app.js", "", "If-None-Match", page).want(304, nil)
 	f.do("PUT", "/v1/collections/docs/documents/long", `{"text":"x"}`, "If-Match", tag, "Accept-Encoding", "gzip").want(200, nil)
 	// A part is of what is sent plain.
-	bare, err := New(Options{Engine: f.engine, Logger: discard}) // parts of the page's files are not described
+	bare, err := New(Options{Engine: f.engine, Inference: f.engine, Logger: discard}) // parts of the page's files are not described
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,8 @@ func BenchmarkSearchAnswer(b *testing.B) {
 			Passages:   []search.PassageHit{{Field: "text", End: len(text), Text: text, Marked: strings.ReplaceAll(text, "the", "<mark>the</mark>"), Score: &score}},
 			Highlights: map[string][]string{"text": {text[len(text)-150:]}}})
 	}
-	s, err := New(Options{Engine: fixedSearch{apitest.New(b), &res}, Logger: slog.New(slog.DiscardHandler)})
+	e := apitest.New(b)
+	s, err := New(Options{Engine: fixedSearch{e, &res}, Inference: e, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeBody(r, false, &q); err != nil {
 		return err
 	}
-	in, err := q.Input.read("input", s.o.MaxEmbedTexts, s.o.Engine.Encoder().Vocabulary)
+	in, err := q.Input.read("input", s.o.MaxEmbedTexts, s.o.Inference.Encoder().Vocabulary)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) error {
 
 // dimensions returns how long the vectors are going to be.
 func (s *Server) dimensions(asked *int) (int, error) {
-	n := s.o.Engine.Model().Dimension
+	n := s.o.Inference.Model().Dimension
 	if asked == nil {
 		return n, nil
 	}
@@ -99,9 +99,9 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request, in inputs, o sear
 	var e *search.Embeddings
 	var err error
 	if in.ids != nil {
-		e, err = s.o.Engine.EmbedIDs(r.Context(), in.ids, o)
+		e, err = s.o.Inference.EmbedIDs(r.Context(), in.ids, o)
 	} else {
-		e, err = s.o.Engine.Embed(r.Context(), in.texts, o)
+		e, err = s.o.Inference.Embed(r.Context(), in.texts, o)
 	}
 	if err != nil {
 		return nil, err

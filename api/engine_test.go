@@ -6,9 +6,13 @@ import (
 	"testing"
 
 	"searchd/search"
+	"searchd/search/inference"
 )
 
-var _ Engine = (*search.Engine)(nil)
+var (
+	_ Engine    = (*search.Engine)(nil)
+	_ Inference = (*inference.Service)(nil)
+)
 
 // overTwoDocuments is a server over the engine itself with the embedded checkpoint; its collection has two documents.
 func overTwoDocuments(t *testing.T) *fixture {

@@ -80,7 +80,7 @@ type infoLimits struct {
 }
 
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
-	m, e := s.o.Engine.Model(), s.o.Engine.Encoder()
+	m, e := s.o.Inference.Model(), s.o.Inference.Encoder()
 	dtype := "float32"
 	if e.Precision == "int8" {
 		dtype = e.Precision

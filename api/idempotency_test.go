@@ -146,7 +146,7 @@ func TestIdempotencyKeyOfLostAnswers(t *testing.T) {
 	f := newFixture(t, Options{})
 	engine := &leavingEngine{Engine: f.engine}
 	var err error
-	if f.server, err = New(Options{Engine: engine, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if f.server, err = New(Options{Engine: engine, Inference: engine, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, leave := context.WithCancel(t.Context())

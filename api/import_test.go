@@ -339,7 +339,7 @@ func (e warningEngine) Ingest(ctx context.Context, collection string, docs []sea
 func TestWarningsOfDocuments(t *testing.T) {
 	f := newFixture(t, Options{})
 	var err error
-	if f.server, err = New(Options{Engine: warningEngine{f.engine}, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if f.server, err = New(Options{Engine: warningEngine{f.engine}, Inference: f.engine, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	const docs = "/v1/collections/docs/documents"

@@ -24,7 +24,7 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) modelItem() modelItem {
-	return modelItem{s.o.Engine.Model().Name, "model", s.started.Unix(), "searchd"}
+	return modelItem{s.o.Inference.Model().Name, "model", s.started.Unix(), "searchd"}
 }
 
 // model answers the model of a name, which may hold slashes.
@@ -33,7 +33,7 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request) error {
 	if m := s.modelItem(); err == nil && name == m.ID {
 		return writeJSON(w, http.StatusOK, m)
 	}
-	return &requestError{kind: errNoModel, detail: fmt.Sprintf("model: got %q, allowed: %s", short(name), s.o.Engine.Model().Name)}
+	return &requestError{kind: errNoModel, detail: fmt.Sprintf("model: got %q, allowed: %s", short(name), s.o.Inference.Model().Name)}
 }
 
 // openAIPaths are the routes whose errors have OpenAI's shape alone.

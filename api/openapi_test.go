@@ -53,7 +53,8 @@ func operations(t *testing.T) map[string]*openapi3.Operation {
 
 // TestOpenAPIHasEveryRoute compares the description with the route table, and the table with what echo serves.
 func TestOpenAPIHasEveryRoute(t *testing.T) {
-	s, err := New(Options{Engine: apitest.New(t)})
+	e := apitest.New(t)
+	s, err := New(Options{Engine: e, Inference: e})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestReadOnlyIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	f := &fixture{t: t, server: newServer(t, Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})}
+	f := &fixture{t: t, server: newServer(t, Options{Engine: e, Inference: e.Inference(), Logger: slog.New(slog.DiscardHandler)})}
 	f.do("PUT", "/v1/collections/docs", "").want(201, nil)
 	f.do("PUT", "/v1/collections/docs/documents/a", `{"text":"flip a pancake"}`).want(201, nil)
 	seen := func(gauge string, warns bool) {

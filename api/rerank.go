@@ -125,7 +125,7 @@ type rerankMeta struct {
 
 // rerank answers /v1/rerank and /v2/rerank.
 func (s *Server) rerank(w http.ResponseWriter, r *http.Request) error {
-	if s.o.Engine.Encoder().Reranker == nil {
+	if s.o.Inference.Encoder().Reranker == nil {
 		return search.ErrNoReranker
 	}
 	var q rerankRequest
@@ -204,7 +204,7 @@ func (s *Server) rank(w http.ResponseWriter, r *http.Request, query, field strin
 		}
 	}
 	began := time.Now()
-	ranking, err := s.o.Engine.Rerank(r.Context(), query, texts)
+	ranking, err := s.o.Inference.Rerank(r.Context(), query, texts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -248,7 +248,7 @@ type teiRank struct {
 
 // teiRerank answers /rerank.
 func (s *Server) teiRerank(w http.ResponseWriter, r *http.Request) error {
-	if s.o.Engine.Encoder().Reranker == nil {
+	if s.o.Inference.Encoder().Reranker == nil {
 		return search.ErrNoReranker
 	}
 	var q teiRerankRequest

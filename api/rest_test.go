@@ -84,7 +84,7 @@ func TestRestIsBounded(t *testing.T) {
 	f := newFixture(t, Options{})
 	var err error
 	// Not newServer, which stands between net/http and a body that is asked for.
-	if f.server, err = New(Options{Engine: f.engine, Logger: discard, MaxImport: 6 << 20, IdleBody: time.Second}); err != nil {
+	if f.server, err = New(Options{Engine: f.engine, Inference: f.engine, Logger: discard, MaxImport: 6 << 20, IdleBody: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	addr, _ := f.serve()

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,125 +15,15 @@ import (
 	"time"
 
 	"searchd/access"
-	"searchd/encoder"
 	"searchd/extract"
 	"searchd/mcp"
-	"searchd/search"
 )
 
-// Searcher answers queries.
-type Searcher interface {
-	Search(ctx context.Context, collection string, q search.Query) (*search.Response, error)
-	SearchBatch(ctx context.Context, collection string, queries []search.Query) ([]search.BatchResult, error)
-	Similar(ctx context.Context, collection string, q search.Similar) (*search.Response, error)
-	Explain(ctx context.Context, collection, id string, q search.Query) (*search.Explanation, error)
-}
-
-// CollectionReader describes collections.
-type CollectionReader interface {
-	Collection(ctx context.Context, name string) (search.CollectionInfo, error)
-	Collections(ctx context.Context) ([]search.CollectionInfo, error)
-	Gauges(ctx context.Context, name string) (*search.Gauges, error)
-	Language(ctx context.Context, name string) (*search.Language, error)
-}
-
-// CollectionWriter makes, changes and drops collections.
-type CollectionWriter interface {
-	CreateCollection(ctx context.Context, name string, s search.Settings) (search.CollectionInfo, error)
-	EnsureCollection(ctx context.Context, name string, s search.Settings) (info search.CollectionInfo, created bool, err error)
-	ChangeSettings(ctx context.Context, name string, change func(search.Settings) (search.Settings, error)) (search.CollectionInfo, error)
-	DropCollection(ctx context.Context, name string) error
-}
-
-// Aliases keeps second names of collections.
-type Aliases interface {
-	Aliases(ctx context.Context) ([]search.Alias, error)
-	Alias(ctx context.Context, alias string) (search.Alias, error)
-	SetAlias(ctx context.Context, alias, collection string) (created bool, err error)
-	DeleteAlias(ctx context.Context, alias string) error
-}
-
-// Tasks are the engine's long operations.
-type Tasks interface {
-	Tasks(ctx context.Context) ([]search.Task, error)
-	Task(ctx context.Context, id string) (search.Task, error)
-	CancelTask(ctx context.Context, id string) (search.Task, error)
-	Reembed(ctx context.Context, collection string, o search.ReembedOptions) (search.Task, error)
-}
-
-// Snapshots are backups that the engine keeps.
-type Snapshots interface {
-	Snapshots(ctx context.Context) ([]search.Snapshot, error)
-	CreateSnapshot(ctx context.Context) (search.Task, error)
-	OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser, search.Snapshot, error)
-	DeleteSnapshot(ctx context.Context, id string) error
-}
-
-// Documents reads the documents of a collection, and writes them.
-type Documents interface {
-	Ingest(ctx context.Context, collection string, docs []search.Document) ([]search.ItemResult, error)
-	Document(ctx context.Context, collection, id string) (*search.StoredDocument, error)
-	Documents(ctx context.Context, collection, cursor string, limit int) (docs []search.StoredDocument, next string, err error)
-}
-
-// Deleter deletes the documents of a collection.
-type Deleter interface {
-	DeleteDocument(ctx context.Context, collection, id string, ifRevision *uint64) (search.ItemResult, error)
-	DeleteDocuments(ctx context.Context, collection string, ids []string) ([]search.ItemResult, error)
-	DeleteByFilter(ctx context.Context, collection, filter string, dryRun bool) (search.Deletion, error)
-}
-
-// Embedder turns texts, or their tokens, into vectors.
-type Embedder interface {
-	Embed(ctx context.Context, texts []string, o search.EmbedOptions) (*search.Embeddings, error)
-	EmbedIDs(ctx context.Context, ids [][]int32, o search.EmbedOptions) (*search.Embeddings, error)
-	Model() search.ModelInfo
-	Encoder() search.EncoderInfo
-}
-
-// Heads are what else checkpoints give: vectors of tokens, sparse vectors, scores of pairs. What the engine has no checkpoint for is
-// [search.ErrUnsupported].
-type Heads interface {
-	EmbedTokens(ctx context.Context, texts []string, ids [][]int32, o search.EmbedOptions) (*search.TokenVectors, error)
-	EmbedSparse(ctx context.Context, texts []string, o search.EmbedOptions) (*encoder.SparseResult, error)
-	Rerank(ctx context.Context, query string, texts []string) (*search.Ranking, error)
-}
-
-// Inspector shows how the checkpoint reads a text.
-type Inspector interface {
-	Tokenize(ctx context.Context, texts []string, special bool, o search.EmbedOptions) ([]search.Tokenization, error)
-	Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([]string, error)
-	Attention(ctx context.Context, text string, o search.AttentionOptions) (*search.Attention, error)
-	Contributions(ctx context.Context, texts [2]string, o [2]search.EmbedOptions) (*search.Contribution, error)
-}
-
-// Mapper draws the passages of a collection as points.
-type Mapper interface {
-	Map(ctx context.Context, collection string, o search.MapOptions) (*search.Map, error)
-}
-
-// Engine is what a [Server] serves; [search.Engine] is one.
-type Engine interface {
-	Searcher
-	CollectionReader
-	CollectionWriter
-	Aliases
-	Tasks
-	Snapshots
-	Documents
-	Deleter
-	Embedder
-	Heads
-	Inspector
-	Mapper
-	Stats(ctx context.Context) (*search.Stats, error)
-	Ready() error    // nil when searches can be answered, else the reason
-	ReadOnly() error // nil when writes are taken, else the reason
-}
-
-// Options configure a [Server]. The zero value of each field but Engine means its default.
+// Options configure a [Server]. The zero value of each field but Engine and Inference means its
+// default.
 type Options struct {
 	Engine       Engine
+	Inference    Inference       // required, as Engine is
 	Logger       *slog.Logger    // default: slog.Default()
 	Version      string          // shown by /info; default "dev"
 	Revision     string          // of the source, shown by /info; default: none
@@ -271,6 +160,9 @@ func New(o Options) (*Server, error) {
 	err := o.Validate()
 	if o.Engine == nil {
 		err = errors.Join(errors.New("api: options: Engine: nil"), err)
+	}
+	if o.Inference == nil {
+		err = errors.Join(errors.New("api: options: Inference: nil"), err)
 	}
 	if err != nil {
 		return nil, err

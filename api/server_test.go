@@ -60,7 +60,7 @@ func newFixtureOver(t *testing.T, e *apitest.Engine, o Options) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Engine, o.Logger = f.engine, slog.New(slog.NewJSONHandler(f.log, nil))
+	o.Engine, o.Inference, o.Logger = f.engine, f.engine, slog.New(slog.NewJSONHandler(f.log, nil))
 	f.server = newServer(t, o)
 	return f
 }

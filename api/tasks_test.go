@@ -42,7 +42,7 @@ func over(t *testing.T, o Options, so search.Options) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	o.Engine, o.Logger = e, discard
+	o.Engine, o.Inference, o.Logger = e, e.Inference(), discard
 	return &fixture{t: t, server: newServer(t, o)}
 }
 

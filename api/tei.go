@@ -59,7 +59,7 @@ func (s *Server) promptOf(p teiPrompt) (search.EmbedOptions, error) {
 	if p.Name == nil {
 		return o, nil
 	}
-	prompts := s.o.Engine.Encoder().Prompts
+	prompts := s.o.Inference.Encoder().Prompts
 	if _, ok := prompts[*p.Name]; !ok && len(prompts) == 0 {
 		return o, &search.FieldError{Field: "prompt_name", Value: *p.Name, Allowed: "null, or left out: the checkpoint has no prompts"}
 	} else if !ok {
@@ -86,7 +86,7 @@ func (s *Server) readTEI(q *teiEmbedRequest, max int) (in inputs, o search.Embed
 		return in, o, err
 	}
 	o.Truncate = side
-	in, err = q.Inputs.read("inputs", max, s.o.Engine.Encoder().Vocabulary)
+	in, err = q.Inputs.read("inputs", max, s.o.Inference.Encoder().Vocabulary)
 	return in, o, err
 }
 
@@ -142,11 +142,11 @@ func (s *Server) teiEmbedAll(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	began := time.Now()
-	v, err := s.o.Engine.EmbedTokens(r.Context(), in.texts, in.ids, o)
+	v, err := s.o.Inference.EmbedTokens(r.Context(), in.texts, in.ids, o)
 	if err != nil {
 		return err
 	}
-	if err := q.refuse(v.Truncated, s.o.Engine.Model().MaxTokens); err != nil {
+	if err := q.refuse(v.Truncated, s.o.Inference.Model().MaxTokens); err != nil {
 		return err
 	}
 	took := time.Since(began)
@@ -182,7 +182,7 @@ func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) error {
 		return &search.FieldError{Field: "inputs", Value: literal("token ids"), Allowed: "texts; the sparse checkpoint may have another vocabulary"}
 	}
 	began := time.Now()
-	v, err := s.o.Engine.EmbedSparse(r.Context(), in.texts, o)
+	v, err := s.o.Inference.EmbedSparse(r.Context(), in.texts, o)
 	if err != nil {
 		return err
 	}
@@ -292,7 +292,7 @@ func (s *Server) teiTokenize(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	texts, err := s.o.Engine.Tokenize(r.Context(), in.texts, q.Special == nil || *q.Special, o)
+	texts, err := s.o.Inference.Tokenize(r.Context(), in.texts, q.Special == nil || *q.Special, o)
 	if err != nil {
 		return err
 	}
@@ -331,14 +331,14 @@ func (s *Server) teiDecode(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeBody(r, false, &q); err != nil {
 		return err
 	}
-	in, err := q.IDs.read("ids", s.o.MaxEmbedTexts, s.o.Engine.Encoder().Vocabulary)
+	in, err := q.IDs.read("ids", s.o.MaxEmbedTexts, s.o.Inference.Encoder().Vocabulary)
 	if err != nil {
 		return err
 	}
 	if in.ids == nil {
 		return &search.FieldError{Field: "ids", Value: literal("texts"), Allowed: "an array of token ids, or an array of such arrays"}
 	}
-	texts, err := s.o.Engine.Decode(r.Context(), in.ids, q.Skip == nil || *q.Skip)
+	texts, err := s.o.Inference.Decode(r.Context(), in.ids, q.Skip == nil || *q.Skip)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func overCheckpoints(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	s := newServer(t, Options{Engine: e, Logger: discard, Version: "1.2.3", Revision: "abc"})
+	s := newServer(t, Options{Engine: e, Inference: e.Inference(), Logger: discard, Version: "1.2.3", Revision: "abc"})
 	return &fixture{t: t, server: s}
 }
 
@@ -204,7 +204,7 @@ func TestTEIDirection(t *testing.T) {
 	for i, tok := range toks[0] {
 		ids[i] = tok.ID
 	}
-	max := f.server.o.Engine.Model().MaxTokens
+	max := f.server.o.Inference.Model().MaxTokens
 	embed := func(inputs any, direction string) (v []float32) {
 		t.Helper()
 		q := map[string]any{"inputs": inputs, "truncation_direction": direction}

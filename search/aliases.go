@@ -4,32 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+
+	"searchd/search/catalog"
+	"searchd/search/fault"
 )
 
 // maxAliases bounds what is kept in memory.
 const maxAliases = 4096
 
 // Alias is a second name of a collection.
-type Alias struct {
-	Alias      string `json:"alias"`
-	Collection string `json:"collection"`
-}
+type Alias = catalog.Alias
 
 // Aliases lists the aliases, by name.
 func (e *Engine) Aliases(ctx context.Context) ([]Alias, error) {
 	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return nil, err
 	}
-	c := e.catalog
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	list := make([]Alias, 0, len(c.mu.aliases))
-	for _, alias := range slices.Sorted(maps.Keys(c.mu.aliases)) {
-		list = append(list, Alias{alias, c.mu.aliases[alias]})
-	}
-	return list, nil
+	return e.catalog.Aliases(), nil
 }
 
 // Alias returns one alias, or [ErrAliasNotFound].
@@ -37,11 +28,11 @@ func (e *Engine) Alias(ctx context.Context, alias string) (Alias, error) {
 	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return Alias{}, err
 	}
-	to, ok := e.catalog.target(alias)
+	to, ok := e.catalog.Target(alias)
 	if !ok {
-		return Alias{}, fmt.Errorf("%w: %s", ErrAliasNotFound, quoteShort(alias))
+		return Alias{}, fmt.Errorf("%w: %s", ErrAliasNotFound, fault.Quote(alias))
 	}
-	return Alias{alias, to}, nil
+	return Alias{Alias: alias, Collection: to}, nil
 }
 
 // SetAlias makes alias lead to a collection, which must exist; created is false where it led elsewhere before. The change is one
@@ -52,20 +43,20 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 		return false, err
 	}
 	c := e.catalog
-	done, err := c.begin(ctx)
+	done, err := c.Begin(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer done()
-	to, isAlias := c.target(collection)
+	to, isAlias := c.Target(collection)
 	if isAlias {
-		return false, &FieldError{"collection", collection, fmt.Sprintf("a collection; this is an alias of %s", to)}
+		return false, fault.Field("collection", collection, fmt.Sprintf("a collection; this is an alias of %s", to))
 	}
 	if _, err := e.Collection(ctx, collection); err != nil {
 		return false, err
 	}
-	_, replaced := c.target(alias)
-	replaced = replaced || c.lostAlias(alias)
+	_, replaced := c.Target(alias)
+	replaced = replaced || c.LostAlias(alias)
 	if !replaced {
 		switch taken, err := e.taken(ctx, alias); {
 		case taken || errors.Is(err, ErrDamaged):
@@ -73,40 +64,23 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 		case err != nil:
 			return false, err
 		}
-		c.mu.RLock()
-		n := len(c.mu.aliases)
-		c.mu.RUnlock()
-		if n >= maxAliases {
-			return false, &FieldError{"alias", alias, fmt.Sprintf("at most %d aliases; delete one first", maxAliases)}
+		if len(c.Aliases()) >= maxAliases {
+			return false, fault.Field("alias", alias, fmt.Sprintf("at most %d aliases; delete one first", maxAliases))
 		}
 	}
-	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: []byte(collection)}); err != nil {
-		return false, err
-	}
-	c.mu.Lock()
-	c.mu.aliases[alias] = collection
-	delete(c.mu.lost, alias)
-	c.mu.Unlock()
-	return !replaced, nil
+	return !replaced, c.SetAlias(ctx, alias, collection)
 }
 
 // DeleteAlias removes an alias; the collection stays. It returns [ErrAliasNotFound] if there is none of this name.
 func (e *Engine) DeleteAlias(ctx context.Context, alias string) error {
 	c := e.catalog
-	done, err := c.begin(ctx)
+	done, err := c.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, err := e.Alias(ctx, alias); err != nil && !c.lostAlias(alias) {
+	if _, err := e.Alias(ctx, alias); err != nil && !c.LostAlias(alias) {
 		return err
 	}
-	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	delete(c.mu.aliases, alias)
-	delete(c.mu.lost, alias)
-	c.mu.Unlock()
-	return nil
+	return c.DeleteAlias(ctx, alias)
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"searchd/search/fault"
+	"searchd/search/inference"
 )
 
 // MaxBatch is the most queries of one [Engine.SearchBatch].
@@ -23,9 +26,9 @@ const batchAhead = 32
 // fail, a collection that is not there or ctx at its end, is the error of each.
 func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Query) ([]BatchResult, error) {
 	if len(queries) == 0 || len(queries) > MaxBatch {
-		return nil, &FieldError{"searches", len(queries), fmt.Sprintf("1 to %d queries", MaxBatch)}
+		return nil, fault.Field("searches", len(queries), fmt.Sprintf("1 to %d queries", MaxBatch))
 	}
-	defer e.courtesy.begin()()
+	defer e.throttle.Begin()()
 	out := make([]BatchResult, 0, len(queries))
 	now := time.Now()
 	for part := range slices.Chunk(queries, batchAhead) {
@@ -78,7 +81,7 @@ func prepare(ctx context.Context, begun []*begunSearch) {
 	}
 	defer cancel()
 	until, _ := limited.Deadline()
-	texts := map[*encoding][]string{}
+	texts := map[*inference.Encoding][]string{}
 	for _, b := range begun {
 		if b.err == nil && b.plan.Mode != Keyword && !b.plan.browse {
 			b.embedUntil = until
@@ -86,6 +89,6 @@ func prepare(ctx context.Context, begun []*begunSearch) {
 		}
 	}
 	for enc, list := range texts {
-		enc.queries.prepare(limited, enc.collector, list)
+		enc.PrepareQueries(limited, list)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"searchd/index/filter"
 	"searchd/search/backend"
+	"searchd/search/fault"
 )
 
 // Bounds of boosts.
@@ -73,17 +74,17 @@ type boosted struct {
 }
 
 // checkBoosts reads the boosts of a query.
-func (p *plan) checkBoosts(wrong *fieldErrors) {
+func (p *plan) checkBoosts(wrong *fault.Fields) {
 	switch {
 	case len(p.Boosts) == 0:
 		return
 	case len(p.Boosts) > MaxBoosts:
-		wrong.add("boosts", len(p.Boosts), fmt.Sprintf("at most %d", MaxBoosts))
+		wrong.Add("boosts", len(p.Boosts), fmt.Sprintf("at most %d", MaxBoosts))
 		return
 	case len(p.Sort) > 0:
-		wrong.add("boosts", len(p.Boosts), "none together with sort, which is an order of its own")
+		wrong.Add("boosts", len(p.Boosts), "none together with sort, which is an order of its own")
 	case p.browse:
-		wrong.add("boosts", len(p.Boosts), "none where q has no word or phrase, as there is no relevance that they could raise; sort orders what is found")
+		wrong.Add("boosts", len(p.Boosts), "none where q has no word or phrase, as there is no relevance that they could raise; sort orders what is found")
 	}
 	now := p.now
 	if now.IsZero() {
@@ -92,26 +93,26 @@ func (p *plan) checkBoosts(wrong *fieldErrors) {
 	for i, b := range p.Boosts {
 		at := fmt.Sprintf("boosts[%d]", i)
 		if !(b.Weight >= minBoostWeight && b.Weight <= maxBoostWeight) || b.Weight == 0 {
-			wrong.add(at+".weight", b.Weight, fmt.Sprintf("%d to %d, and not 0", minBoostWeight, maxBoostWeight))
+			wrong.Add(at+".weight", b.Weight, fmt.Sprintf("%d to %d, and not 0", minBoostWeight, maxBoostWeight))
 		}
 		out := boost{of: b.Filter + b.Field, weight: b.Weight, field: b.Field}
 		switch {
 		case (b.Filter == "") == (b.Field == ""):
-			wrong.add(at+".filter", b.Filter, "a filter, or in its place a field")
+			wrong.Add(at+".filter", b.Filter, "a filter, or in its place a field")
 		case b.Filter != "":
 			if b.Origin != nil {
-				wrong.add(at+".origin", b.Origin, "left out with a filter, whose value is 1 or 0")
+				wrong.Add(at+".origin", b.Origin, "left out with a filter, whose value is 1 or 0")
 			}
 			if b.Scale != nil {
-				wrong.add(at+".scale", b.Scale, "left out with a filter, whose value is 1 or 0")
+				wrong.Add(at+".scale", b.Scale, "left out with a filter, whose value is 1 or 0")
 			}
 			e, err := filter.Parse(b.Filter)
 			if err != nil {
-				wrong.add(at+".filter", b.Filter, err.Error())
+				wrong.Add(at+".filter", b.Filter, err.Error())
 			}
 			out.filter = filter.WithID(e)
 		case !utf8.ValidString(b.Field):
-			wrong.add(at+".field", b.Field, "the name of a field")
+			wrong.Add(at+".field", b.Field, "the name of a field")
 		default:
 			out.dates, out.value = b.curve(at, now, wrong)
 		}
@@ -120,7 +121,7 @@ func (p *plan) checkBoosts(wrong *fieldErrors) {
 }
 
 // curve reads origin and scale.
-func (b Boost) curve(at string, now time.Time, wrong *fieldErrors) (dates bool, value func(x float64) float64) {
+func (b Boost) curve(at string, now time.Time, wrong *fault.Fields) (dates bool, value func(x float64) float64) {
 	var origin float64
 	switch {
 	case b.Origin == nil:
@@ -129,7 +130,7 @@ func (b Boost) curve(at string, now time.Time, wrong *fieldErrors) (dates bool, 
 	default:
 		v, ok := single(b.Origin, filter.Number, filter.Date)
 		if !ok {
-			wrong.add(at+".origin", b.Origin, "now, a date as RFC 3339 or YYYY-MM-DD, or a number")
+			wrong.Add(at+".origin", b.Origin, "now, a date as RFC 3339 or YYYY-MM-DD, or a number")
 			return false, nil
 		}
 		if origin = v.Num; v.Kind == filter.Date {
@@ -147,9 +148,9 @@ func (b Boost) curve(at string, now time.Time, wrong *fieldErrors) (dates bool, 
 	}
 	switch {
 	case b.Scale == nil:
-		wrong.add(at+".scale", "none", allowed)
+		wrong.Add(at+".scale", "none", allowed)
 	case !ok:
-		wrong.add(at+".scale", b.Scale, allowed)
+		wrong.Add(at+".scale", b.Scale, allowed)
 	case b.Origin == nil:
 		return false, func(x float64) float64 {
 			if x <= 0 {
@@ -267,7 +268,7 @@ func (s *search) otherKind(ctx context.Context, b boost, refs []backend.Ref) (st
 		return "", err
 	}
 	kind := map[bool]string{true: "date", false: "number"}[b.dates]
-	return fmt.Sprintf("boosts: no document found has a %s in %s, but other values", kind, quoteShort(b.field)), nil
+	return fmt.Sprintf("boosts: no document found has a %s in %s, but other values", kind, fault.Quote(b.field)), nil
 }
 
 // explain says what the boosts of a plan made of a candidate; nil where there are none.

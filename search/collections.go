@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"searchd/search/backend"
+	"searchd/search/catalog"
+	"searchd/search/fault"
 )
 
 // CreateCollection makes a collection. It returns [ErrCollectionExists] if there is one of this name, and [ErrTooManyCollections] where there are
@@ -22,7 +24,7 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 	if err := CheckCollectionName(name); err != nil {
 		return CollectionInfo{}, err
 	}
-	m := e.embedder.Model()
+	m := e.inference.Model()
 	if err := s.Validate(m.MaxTokens); err != nil {
 		return CollectionInfo{}, err
 	}
@@ -40,16 +42,16 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 // create makes the collection, under another stored name where its own is that of a generation which has been kept.
 func (e *Engine) create(ctx context.Context, name string, config backend.Config) error {
 	c := e.catalog
-	done, err := c.begin(ctx)
+	done, err := c.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if to, ok := c.target(name); ok {
+	if to, ok := c.Target(name); ok {
 		return fmt.Errorf("%w: %s is an alias of %s", ErrCollectionExists, name, to)
 	}
-	stored, free := c.stored(name)
-	if err := c.none(name); errors.Is(err, ErrDamaged) {
+	stored, free := c.Stored(name)
+	if err := c.None(name); errors.Is(err, ErrDamaged) {
 		return err
 	}
 	if free {
@@ -68,7 +70,7 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 		return e.backend.Configure(ctx, backend.ConfigureRequest{Collection: stored, Create: true, Config: config})
 	}
 	for n := 2; ; n++ {
-		stored = generation(name, n)
+		stored = catalog.Generation(name, n)
 		err := e.backend.Configure(ctx, backend.ConfigureRequest{Collection: stored, Create: true, Config: config})
 		if errors.Is(err, backend.ErrCollectionExists) {
 			continue
@@ -76,7 +78,7 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 		if err != nil {
 			return err
 		}
-		return c.point(ctx, map[string]string{name: stored})
+		return c.Point(ctx, map[string]string{name: stored})
 	}
 }
 
@@ -176,7 +178,7 @@ func (e *Engine) Collections(ctx context.Context) ([]CollectionInfo, error) {
 	}
 	out := make([]CollectionInfo, 0, len(list))
 	for _, c := range list {
-		if _, visible := e.catalog.nameOf(c.Name); !visible {
+		if _, visible := e.catalog.NameOf(c.Name); !visible {
 			continue
 		}
 		info, err := e.info(c)
@@ -185,8 +187,8 @@ func (e *Engine) Collections(ctx context.Context) ([]CollectionInfo, error) {
 		}
 		out = append(out, info)
 	}
-	for _, name := range e.catalog.lostNames() {
-		if damaged := (*DamagedError)(nil); errors.As(e.catalog.none(name), &damaged) { // else it leads somewhere again
+	for _, name := range e.catalog.LostNames() {
+		if damaged := (*DamagedError)(nil); errors.As(e.catalog.None(name), &damaged) { // else it leads somewhere again
 			out = append(out, CollectionInfo{Name: name, Damaged: damaged.Damage})
 		}
 	}
@@ -197,34 +199,34 @@ func (e *Engine) Collections(ctx context.Context) ([]CollectionInfo, error) {
 // DropCollection removes a collection with everything in it. It returns [ErrAliased] while an alias leads to it.
 func (e *Engine) DropCollection(ctx context.Context, name string) error {
 	c := e.catalog
-	stored, ok := c.stored(name)
+	stored, ok := c.Stored(name)
 	if !ok {
-		return c.none(name)
+		return c.None(name)
 	}
-	own, _ := c.nameOf(stored)
-	if len(c.aliasesOf(own)) == 0 {
+	own, _ := c.NameOf(stored)
+	if len(c.AliasesOf(own)) == 0 {
 		for _, j := range e.tasks.unfinished(own) {
 			if err := j.end(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	done, err := c.begin(ctx)
+	done, err := c.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if stored, ok = c.stored(own); !ok {
-		return c.none(name)
+	if stored, ok = c.Stored(own); !ok {
+		return c.None(name)
 	}
-	if aliases := c.aliasesOf(own); len(aliases) > 0 {
+	if aliases := c.AliasesOf(own); len(aliases) > 0 {
 		return fmt.Errorf("%w: %s has the alias %s; delete it, or let it lead elsewhere, first", ErrAliased, own, strings.Join(aliases, ", "))
 	}
 	if err := e.dropHidden(ctx, own, stored); err != nil {
 		return err
 	}
 	if stored != own { // the name first: what no name leads to is removed by the next opening
-		if err := c.point(ctx, map[string]string{own: ""}); err != nil {
+		if err := c.Point(ctx, map[string]string{own: ""}); err != nil {
 			return err
 		}
 	}
@@ -241,10 +243,10 @@ func (e *Engine) dropHidden(ctx context.Context, name, current string) error {
 	}
 	for _, c := range list {
 		base, _, _ := strings.Cut(c.Name, "~")
-		if _, visible := e.catalog.nameOf(c.Name); base != name || c.Name == current || visible {
+		if _, visible := e.catalog.NameOf(c.Name); base != name || c.Name == current || visible {
 			continue
 		}
-		if key := e.catalog.doubt(); key != "" {
+		if key := e.catalog.Doubt(); key != "" {
 			return &DamagedError{Collection: name, Damage: fmt.Sprintf("it has a generation that value %q, which cannot be read, may be of", key)}
 		}
 		if err := e.backend.Drop(ctx, c.Name); err != nil && !errors.Is(err, backend.ErrCollectionNotFound) {
@@ -259,7 +261,7 @@ func (e *Engine) info(c backend.Collection) (CollectionInfo, error) {
 	if err != nil {
 		return CollectionInfo{}, err
 	}
-	name, _ := e.catalog.nameOf(c.Name)
+	name, _ := e.catalog.NameOf(c.Name)
 	return CollectionInfo{
 		Name: name, Settings: r.Settings, Model: r.Model,
 		Documents: c.Documents, Passages: c.Passages, Sequence: c.Sequence, Created: r.Created,
@@ -299,14 +301,14 @@ func (e *Engine) open(ctx context.Context, name string) (backend.Collection, rec
 	if err := e.running(); err != nil {
 		return backend.Collection{}, record{}, err
 	}
-	stored, ok := e.catalog.stored(name)
+	stored, ok := e.catalog.Stored(name)
 	if !ok {
-		return backend.Collection{}, record{}, e.catalog.none(name)
+		return backend.Collection{}, record{}, e.catalog.None(name)
 	}
 	opened, err := e.backend.Open(ctx, backend.OpenRequest{Collection: stored})
 	c := opened.Collection
 	if errors.Is(err, backend.ErrCollectionNotFound) {
-		err = fmt.Errorf("%w: %s", backend.ErrCollectionNotFound, quoteShort(name))
+		err = fmt.Errorf("%w: %s", backend.ErrCollectionNotFound, fault.Quote(name))
 	}
 	if err != nil {
 		return c, record{}, err
@@ -317,6 +319,6 @@ func (e *Engine) open(ctx context.Context, name string) (backend.Collection, rec
 
 // named returns the name that clients know a stored collection by.
 func (e *Engine) named(stored string) string {
-	name, _ := e.catalog.nameOf(stored)
+	name, _ := e.catalog.NameOf(stored)
 	return name
 }

@@ -12,7 +12,7 @@ import (
 // passages and index, and one with other settings is not.
 func TestDefaultSettings(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
-	said := search.DefaultSettings(e.Model())
+	said := search.DefaultSettings(e.Inference().Model())
 	fewer := said
 	fewer.Index.M = 4
 	short := said

@@ -7,6 +7,7 @@ import (
 
 	"searchd/index/filter"
 	"searchd/search/backend"
+	"searchd/search/fault"
 )
 
 // Deletion answers [Engine.DeleteByFilter].
@@ -35,7 +36,7 @@ func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dr
 	defer release()
 	expr, err := filter.Parse(text)
 	if err != nil {
-		return out, &FieldError{"filter", text, err.Error()}
+		return out, fault.Field("filter", text, err.Error())
 	}
 	expr = filter.WithID(expr)
 	if err := e.checkDeletion(ctx, c, rec, expr); err != nil {
@@ -57,10 +58,10 @@ func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dr
 // checkDeletion refuses a filter with fields that the mapping keeps out of the index, and with fields that it does not declare and that no
 // document has: with != or NOT a slip in a name passes every document. Nothing is asked of a collection without documents.
 func (e *Engine) checkDeletion(ctx context.Context, c backend.Collection, rec record, expr filter.Expr) error {
-	var wrong fieldErrors
+	var wrong fault.Fields
 	uses := filterUses(expr)
 	if checkStored(rec.Settings.Fields, uses, &wrong); len(wrong) > 0 || c.Documents == 0 {
-		return wrong.err()
+		return wrong.Err()
 	}
 	none, partial, err := e.lacking(ctx, c.Name, undeclared(rec.Settings.Fields, uses))
 	if err == nil && partial {
@@ -70,9 +71,9 @@ func (e *Engine) checkDeletion(ctx context.Context, c backend.Collection, rec re
 		return err
 	}
 	for _, u := range none {
-		wrong.add(u.path, u.name, "fields that a document has or that the settings declare"+aboutID(u.name))
+		wrong.Add(u.path, u.name, "fields that a document has or that the settings declare"+aboutID(u.name))
 	}
-	return wrong.err()
+	return wrong.Err()
 }
 
 // lackingStored returns those of uses whose field no stored document has.

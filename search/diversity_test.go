@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"searchd/search/inference"
 )
 
 // TestDiversifierEqualsDefinition compares the picks with those of the definition, in which every cosine is computed anew.
@@ -16,7 +18,7 @@ func TestDiversifierEqualsDefinition(t *testing.T) {
 			for i := range v {
 				v[i] = float32(r.NormFloat64())
 			}
-			if normalize(v); r.IntN(10) == 0 {
+			if inference.Normalize(v); r.IntN(10) == 0 {
 				v = nil
 			}
 			d.vectors = append(d.vectors, v)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"searchd/encoder"
 	"searchd/search/mapping"
 )
 
@@ -95,17 +94,4 @@ type CollectionInfo struct {
 	// Incarnation is another one after the collection was made anew or its data folder was restored from a backup: what is known of
 	// another one's documents says nothing of these. It is opaque.
 	Incarnation string `json:"incarnation"`
-}
-
-// ModelInfo identifies the checkpoint that made a collection's vectors.
-type ModelInfo struct {
-	Name      string `json:"name"`
-	SHA256    string `json:"sha256"`
-	Dimension int    `json:"dimension"`
-	Pooling   string `json:"pooling"`
-	MaxTokens int    `json:"max_tokens"`
-
-	PassageTokens int `json:"passage_tokens,omitempty"` // of a passage, unless the settings say otherwise; 0: MaxTokens
-
-	Parts encoder.Parts `json:"parts,omitzero"` // sums of what decides a vector beside the weights; the zero value: not known
 }

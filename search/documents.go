@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"searchd/search/backend"
+	"searchd/search/catalog"
+	"searchd/search/fault"
 )
 
 // maxList is the most documents of one page of a listing.
@@ -41,7 +43,7 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 		return nil, "", err
 	}
 	if limit < 1 || limit > maxList {
-		return nil, "", &FieldError{"limit", limit, fmt.Sprintf("1 to %d", maxList)}
+		return nil, "", fault.Field("limit", limit, fmt.Sprintf("1 to %d", maxList))
 	}
 	from, rest, err := e.listFrom(ctx, c.Name, incarnation(c.Origin, r.Created), cursor)
 	if err != nil {
@@ -49,13 +51,13 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 	}
 	page, err := e.backend.List(ctx, backend.ListRequest{Collection: from, Cursor: rest, Limit: limit})
 	if errors.Is(err, ErrInvalid) { // the rest of what it was asked is checked
-		return nil, "", &FieldError{"cursor", cursor, cursorAllowed}
+		return nil, "", fault.Field("cursor", cursor, cursorAllowed)
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	if next = page.Next; next != "" {
-		next = fmt.Sprintf("%s.%d~%s", incarnation(c.Origin, r.Created), generationOf(from), next)
+		next = fmt.Sprintf("%s.%d~%s", incarnation(c.Origin, r.Created), catalog.GenerationOf(from), next)
 	}
 	docs = make([]StoredDocument, len(page.Documents))
 	for i, d := range page.Documents {
@@ -81,18 +83,18 @@ func (e *Engine) listFrom(ctx context.Context, stored, incarnation, cursor strin
 	number, rest, _ := strings.Cut(place, "~")
 	n, err := strconv.Atoi(number)
 	if of != incarnation || rest == "" || err != nil || n < 1 || strconv.Itoa(n) != number {
-		return "", "", &FieldError{"cursor", cursor, cursorAllowed}
+		return "", "", fault.Field("cursor", cursor, cursorAllowed)
 	}
-	if n == generationOf(stored) {
+	if n == catalog.GenerationOf(stored) {
 		return stored, rest, nil
 	}
-	if name, visible := e.catalog.nameOf(stored); visible {
-		began := generation(name, n)
+	if name, visible := e.catalog.NameOf(stored); visible {
+		began := catalog.Generation(name, n)
 		if _, err := e.backend.Open(ctx, backend.OpenRequest{Collection: began}); err == nil {
 			return began, rest, nil
 		}
 	}
-	return "", "", &FieldError{"cursor", cursor, "a cursor of the collection as it is; it was re-embedded meanwhile, begin again without one"}
+	return "", "", fault.Field("cursor", cursor, "a cursor of the collection as it is; it was re-embedded meanwhile, begin again without one")
 }
 
 // DeleteDocuments deletes documents by id and answers each in order; one that is not there has the error [ErrDocumentNotFound]. An id that

@@ -27,11 +27,11 @@ func openCheckpoint(t *testing.T, name string) *search.Engine {
 func TestTokenizeAndEmbedIDs(t *testing.T) {
 	e := openCheckpoint(t, "bert-mean")
 	texts := []string{"A quick brown fox.", "the lazy dog Ünïcode"}
-	want, err := e.Embed(t.Context(), texts, search.EmbedOptions{})
+	want, err := e.Inference().Embed(t.Context(), texts, search.EmbedOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	toks, err := e.Tokenize(t.Context(), texts, true, search.EmbedOptions{})
+	toks, err := e.Inference().Tokenize(t.Context(), texts, true, search.EmbedOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestTokenizeAndEmbedIDs(t *testing.T) {
 		}
 		tokens += len(ids[i])
 	}
-	got, err := e.EmbedIDs(t.Context(), ids, search.EmbedOptions{})
+	got, err := e.Inference().EmbedIDs(t.Context(), ids, search.EmbedOptions{})
 	if err != nil || got.Tokens != want.Tokens || tokens != want.Tokens {
 		t.Fatalf("EmbedIDs: %v, %d tokens, want %d", err, got.Tokens, want.Tokens)
 	}
@@ -61,29 +61,29 @@ func TestTokenizeAndEmbedIDs(t *testing.T) {
 			}
 		}
 	}
-	back, err := e.Decode(t.Context(), ids, true)
+	back, err := e.Inference().Decode(t.Context(), ids, true)
 	if err != nil || back[0] != "a quick brown fox." {
 		t.Errorf("Decode: %q, %v", back, err)
 	}
-	bare, err := e.Tokenize(t.Context(), texts[:1], false, search.EmbedOptions{})
+	bare, err := e.Inference().Tokenize(t.Context(), texts[:1], false, search.EmbedOptions{})
 	if err != nil || len(bare[0].Tokens) != len(ids[0])-2 {
 		t.Errorf("without special tokens: %+v, %v", bare, err)
 	}
-	all, err := e.EmbedTokens(t.Context(), texts, nil, search.EmbedOptions{})
-	if err != nil || len(all.Vectors[0]) != len(ids[0]) || len(all.Vectors[0][0]) != e.Encoder().Hidden {
+	all, err := e.Inference().EmbedTokens(t.Context(), texts, nil, search.EmbedOptions{})
+	if err != nil || len(all.Vectors[0]) != len(ids[0]) || len(all.Vectors[0][0]) != e.Inference().Encoder().Hidden {
 		t.Errorf("EmbedTokens: %v", err)
 	}
-	if _, err := e.EmbedTokens(t.Context(), nil, ids[:1], search.EmbedOptions{}); err != nil {
+	if _, err := e.Inference().EmbedTokens(t.Context(), nil, ids[:1], search.EmbedOptions{}); err != nil {
 		t.Errorf("EmbedTokens of ids: %v", err)
 	}
-	many := search.MaxTokenValues/e.Encoder().Hidden/e.Model().MaxTokens + 1 // texts that are too many where each is full
-	long, full := strings.Repeat("fox ", e.Model().MaxTokens), slices.Repeat(ids[0][1:2], 2*e.Model().MaxTokens)
+	many := search.MaxTokenValues/e.Inference().Encoder().Hidden/e.Inference().Model().MaxTokens + 1 // texts that are too many where each is full
+	long, full := strings.Repeat("fox ", e.Inference().Model().MaxTokens), slices.Repeat(ids[0][1:2], 2*e.Inference().Model().MaxTokens)
 	for name, call := range map[string]func() (*search.TokenVectors, error){
 		"texts": func() (*search.TokenVectors, error) {
-			return e.EmbedTokens(t.Context(), slices.Repeat([]string{long}, many), nil, search.EmbedOptions{})
+			return e.Inference().EmbedTokens(t.Context(), slices.Repeat([]string{long}, many), nil, search.EmbedOptions{})
 		},
 		"ids": func() (*search.TokenVectors, error) {
-			return e.EmbedTokens(t.Context(), nil, slices.Repeat([][]int32{full}, many), search.EmbedOptions{})
+			return e.Inference().EmbedTokens(t.Context(), nil, slices.Repeat([][]int32{full}, many), search.EmbedOptions{})
 		},
 	} {
 		var fe *search.FieldError
@@ -91,22 +91,22 @@ func TestTokenizeAndEmbedIDs(t *testing.T) {
 			t.Errorf("EmbedTokens of too many %s: %v, want it refused", name, err)
 		}
 	}
-	if _, err := e.EmbedIDs(t.Context(), [][]int32{{99999}}, search.EmbedOptions{}); !errors.Is(err, search.ErrInvalid) {
+	if _, err := e.Inference().EmbedIDs(t.Context(), [][]int32{{99999}}, search.EmbedOptions{}); !errors.Is(err, search.ErrInvalid) {
 		t.Errorf("an id outside the vocabulary: %v", err)
 	}
-	if _, err := e.Embed(t.Context(), texts, search.EmbedOptions{Prompt: "nothing"}); !errors.Is(err, search.ErrInvalid) {
+	if _, err := e.Inference().Embed(t.Context(), texts, search.EmbedOptions{Prompt: "nothing"}); !errors.Is(err, search.ErrInvalid) {
 		t.Errorf("an unknown prompt: %v", err)
 	}
-	if _, err := e.EmbedSparse(t.Context(), texts, search.EmbedOptions{}); !errors.Is(err, search.ErrUnsupported) {
+	if _, err := e.Inference().EmbedSparse(t.Context(), texts, search.EmbedOptions{}); !errors.Is(err, search.ErrUnsupported) {
 		t.Errorf("EmbedSparse of a dense checkpoint: %v", err)
 	}
 }
 
 func TestAttention(t *testing.T) {
 	e := openCheckpoint(t, "bert-mean")
-	i := e.Encoder()
+	i := e.Inference().Encoder()
 	for head := -1; head < i.Heads; head++ {
-		a, err := e.Attention(t.Context(), "a quick fox", search.AttentionOptions{Layer: i.Layers - 1, Head: head, Norms: true})
+		a, err := e.Inference().Attention(t.Context(), "a quick fox", search.AttentionOptions{Layer: i.Layers - 1, Head: head, Norms: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,20 +124,20 @@ func TestAttention(t *testing.T) {
 		}
 	}
 	var fe *search.FieldError
-	if _, err := e.Attention(t.Context(), "x", search.AttentionOptions{Layer: i.Layers}); !errors.As(err, &fe) || fe.Field != "layer" {
+	if _, err := e.Inference().Attention(t.Context(), "x", search.AttentionOptions{Layer: i.Layers}); !errors.As(err, &fe) || fe.Field != "layer" {
 		t.Errorf("a layer too many: %v", err)
 	}
-	if _, err := e.Attention(t.Context(), "x", search.AttentionOptions{Head: i.Heads}); !errors.As(err, &fe) || fe.Field != "head" {
+	if _, err := e.Inference().Attention(t.Context(), "x", search.AttentionOptions{Head: i.Heads}); !errors.As(err, &fe) || fe.Field != "head" {
 		t.Errorf("a head too many: %v", err)
 	}
-	a, err := e.Attention(t.Context(), strings.Repeat("fox ", 500), search.AttentionOptions{Head: -1, Maps: true, With: "the lazy dog"})
+	a, err := e.Inference().Attention(t.Context(), strings.Repeat("fox ", 500), search.AttentionOptions{Head: -1, Maps: true, With: "the lazy dog"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(a.Tokens); n > search.MaxMapTokens || len(a.Maps) != i.Layers || len(a.Maps[0]) != i.Heads || len(a.Maps[0][0]) != n*n || !a.Truncated || len(a.LayerCosines) != i.Layers+1 {
 		t.Errorf("maps of %d tokens, %d layers; %d cosines", n, len(a.Maps), len(a.LayerCosines))
 	}
-	c, err := e.Contributions(t.Context(), [2]string{"a quick fox", "the lazy dog"}, [2]search.EmbedOptions{})
+	c, err := e.Inference().Contributions(t.Context(), [2]string{"a quick fox", "the lazy dog"}, [2]search.EmbedOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,20 +156,29 @@ func TestAttention(t *testing.T) {
 func TestNoCheckpoint(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	for name, call := range map[string]func() error{
-		"EmbedIDs": func() error { _, err := e.EmbedIDs(t.Context(), [][]int32{{1}}, search.EmbedOptions{}); return err },
+		"EmbedIDs": func() error {
+			_, err := e.Inference().EmbedIDs(t.Context(), [][]int32{{1}}, search.EmbedOptions{})
+			return err
+		},
 		"EmbedTokens": func() error {
-			_, err := e.EmbedTokens(t.Context(), []string{"x"}, nil, search.EmbedOptions{})
+			_, err := e.Inference().EmbedTokens(t.Context(), []string{"x"}, nil, search.EmbedOptions{})
 			return err
 		},
-		"EmbedSparse": func() error { _, err := e.EmbedSparse(t.Context(), []string{"x"}, search.EmbedOptions{}); return err },
+		"EmbedSparse": func() error {
+			_, err := e.Inference().EmbedSparse(t.Context(), []string{"x"}, search.EmbedOptions{})
+			return err
+		},
 		"Tokenize": func() error {
-			_, err := e.Tokenize(t.Context(), []string{"x"}, true, search.EmbedOptions{})
+			_, err := e.Inference().Tokenize(t.Context(), []string{"x"}, true, search.EmbedOptions{})
 			return err
 		},
-		"Decode":    func() error { _, err := e.Decode(t.Context(), [][]int32{{1}}, true); return err },
-		"Attention": func() error { _, err := e.Attention(t.Context(), "x", search.AttentionOptions{}); return err },
+		"Decode": func() error { _, err := e.Inference().Decode(t.Context(), [][]int32{{1}}, true); return err },
+		"Attention": func() error {
+			_, err := e.Inference().Attention(t.Context(), "x", search.AttentionOptions{})
+			return err
+		},
 		"Contributions": func() error {
-			_, err := e.Contributions(t.Context(), [2]string{"x", "y"}, [2]search.EmbedOptions{})
+			_, err := e.Inference().Contributions(t.Context(), [2]string{"x", "y"}, [2]search.EmbedOptions{})
 			return err
 		},
 	} {
@@ -191,8 +200,8 @@ func TestEmbedSparse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	r, err := e.EmbedSparse(t.Context(), []string{"x"}, search.EmbedOptions{})
-	if err != nil || r.Vectors[0][0].ID != 3 || !e.Encoder().Sparse {
+	r, err := e.Inference().EmbedSparse(t.Context(), []string{"x"}, search.EmbedOptions{})
+	if err != nil || r.Vectors[0][0].ID != 3 || !e.Inference().Encoder().Sparse {
 		t.Errorf("EmbedSparse = %+v, %v", r, err)
 	}
 }

@@ -83,7 +83,7 @@ func TestPoolingOfCollections(t *testing.T) {
 				t.Errorf("started with %q: writing %s: %+v, %v", pooling, name, results, err)
 			}
 		}
-		if m := e.Model(); pooling == "" && m.Pooling != "mean" || pooling != "" && m.Pooling != pooling {
+		if m := e.Inference().Model(); pooling == "" && m.Pooling != "mean" || pooling != "" && m.Pooling != pooling {
 			t.Errorf("the engine's own has %q, asked for %q", m.Pooling, pooling)
 		}
 		e.Close()

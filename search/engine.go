@@ -15,7 +15,9 @@ import (
 	"searchd/index/keyword"
 	"searchd/models"
 	"searchd/search/backend"
+	"searchd/search/catalog"
 	"searchd/search/embedded"
+	"searchd/search/inference"
 )
 
 // Options of [Open]. The zero value is the documented default.
@@ -39,24 +41,21 @@ const DefaultMaxCollections = 10_000
 
 // Engine is the search engine over one data folder. It is safe for concurrent use.
 type Engine struct {
-	embedder  Embedder
-	collector *collector    // the embedder for requests, which it gathers into batches
-	reranker  Reranker      // nil: none
-	sparse    SparseEncoder // nil: none
+	inference *inference.Service
 	backend   backend.Backend
-	catalog   *catalog
+	catalog   *catalog.Catalog
 	maps      mapCache
-	encodings *encodings
+	encodings *inference.Registry
 	analyses  sync.Map // *keyword.Analysis by language
 	lessons   lessons
 	tasks     *taskList
 	notice    func(text string)
 	alarm     func(text string)
 	snapshots string // folder
-	courtesy  courtesy
-	most      int   // collections
-	single    *pace // of ingests of one document
-	many      *pace // of the others
+	throttle  inference.Throttle
+	most      int             // collections
+	single    *inference.Pace // of ingests of one document
+	many      *inference.Pace // of the others
 
 	mu struct {
 		sync.Mutex
@@ -71,16 +70,13 @@ type cachedRecord struct {
 	record  record
 }
 
-// queryCacheSize is how many query vectors are kept: at 384 dimensions about 6 MB.
-const queryCacheSize = 4096
-
 // Open opens the data folder dir, made if it is missing unless o.MustExist, and loads the checkpoint. With Options.Backend dir may be empty.
 // The folder is locked for this process until [Engine.Close]; where it is locked already, the error matches store.ErrLocked.
 func Open(dir string, o Options) (*Engine, error) { return OpenContext(context.Background(), dir, o) }
 
 // OpenContext is Open that ends early with ctx, while indexes are filled; the next opening goes on.
 func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
-	e := &Engine{embedder: o.Embedder, reranker: o.Reranker, sparse: o.Sparse, backend: o.Backend, single: newPace(), many: newPace(), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
+	e := &Engine{backend: o.Backend, single: inference.NewPace(), many: inference.NewPace(), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
 	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*semaphore.Weighted{}
 	if e.notice = o.Notice; e.notice == nil {
 		e.notice = func(string) {}
@@ -89,28 +85,25 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 		e.alarm = e.notice
 	}
 	e.snapshots = filepath.Join(dir, snapshotFolder)
-	load, source := o.Load, sourceOf(o.Model)
-	if e.embedder != nil {
-		source = e.embedder.Model().Name
+	load, source, embedder := o.Load, inference.SourceOf(o.Model), o.Embedder
+	if embedder != nil {
+		source = embedder.Model().Name
 	} else {
 		c, err := models.Open(o.Model, o.Encoder)
 		if err != nil {
 			return nil, err
 		}
-		e.embedder = NewEmbedder(c)
+		embedder = inference.NewEmbedder(c)
 		if load == nil {
-			load = loader(o.Encoder)
+			load = inference.Loader(o.Encoder)
 		}
 	}
-	if c, ok := e.embedder.(checkpointEmbedder); ok && e.sparse == nil && c.checkpoint.Info().Sparse {
-		e.sparse = c.checkpoint
-	}
 	var err error
-	if e.encodings, err = newEncodings(e.embedder, source, e.Encoder().Precision, load); err != nil {
+	if e.encodings, err = inference.NewRegistry(embedder, source, inference.PrecisionOf(embedder), load); err != nil {
 		return nil, err
 	}
-	e.collector = e.encodings.own.collector
-	if e.encodings.folder = e.backend == nil; e.encodings.folder {
+	e.inference = inference.NewService(e.encodings.Own, o.Reranker, o.Sparse)
+	if e.encodings.Folder = e.backend == nil; e.encodings.Folder {
 		if e.backend, err = openBackend(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, MustExist: o.MustExist}); err != nil {
 			return nil, err
 		}
@@ -132,7 +125,7 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if e.catalog, err = openCatalog(ctx, e.backend, stored, e.alarm); err != nil {
+	if e.catalog, err = catalog.Open(ctx, e.backend, stored, e.alarm); err != nil {
 		return err
 	}
 	if err := e.openEncodings(ctx, e.catalog); err != nil {
@@ -189,8 +182,8 @@ func (e *Engine) ReadOnly() error {
 	return fmt.Errorf("%w: %s", ErrReadOnly, s.ReadOnly)
 }
 
-// Model describes the checkpoint that encodes.
-func (e *Engine) Model() ModelInfo { return e.embedder.Model() }
+// Inference returns what answers requests for vectors, tokens and scores with the engine's checkpoints. It lives as long as the engine.
+func (e *Engine) Inference() *inference.Service { return e.inference }
 
 // Check looks for faults: differences between what is stored and what is indexed; with deep also every stored byte.
 func (e *Engine) Check(ctx context.Context, deep bool) ([]backend.Problem, error) {
@@ -209,7 +202,7 @@ func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collec
 			return c, r, nil, err
 		}
 		release := sync.OnceFunc(func() { l.Release(1) })
-		if now, ok := e.catalog.stored(name); ok && now == c.Name && l == e.writers(c.Name) {
+		if now, ok := e.catalog.Stored(name); ok && now == c.Name && l == e.writers(c.Name) {
 			if c, r, err = e.open(ctx, name); err != nil { // its settings may have changed meanwhile
 				release()
 				return c, r, nil, err

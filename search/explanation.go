@@ -9,6 +9,7 @@ import (
 
 	"searchd/index/filter"
 	"searchd/search/backend"
+	"searchd/search/fault"
 )
 
 // Reasons why a document is not among the results of a query.
@@ -43,7 +44,7 @@ type Explanation struct {
 // looked at. It returns [ErrDocumentNotFound] where there is none of this id.
 func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*Explanation, error) {
 	start := time.Now()
-	defer e.courtesy.begin()()
+	defer e.throttle.Begin()()
 	if err := CheckID(id); err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*
 // explainPlace says where a document ranks.
 func (s *search) explainPlace(ctx context.Context, id string) (*Explanation, error) {
 	if s.plan.browse {
-		return nil, &FieldError{"q", s.plan.Q, "a word or phrase: without one documents are not ranked"}
+		return nil, fault.Field("q", s.plan.Q, "a word or phrase: without one documents are not ranked")
 	}
 	s.plan.Explain = true
 	docs, err := s.engine.backend.Lookup(ctx, backend.LookupRequest{Collection: s.collection, IDs: []string{id}})

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"searchd/search/backend"
+	"searchd/search/inference"
 )
 
 // ForgetTokens empties the cache of tokens.
-func (e *Engine) ForgetTokens() { e.encodings.own.passages = newTokenCache(matchBudget) }
+func (e *Engine) ForgetTokens() { e.encodings.Own.Forget() }
 
 // Lessons counts the collections of which it is kept, or being learnt, what they say of their words.
 func (e *Engine) Lessons() int {
@@ -53,18 +54,18 @@ func SetReembedGrace(t *testing.T, d time.Duration) {
 }
 
 // Normalize gives v unit length, as documents are stored.
-func Normalize(v []float32) { normalize(v) }
+func Normalize(v []float32) { inference.Normalize(v) }
 
 // HoldNames keeps everybody else from changing names.
 func (e *Engine) HoldNames() (release func()) {
-	done, _ := e.catalog.begin(context.Background())
+	done, _ := e.catalog.Begin(context.Background())
 	return done
 }
 
 // Vectors returns the vectors of a collection's passages as they are stored, by document.
 func (e *Engine) Vectors(t *testing.T, collection string) map[string][][]float32 {
 	t.Helper()
-	stored, _ := e.catalog.stored(collection)
+	stored, _ := e.catalog.Stored(collection)
 	out := map[string][][]float32{}
 	for cursor, more := "", true; more; more = cursor != "" {
 		page, err := e.backend.List(t.Context(), backend.ListRequest{Collection: stored, Cursor: cursor, Limit: 100, NoFields: true})

@@ -10,6 +10,7 @@ import (
 
 	"searchd/index/filter"
 	"searchd/search/backend"
+	"searchd/search/fault"
 )
 
 // Bounds of facets.
@@ -44,7 +45,7 @@ func (f *Facet) UnmarshalJSON(b []byte) error {
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
 	if err := dec.Decode((*plain)(f)); err != nil {
-		return &FieldError{"facets", string(b), `the name of a field, or {"field": "year", "limit": 10}, or {"field": "year", "ranges": [{"from": 2000, "to": 2010}]}`}
+		return fault.Field("facets", string(b), `the name of a field, or {"field": "year", "limit": 10}, or {"field": "year", "ranges": [{"from": 2000, "to": 2010}]}`)
 	}
 	for i := range f.Ranges {
 		r := &f.Ranges[i]
@@ -87,23 +88,23 @@ type RangeCount struct {
 }
 
 // checkFacets reads the facets of a query.
-func (p *plan) checkFacets(wrong *fieldErrors) {
+func (p *plan) checkFacets(wrong *fault.Fields) {
 	if len(p.Facets) > MaxFacets {
-		wrong.add("facets", len(p.Facets), fmt.Sprintf("at most %d", MaxFacets))
+		wrong.Add("facets", len(p.Facets), fmt.Sprintf("at most %d", MaxFacets))
 		return
 	}
 	seen := map[string]bool{}
 	for i, f := range p.Facets {
 		at := fmt.Sprintf("facets[%d].", i)
 		if f.Field == "" || !utf8.ValidString(f.Field) || seen[f.Field] {
-			wrong.add(at+"field", f.Field, "the name of a field, each field once")
+			wrong.Add(at+"field", f.Field, "the name of a field, each field once")
 		}
 		seen[f.Field] = true
 		if f.Limit < 0 || f.Limit > MaxFacetLimit {
-			wrong.add(at+"limit", f.Limit, fmt.Sprintf("1 to %d, or 0 for the default", MaxFacetLimit))
+			wrong.Add(at+"limit", f.Limit, fmt.Sprintf("1 to %d, or 0 for the default", MaxFacetLimit))
 		}
 		if len(f.Ranges) > MaxFacetRanges {
-			wrong.add(at+"ranges", len(f.Ranges), fmt.Sprintf("at most %d", MaxFacetRanges))
+			wrong.Add(at+"ranges", len(f.Ranges), fmt.Sprintf("at most %d", MaxFacetRanges))
 			continue
 		}
 		b := backend.Facet{Field: f.Field, Limit: f.Limit}
@@ -118,7 +119,7 @@ func (p *plan) checkFacets(wrong *fieldErrors) {
 }
 
 // checkRange reads the ends of a range.
-func checkRange(at string, r FacetRange, wrong *fieldErrors) (out backend.Range) {
+func checkRange(at string, r FacetRange, wrong *fault.Fields) (out backend.Range) {
 	end := func(name string, x any) *filter.Value {
 		if x == nil {
 			return nil
@@ -126,7 +127,7 @@ func checkRange(at string, r FacetRange, wrong *fieldErrors) (out backend.Range)
 		if v, ok := single(x, filter.Number, filter.Date); ok {
 			return &v
 		}
-		wrong.add(at+"."+name, x, "a number, or a date as RFC 3339 or YYYY-MM-DD")
+		wrong.Add(at+"."+name, x, "a number, or a date as RFC 3339 or YYYY-MM-DD")
 		return nil
 	}
 	before := len(*wrong)
@@ -134,10 +135,10 @@ func checkRange(at string, r FacetRange, wrong *fieldErrors) (out backend.Range)
 	switch {
 	case len(*wrong) > before:
 	case out.From == nil && out.To == nil:
-		wrong.add(at, "{}", "from, to or both")
+		wrong.Add(at, "{}", "from, to or both")
 	case out.From != nil && out.To != nil:
 		if c, ok := out.From.Compare(*out.To); !ok || c >= 0 {
-			wrong.add(at, fmt.Sprintf("from %v to %v", r.From, r.To), "two numbers or two dates, the smaller one first; to is not part of the range")
+			wrong.Add(at, fmt.Sprintf("from %v to %v", r.From, r.To), "two numbers or two dates, the smaller one first; to is not part of the range")
 		}
 	}
 	return out

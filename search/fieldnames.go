@@ -7,6 +7,7 @@ import (
 
 	"searchd/index/filter"
 	"searchd/search/backend"
+	"searchd/search/fault"
 	"searchd/search/mapping"
 )
 
@@ -54,10 +55,10 @@ func filterUses(e filter.Expr) (uses []fieldUse) {
 }
 
 // checkStored refuses fields that the mapping keeps out of the index.
-func checkStored(m mapping.Mapping, uses []fieldUse, wrong *fieldErrors) {
+func checkStored(m mapping.Mapping, uses []fieldUse, wrong *fault.Fields) {
 	for _, u := range uses {
 		if u.at != "fields" && m[u.name].Type == mapping.Stored {
-			wrong.add(u.path, u.name, "fields that the settings do not declare stored: these have no values in the index")
+			wrong.Add(u.path, u.name, "fields that the settings do not declare stored: these have no values in the index")
 		}
 	}
 }
@@ -113,7 +114,7 @@ func (s *search) warnings(ctx context.Context) ([]string, error) {
 		if u.at == "fields" {
 			kind = "text field"
 		}
-		out = append(out, fmt.Sprintf("%s: no document has a %s %s", u.at, kind, quoteShort(u.name))+aboutID(u.name))
+		out = append(out, fmt.Sprintf("%s: no document has a %s %s", u.at, kind, fault.Quote(u.name))+aboutID(u.name))
 	}
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"searchd/search/backend"
+	"searchd/search/fault"
 )
 
 // Bounds of [Fields].
@@ -31,14 +32,14 @@ func (f *Fields) UnmarshalJSON(b []byte) error {
 	case bytes.HasPrefix(b, []byte{'['}):
 		var list []string
 		if err := json.Unmarshal(b, &list); err != nil {
-			return &FieldError{"fields", string(b), allowed}
+			return fault.Field("fields", string(b), allowed)
 		}
 		*f = list
 		return nil
 	}
 	var weights map[string]float64
 	if err := json.Unmarshal(b, &weights); err != nil {
-		return &FieldError{"fields", string(b), allowed}
+		return fault.Field("fields", string(b), allowed)
 	}
 	*f = make(Fields, 0, len(weights))
 	for name, w := range weights {
@@ -51,7 +52,7 @@ func (f *Fields) UnmarshalJSON(b []byte) error {
 // weights reads the names and weights; its error is a *FieldError.
 func (f Fields) weights() ([]backend.FieldWeight, error) {
 	if len(f) > maxQueryFields {
-		return nil, &FieldError{"fields", len(f), fmt.Sprintf("at most %d fields", maxQueryFields)}
+		return nil, fault.Field("fields", len(f), fmt.Sprintf("at most %d fields", maxQueryFields))
 	}
 	var out []backend.FieldWeight
 	for _, s := range f {
@@ -60,14 +61,14 @@ func (f Fields) weights() ([]backend.FieldWeight, error) {
 			var err error
 			name = s[:i]
 			if w, err = strconv.ParseFloat(s[i+1:], 64); err != nil || !(w > 0 && w <= maxFieldWeight) || math.IsInf(w, 0) {
-				return nil, &FieldError{"fields", s, fmt.Sprintf("name or name^weight, the weight above 0 and at most %d", maxFieldWeight)}
+				return nil, fault.Field("fields", s, fmt.Sprintf("name or name^weight, the weight above 0 and at most %d", maxFieldWeight))
 			}
 		}
 		if name == "" {
-			return nil, &FieldError{"fields", s, "name or name^weight"}
+			return nil, fault.Field("fields", s, "name or name^weight")
 		}
 		if slices.ContainsFunc(out, func(o backend.FieldWeight) bool { return o.Name == name }) {
-			return nil, &FieldError{"fields", s, "each field once"}
+			return nil, fault.Field("fields", s, "each field once")
 		}
 		out = append(out, backend.FieldWeight{Name: name, Weight: w})
 	}

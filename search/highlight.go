@@ -13,6 +13,7 @@ import (
 	"searchd/index/keyword"
 	"searchd/search/backend"
 	"searchd/search/mapping"
+	"searchd/search/passage"
 )
 
 // Bounds of highlighting.
@@ -119,7 +120,7 @@ func tokensOf(terms []backend.Token) []keyword.Token {
 }
 
 // analysedEnd is where the part of a text ends that is searched for marks.
-func analysedEnd(text string) int { return runeEnd(text, min(len(text), analysedBytes)) }
+func analysedEnd(text string) int { return passage.RuneEnd(text, min(len(text), analysedBytes)) }
 
 // next is called before the texts of another document.
 func (m *marker) next() {
@@ -215,7 +216,7 @@ func (m *marker) mark(doc mapping.Parts, p PassageHit) string {
 	if f, ok := doc.Field(p.Field); ok && p.Text != "" {
 		tokens = m.passage(f.Text, p.Start, p.End)
 	}
-	return markup(p.Text, span{0, len(p.Text)}, joined(tokens, len(p.Text)))
+	return markup(p.Text, passage.Span{Start: 0, End: len(p.Text)}, joined(tokens, len(p.Text)))
 }
 
 // snippets returns the places of text with most of the query's terms, marked, in the order of the text.
@@ -228,7 +229,7 @@ func (m *marker) snippets(text string) []string {
 		s := widen(text, window)
 		out = append(out, markup(text, s, marks))
 		rest := matches[n:]
-		for len(rest) > 0 && rest[0].Start < s.end {
+		for len(rest) > 0 && rest[0].Start < s.End {
 			rest = rest[1:]
 		}
 		matches = rest
@@ -237,17 +238,17 @@ func (m *marker) snippets(text string) []string {
 }
 
 // densest returns the window of at most snippetBytes with most different terms, the first of equals, and the index of its first match.
-func densest(matches []keyword.Token) (span, int) {
-	best, bestTerms, at := span{}, 0, 0
+func densest(matches []keyword.Token) (passage.Span, int) {
+	best, bestTerms, at := passage.Span{}, 0, 0
 	for i := range matches {
 		terms := map[string]bool{}
-		w := span{matches[i].Start, matches[i].End}
+		w := passage.Span{Start: matches[i].Start, End: matches[i].End}
 		for _, t := range matches[i:min(len(matches), i+64)] {
-			if t.End-w.start > snippetBytes {
+			if t.End-w.Start > snippetBytes {
 				break
 			}
 			terms[t.Term] = true
-			w.end = max(w.end, t.End)
+			w.End = max(w.End, t.End)
 		}
 		if len(terms) > bestTerms {
 			best, bestTerms, at = w, len(terms), i
@@ -265,35 +266,35 @@ func cutsBefore(r rune) bool {
 }
 
 // widen grows a window to about snippetBytes, to the ends of words.
-func widen(text string, w span) span {
-	room := max(snippetBytes-(w.end-w.start), 0)
-	start, end := max(0, w.start-room/3), min(len(text), w.end+room-room/3)
+func widen(text string, w passage.Span) passage.Span {
+	room := max(snippetBytes-(w.End-w.Start), 0)
+	start, end := max(0, w.Start-room/3), min(len(text), w.End+room-room/3)
 	if start > 0 {
-		if i := strings.IndexFunc(text[start:w.start], cutsBefore); i >= 0 {
+		if i := strings.IndexFunc(text[start:w.Start], cutsBefore); i >= 0 {
 			start += i
 		} else {
-			start = w.start
+			start = w.Start
 		}
 	}
 	if end < len(text) {
-		if i := strings.LastIndexFunc(text[w.end:end], cutsBefore); i >= 0 {
-			end = w.end + i
+		if i := strings.LastIndexFunc(text[w.End:end], cutsBefore); i >= 0 {
+			end = w.End + i
 		} else {
-			end = w.end
+			end = w.End
 		}
 	}
-	return trim(text, span{start, end})
+	return passage.Trim(text, passage.Span{Start: start, End: end})
 }
 
-// markup returns text[s.start:s.end] HTML-escaped with the matches inside it marked, and an ellipsis where it was cut.
-func markup(text string, s span, matches []keyword.Token) string {
+// markup returns text[s.Start:s.End] HTML-escaped with the matches inside it marked, and an ellipsis where it was cut.
+func markup(text string, s passage.Span, matches []keyword.Token) string {
 	var b strings.Builder
-	if s.start > 0 {
+	if s.Start > 0 {
 		b.WriteString("… ")
 	}
-	at := s.start
+	at := s.Start
 	for _, t := range matches {
-		if t.Start < at || t.End > s.end {
+		if t.Start < at || t.End > s.End {
 			continue
 		}
 		b.WriteString(html.EscapeString(text[at:t.Start]))
@@ -302,8 +303,8 @@ func markup(text string, s span, matches []keyword.Token) string {
 		b.WriteString("</mark>")
 		at = t.End
 	}
-	b.WriteString(html.EscapeString(text[at:s.end]))
-	if s.end < len(text) {
+	b.WriteString(html.EscapeString(text[at:s.End]))
+	if s.End < len(text) {
 		b.WriteString(" …")
 	}
 	return b.String()

@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"searchd/search/backend"
+	"searchd/search/fault"
+	"searchd/search/inference"
 	"searchd/search/mapping"
+	"searchd/search/passage"
 )
 
 // Bounds of what one commit holds, so that memory does not grow with the size of a request.
@@ -36,7 +38,7 @@ func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document)
 		return nil, err
 	}
 	defer release()
-	enc, err := e.encodings.of(collection, r)
+	enc, err := e.encodings.Of(collection, r.made())
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +74,8 @@ type ingest struct {
 	engine     *Engine
 	collection backend.Collection
 	record     record
-	encoding   *encoding
-	pace       *pace
+	encoding   *inference.Encoding
+	pace       *inference.Pace
 	background bool            // takes no turn among the ingests, which would wait for it
 	reuse      *reuse          // not nil: vectors that need not be made
 	seen       map[string]bool // ids written by this call: their stored hash is no longer what Lookup said
@@ -90,7 +92,7 @@ type item struct {
 // take returns how many of the documents make up the next commit, at least one.
 func (in *ingest) take(docs []Document) int {
 	size, most := 0, commitDocuments
-	if in.engine.courtesy.wanted() {
+	if in.engine.throttle.Wanted() {
 		most = commitShort
 	}
 	for i, d := range docs {
@@ -150,7 +152,7 @@ func (in *ingest) check(it *item, d Document) error {
 	parts, err := split(d.Fields)
 	var wrong *mapping.Refusal
 	if errors.As(err, &wrong) {
-		return &DocumentError{d.Within, wrong.Path, wrong.Value, wrong.Allowed}
+		return &DocumentError{Within: d.Within, Path: wrong.Path, Value: wrong.Value, Allowed: wrong.Allowed}
 	}
 	if err != nil {
 		return d.wrong(mapping.Phrase(d.Fields), strings.TrimPrefix(err.Error(), mapping.ErrDocument.Error()+": "))
@@ -181,7 +183,7 @@ func (d Document) wrong(value mapping.Phrase, allowed string) error {
 // CheckID refuses ids that are not 1 to 512 bytes of UTF-8 without control characters.
 func CheckID(id string) error {
 	if id == "" || len(id) > maxIDBytes || !utf8.ValidString(id) || strings.IndexFunc(id, unicode.IsControl) >= 0 {
-		return &FieldError{"id", id, fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", maxIDBytes)}
+		return fault.Field("id", id, fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", maxIDBytes))
 	}
 	return nil
 }
@@ -267,7 +269,7 @@ func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document
 func (in *ingest) cut(it *item) {
 	s := in.record.Settings.Passages
 	budget := in.record.budget()
-	count := in.encoding.embedder.CountTokens
+	count := in.encoding.Embedder.CountTokens
 	title := in.record.encodedTitle(it.parts.Title, count)
 	if title != "" {
 		budget -= count(title)
@@ -281,9 +283,9 @@ func (in *ingest) cut(it *item) {
 		if isTitle {
 			prefix = ""
 		}
-		for _, sp := range (cutter{max(budget, 1), count}).cut(f.Text) {
-			it.texts = append(it.texts, behindTitle(prefix, f.Text[sp.start:sp.end]))
-			it.write.Passages = append(it.write.Passages, backend.Passage{Field: f.Name, Start: sp.start, End: sp.end})
+		for _, sp := range (passage.Cutter{Budget: max(budget, 1), Count: count}).Cut(f.Text) {
+			it.texts = append(it.texts, behindTitle(prefix, f.Text[sp.Start:sp.End]))
+			it.write.Passages = append(it.write.Passages, backend.Passage{Field: f.Name, Start: sp.Start, End: sp.End})
 		}
 	}
 }
@@ -310,7 +312,7 @@ func firstTokens(text string, n int, count func(string) int) string {
 	if count(text) <= n {
 		return text
 	}
-	end, _ := cutter{max(n, 1), count}.fit(text)
+	end, _ := passage.Cutter{Budget: max(n, 1), Count: count}.Fit(text)
 	return strings.TrimSpace(text[:end])
 }
 
@@ -335,14 +337,13 @@ func (in *ingest) encode(ctx context.Context, items []item) error {
 		return nil
 	}
 	if !in.background {
-		select {
-		case in.pace.turn <- struct{}{}:
-			defer func() { <-in.pace.turn }()
-		case <-ctx.Done():
-			return ctx.Err()
+		done, err := in.pace.Turn(ctx)
+		if err != nil {
+			return err
 		}
+		defer done()
 	}
-	vectors, err := in.engine.courtesy.embed(ctx, in.pace, in.encoding.embedder, texts)
+	vectors, err := in.engine.throttle.Embed(ctx, in.pace, in.encoding.Embedder, texts)
 	if err != nil {
 		return fmt.Errorf("encoding %d passages: %w", len(texts), err)
 	}
@@ -353,7 +354,7 @@ func (in *ingest) encode(ctx context.Context, items []item) error {
 				continue
 			}
 			v, vectors = vectors[0], vectors[1:]
-			if !normalize(v) {
+			if !inference.Normalize(v) {
 				return fmt.Errorf("document %s: the checkpoint gives no direction to passage %d", it.write.ID, j)
 			}
 			it.write.Vectors[j] = v
@@ -374,15 +375,14 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 	if len(writes) == 0 {
 		return nil
 	}
-	if err := in.engine.courtesy.pause(ctx, &in.pace.committed); err != nil {
+	var outcomes []backend.Outcome
+	err := in.engine.throttle.Commit(ctx, in.pace, func() (err error) {
+		outcomes, err = in.engine.backend.Apply(ctx, backend.ApplyRequest{Collection: in.collection.Name, Writes: writes})
 		return err
-	}
-	began := time.Now()
-	outcomes, err := in.engine.backend.Apply(ctx, backend.ApplyRequest{Collection: in.collection.Name, Writes: writes})
+	})
 	if err != nil {
 		return err
 	}
-	in.pace.committed.done(time.Since(began))
 	for j, o := range outcomes {
 		r := itemResult(writes[j], o)
 		if r.Err == nil {
@@ -405,9 +405,9 @@ func (it *item) warning() string {
 			fmt.Fprintf(&text, " and %d more", len(it.parts.NotText)-i)
 		case i > warnedFields:
 		case i > 0:
-			text.WriteString(", " + quoteShort(name))
+			text.WriteString(", " + fault.Quote(name))
 		default:
-			text.WriteString("no text, so that filters find it, and words and meaning do not: " + quoteShort(name))
+			text.WriteString("no text, so that filters find it, and words and meaning do not: " + fault.Quote(name))
 		}
 	}
 	return text.String()

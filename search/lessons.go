@@ -14,6 +14,7 @@ import (
 	"searchd/index/lsi"
 	"searchd/index/maxsim"
 	"searchd/search/backend"
+	"searchd/search/inference"
 	"searchd/search/mapping"
 )
 
@@ -87,27 +88,17 @@ type lesson struct {
 }
 
 // teaches reports whether a collection says something of its own words: the checkpoint wants it to, and there are enough passages.
-func (e *encoding) teaches(c backend.Collection) bool {
-	return e.calibration.Topics > 0 && e.matcher() != nil && c.Passages >= lessonLeast
-}
-
-// terms returns which tokens are the same term in a language; nil where that is not known.
-func (e *encoding) terms(language string) *lsi.Terms {
-	if t, ok := e.vocabulary.Load(language); ok {
-		return t.(*lsi.Terms)
-	}
-	t := e.matcher().Terms(language)
-	e.vocabulary.Store(language, t)
-	return t
+func teaches(e *inference.Encoding, c backend.Collection) bool {
+	return e.Calibration.Topics > 0 && e.Matcher() != nil && c.Passages >= lessonLeast
 }
 
 // lesson returns what a collection says of its own words, and has it learnt where it has not been, or where the collection has changed since and, unless
 // now is set, some time has passed; nil where it says nothing, or there is no room.
-func (e *Engine) lesson(c backend.Collection, r record, enc *encoding, now bool) *lesson {
-	if !enc.teaches(c) {
+func (e *Engine) lesson(c backend.Collection, r record, enc *inference.Encoding, now bool) *lesson {
+	if !teaches(enc, c) {
 		return nil
 	}
-	key := lessonKey{c.Name, r.Created, r.key()}
+	key := lessonKey{c.Name, r.Created, r.made().Key()}
 	l := e.lessons.of(key, time.Now())
 	if l == nil {
 		return nil
@@ -129,9 +120,9 @@ func (e *Engine) lesson(c backend.Collection, r record, enc *encoding, now bool)
 
 // teach learns what a collection says when it is its turn. Of a checkpoint without vectors of tokens that is nothing, at once: no texts are compared with
 // them, and nothing else asks for it.
-func (e *Engine) teach(ctx context.Context, l *lesson, key lessonKey, c backend.Collection, r record, enc *encoding) {
+func (e *Engine) teach(ctx context.Context, l *lesson, key lessonKey, c backend.Collection, r record, enc *inference.Encoding) {
 	var table *maxsim.Table
-	if err := protected(func() error { table = enc.matcher().TokenTable(); return nil }); table == nil {
+	if err := protected(func() error { table = enc.Matcher().TokenTable(); return nil }); table == nil {
 		l.taught(nil, err, c.Sequence, 0)
 		return
 	}
@@ -147,7 +138,7 @@ func (e *Engine) teach(ctx context.Context, l *lesson, key lessonKey, c backend.
 	})
 	gone := errors.Is(err, backend.ErrCollectionNotFound) // dropped meanwhile
 	if err != nil && !gone && ctx.Err() == nil {
-		name, _ := e.catalog.nameOf(c.Name)
+		name, _ := e.catalog.NameOf(c.Name)
 		e.notice(fmt.Sprintf("collection %s: what it says of its own words could not be learnt, tried again in %v: %v", name, lessonRetry, err))
 	}
 	if err == nil && !e.lessons.fits(l, model, time.Now()) {
@@ -297,7 +288,7 @@ func (e *Engine) Learn(ctx context.Context, collection string) error {
 	if err != nil {
 		return err
 	}
-	enc, err := e.encodings.of(collection, r)
+	enc, err := e.encodings.Of(collection, r.made())
 	if err != nil {
 		return err
 	}
@@ -332,7 +323,7 @@ func (l *lesson) state(sequence uint64) (learning <-chan struct{}, err error) {
 }
 
 // learnInTime is learn within [lessonTime].
-func (e *Engine) learnInTime(ctx context.Context, c backend.Collection, r record, enc *encoding) (*lsi.Model, error) {
+func (e *Engine) learnInTime(ctx context.Context, c backend.Collection, r record, enc *inference.Encoding) (*lsi.Model, error) {
 	limited, cancel := context.WithTimeout(ctx, lessonTime)
 	defer cancel()
 	model, err := e.learn(limited, c, r, enc)
@@ -343,8 +334,8 @@ func (e *Engine) learnInTime(ctx context.Context, c backend.Collection, r record
 }
 
 // learn reads a sample of a collection and learns from it.
-func (e *Engine) learn(ctx context.Context, c backend.Collection, r record, enc *encoding) (*lsi.Model, error) {
-	terms := enc.terms(r.Settings.Language)
+func (e *Engine) learn(ctx context.Context, c backend.Collection, r record, enc *inference.Encoding) (*lsi.Model, error) {
+	terms := enc.Terms(r.Settings.Language)
 	if terms == nil {
 		return nil, nil
 	}
@@ -363,7 +354,7 @@ func (e *Engine) learn(ctx context.Context, c backend.Collection, r record, enc 
 var errEnough = errors.New("enough has been read")
 
 // lessonTexts returns the tokens of the pieces in which the passages of a sample are, as far as they are in about [lessonBytes] of documents.
-func (e *Engine) lessonTexts(ctx context.Context, c backend.Collection, r record, enc *encoding) (texts [][]int32, err error) {
+func (e *Engine) lessonTexts(ctx context.Context, c backend.Collection, r record, enc *inference.Encoding) (texts [][]int32, err error) {
 	have, err := e.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: c.Name, Limit: lessonSample})
 	if err != nil {
 		return nil, err
@@ -392,7 +383,7 @@ func (e *Engine) lessonTexts(ctx context.Context, c backend.Collection, r record
 					return err
 				}
 				for _, piece := range pieces[part[i]] {
-					texts = append(texts, enc.piece(r, parts, d.Passages, piece))
+					texts = append(texts, pieceTokens(enc, r, parts, d.Passages, piece))
 				}
 			}
 			if read >= lessonBytes {
@@ -424,15 +415,15 @@ func scattered(refs []backend.Ref) []backend.Ref {
 	return out
 }
 
-// piece returns the tokens of some passages of a document one after another, with the title over the first of them.
-func (e *encoding) piece(r record, parts mapping.Parts, passages []backend.Passage, piece int) (ids []int32) {
+// pieceTokens returns the tokens of some passages of a document one after another, with the title over the first of them.
+func pieceTokens(e *inference.Encoding, r record, parts mapping.Parts, passages []backend.Passage, piece int) (ids []int32) {
 	first := min(piece*lessonPiece, len(passages))
 	for i, p := range passages[first:min(first+lessonPiece, len(passages))] {
 		text, title := p.In(parts), ""
 		if i == 0 {
 			title = r.title(parts.TitleOver(p.Field), text)
 		}
-		tokens := e.tokens(title, text)
+		tokens := e.Tokens(title, text)
 		ids = append(append(ids, tokens.Title...), tokens.Body...)
 	}
 	return ids

@@ -12,7 +12,10 @@ import (
 
 	"searchd/internal/simd"
 	"searchd/search/backend"
+	"searchd/search/fault"
 	"searchd/search/mapping"
+	"searchd/search/passage"
+	"searchd/search/projection"
 )
 
 // Limits of [MapOptions].
@@ -89,7 +92,7 @@ type mapCache struct {
 type drawnMap struct {
 	key       mapKey
 	whole     Map // with all components of the key, without a query
-	principal principal
+	principal projection.Principal
 	vectors   [][]float32
 }
 
@@ -122,38 +125,38 @@ func (e *Engine) Map(ctx context.Context, collection string, o MapOptions) (*Map
 		return nil, err
 	}
 	m := d.whole
-	components := min(cmp.Or(o.Components, defaultComponents), len(d.principal.axes))
+	components := min(cmp.Or(o.Components, defaultComponents), len(d.principal.Axes))
 	m.Variance = m.Variance[:components]
 	m.Points = slices.Clone(m.Points)
 	for i := range m.Points {
 		m.Points[i].At = m.Points[i].At[:components]
 	}
 	if strings.TrimSpace(o.Q) != "" && len(m.Points) > 0 {
-		enc, err := e.encodings.of(collection, r)
+		enc, err := e.encodings.Of(collection, r.made())
 		if err != nil {
 			return nil, err
 		}
-		v, _, err := enc.queries.vector(ctx, enc.collector, o.Q)
+		v, _, err := enc.QueryVector(ctx, o.Q)
 		if err != nil {
 			return nil, err
 		}
-		m.Query = &MapQuery{At: d.principal.project(v)[:components], Nearest: d.nearest(v)}
+		m.Query = &MapQuery{At: d.principal.Project(v)[:components], Nearest: d.nearest(v)}
 	}
 	return &m, nil
 }
 
 func (o MapOptions) validate() error {
-	var wrong fieldErrors
+	var wrong fault.Fields
 	if len(o.Q) > MaxQueryBytes || !utf8.ValidString(o.Q) {
-		wrong.add("q", o.Q, fmt.Sprintf("valid UTF-8 of at most %d bytes", MaxQueryBytes))
+		wrong.Add("q", o.Q, fmt.Sprintf("valid UTF-8 of at most %d bytes", MaxQueryBytes))
 	}
 	if o.Limit != 0 && (o.Limit < MinMapPoints || o.Limit > MaxMapPoints) {
-		wrong.add("limit", o.Limit, fmt.Sprintf("%d to %d", MinMapPoints, MaxMapPoints))
+		wrong.Add("limit", o.Limit, fmt.Sprintf("%d to %d", MinMapPoints, MaxMapPoints))
 	}
 	if o.Components != 0 && (o.Components < defaultComponents || o.Components > MaxMapComponents) {
-		wrong.add("components", o.Components, fmt.Sprintf("%d to %d", defaultComponents, MaxMapComponents))
+		wrong.Add("components", o.Components, fmt.Sprintf("%d to %d", defaultComponents, MaxMapComponents))
 	}
-	return wrong.err()
+	return wrong.Err()
 }
 
 // draw returns the map of a key, from the cache if it is there.
@@ -177,10 +180,10 @@ func (e *Engine) draw(ctx context.Context, c backend.Collection, r record, key m
 		return nil, err
 	}
 	if len(d.vectors) > 0 {
-		d.principal = newPrincipal(d.vectors, key.components)
-		d.whole.Variance = d.principal.variance
+		d.principal = projection.New(d.vectors, key.components)
+		d.whole.Variance = d.principal.Variance
 		for i, v := range d.vectors {
-			d.whole.Points[i].At = d.principal.project(v)
+			d.whole.Points[i].At = d.principal.Project(v)
 		}
 	}
 	e.maps.maps = append([]*drawnMap{d}, e.maps.maps[:min(len(e.maps.maps), maxMaps-1)]...)
@@ -243,14 +246,14 @@ func mapTitle(title string) string {
 
 // beginning returns the first words of text, at most n bytes, apart from the rest of it.
 func beginning(text string, n int) string {
-	text = strings.Join(strings.Fields(strings.Clone(text[:runeEnd(text, min(len(text), 2*n))])), " ")
+	text = strings.Join(strings.Fields(strings.Clone(text[:passage.RuneEnd(text, min(len(text), 2*n))])), " ")
 	if len(text) <= n {
 		return text
 	}
 	if end := strings.LastIndexByte(text[:n], ' '); end > 0 {
 		return text[:end] + " …"
 	}
-	return text[:runeEnd(text, n)]
+	return text[:passage.RuneEnd(text, n)]
 }
 
 // mapValues returns the values that may tell points apart: numbers, booleans, short strings, of a list its first; not the texts.

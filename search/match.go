@@ -8,20 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/index/lsi"
 	"searchd/index/maxsim"
 	"searchd/search/backend"
 )
-
-// Matcher is an [Embedder] whose checkpoint can compare texts token by token, too.
-type Matcher interface {
-	// TokenTable returns the vectors of single tokens; nil where the checkpoint has none.
-	TokenTable() *maxsim.Table
-	// Tokens returns the ids of a text, special tokens not included.
-	Tokens(text string) []int32
-	// Terms returns which tokens are the same term in a language; nil where that is not known.
-	Terms(language string) *lsi.Terms
-}
 
 const (
 	// matchWindow is how many candidates are compared token by token, those that the legs put first. Chosen on eleven retrieval sets with an
@@ -50,36 +39,11 @@ type matched struct {
 	texts map[backend.Ref]maxsim.Text // of these
 }
 
-// tokenCache keeps the tokens of passages by name.
-type tokenCache struct{ *lru[uint64, maxsim.Text] }
-
-func newTokenCache(budget int) tokenCache {
-	return tokenCache{newLRU(budget, func(_ uint64, t maxsim.Text) int { return 4*(len(t.Title)+len(t.Body)) + 160 })}
-}
-
-// matcher returns the checkpoint that compares texts token by token; nil where it does not.
-func (e *encoding) matcher() Matcher {
-	if m, ok := e.embedder.(Matcher); ok && e.calibration.Match > 0 {
-		return m
-	}
-	return nil
-}
-
-// tokens returns the tokens of a passage behind its title.
-func (e *encoding) tokens(title, text string) maxsim.Text {
-	m := e.embedder.(Matcher)
-	first := func(text string, n int) []int32 {
-		ids := m.Tokens(text[:runeEnd(text, min(n*matchTokenBytes, len(text)))])
-		return slices.Clone(ids[:min(n, len(ids))])
-	}
-	return maxsim.Text{Title: first(title, matchTitle), Body: first(text, matchBody)}
-}
-
 // matches says whether the query is compared token by token: where the vector leg has a share in the score that is not a rank, and where
 // there is a text to compare.
 func (s *search) matches() bool {
 	p := s.plan
-	return (p.Mode == Semantic || p.Mode == Hybrid && p.Fusion == Relative) && !p.given && s.encoding.matcher() != nil
+	return (p.Mode == Semantic || p.Mode == Hybrid && p.Fusion == Relative) && !p.given && s.encoding.Matcher() != nil
 }
 
 // match compares the first candidates with the query token by token and ranks all of them again. What a candidate behind them would have
@@ -104,7 +68,7 @@ func (s *search) match(ctx context.Context) error {
 		return nil
 	}
 	s.matched = &matched{
-		share: s.encoding.calibration.Match * ramp(slices.Max(all)*math.Sqrt(1+breadth), matchNothing, matchFully),
+		share: s.encoding.Calibration.Match * ramp(slices.Max(all)*math.Sqrt(1+breadth), matchNothing, matchFully),
 		least: slices.Min(all),
 		texts: texts,
 	}
@@ -120,7 +84,7 @@ func ramp(x, nothing, fully float64) float64 {
 // compare sets what the comparison token by token says of candidates, of each by its passage nearest to the query and by its title, and returns the tokens of these and
 // how many tokens of the query count. A query without a token that has a direction says nothing, and neither does a document that is gone.
 func (s *search) compare(ctx context.Context, cs []candidate) (compared map[backend.Ref]maxsim.Text, breadth float64, err error) {
-	m := s.encoding.matcher()
+	m := s.encoding.Matcher()
 	table := m.TokenTable()
 	if table == nil {
 		return nil, 0, nil
@@ -139,7 +103,7 @@ func (s *search) compare(ctx context.Context, cs []candidate) (compared map[back
 			continue
 		}
 		cs[i].vector.match = &like.Match
-		if like.Titled && s.encoding.calibration.Title > 0 {
+		if like.Titled && s.encoding.Calibration.Title > 0 {
 			cs[i].vector.title = &like.Title
 		}
 		compared[cs[i].ref] = texts[i]
@@ -157,7 +121,7 @@ func (s *search) passageTokens(ctx context.Context, cs []candidate) (texts []max
 	var missing []backend.PassageRef
 	var places []int
 	for i, name := range names {
-		if texts[i], there[i] = s.encoding.passages.get(name); !there[i] && name != 0 {
+		if texts[i], there[i] = s.encoding.Known(name); !there[i] && name != 0 {
 			missing, places = append(missing, passages[i]), append(places, i)
 		}
 	}
@@ -170,8 +134,8 @@ func (s *search) passageTokens(ctx context.Context, cs []candidate) (texts []max
 	}
 	for k, i := range places {
 		if found := found.Texts[k]; found.Name == names[i] { // else its document was written meanwhile
-			texts[i], there[i] = s.encoding.tokens(s.record.titled(found.Title, found.Text)), true
-			s.encoding.passages.put(names[i], texts[i])
+			texts[i], there[i] = s.encoding.Tokens(s.record.titled(found.Title, found.Text)), true
+			s.encoding.Remember(names[i], texts[i])
 		}
 	}
 	return texts, there, ctx.Err()

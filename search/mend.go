@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"searchd/search/backend"
+	"searchd/search/fault"
 )
 
 // EncodeDamaged reads every stored byte, encodes each document with a damaged vector again, and calls told for it, or for a collection of
@@ -21,7 +22,7 @@ func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) erro
 		}
 		encoded = 0
 		for _, stored := range slices.Sorted(maps.Keys(have.Vectors)) {
-			name, visible := e.catalog.nameOf(stored)
+			name, visible := e.catalog.NameOf(stored)
 			if !visible || missing[stored] {
 				continue
 			}
@@ -45,7 +46,7 @@ func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, tol
 		return 0, err
 	}
 	defer release()
-	enc, err := e.encodings.of(name, r)
+	enc, err := e.encodings.Of(name, r.made())
 	if err != nil {
 		return 0, err
 	}
@@ -85,7 +86,7 @@ func (in *ingest) putStored(ctx context.Context, docs []*backend.Document) error
 		}
 		for _, res := range results {
 			if res.Err != nil {
-				return fmt.Errorf("document %s: %w", quoteShort(res.ID), res.Err)
+				return fmt.Errorf("document %s: %w", fault.Quote(res.ID), res.Err)
 			}
 		}
 		batch = batch[n:]

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"searchd/search/passage"
 )
 
 // TestPassageOfField: what is marked of a passage is what the analysis of the passage alone would mark, wherever it is cut.
@@ -41,11 +43,11 @@ func TestPassageOfField(t *testing.T) {
 				}
 				m.next()
 				for range 250 {
-					start := runeEnd(text, r.IntN(len(text)+1))
+					start := passage.RuneEnd(text, r.IntN(len(text)+1))
 					if len(text) > analysedBytes {
 						start = max(start, analysedBytes-200)
 					}
-					end := runeEnd(text, start+r.IntN(len(text)-start+1))
+					end := passage.RuneEnd(text, start+r.IntN(len(text)-start+1))
 					got := m.passage(text, start, end)
 					delete(m.known, text[start:end])
 					want := m.found(text[start:end])

@@ -8,6 +8,7 @@ import (
 
 	"searchd/index/filter"
 	"searchd/search/backend"
+	"searchd/search/fault"
 	"searchd/search/mapping"
 )
 
@@ -26,13 +27,13 @@ type plan struct {
 	facets    []backend.Facet
 	sort      []backend.SortKey
 	boosts    []boost
-	wrong     fieldErrors // of what was asked
+	wrong     fault.Fields // of what was asked
 }
 
 // newPlan checks a query and fills in those of its defaults that are the same of every collection. [plan.of] does the rest, and names every wrong field at once.
 func newPlan(q Query, canRerank bool) *plan {
 	p := &plan{Query: q, limit: DefaultLimit, passages: 1, highlight: true, given: q.likeness}
-	var wrong fieldErrors
+	var wrong fault.Fields
 	if !p.given {
 		p.checkText(&wrong)
 	}
@@ -40,7 +41,7 @@ func newPlan(q Query, canRerank bool) *plan {
 	oneOf(&wrong, "fusion", &p.Fusion, Relative, RRF)
 	if q.Alpha != nil {
 		if p.alpha = *q.Alpha; !(p.alpha >= 0 && p.alpha <= 1) {
-			wrong.add("alpha", *q.Alpha, "0 (keyword only) to 1 (vector only)")
+			wrong.Add("alpha", *q.Alpha, "0 (keyword only) to 1 (vector only)")
 		}
 	}
 	p.checkPage(&wrong)
@@ -55,7 +56,7 @@ func newPlan(q Query, canRerank bool) *plan {
 	if q.Filter != "" {
 		e, err := filter.Parse(q.Filter)
 		if err != nil {
-			wrong.add("filter", q.Filter, err.Error())
+			wrong.Add("filter", q.Filter, err.Error())
 		}
 		p.filter = filter.WithID(e)
 	}
@@ -69,11 +70,11 @@ func (p *plan) of(m mapping.Mapping, defaultAlpha float64) error {
 		p.alpha = defaultAlpha
 	}
 	checkStored(m, p.uses(), &p.wrong)
-	return p.wrong.err()
+	return p.wrong.Err()
 }
 
 // oneOf sets an empty field to the first of what is allowed, and refuses what is not among it.
-func oneOf[T ~string](wrong *fieldErrors, field string, value *T, allowed ...T) {
+func oneOf[T ~string](wrong *fault.Fields, field string, value *T, allowed ...T) {
 	if *value == "" {
 		*value = allowed[0]
 	}
@@ -82,15 +83,15 @@ func oneOf[T ~string](wrong *fieldErrors, field string, value *T, allowed ...T) 
 		for i, a := range allowed {
 			names[i] = string(a)
 		}
-		wrong.add(field, string(*value), strings.Join(names, ", "))
+		wrong.Add(field, string(*value), strings.Join(names, ", "))
 	}
 }
 
 // checkText reads q.
-func (p *plan) checkText(wrong *fieldErrors) {
+func (p *plan) checkText(wrong *fault.Fields) {
 	oneOf(wrong, "syntax", &p.Syntax, Operators, Plain)
 	if !utf8.ValidString(p.Q) || len(p.Q) > MaxQueryBytes {
-		wrong.add("q", p.Q, fmt.Sprintf("at most %d bytes of UTF-8", MaxQueryBytes))
+		wrong.Add("q", p.Q, fmt.Sprintf("at most %d bytes of UTF-8", MaxQueryBytes))
 		return
 	}
 	if p.Spelling == "" && p.Syntax == Plain {
@@ -101,7 +102,7 @@ func (p *plan) checkText(wrong *fieldErrors) {
 		p.text = ParseQueryText(p.Q)
 	}
 	if n := len(p.text.Phrases) + len(p.text.Without); n > maxOperators {
-		wrong.add("q", p.Q, fmt.Sprintf("at most %d phrases and exclusions, not %d; syntax plain takes quotes and minus signs as they are", maxOperators, n))
+		wrong.Add("q", p.Q, fmt.Sprintf("at most %d phrases and exclusions, not %d; syntax plain takes quotes and minus signs as they are", maxOperators, n))
 	}
 	if strings.TrimSpace(p.text.Text) == "" {
 		p.browse, p.text.Text = true, ""
@@ -109,7 +110,7 @@ func (p *plan) checkText(wrong *fieldErrors) {
 }
 
 // checkBrowse refuses for a query without words what only a ranking has, and leaves out what says nothing about it.
-func (p *plan) checkBrowse(wrong *fieldErrors) {
+func (p *plan) checkBrowse(wrong *fault.Fields) {
 	if !p.browse {
 		return
 	}
@@ -126,7 +127,7 @@ func (p *plan) checkBrowse(wrong *fieldErrors) {
 	} {
 		if o.asked { // whatever else is wrong with it
 			*wrong = slices.DeleteFunc(*wrong, func(e *FieldError) bool { return e.Field == o.field })
-			wrong.add(o.field, o.value, "left out, as q has no word or phrase that documents could be compared with")
+			wrong.Add(o.field, o.value, "left out, as q has no word or phrase that documents could be compared with")
 		}
 	}
 	p.Mode, p.highlight = Keyword, false // the legs do not run: a checkpoint is not needed
@@ -134,61 +135,61 @@ func (p *plan) checkBrowse(wrong *fieldErrors) {
 }
 
 // checkPage checks the window, and limit and offset against it.
-func (p *plan) checkPage(wrong *fieldErrors) {
+func (p *plan) checkPage(wrong *fault.Fields) {
 	if p.Window == 0 {
 		p.Window = DefaultWindow
 	}
 	if p.Window < 1 || p.Window > MaxWindow {
-		wrong.add("window", p.Window, fmt.Sprintf("1 to %d, or 0 for the default", MaxWindow))
+		wrong.Add("window", p.Window, fmt.Sprintf("1 to %d, or 0 for the default", MaxWindow))
 		p.Window = MaxWindow // limit and offset are not to blame
 	}
 	if p.Limit != nil {
 		if p.limit = *p.Limit; p.limit < 0 || p.limit > MaxLimit {
-			wrong.add("limit", p.limit, fmt.Sprintf("0 to %d", MaxLimit))
+			wrong.Add("limit", p.limit, fmt.Sprintf("0 to %d", MaxLimit))
 			return
 		}
 	}
 	if p.Offset < 0 || p.Offset > MaxWindow {
-		wrong.add("offset", p.Offset, fmt.Sprintf("0 to %d", MaxWindow))
+		wrong.Add("offset", p.Offset, fmt.Sprintf("0 to %d", MaxWindow))
 		return
 	}
 	if n := p.Offset + p.limit; n > p.Window {
-		wrong.add("limit", p.limit, fmt.Sprintf("offset+limit at most the window, here %d; ask for a larger window (at most %d) to see result %d", p.Window, MaxWindow, n))
+		wrong.Add("limit", p.limit, fmt.Sprintf("offset+limit at most the window, here %d; ask for a larger window (at most %d) to see result %d", p.Window, MaxWindow, n))
 	}
 }
 
 // checkRerank checks re-ranking and its window.
-func (p *plan) checkRerank(wrong *fieldErrors, can bool) {
+func (p *plan) checkRerank(wrong *fault.Fields, can bool) {
 	if p.RerankWindow == 0 {
 		p.RerankWindow = DefaultRerankWindow
 	}
 	switch n := p.Offset + p.limit; {
 	case p.Rerank && !can:
-		wrong.add("rerank", true, "false: this server has no re-ranker; start it with --reranker and a cross-encoder")
+		wrong.Add("rerank", true, "false: this server has no re-ranker; start it with --reranker and a cross-encoder")
 	case p.RerankWindow < 1 || p.RerankWindow > MaxRerankWindow:
-		wrong.add("rerank_window", p.RerankWindow, fmt.Sprintf("1 to %d, or 0 for the default", MaxRerankWindow))
+		wrong.Add("rerank_window", p.RerankWindow, fmt.Sprintf("1 to %d, or 0 for the default", MaxRerankWindow))
 	case p.Rerank && n > p.RerankWindow:
-		wrong.add("limit", p.limit, fmt.Sprintf("with rerank, offset+limit at most rerank_window, here %d; ask for a larger one (at most %d) to see result %d", p.RerankWindow, MaxRerankWindow, n))
+		wrong.Add("limit", p.limit, fmt.Sprintf("with rerank, offset+limit at most rerank_window, here %d; ask for a larger one (at most %d) to see result %d", p.RerankWindow, MaxRerankWindow, n))
 	}
 }
 
 // checkHits checks which hits there may be, and what each has.
-func (p *plan) checkHits(wrong *fieldErrors) {
+func (p *plan) checkHits(wrong *fault.Fields) {
 	switch {
 	case !(p.Diversity >= 0 && p.Diversity <= 1):
-		wrong.add("diversity", p.Diversity, "0 (by score alone) to 1")
+		wrong.Add("diversity", p.Diversity, "0 (by score alone) to 1")
 	case p.Diversity > 0 && len(p.Sort) > 0:
-		wrong.add("diversity", p.Diversity, "0 together with sort, which is an order of its own")
+		wrong.Add("diversity", p.Diversity, "0 together with sort, which is an order of its own")
 	}
 	if !utf8.ValidString(p.Group) {
-		wrong.add("group", p.Group, "the name of a field")
+		wrong.Add("group", p.Group, "the name of a field")
 	}
 	if !(p.MinSimilarity >= -1 && p.MinSimilarity <= 1) {
-		wrong.add("min_similarity", p.MinSimilarity, "-1 to 1")
+		wrong.Add("min_similarity", p.MinSimilarity, "-1 to 1")
 	}
 	if p.Passages != nil {
 		if p.passages = *p.Passages; p.passages < 0 || p.passages > MaxPassages {
-			wrong.add("passages", p.passages, fmt.Sprintf("0 to %d", MaxPassages))
+			wrong.Add("passages", p.passages, fmt.Sprintf("0 to %d", MaxPassages))
 		}
 	}
 	if p.Highlight != nil {
@@ -197,7 +198,7 @@ func (p *plan) checkHits(wrong *fieldErrors) {
 }
 
 // checkWords reads operator and fields.
-func (p *plan) checkWords(wrong *fieldErrors) {
+func (p *plan) checkWords(wrong *fault.Fields) {
 	p.words = backend.Words{Text: p.text.Text, Exact: p.text.Phrases}
 	oneOf(wrong, "operator", &p.Operator, "or", "and")
 	p.words.And = p.Operator == "and"

@@ -13,6 +13,7 @@ import (
 
 	"searchd/index/hnsw"
 	"searchd/search/backend"
+	"searchd/search/fault"
 	"searchd/search/mapping"
 )
 
@@ -53,7 +54,7 @@ func (r *reconfiguration) check(ctx context.Context) error {
 	if r.collection.Documents == 0 {
 		return nil
 	}
-	var wrong fieldErrors
+	var wrong fault.Fields
 	o, n := r.old, r.new
 	for _, s := range []struct {
 		field    string
@@ -66,13 +67,13 @@ func (r *reconfiguration) check(ctx context.Context) error {
 		{"index.ef_construction", cmp.Or(o.Index.EfConstruction, hnsw.DefaultEfConstruction), cmp.Or(n.Index.EfConstruction, hnsw.DefaultEfConstruction)},
 	} {
 		if s.old != s.new {
-			wrong.add(s.field, s.new, r.stay(s.old, fmt.Sprintf("the collection's %d documents are indexed with it", r.collection.Documents)))
+			wrong.Add(s.field, s.new, r.stay(s.old, fmt.Sprintf("the collection's %d documents are indexed with it", r.collection.Documents)))
 		}
 	}
 	if err := r.checkFields(ctx, &wrong); err != nil {
 		return err
 	}
-	return wrong.err()
+	return wrong.Err()
 }
 
 // stay says what a setting has to be, why, and the way to another value.
@@ -80,11 +81,11 @@ func (r *reconfiguration) stay(old any, why string) string {
 	if old == 0 || old == "" {
 		return fmt.Sprintf("left out as it is: %s. Re-embed the collection with other settings, or make a new one, to change it", why)
 	}
-	return fmt.Sprintf("%s as it is: %s. Re-embed the collection with other settings, or make a new one, to change it", quoteShort(old), why)
+	return fmt.Sprintf("%s as it is: %s. Re-embed the collection with other settings, or make a new one, to change it", fault.Quote(old), why)
 }
 
 // checkFields looks for the first document that each field of another type would change.
-func (r *reconfiguration) checkFields(ctx context.Context, wrong *fieldErrors) error {
+func (r *reconfiguration) checkFields(ctx context.Context, wrong *fault.Fields) error {
 	names := r.retyped()
 	keys := make([][]byte, len(names))
 	for i, name := range names {
@@ -112,7 +113,7 @@ func (r *reconfiguration) checkFields(ctx context.Context, wrong *fieldErrors) e
 			if asked == "" {
 				asked = "left out"
 			}
-			wrong.add("fields."+name+".type", asked, r.stay(string(r.old.Fields[name].Type), fmt.Sprintf("document %s has the field and is indexed with it", quoteShort(d.ID))))
+			wrong.Add("fields."+name+".type", asked, r.stay(string(r.old.Fields[name].Type), fmt.Sprintf("document %s has the field and is indexed with it", fault.Quote(d.ID))))
 			names, keys = slices.Delete(names, at, at+1), slices.Delete(keys, at, at+1)
 		}
 		cursor = page.Next

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"searchd/search/backend"
+	"searchd/search/catalog"
+	"searchd/search/inference"
 )
 
 // ReembedOptions say how a collection is built anew.
@@ -66,26 +68,26 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	if err != nil {
 		return Task{}, err
 	}
-	name, _ := e.catalog.nameOf(c.Name)
+	name, _ := e.catalog.NameOf(c.Name)
 	if o.Settings != nil {
 		s := o.Settings.canonical()
 		o.Settings = &s
 	}
-	q := reembedRequest{ReembedOptions: o, Source: sourceOf(o.Model)}
-	var enc *encoding
+	q := reembedRequest{ReembedOptions: o, Source: inference.SourceOf(o.Model)}
+	var enc *inference.Encoding
 	if o.Model == "" && o.Settings != nil {
-		enc, q.Source, err = e.encodings.again(name, rec, o.Precision)
+		enc, q.Source, err = e.encodings.Again(name, rec.made(), o.Precision)
 		q.Precision = cmp.Or(o.Precision, rec.Precision)
 	} else {
-		enc, err = e.encodings.open(o.Model, o.Precision, "")
+		enc, err = e.encodings.Open(o.Model, o.Precision, "")
 	}
 	if err != nil {
 		return Task{}, errNoModel(o.Model, err)
 	}
 	if o.Model == "" && o.Settings == nil {
-		q.Source = e.encodings.source
+		q.Source = e.encodings.Source
 	}
-	q.Info = enc.embedder.Model()
+	q.Info = enc.Embedder.Model()
 	if o.Settings != nil {
 		if err := o.Settings.Validate(q.Info.MaxTokens); err != nil {
 			return Task{}, err
@@ -111,8 +113,8 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 
 // nextGeneration returns a stored name that is not in use.
 func (e *Engine) nextGeneration(ctx context.Context, name, stored string) (string, error) {
-	for n := generationOf(stored) + 1; ; n++ {
-		next := generation(name, n)
+	for n := catalog.GenerationOf(stored) + 1; ; n++ {
+		next := catalog.Generation(name, n)
 		if _, err := e.backend.Open(ctx, backend.OpenRequest{Collection: next}); errors.Is(err, backend.ErrCollectionNotFound) {
 			return next, nil
 		} else if err != nil {
@@ -122,7 +124,7 @@ func (e *Engine) nextGeneration(ctx context.Context, name, stored string) (strin
 }
 
 // reembedding returns the work of one re-embedding.
-func (e *Engine) reembedding(name string, q reembedRequest, enc *encoding) work {
+func (e *Engine) reembedding(name string, q reembedRequest, enc *inference.Encoding) work {
 	return func(ctx context.Context, report func(done, total int64)) (any, error) {
 		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report}
 		result, err := r.run(ctx)
@@ -141,7 +143,7 @@ type reembedding struct {
 	engine *Engine
 	name   string
 	q      reembedRequest
-	enc    *encoding
+	enc    *inference.Encoding
 	report func(done, total int64)
 
 	old, next backend.Collection
@@ -209,8 +211,8 @@ func (r *reembedding) prepare(ctx context.Context, rec record, begin uint64) (re
 		rec.Settings = *r.q.Settings
 	}
 	rec.Settings.Passages.MaxTokens = min(rec.Settings.Passages.MaxTokens, r.q.Info.MaxTokens)
-	now := r.enc.embedder.Model()
-	if changed := (record{Model: r.q.Info}).changed(now); changed != "" {
+	now := r.enc.Embedder.Model()
+	if changed := (record{Model: r.q.Info}).made().Changed(now); changed != "" {
 		return false, fmt.Errorf("%w: %s has changed since the task began: %s; start it again", ErrModelMismatch, r.q.Source, changed)
 	}
 	rec.Model.Parts = now.Parts // the task may be older than they are
@@ -420,7 +422,7 @@ func (r *reembedding) change(ctx context.Context, at uint64) error {
 		at = next
 	}
 	c := e.catalog
-	done, err := c.begin(ctx)
+	done, err := c.Begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -439,8 +441,8 @@ func (r *reembedding) change(ctx context.Context, at uint64) error {
 	if err := r.complete(ctx); err != nil {
 		return err
 	}
-	e.encodings.add(r.record, r.enc)
-	if err := c.point(ctx, current); err != nil {
+	e.encodings.Add(r.record.made(), r.enc)
+	if err := c.Point(ctx, current); err != nil {
 		return err
 	}
 	r.next.Name = "" // no failure drops it any more

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"searchd/search/backend"
+	"searchd/search/inference"
 )
 
 // dropLater drops a generation that has been replaced, when the requests that began with it have had time to end. Closing the engine does
@@ -30,12 +31,12 @@ func (e *Engine) dropLater(stored string) {
 
 // dropReplaced drops a generation unless a name leads to it, or it is gone.
 func (e *Engine) dropReplaced(ctx context.Context, stored string) error {
-	done, err := e.catalog.begin(ctx)
+	done, err := e.catalog.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, visible := e.catalog.nameOf(stored); visible {
+	if _, visible := e.catalog.NameOf(stored); visible {
 		return nil
 	}
 	if err := e.drop(ctx, stored); !errors.Is(err, backend.ErrCollectionNotFound) {
@@ -46,10 +47,10 @@ func (e *Engine) dropReplaced(ctx context.Context, stored string) error {
 
 // drop drops a stored collection, and forgets what kept it from being seen under its own name. The caller holds the right to change names.
 func (e *Engine) drop(ctx context.Context, stored string) error {
-	if err := e.backend.Drop(ctx, stored); err != nil || !e.catalog.hides(stored) {
+	if err := e.backend.Drop(ctx, stored); err != nil || !e.catalog.Hides(stored) {
 		return err
 	}
-	return e.catalog.point(ctx, map[string]string{stored: ""})
+	return e.catalog.Point(ctx, map[string]string{stored: ""})
 }
 
 // resume goes on with the tasks that an earlier run of the program did not finish, gives up those that cannot, and drops the generations
@@ -63,9 +64,9 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 		}
 		var q reembedRequest
 		err := json.Unmarshal(t.Resume, &q)
-		var enc *encoding
+		var enc *inference.Encoding
 		if err == nil {
-			enc, err = e.encodings.open(q.Source, q.Precision, q.Info.Pooling)
+			enc, err = e.encodings.Open(q.Source, q.Precision, q.Info.Pooling)
 		}
 		if err == nil {
 			_, err = e.tasks.start(ctx, t, e.reembedding(t.Collection, q, enc))
@@ -80,7 +81,7 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 		building[q.Next] = true
 		e.notice(fmt.Sprintf("collection %s: re-embedding goes on where it was", t.Collection))
 	}
-	if e.catalog.doubt() != "" {
+	if e.catalog.Doubt() != "" {
 		return nil // it may be of what is not in use
 	}
 	list, err := e.backend.Collections(ctx)
@@ -88,7 +89,7 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 		return err
 	}
 	for _, c := range list {
-		if _, visible := e.catalog.nameOf(c.Name); visible || building[c.Name] {
+		if _, visible := e.catalog.NameOf(c.Name); visible || building[c.Name] {
 			continue
 		}
 		e.notice(fmt.Sprintf("dropping %s, a generation that is not in use", c.Name))

@@ -218,7 +218,7 @@ func TestRerankRefuses(t *testing.T) {
 			t.Errorf("%+v: %v, want a FieldError of %s", tt.q, err, tt.field)
 		}
 	}
-	if _, err := plain.Rerank(t.Context(), "q", []string{"t"}); !errors.Is(err, search.ErrUnsupported) {
+	if _, err := plain.Inference().Rerank(t.Context(), "q", []string{"t"}); !errors.Is(err, search.ErrUnsupported) {
 		t.Errorf("Rerank without a re-ranker: %v", err)
 	}
 }
@@ -238,7 +238,7 @@ func TestCrossEncoder(t *testing.T) {
 	for i := range texts {
 		texts[i] = []string{"Berlin has a population of 3.5 million registered inhabitants.", "New York City is famous for its museums.", strings.Repeat("museum ", 100)}[i%3]
 	}
-	got, err := e.Rerank(t.Context(), "how many people live in berlin", texts)
+	got, err := e.Inference().Rerank(t.Context(), "how many people live in berlin", texts)
 	if err != nil {
 		t.Fatal(err)
 	}

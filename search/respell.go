@@ -12,6 +12,7 @@ import (
 	"searchd/internal/edits"
 	"searchd/search/backend"
 	"searchd/search/mapping"
+	"searchd/search/passage"
 )
 
 // Spelling says what becomes of words of a query that no document has. The empty Spelling is Corrected, with [Plain] Exact.
@@ -51,11 +52,6 @@ const (
 	respellAhead      = 8        // documents that are read at once
 )
 
-// Speller is an [Embedder] that knows which words are spelled right.
-type Speller interface {
-	Knows(word string) bool
-}
-
 // mayHave is how many edits a word of so many letters may have.
 func mayHave(letters int) int {
 	switch {
@@ -78,12 +74,12 @@ func (s *search) respell(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var spans []span // of the words that are looked for, or were
+	var spans []passage.Span // of the words that are looked for, or were
 	var words []*reading
 	as := map[string]*reading{}
 	for _, w := range typed { // in the order of the text
-		right := slices.ContainsFunc(others, func(e backend.Expansion) bool { return e.Start < w.end && w.start < e.End }) // it is read as its synonyms, or as documents write it
-		word, last := text[w.start:w.end], s.plan.Unfinished && w.end == len(text)
+		right := slices.ContainsFunc(others, func(e backend.Expansion) bool { return e.Start < w.End && w.Start < e.End }) // it is read as its synonyms, or as documents write it
+		word, last := text[w.Start:w.End], s.plan.Unfinished && w.End == len(text)
 		if right && !last {
 			continue
 		}
@@ -105,9 +101,9 @@ func (s *search) respell(ctx context.Context) error {
 	var out strings.Builder
 	written := 0 // bytes of text
 	for _, w := range spans {
-		if r := as[text[w.start:w.end]]; r != nil && r.as != "" {
-			out.WriteString(text[written:w.start] + r.as)
-			written = w.end
+		if r := as[text[w.Start:w.End]]; r != nil && r.as != "" {
+			out.WriteString(text[written:w.Start] + r.as)
+			written = w.End
 		}
 	}
 	if written > 0 {
@@ -176,7 +172,7 @@ func (s *search) readAs(ctx context.Context, r *reading) (err error) {
 }
 
 // typed returns the words of the query that may be misspelled, by what they look like.
-func (s *search) typed() (out []span) {
+func (s *search) typed() (out []passage.Span) {
 	text := s.plan.text.Text
 	phrases := map[string]bool{}
 	for _, p := range s.plan.text.Phrases {
@@ -204,7 +200,7 @@ func (s *search) typed() (out []span) {
 			least = leastBegun
 		}
 		if n := utf8.RuneCountInString(word); !phrases[chunk] && n >= least && n <= longestWord && plainWord(word) {
-			out = append(out, span{end - len(word), end})
+			out = append(out, passage.Span{Start: end - len(word), End: end})
 		}
 	}
 	return out
@@ -282,7 +278,7 @@ func withDocuments(terms []backend.NearTerm, from, to int) []backend.NearTerm {
 }
 
 func (s *search) knows(word string) bool {
-	k, ok := s.encoding.embedder.(Speller)
+	k, ok := s.encoding.Embedder.(Speller)
 	return ok && k.Knows(word)
 }
 
@@ -381,7 +377,7 @@ func wordsLike(text, bare string) iter.Seq[string] {
 	first, _ := utf8.DecodeRuneInString(bare)
 	return func(yield func(string) bool) {
 		seen := map[string]bool{}
-		for w := range strings.FieldsFuncSeq(text[:runeEnd(text, min(len(text), respellBytes))], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+		for w := range strings.FieldsFuncSeq(text[:passage.RuneEnd(text, min(len(text), respellBytes))], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
 			r, size := utf8.DecodeRuneInString(w)
 			if own, _ := utf8.DecodeRuneInString(edits.Bare(w[:size])); unicode.ToLower(r) != first && unicode.ToLower(own) != first {
 				continue

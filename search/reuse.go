@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"searchd/search/backend"
+	"searchd/search/inference"
 )
 
 // reuse gives the documents of a re-embedding the vectors that the collection has of them.
@@ -25,8 +26,8 @@ type reuse struct {
 const reuseTolerance = 1e-5
 
 // newReuse returns what a re-embedding of a collection with a record need not encode; nil where that is nothing.
-func newReuse(e *Engine, c backend.Collection, rec record, q reembedRequest, enc *encoding) *reuse {
-	if q.Settings == nil || !same(rec.Model, q.Info) || rec.Model.MaxTokens != q.Info.MaxTokens || rec.Precision != q.Precision {
+func newReuse(e *Engine, c backend.Collection, rec record, q reembedRequest, enc *inference.Encoding) *reuse {
+	if q.Settings == nil || !inference.Same(rec.Model, q.Info) || rec.Model.MaxTokens != q.Info.MaxTokens || rec.Precision != q.Precision {
 		return nil
 	}
 	return &reuse{was: ingest{engine: e, collection: c, record: rec, encoding: enc, pace: e.many}}
@@ -51,11 +52,11 @@ func (r *reuse) give(ctx context.Context, items []item) error {
 		return nil
 	}
 	it := &items[probe]
-	again, err := r.was.engine.courtesy.embed(ctx, r.was.pace, r.was.encoding.embedder, it.texts[at:at+1])
+	again, err := r.was.engine.throttle.Embed(ctx, r.was.pace, r.was.encoding.Embedder, it.texts[at:at+1])
 	if err != nil {
 		return err
 	}
-	if !normalize(again[0]) || !near(again[0], it.write.Vectors[at]) {
+	if !inference.Normalize(again[0]) || !near(again[0], it.write.Vectors[at]) {
 		for i := range items {
 			items[i].write.Vectors = nil
 		}

@@ -13,13 +13,14 @@ import (
 	"searchd/index/keyword"
 	"searchd/index/lsi"
 	"searchd/search/backend"
+	"searchd/search/inference"
 )
 
 // Search answers a query. It returns a [FieldError] for what is not allowed, [ErrCollectionNotFound], and [ErrModelMismatch] where
 // the collection's vectors come from another checkpoint.
 func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	start := time.Now()
-	defer e.courtesy.begin()()
+	defer e.throttle.Begin()()
 	s, err := e.newSearch(ctx, collection, q)
 	if err != nil {
 		return nil, err
@@ -29,16 +30,16 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 
 // newSearch checks a query.
 func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (s *search, err error) {
-	p := newPlan(q, e.reranker != nil)
+	p := newPlan(q, e.inference.Reranks())
 	c, rec, err := e.open(ctx, collection)
 	if err != nil {
 		return nil, err
 	}
-	enc, mismatch := e.encodings.of(collection, rec)
+	enc, mismatch := e.encodings.Of(collection, rec.made())
 	if mismatch != nil {
-		enc = e.encodings.own
+		enc = e.encodings.Own
 	}
-	if err := p.of(rec.Settings.Fields, enc.calibration.Alpha); err != nil {
+	if err := p.of(rec.Settings.Fields, enc.Calibration.Alpha); err != nil {
 		return nil, err
 	}
 	if p.Mode != Keyword && mismatch != nil {
@@ -163,7 +164,7 @@ type search struct {
 	engine     *Engine
 	collection string
 	record     record
-	encoding   *encoding
+	encoding   *inference.Encoding
 	plan       *plan
 	analysis   *keyword.Analysis // of the collection's language
 
@@ -234,7 +235,7 @@ func (s *search) embed(ctx context.Context) error {
 	if s.plan.Mode == Keyword || s.vector != nil {
 		return nil
 	}
-	if !s.encoding.reads(s.plan.text.Text) {
+	if !s.encoding.Reads(s.plan.text.Text) {
 		s.plan.Mode = Keyword
 		s.notes = append(s.notes, "q: the checkpoint knows none of its words, so it is searched for by words alone")
 		return nil
@@ -248,7 +249,7 @@ func (s *search) embed(ctx context.Context) error {
 		limited, cancel = context.WithDeadline(ctx, s.embedUntil)
 	}
 	defer cancel()
-	v, tokenization, err := s.encoding.queries.vector(limited, s.encoding.collector, s.plan.text.Text)
+	v, tokenization, err := s.encoding.QueryVector(limited, s.plan.text.Text)
 	switch {
 	case err == nil:
 	case s.plan.Mode != Hybrid || ctx.Err() != nil:
@@ -427,7 +428,7 @@ func (s *search) fill(ctx context.Context) error {
 }
 
 func (s *search) fuser() fuser {
-	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.calibration, s.matched, s.topical}
+	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.Calibration, s.matched, s.topical}
 }
 
 // loosePhrases puts documents that have a phrase only in other forms of its words behind all others, with scores that are not above theirs.

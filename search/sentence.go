@@ -2,9 +2,9 @@ package search
 
 import (
 	"context"
-	"slices"
 
 	"searchd/internal/simd"
+	"searchd/search/passage"
 )
 
 // Bounds of looking for sentences, of one query.
@@ -31,16 +31,16 @@ func (s *search) sentences(ctx context.Context) error {
 	limited, cancel := share(ctx, sentenceShare)
 	defer cancel()
 	var texts []string
-	spans := make([][]span, len(s.hits)) // within the best passage; nil where there is nothing to choose
+	spans := make([][]passage.Span, len(s.hits)) // within the best passage; nil where there is nothing to choose
 	bytes := 0
 	for i := range s.hits {
 		if len(s.hits[i].Passages) == 0 {
 			continue
 		}
 		p := &s.hits[i].Passages[0]
-		found := passageSentences(p.Text, p.column)
+		found := passage.Sentences(p.Text, p.column)
 		if len(found) == 1 {
-			p.Sentence = &Sentence{Start: p.Start + found[0].start, End: p.Start + found[0].end}
+			p.Sentence = &Sentence{Start: p.Start + found[0].Start, End: p.Start + found[0].End}
 			continue
 		}
 		if len(texts)+len(found) > maxSentences || bytes+len(p.Text) > maxSentenceBytes {
@@ -49,10 +49,10 @@ func (s *search) sentences(ctx context.Context) error {
 		bytes += len(p.Text)
 		spans[i] = found
 		for _, f := range found {
-			texts = append(texts, p.Text[f.start:f.end])
+			texts = append(texts, p.Text[f.Start:f.End])
 		}
 	}
-	vectors, err := s.encoding.sentences.vectors(limited, s.encoding.collector, texts)
+	vectors, err := s.encoding.TextVectors(limited, texts)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -70,74 +70,15 @@ func (s *search) sentences(ctx context.Context) error {
 }
 
 // nearestSentence returns the sentence with the largest cosine, the first of equal ones; nil where none has a direction.
-func (s *search) nearestSentence(p PassageHit, found []span, vectors [][]float32) *Sentence {
+func (s *search) nearestSentence(p PassageHit, found []passage.Span, vectors [][]float32) *Sentence {
 	var best *Sentence
 	for j, v := range vectors {
 		if v == nil {
 			continue
 		}
 		if cos := float64(simd.Dot(s.vector, v)); best == nil || cos > *best.Score {
-			best = &Sentence{p.Start + found[j].start, p.Start + found[j].end, &cos}
+			best = &Sentence{p.Start + found[j].Start, p.Start + found[j].End, &cos}
 		}
 	}
 	return best
-}
-
-// passageSentences returns the sentences of a passage that begins at a column of its line; its headings only where it has nothing else.
-func passageSentences(text string, column int) []span {
-	var body, all []span
-	eachSentence(unwrapped(text, column), func(s span, _ int, heading bool) {
-		all = append(all, s)
-		if !heading {
-			body = append(body, s)
-		}
-	})
-	if len(body) > 0 {
-		return body
-	}
-	return all
-}
-
-// textCache keeps the unit vectors of texts, nil for one without a direction.
-type textCache struct{ *lru[string, []float32] }
-
-// newTextCache has a budget in bytes, places in the list and the map included.
-func newTextCache(budget int) textCache {
-	return textCache{newLRU(budget, func(text string, v []float32) int { return len(text) + 4*len(v) + 160 })}
-}
-
-// vectors returns the unit vector of each text, nil for one without a direction. The caller must not change them.
-func (c textCache) vectors(ctx context.Context, e *collector, texts []string) ([][]float32, error) {
-	out := make([][]float32, len(texts))
-	missing := map[string][]int{} // text to its places
-	var asked []string
-	for i, t := range texts {
-		v, ok := c.get(t)
-		if ok {
-			out[i] = v
-			continue
-		}
-		if missing[t] == nil {
-			asked = append(asked, t)
-		}
-		missing[t] = append(missing[t], i)
-	}
-	if len(asked) == 0 {
-		return out, nil
-	}
-	r, err := e.parts(ctx, asked, EmbedOptions{}, true)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range asked {
-		v := r.Vectors[i]
-		if !normalize(v) {
-			v = nil
-		}
-		for _, at := range missing[t] {
-			out[at] = v
-		}
-		c.put(t, slices.Clone(v)) // v is a part of what the whole batch gave
-	}
-	return out, nil
 }

@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 	"time"
 
 	"searchd/index/hnsw"
 	"searchd/index/keyword"
 	"searchd/search/backend"
+	"searchd/search/catalog"
+	"searchd/search/fault"
+	"searchd/search/inference"
 )
 
 // Bounds of settings.
@@ -38,12 +40,10 @@ func DefaultSettings(m ModelInfo) Settings {
 // DefaultLanguage is that of a collection whose settings name none.
 const DefaultLanguage = "en"
 
-var collectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-
 // CheckCollectionName refuses names that are not 1 to 64 letters, digits, '-' and '_', beginning with a letter or digit.
 func CheckCollectionName(name string) error {
-	if !collectionName.MatchString(name) {
-		return &FieldError{"name", name, fmt.Sprintf("1 to %d letters, digits, '-' and '_', beginning with a letter or digit", maxCollectionName)}
+	if !catalog.Valid(name) {
+		return fault.Field("name", name, fmt.Sprintf("1 to %d letters, digits, '-' and '_', beginning with a letter or digit", maxCollectionName))
 	}
 	return nil
 }
@@ -76,93 +76,58 @@ func (s Settings) queriedAs(other Settings) Settings {
 
 // Validate names every wrong setting at once. maxTokens is what the checkpoint takes.
 func (s Settings) Validate(maxTokens int) error {
-	var wrong fieldErrors
+	var wrong fault.Fields
 	if _, ok := keyword.LanguageOf(s.Language); !ok && s.Language != "" {
-		wrong.add("language", s.Language, "one of "+strings.Join(keyword.Languages(), ", ")+", also ja, ko, zh, nb, nn and tags such as pt-BR; standard suits any language that puts spaces between words")
+		wrong.Add("language", s.Language, "one of "+strings.Join(keyword.Languages(), ", ")+", also ja, ko, zh, nb, nn and tags such as pt-BR; standard suits any language that puts spaces between words")
 	}
 	s.checkSynonyms(&wrong)
 	for _, f := range s.Fields.Faults() {
-		wrong.add(f.Field, f.Value, f.Allowed)
+		wrong.Add(f.Field, f.Value, f.Allowed)
 	}
 	if n := s.Passages.MaxTokens; n != 0 && (n < minPassageTokens || n > maxTokens) {
-		wrong.add("passages.max_tokens", n, fmt.Sprintf("%d to %d", minPassageTokens, maxTokens))
+		wrong.Add("passages.max_tokens", n, fmt.Sprintf("%d to %d", minPassageTokens, maxTokens))
 	}
 	if n := s.Index.M; n != 0 && (n < minM || n > maxM) {
-		wrong.add("index.m", n, fmt.Sprintf("%d to %d", minM, maxM))
+		wrong.Add("index.m", n, fmt.Sprintf("%d to %d", minM, maxM))
 	}
 	if n := s.Index.EfConstruction; n != 0 && (n < minEf || n > maxEf) {
-		wrong.add("index.ef_construction", n, fmt.Sprintf("%d to %d", minEf, maxEf))
+		wrong.Add("index.ef_construction", n, fmt.Sprintf("%d to %d", minEf, maxEf))
 	}
 	if n := s.Index.EfSearch; n != 0 && (n < minEf || n > maxEf) {
-		wrong.add("index.ef_search", n, fmt.Sprintf("%d to %d", minEf, maxEf))
+		wrong.Add("index.ef_search", n, fmt.Sprintf("%d to %d", minEf, maxEf))
 	}
 	switch r := s.Index.TargetRecall; {
 	case r == 0:
 	case !(r >= minRecall && r <= maxRecall):
-		wrong.add("index.target_recall", r, fmt.Sprintf("%v to %v", minRecall, maxRecall))
+		wrong.Add("index.target_recall", r, fmt.Sprintf("%v to %v", minRecall, maxRecall))
 	case s.Index.EfSearch != 0:
-		wrong.add("index.target_recall", r, "left out beside index.ef_search, the width that it would find")
+		wrong.Add("index.target_recall", r, "left out beside index.ef_search, the width that it would find")
 	}
 	switch q := s.Index.Quantize; q {
 	case "", backend.QuantizeNone, backend.QuantizeInt8:
 	default:
-		wrong.add("index.quantize", q, backend.QuantizeNone+", "+backend.QuantizeInt8)
+		wrong.Add("index.quantize", q, backend.QuantizeNone+", "+backend.QuantizeInt8)
 	}
-	return wrong.err()
+	return wrong.Err()
 }
 
 // checkSynonyms names the rules that cannot be read, the first few of them.
-func (s Settings) checkSynonyms(wrong *fieldErrors) {
+func (s Settings) checkSynonyms(wrong *fault.Fields) {
 	const most = 10
 	size, bad := 0, 0
 	for i, rule := range s.Synonyms {
 		size += len(rule)
 		if _, err := keyword.ParseSynonymRule(rule); err != nil && bad < most {
-			wrong.add(fmt.Sprintf("synonyms[%d]", i), rule, err.Error())
+			wrong.Add(fmt.Sprintf("synonyms[%d]", i), rule, err.Error())
 			bad++
 		}
 	}
 	if n := len(s.Synonyms); n > keyword.MaxSynonymRules {
-		wrong.add("synonyms", n, fmt.Sprintf("at most %d rules", keyword.MaxSynonymRules))
+		wrong.Add("synonyms", n, fmt.Sprintf("at most %d rules", keyword.MaxSynonymRules))
 	}
 	if size > keyword.MaxSynonymBytes {
-		wrong.add("synonyms", fmt.Sprintf("%d bytes", size), fmt.Sprintf("at most %d bytes in all rules together", keyword.MaxSynonymBytes))
+		wrong.Add("synonyms", fmt.Sprintf("%d bytes", size), fmt.Sprintf("at most %d bytes in all rules together", keyword.MaxSynonymBytes))
 	}
-}
-
-// fieldErrors collects the wrong fields of a request.
-type fieldErrors []*FieldError
-
-func (e *fieldErrors) add(field string, value any, allowed string) {
-	*e = append(*e, &FieldError{field, value, allowed})
-}
-
-// err returns nil, the one error, or all of them joined.
-func (e fieldErrors) err() error {
-	switch len(e) {
-	case 0:
-		return nil
-	case 1:
-		return e[0]
-	}
-	return e
-}
-
-func (e fieldErrors) Error() string {
-	parts := make([]string, len(e))
-	for i, f := range e {
-		parts[i] = f.Error()
-	}
-	return strings.Join(parts, "; ")
-}
-
-// Unwrap lets errors.As and errors.Is reach each of them.
-func (e fieldErrors) Unwrap() []error {
-	out := make([]error, len(e))
-	for i, f := range e {
-		out[i] = f
-	}
-	return out
 }
 
 // record is what the engine keeps with a collection.
@@ -198,3 +163,22 @@ func readRecord(c backend.Config) (record, error) {
 	}
 	return r, nil
 }
+
+// made says how the vectors of the collection were made.
+func (r record) made() inference.Made {
+	return inference.Made{Model: r.Model, Source: r.Source, Precision: r.Precision, PassageTokens: r.passageTokens()}
+}
+
+// passageTokens is how many tokens a passage may have, special tokens included.
+func (r record) passageTokens() int {
+	if n := cmp.Or(r.Settings.Passages.MaxTokens, r.Model.PassageTokens); n > 0 {
+		return min(n, r.Model.MaxTokens)
+	}
+	return r.Model.MaxTokens
+}
+
+// specialTokens is what a checkpoint adds to a text at most: one in front, one behind, and one for safety's sake.
+const specialTokens = 3
+
+// budget is how many tokens a passage may have, its title included and special tokens not.
+func (r record) budget() int { return max(r.passageTokens()-specialTokens, 1) }

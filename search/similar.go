@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 
 	"searchd/search/backend"
+	"searchd/search/fault"
+	"searchd/search/inference"
+	"searchd/search/passage"
 )
 
 // maxSimilarIDs is the most documents, positive and negative ones each, of a [Similar].
@@ -55,35 +58,35 @@ func (q Similar) query() Query {
 
 // check names every wrong field at once.
 func (q Similar) check() error {
-	var wrong fieldErrors
+	var wrong fault.Fields
 	for _, ids := range []struct {
 		field string
 		ids   []string
 	}{{"ids", q.IDs}, {"negative_ids", q.NegativeIDs}} {
 		if len(ids.ids) > maxSimilarIDs {
-			wrong.add(ids.field, len(ids.ids), fmt.Sprintf("at most %d ids", maxSimilarIDs))
+			wrong.Add(ids.field, len(ids.ids), fmt.Sprintf("at most %d ids", maxSimilarIDs))
 			continue
 		}
 		for i, id := range ids.ids {
 			if CheckID(id) != nil {
-				wrong.add(fmt.Sprintf("%s[%d]", ids.field, i), id, fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", maxIDBytes))
+				wrong.Add(fmt.Sprintf("%s[%d]", ids.field, i), id, fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", maxIDBytes))
 			}
 		}
 	}
 	switch {
 	case len(q.IDs) == 0 && q.Text == "":
-		wrong.add("ids", "none", "ids of documents, a text, or both; negative_ids alone are like nothing")
+		wrong.Add("ids", "none", "ids of documents, a text, or both; negative_ids alone are like nothing")
 	case q.Text != "" && (strings.TrimSpace(q.Text) == "" || !utf8.ValidString(q.Text) || len(q.Text) > MaxQueryBytes):
-		wrong.add("text", q.Text, fmt.Sprintf("1 to %d bytes of UTF-8 that are not all white space", MaxQueryBytes))
+		wrong.Add("text", q.Text, fmt.Sprintf("1 to %d bytes of UTF-8 that are not all white space", MaxQueryBytes))
 	}
-	return wrong.err()
+	return wrong.Err()
 }
 
 // Similar finds documents that are like others. It returns [ErrDocumentNotFound] where one that it is given is not there, and a
 // [FieldError] where one has no passage.
 func (e *Engine) Similar(ctx context.Context, collection string, q Similar) (*Response, error) {
 	start := time.Now()
-	defer e.courtesy.begin()()
+	defer e.throttle.Begin()()
 	if err := q.check(); err != nil {
 		return nil, err
 	}
@@ -121,11 +124,11 @@ func (s *search) liken(ctx context.Context, q Similar) error {
 		add(&like, unlike, -1, 2)
 	}
 	switch {
-	case normalize(like):
+	case inference.Normalize(like):
 	case len(q.NegativeIDs) == 0:
-		return &FieldError{"text", q.Text, "a text that the checkpoint gives a direction"}
+		return fault.Field("text", q.Text, "a text that the checkpoint gives a direction")
 	default:
-		return &FieldError{"negative_ids", strings.Join(q.NegativeIDs, ", "), "documents unlike those that hits shall be like: what is left of them has no direction"}
+		return fault.Field("negative_ids", strings.Join(q.NegativeIDs, ", "), "documents unlike those that hits shall be like: what is left of them has no direction")
 	}
 	s.vector = like
 	return nil
@@ -169,7 +172,7 @@ func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]floa
 			return fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, ids[i], s.engine.named(s.collection))
 		}
 		if len(d.Passages) == 0 {
-			return &FieldError{fmt.Sprintf("%s[%d]", field, i), ids[i], "documents with text: this one has none that could be compared"}
+			return fault.Field(fmt.Sprintf("%s[%d]", field, i), ids[i], "documents with text: this one has none that could be compared")
 		}
 		s.except[d.Ref] = true
 		for j := range d.Passages {
@@ -200,17 +203,17 @@ func meanVector(vectors [][]float32, dim int) []float32 {
 			mean[i] += v[i]
 		}
 	}
-	normalize(mean)
+	inference.Normalize(mean)
 	return mean
 }
 
 // textMean encodes a text as a document of its own and returns the mean of its passages.
 func (s *search) textMean(ctx context.Context, text string) ([]float32, error) {
 	var texts []string
-	for _, sp := range (cutter{s.record.budget(), s.encoding.embedder.CountTokens}).cut(text) {
-		texts = append(texts, text[sp.start:sp.end])
+	for _, sp := range (passage.Cutter{Budget: s.record.budget(), Count: s.encoding.Embedder.CountTokens}).Cut(text) {
+		texts = append(texts, text[sp.Start:sp.End])
 	}
-	vectors, err := s.encoding.sentences.vectors(ctx, s.encoding.collector, texts)
+	vectors, err := s.encoding.TextVectors(ctx, texts)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"searchd/internal/disk"
+	"searchd/search/fault"
 )
 
 // Snapshot is a backup that is kept in the data folder until it is deleted.
@@ -132,7 +133,7 @@ func (c *counter) Write(p []byte) (int, error) {
 }
 
 func (e *Engine) snapshot(id string) (Snapshot, error) {
-	none := fmt.Errorf("%w: %s", ErrSnapshotNotFound, quoteShort(id))
+	none := fmt.Errorf("%w: %s", ErrSnapshotNotFound, fault.Quote(id))
 	if !snapshotID.MatchString(id) {
 		return Snapshot{}, none
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"searchd/search/backend"
+	"searchd/search/fault"
 )
 
 // MaxSortKeys is the most keys of one query.
@@ -43,7 +44,7 @@ func (k *SortKey) UnmarshalJSON(b []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode((*plain)(k)); err != nil {
-		return &FieldError{"sort", string(b), `"year:desc", or {"field": "year", "order": "desc"}`}
+		return fault.Field("sort", string(b), `"year:desc", or {"field": "year", "order": "desc"}`)
 	}
 	return nil
 }
@@ -58,23 +59,23 @@ func ParseSortKey(s string) (SortKey, error) {
 	case "asc", "desc":
 		return SortKey{s[:i], order}, nil
 	}
-	return SortKey{}, &FieldError{"sort", s, `field, field:asc or field:desc; a field whose name has a colon as an object, {"field": "a:b"}`}
+	return SortKey{}, fault.Field("sort", s, `field, field:asc or field:desc; a field whose name has a colon as an object, {"field": "a:b"}`)
 }
 
 // checkSort reads the keys of a query.
-func (p *plan) checkSort(wrong *fieldErrors) {
+func (p *plan) checkSort(wrong *fault.Fields) {
 	if len(p.Sort) > MaxSortKeys {
-		wrong.add("sort", len(p.Sort), fmt.Sprintf("at most %d keys", MaxSortKeys))
+		wrong.Add("sort", len(p.Sort), fmt.Sprintf("at most %d keys", MaxSortKeys))
 		return
 	}
 	if len(p.Sort) > 0 && p.Rerank {
-		wrong.add("sort", p.Sort[0].Field, "no sort together with rerank, which is an order of its own")
+		wrong.Add("sort", p.Sort[0].Field, "no sort together with rerank, which is an order of its own")
 	}
 	seen := map[string]bool{}
 	for i, k := range p.Sort {
 		at := fmt.Sprintf("sort[%d].", i)
 		if k.Field == "" || !utf8.ValidString(k.Field) || seen[k.Field] {
-			wrong.add(at+"field", k.Field, "the name of a filterable field, or _score, each once")
+			wrong.Add(at+"field", k.Field, "the name of a filterable field, or _score, each once")
 		}
 		seen[k.Field] = true
 		key := backend.SortKey{Field: k.Field, Desc: k.Order == "desc"}
@@ -84,7 +85,7 @@ func (p *plan) checkSort(wrong *fieldErrors) {
 		switch k.Order {
 		case "", "asc", "desc":
 		default:
-			wrong.add(at+"order", k.Order, "asc, desc")
+			wrong.Add(at+"order", k.Order, "asc, desc")
 		}
 		p.sort = append(p.sort, key)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"searchd/search/backend"
+	"searchd/search/fault"
 )
 
 // Task is a long operation: what it works on, how far it is and how it ended.
@@ -378,7 +379,7 @@ func (e *Engine) Task(ctx context.Context, id string) (Task, error) {
 	if i := slices.IndexFunc(list, func(t Task) bool { return t.ID == id }); i >= 0 {
 		return list[i], nil
 	}
-	return Task{}, fmt.Errorf("%w: %s; the last %d that have ended are kept", ErrTaskNotFound, quoteShort(id), maxFinished)
+	return Task{}, fmt.Errorf("%w: %s; the last %d that have ended are kept", ErrTaskNotFound, fault.Quote(id), maxFinished)
 }
 
 // CancelTask ends a task, waits until it has, and returns it. It returns [ErrTaskNotFound], or [ErrTaskFinished] for one that has ended
@@ -421,7 +422,7 @@ func (e *Engine) rebuilds() (list []Task) {
 		return nil // closed
 	}
 	for _, r := range now.Rebuilds {
-		name, _ := e.catalog.nameOf(r.Collection)
+		name, _ := e.catalog.NameOf(r.Collection)
 		list = append(list, Task{ID: "rebuild-" + r.Index + "-" + name, Kind: TaskRebuild, Collection: name, State: TaskRunning,
 			Done: r.Done, Total: r.Total, Created: r.Began, Started: &r.Began})
 	}

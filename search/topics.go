@@ -54,10 +54,10 @@ func (s *search) topics(context.Context) error {
 	if s.matched == nil || s.learnt == nil {
 		return nil
 	}
-	query, held := s.learnt.Place(s.encoding.matcher().Tokens(s.plan.text.Text))
-	share := s.encoding.calibration.Topics * ramp(held, heldNothing, heldFully)
+	query, held := s.learnt.Place(s.encoding.Matcher().Tokens(s.plan.text.Text))
+	share := s.encoding.Calibration.Topics * ramp(held, heldNothing, heldFully)
 	if s.plan.Mode == Semantic { // there the vector leg is all of the score, of which topics have the same share as in a hybrid one
-		share *= s.encoding.calibration.Alpha
+		share *= s.encoding.Calibration.Alpha
 	}
 	if share == 0 {
 		return nil

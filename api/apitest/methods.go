@@ -149,39 +149,39 @@ func (e *Engine) DeleteByFilter(ctx context.Context, collection, filter string, 
 }
 
 func (e *Engine) Embed(ctx context.Context, texts []string, o search.EmbedOptions) (*search.Embeddings, error) {
-	return hooked(ctx, e, "Embed", func() (*search.Embeddings, error) { return e.Engine.Embed(ctx, texts, o) })
+	return hooked(ctx, e, "Embed", func() (*search.Embeddings, error) { return e.Engine.Inference().Embed(ctx, texts, o) })
 }
 
 func (e *Engine) EmbedIDs(ctx context.Context, ids [][]int32, o search.EmbedOptions) (*search.Embeddings, error) {
-	return hooked(ctx, e, "EmbedIDs", func() (*search.Embeddings, error) { return e.Engine.EmbedIDs(ctx, ids, o) })
+	return hooked(ctx, e, "EmbedIDs", func() (*search.Embeddings, error) { return e.Engine.Inference().EmbedIDs(ctx, ids, o) })
 }
 
 func (e *Engine) EmbedTokens(ctx context.Context, texts []string, ids [][]int32, o search.EmbedOptions) (*search.TokenVectors, error) {
-	return hooked(ctx, e, "EmbedTokens", func() (*search.TokenVectors, error) { return e.Engine.EmbedTokens(ctx, texts, ids, o) })
+	return hooked(ctx, e, "EmbedTokens", func() (*search.TokenVectors, error) { return e.Engine.Inference().EmbedTokens(ctx, texts, ids, o) })
 }
 
 func (e *Engine) EmbedSparse(ctx context.Context, texts []string, o search.EmbedOptions) (*encoder.SparseResult, error) {
-	return hooked(ctx, e, "EmbedSparse", func() (*encoder.SparseResult, error) { return e.Engine.EmbedSparse(ctx, texts, o) })
+	return hooked(ctx, e, "EmbedSparse", func() (*encoder.SparseResult, error) { return e.Engine.Inference().EmbedSparse(ctx, texts, o) })
 }
 
 func (e *Engine) Rerank(ctx context.Context, query string, texts []string) (*search.Ranking, error) {
-	return hooked(ctx, e, "Rerank", func() (*search.Ranking, error) { return e.Engine.Rerank(ctx, query, texts) })
+	return hooked(ctx, e, "Rerank", func() (*search.Ranking, error) { return e.Engine.Inference().Rerank(ctx, query, texts) })
 }
 
 func (e *Engine) Tokenize(ctx context.Context, texts []string, special bool, o search.EmbedOptions) ([]search.Tokenization, error) {
-	return hooked(ctx, e, "Tokenize", func() ([]search.Tokenization, error) { return e.Engine.Tokenize(ctx, texts, special, o) })
+	return hooked(ctx, e, "Tokenize", func() ([]search.Tokenization, error) { return e.Engine.Inference().Tokenize(ctx, texts, special, o) })
 }
 
 func (e *Engine) Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([]string, error) {
-	return hooked(ctx, e, "Decode", func() ([]string, error) { return e.Engine.Decode(ctx, ids, skipSpecial) })
+	return hooked(ctx, e, "Decode", func() ([]string, error) { return e.Engine.Inference().Decode(ctx, ids, skipSpecial) })
 }
 
 func (e *Engine) Attention(ctx context.Context, text string, o search.AttentionOptions) (*search.Attention, error) {
-	return hooked(ctx, e, "Attention", func() (*search.Attention, error) { return e.Engine.Attention(ctx, text, o) })
+	return hooked(ctx, e, "Attention", func() (*search.Attention, error) { return e.Engine.Inference().Attention(ctx, text, o) })
 }
 
 func (e *Engine) Contributions(ctx context.Context, texts [2]string, o [2]search.EmbedOptions) (*search.Contribution, error) {
-	return hooked(ctx, e, "Contributions", func() (*search.Contribution, error) { return e.Engine.Contributions(ctx, texts, o) })
+	return hooked(ctx, e, "Contributions", func() (*search.Contribution, error) { return e.Engine.Inference().Contributions(ctx, texts, o) })
 }
 
 func (e *Engine) Map(ctx context.Context, collection string, o search.MapOptions) (*search.Map, error) {
@@ -191,3 +191,9 @@ func (e *Engine) Map(ctx context.Context, collection string, o search.MapOptions
 func (e *Engine) Stats(ctx context.Context) (*search.Stats, error) {
 	return hooked(ctx, e, "Stats", func() (*search.Stats, error) { return e.Engine.Stats(ctx) })
 }
+
+// Model describes the checkpoint.
+func (e *Engine) Model() search.ModelInfo { return e.Engine.Inference().Model() }
+
+// Encoder describes what the checkpoints can do.
+func (e *Engine) Encoder() search.EncoderInfo { return e.Engine.Inference().Encoder() }

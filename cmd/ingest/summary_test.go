@@ -138,7 +138,7 @@ func served(t *testing.T, dir string) (e *search.Engine, url string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	server, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
+	server, err := api.New(api.Options{Engine: e, Inference: e.Inference(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

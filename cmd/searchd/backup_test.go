@@ -25,7 +25,7 @@ import (
 func adminOf(t *testing.T, e *search.Engine, around func(http.Handler) http.Handler) (url, key string) {
 	t.Helper()
 	ring, root := rootKey(t)
-	s, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler), Keys: ring})
+	s, err := api.New(api.Options{Engine: e, Inference: e.Inference(), Logger: slog.New(slog.DiscardHandler), Keys: ring})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestBackupOfAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler), Keys: ring})
+	s, err := api.New(api.Options{Engine: e, Inference: e.Inference(), Logger: slog.New(slog.DiscardHandler), Keys: ring})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func startLoad(ctx context.Context, f modelFlags) (_ *load, err error) {
 		return nil, errors.Join(err, os.RemoveAll(l.dir))
 	}
 	undo := func(err error) error { return errors.Join(err, l.engine.Close(), os.RemoveAll(l.dir)) }
-	s, err := api.New(api.Options{Engine: l.engine, Logger: slog.New(slog.DiscardHandler)})
+	s, err := api.New(api.Options{Engine: l.engine, Inference: l.engine.Inference(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, undo(err)
 	}

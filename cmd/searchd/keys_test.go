@@ -86,7 +86,8 @@ func rootKey(t *testing.T) (ring *access.Keyring, root string) {
 
 func TestKeysOfAServer(t *testing.T) {
 	ring, root := rootKey(t)
-	s, err := api.New(api.Options{Engine: apitest.New(t), Logger: slog.New(slog.DiscardHandler), Keys: ring})
+	engine := apitest.New(t)
+	s, err := api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler), Keys: ring})
 	if err != nil {
 		t.Fatal(err)
 	}

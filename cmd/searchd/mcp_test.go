@@ -58,7 +58,7 @@ func TestMCPOfFolderAndServer(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
+	s, err := api.New(api.Options{Engine: e, Inference: e.Inference(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func TestQueryWithoutCollection(t *testing.T) {
 	}
 	defer e.Close()
 	ring, _ := rootKey(t)
-	s, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler), Keys: ring})
+	s, err := api.New(api.Options{Engine: e, Inference: e.Inference(), Logger: slog.New(slog.DiscardHandler), Keys: ring})
 	if err != nil {
 		t.Fatal(err)
 	}

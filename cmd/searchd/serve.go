@@ -209,12 +209,12 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 			o.Logger.Warn("API keys travel unencrypted: give --tls-cert and --tls-key, or put a proxy with TLS in front")
 		}
 	}
-	o.Engine = e
+	o.Engine, o.Inference = e, e.Inference()
 	s, err := api.New(o)
 	if err != nil {
 		return err
 	}
-	o.Logger.Info("serving", "url", scheme+"://"+addr.String()+"/", "model", e.Model().Name, "data", f.data)
+	o.Logger.Info("serving", "url", scheme+"://"+addr.String()+"/", "model", e.Inference().Model().Name, "data", f.data)
 	return s.ServeFront(ctx, front)
 }
 

@@ -42,7 +42,7 @@ func TestGuide(t *testing.T) {
 	if _, err := e.Ingest(t.Context(), "docs", docs); err != nil {
 		t.Fatal(err)
 	}
-	s, err := api.New(api.Options{Engine: e, Logger: slog.New(slog.DiscardHandler)})
+	s, err := api.New(api.Options{Engine: e, Inference: e.Inference(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // TestDocsPage reads the page of the REST API as people do: from the search page, by its list, by keyboard, on a phone.
 func TestDocsPage(t *testing.T) {
-	base := serve(t, apitest.New(t))
+	base := serve(t, apitest.New(t).Engine)
 	p := open(t, base)
 	listed := "[...document.querySelectorAll('#contents li')].filter(l => !l.hidden && l.offsetParent).length"
 

@@ -177,7 +177,8 @@ func (s *stuck) Search(ctx context.Context, c string, q search.Query) (*search.R
 
 // A server behind a key makes the page ask for it, once, and again where it is wrong.
 func TestPageAsksForKey(t *testing.T) {
-	s, err := api.New(api.Options{Engine: kitchen(t), Logger: slog.New(slog.DiscardHandler)})
+	engine := kitchen(t)
+	s, err := api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,15 +14,22 @@ import (
 
 	"searchd/api"
 	"searchd/search"
+	"searchd/search/inference"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
+// served is an engine that a server can stand on.
+type served interface {
+	api.Engine
+	Inference() *inference.Service
+}
+
 // serve starts a server over an engine.
-func serve(t *testing.T, engine api.Engine) string {
+func serve(t *testing.T, engine served) string {
 	t.Helper()
-	s, err := api.New(api.Options{Engine: engine, Logger: slog.New(slog.DiscardHandler), PDF: pdfReader.Read})
+	s, err := api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler), PDF: pdfReader.Read})
 	if err != nil {
 		t.Fatal(err)
 	}

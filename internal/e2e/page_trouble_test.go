@@ -30,7 +30,8 @@ type unsteady struct {
 // newUnsteady serves a small collection.
 func newUnsteady(t *testing.T) (u *unsteady, base string) {
 	t.Helper()
-	s, err := api.New(api.Options{Engine: kitchen(t), Logger: slog.New(slog.DiscardHandler)})
+	engine := kitchen(t)
+	s, err := api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func TestPageSendsAgain(t *testing.T) {
 // TestPageAnotherKey asks for another key where the one that was given may not do what somebody has pressed, and does it with that.
 func TestPageAnotherKey(t *testing.T) {
 	engine := kitchen(t)
-	s, err := api.New(api.Options{Engine: engine, Logger: slog.New(slog.DiscardHandler)})
+	s, err := api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,12 @@ var closets = map[string]struct {
 	may []string
 	why string
 }{
-	"search/backend": {[]string{"search/backend", "search/mapping", "index", "internal"}, "what a storage engine must offer is stated without one, so that there can be several"},
+	"search/inference":  {[]string{"search/inference", "search/fault", "search/passage", "models", "encoder", "pooling", "index", "internal"}, "turning texts into vectors knows nothing of collections, storage and queries"},
+	"search/passage":    {nil, "cutting texts is of use without an index, a checkpoint or an engine"},
+	"search/catalog":    {[]string{"search/backend", "search/fault"}, "what a name means is decided without documents, queries and checkpoints"},
+	"search/projection": {nil, "projection is arithmetic"},
+	"search/fault":      {[]string{"search/backend", "search/mapping"}, "whoever reports what is wrong with a request must not get the engine with it"},
+	"search/backend":    {[]string{"search/backend", "search/mapping", "index", "internal"}, "what a storage engine must offer is stated without one, so that there can be several"},
 }
 
 // everything may be imported by packages that hold tests and tools of the whole.

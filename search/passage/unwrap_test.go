@@ -1,4 +1,4 @@
-package search
+package passage
 
 import (
 	"slices"
@@ -26,8 +26,8 @@ func TestPassageSentences(t *testing.T) {
 		{"paragraphs", "The end of this paragraph is a line without a period at all\n\nand this is another paragraph", []string{"The end of this paragraph is a line without a period at all", "and this is another paragraph"}},
 	} {
 		var got []string
-		for _, s := range passageSentences(tc.text, 0) {
-			got = append(got, tc.text[s.start:s.end])
+		for _, s := range Sentences(tc.text, 0) {
+			got = append(got, tc.text[s.Start:s.End])
 		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s:\n got %q\nwant %q", tc.name, got, tc.want)
@@ -56,8 +56,8 @@ func TestPassageSentencesOfATornLine(t *testing.T) {
 	text := "A sentence goes on and on, to the end of its line. This\nis another one, which begins at the end of a line, and\nends here. Others follow."
 	start := strings.Index(text, "This")
 	var got []string
-	for _, s := range passageSentences(text[start:], start) {
-		got = append(got, text[start+s.start:start+s.end])
+	for _, s := range Sentences(text[start:], start) {
+		got = append(got, text[start+s.Start:start+s.End])
 	}
 	if want := []string{"This\nis another one, which begins at the end of a line, and\nends here.", "Others follow."}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -1,4 +1,4 @@
-package search
+package passage
 
 import (
 	"strings"
@@ -48,8 +48,8 @@ func TestCut(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
-			for _, s := range (cutter{tc.budget, words}).cut(tc.text) {
-				got = append(got, tc.text[s.start:s.end])
+			for _, s := range (Cutter{tc.budget, words}).Cut(tc.text) {
+				got = append(got, tc.text[s.Start:s.End])
 			}
 			if strings.Join(got, "|") != strings.Join(tc.want, "|") {
 				t.Errorf("cut(%q) = %q, want %q", tc.text, got, tc.want)
@@ -58,23 +58,23 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCutKeepsEveryWord checks the promises of cutter on random texts.
+// TestCutKeepsEveryWord checks the promises of Cutter on random texts.
 func TestCutKeepsEveryWord(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.StringMatching(`[a-zé]{1,40}[ .!?\n#]{1,3}`), 0, 60).Draw(rt, "pieces"), "")
-		c := cutter{rapid.IntRange(1, 20).Draw(rt, "budget"), words}
+		c := Cutter{rapid.IntRange(1, 20).Draw(rt, "budget"), words}
 		var joined strings.Builder
 		at := 0
-		for _, s := range c.cut(text) {
-			p := text[s.start:s.end]
-			if s.start < at || strings.TrimSpace(p) != p || p == "" || !utf8.ValidString(p) {
-				rt.Fatalf("span %v of %q overlaps, is padded or tears a rune", s, text)
+		for _, s := range c.Cut(text) {
+			p := text[s.Start:s.End]
+			if s.Start < at || strings.TrimSpace(p) != p || p == "" || !utf8.ValidString(p) {
+				rt.Fatalf("Span %v of %q overlaps, is padded or tears a rune", s, text)
 			}
-			if n := words(p); n > c.budget {
-				rt.Fatalf("%q has %d tokens, budget %d", p, n, c.budget)
+			if n := words(p); n > c.Budget {
+				rt.Fatalf("%q has %d tokens, budget %d", p, n, c.Budget)
 			}
 			joined.WriteString(p)
-			at = s.end
+			at = s.End
 		}
 		squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
 		if squeeze(joined.String()) != squeeze(text) {
@@ -94,8 +94,8 @@ func TestCutIsLinear(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			counted := 0
-			c := cutter{100, func(s string) int { counted += len(s); return words(strings.ReplaceAll(s, "\u200b", "")) }}
-			c.cut(text)
+			c := Cutter{100, func(s string) int { counted += len(s); return words(strings.ReplaceAll(s, "\u200b", "")) }}
+			c.Cut(text)
 			if counted > 40*len(text) {
 				t.Errorf("counted %d bytes for a text of %d", counted, len(text))
 			}
@@ -107,15 +107,15 @@ func TestCutIsLinear(t *testing.T) {
 func TestFit(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.TrimSpace(strings.Join(rapid.SliceOfN(rapid.StringMatching(`[a-zé]{1,12} {1,90}`), 1, 60).Draw(rt, "pieces"), ""))
-		c := cutter{rapid.IntRange(4, 20).Draw(rt, "budget"), words}
+		c := Cutter{rapid.IntRange(4, 20).Draw(rt, "budget"), words}
 		want := 0
 		for end := range len(text) + 1 {
-			if (end == len(text) || text[end] == ' ') && words(text[:end]) <= c.budget {
+			if (end == len(text) || text[end] == ' ') && words(text[:end]) <= c.Budget {
 				want = end
 			}
 		}
-		if end, n := c.fit(text); end != want || n != words(text[:end]) {
-			rt.Fatalf("fit(%q) with %d tokens = %d with %d, want %d", text, c.budget, end, n, want)
+		if end, n := c.Fit(text); end != want || n != words(text[:end]) {
+			rt.Fatalf("fit(%q) with %d tokens = %d with %d, want %d", text, c.Budget, end, n, want)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package search
+package projection
 
 import (
 	"fmt"
@@ -26,12 +26,12 @@ func TestPrincipal(t *testing.T) {
 		v[5] -= along
 		vectors[i] = v
 	}
-	p := newPrincipal(vectors, 5)
-	for a := range p.axes {
-		for b := range p.axes {
+	p := New(vectors, 5)
+	for a := range p.Axes {
+		for b := range p.Axes {
 			dot := 0.0
-			for j := range p.axes[a] {
-				dot += p.axes[a][j] * p.axes[b][j]
+			for j := range p.Axes[a] {
+				dot += p.Axes[a][j] * p.Axes[b][j]
 			}
 			want := 0.0
 			if a == b {
@@ -42,11 +42,11 @@ func TestPrincipal(t *testing.T) {
 			}
 		}
 	}
-	if first := p.axes[0]; math.Abs(first[3]-2/math.Sqrt(5)) > 0.02 || math.Abs(first[5]+1/math.Sqrt(5)) > 0.02 || p.variance[0] < 0.9 {
-		t.Errorf("first axis %v with %v of the variance", first, p.variance[0])
+	if first := p.Axes[0]; math.Abs(first[3]-2/math.Sqrt(5)) > 0.02 || math.Abs(first[5]+1/math.Sqrt(5)) > 0.02 || p.Variance[0] < 0.9 {
+		t.Errorf("first axis %v with %v of the variance", first, p.Variance[0])
 	}
 	exact := exactVariances(vectors)
-	for k, share := range p.variance {
+	for k, share := range p.Variance {
 		if math.Abs(share-exact[k]) > 1e-3 {
 			t.Errorf("axis %d has %v of the variance, the eigenvalue says %v", k, share, exact[k])
 		}
@@ -54,7 +54,7 @@ func TestPrincipal(t *testing.T) {
 	sums, squares := make([]float64, 5), make([]float64, 5)
 	cross := 0.0
 	for _, v := range vectors {
-		at := p.project(v)
+		at := p.Project(v)
 		for k, x := range at {
 			sums[k] += float64(x) / n
 			squares[k] += float64(x) * float64(x) / n
@@ -104,7 +104,7 @@ func BenchmarkPrincipal(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				newPrincipal(vectors, defaultComponents)
+				New(vectors, 3)
 			}
 		})
 	}

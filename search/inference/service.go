@@ -1,4 +1,7 @@
-package search
+// Package inference turns texts into vectors: it runs checkpoints, gathers requests into batches, makes bulk work give way to
+// searches, keeps what was encoded before, re-ranks pairs, and shows how a checkpoint reads a text. It knows nothing of
+// collections and documents, but for [Made], which says by which checkpoint vectors were made.
+package inference
 
 import (
 	"context"
@@ -10,7 +13,49 @@ import (
 
 	"searchd/encoder"
 	"searchd/models"
+	"searchd/search/fault"
 )
+
+// Service answers requests for vectors, tokens, scores and the like, besides those of searches and of documents. It is safe
+// for concurrent use.
+type Service struct {
+	embedder  Embedder
+	collector *collector    // the embedder for requests, which it gathers into batches
+	reranker  Reranker      // nil: none
+	sparse    SparseEncoder // nil: none
+	own       *Encoding
+}
+
+// NewService returns the service of an engine's own checkpoint. Without a sparse encoder the checkpoint is one where it can.
+func NewService(own *Encoding, reranker Reranker, sparse SparseEncoder) *Service {
+	if c, ok := own.Embedder.(checkpointEmbedder); ok && sparse == nil && c.checkpoint.Info().Sparse {
+		sparse = c.checkpoint
+	}
+	return &Service{embedder: own.Embedder, collector: own.collector, reranker: reranker, sparse: sparse, own: own}
+}
+
+// PrecisionOf returns the precision that an embedder runs with; f32 of one that is no checkpoint.
+func PrecisionOf(e Embedder) string {
+	if c, ok := e.(checkpointEmbedder); ok {
+		return c.checkpoint.Info().Precision.String()
+	}
+	return encoder.Float32.String()
+}
+
+// Model describes the checkpoint that encodes.
+func (s *Service) Model() ModelInfo { return s.embedder.Model() }
+
+// Stats sets the counters of the encoder and of the cache of queries.
+func (s *Service) Stats(e *EncoderStats, queries *CacheStats) {
+	s.collector.stats(e)
+	*queries = s.own.queries.stats()
+}
+
+// Reranks reports whether there is a re-ranker.
+func (s *Service) Reranks() bool { return s.reranker != nil }
+
+// Relevance returns the logit of a pair as the re-ranker wants it shown.
+func (s *Service) Relevance(logit float32) float64 { return s.reranker.Relevance(logit) }
 
 // SparseEncoder gives sparse vectors, as a SPLADE checkpoint does.
 type SparseEncoder interface {
@@ -35,9 +80,9 @@ type EncoderInfo struct {
 }
 
 // Encoder describes what the engine's checkpoints can do. Of an [Embedder] that is no checkpoint it knows little.
-func (e *Engine) Encoder() EncoderInfo {
-	i := EncoderInfo{Precision: encoder.Float32.String(), Sparse: e.sparse != nil}
-	if c, ok := e.embedder.(checkpointEmbedder); ok {
+func (s *Service) Encoder() EncoderInfo {
+	i := EncoderInfo{Precision: encoder.Float32.String(), Sparse: s.sparse != nil}
+	if c, ok := s.embedder.(checkpointEmbedder); ok {
 		m := c.checkpoint.Info()
 		i.Family, i.Layers, i.Heads, i.Hidden, i.Vocabulary = m.Family, m.Layers, m.Heads, m.Hidden, m.Vocab
 		i.Precision, i.Normalize, i.Prompts, i.Default = m.Precision.String(), m.Normalize, maps.Clone(m.Prompts), m.Default
@@ -46,8 +91,8 @@ func (e *Engine) Encoder() EncoderInfo {
 			i.Card = &card
 		}
 	}
-	if e.reranker != nil {
-		r := e.reranker.Model()
+	if s.reranker != nil {
+		r := s.reranker.Model()
 		i.Reranker = &r
 	}
 	return i
@@ -55,27 +100,27 @@ func (e *Engine) Encoder() EncoderInfo {
 
 // Embed encodes texts with the engine's checkpoint, together with those of other requests where that saves time. Any number of texts
 // may be given. It returns [ErrBusy] where too much is waiting already.
-func (e *Engine) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
-	if err := e.checkDimensions(o); err != nil {
+func (s *Service) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
+	if err := s.checkDimensions(o); err != nil {
 		return nil, err
 	}
-	r, err := e.collector.Embed(ctx, texts, o)
+	r, err := s.collector.Embed(ctx, texts, o)
 	return r, refused(err)
 }
 
-func (e *Engine) checkDimensions(o EmbedOptions) error {
-	if d := e.embedder.Model().Dimension; o.Dimensions < 0 || o.Dimensions > d {
-		return &FieldError{"dimensions", o.Dimensions, fmt.Sprintf("1 to %d", d)}
+func (s *Service) checkDimensions(o EmbedOptions) error {
+	if d := s.embedder.Model().Dimension; o.Dimensions < 0 || o.Dimensions > d {
+		return fault.Field("dimensions", o.Dimensions, fmt.Sprintf("1 to %d", d))
 	}
 	return nil
 }
 
-// EmbedIDs encodes texts that are tokens already, special tokens included, as [Engine.Tokenize] gives them. Of o Dimensions and Truncate count.
-func (e *Engine) EmbedIDs(ctx context.Context, ids [][]int32, o EmbedOptions) (*Embeddings, error) {
-	if err := e.checkDimensions(o); err != nil {
+// EmbedIDs encodes texts that are tokens already, special tokens included, as [Service.Tokenize] gives them. Of o Dimensions and Truncate count.
+func (s *Service) EmbedIDs(ctx context.Context, ids [][]int32, o EmbedOptions) (*Embeddings, error) {
+	if err := s.checkDimensions(o); err != nil {
 		return nil, err
 	}
-	c, err := e.checkpoint()
+	c, err := s.checkpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -97,13 +142,13 @@ type TokenVectors struct {
 	Tokenization time.Duration // as of Embeddings
 }
 
-// MaxTokenValues bounds the numbers that one call of [Engine.EmbedTokens] returns: 10,922 tokens of 384 numbers each.
+// MaxTokenValues bounds the numbers that one call of [Service.EmbedTokens] returns: 10,922 tokens of 384 numbers each.
 const MaxTokenValues = 4 << 20
 
 // EmbedTokens returns the vector of each token of each text. It returns [ErrUnsupported] where the checkpoint has no layers, and refuses texts
 // with more tokens than MaxTokenValues allows before it encodes any.
-func (e *Engine) EmbedTokens(ctx context.Context, texts []string, ids [][]int32, o EmbedOptions) (*TokenVectors, error) {
-	c, err := e.checkpoint()
+func (s *Service) EmbedTokens(ctx context.Context, texts []string, ids [][]int32, o EmbedOptions) (*TokenVectors, error) {
+	c, err := s.checkpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -150,17 +195,17 @@ func (e checkpointEmbedder) checkTokens(ctx context.Context, texts []string, ids
 		n += len(e.checkpoint.Tokenizer().Encode(prompt+text, longest).IDs)
 	}
 	if n > limit {
-		return &FieldError{"inputs", n, fmt.Sprintf("at most %d tokens in one request, special tokens included; send fewer texts at a time", limit)}
+		return fault.Field("inputs", n, fmt.Sprintf("at most %d tokens in one request, special tokens included; send fewer texts at a time", limit))
 	}
 	return nil
 }
 
 // EmbedSparse returns sparse vectors. It returns [ErrUnsupported] without a checkpoint that gives them.
-func (e *Engine) EmbedSparse(ctx context.Context, texts []string, o EmbedOptions) (*encoder.SparseResult, error) {
-	if e.sparse == nil {
-		return nil, fmt.Errorf("%w: the server has no checkpoint that gives sparse vectors; start it with --sparse-model and a SPLADE checkpoint", ErrUnsupported)
+func (s *Service) EmbedSparse(ctx context.Context, texts []string, o EmbedOptions) (*encoder.SparseResult, error) {
+	if s.sparse == nil {
+		return nil, fmt.Errorf("%w: the server has no checkpoint that gives sparse vectors; start it with --sparse-model and a SPLADE checkpoint", fault.ErrUnsupported)
 	}
-	r, err := e.sparse.EncodeSparse(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt(), Truncate: o.Truncate})
+	r, err := s.sparse.EncodeSparse(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt(), Truncate: o.Truncate})
 	return r, refused(err)
 }
 
@@ -180,8 +225,8 @@ type Tokenization struct {
 }
 
 // Tokenize cuts texts into tokens, however long they are, with or without the special tokens around them.
-func (e *Engine) Tokenize(ctx context.Context, texts []string, special bool, o EmbedOptions) ([]Tokenization, error) {
-	c, err := e.checkpoint()
+func (s *Service) Tokenize(ctx context.Context, texts []string, special bool, o EmbedOptions) ([]Tokenization, error) {
+	c, err := s.checkpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -211,8 +256,8 @@ func (e *Engine) Tokenize(ctx context.Context, texts []string, special bool, o E
 }
 
 // Decode returns the texts of lists of token ids.
-func (e *Engine) Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([]string, error) {
-	c, err := e.checkpoint()
+func (s *Service) Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([]string, error) {
+	c, err := s.checkpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -244,17 +289,17 @@ func (e checkpointEmbedder) promptText(o EmbedOptions) (string, error) {
 	default:
 		text, ok := i.Prompts[name]
 		if !ok {
-			return "", refused(fmt.Errorf("%w: %s", encoder.ErrPrompt, quoteShort(name)))
+			return "", refused(fmt.Errorf("%w: %s", encoder.ErrPrompt, fault.Quote(name)))
 		}
 		return text, nil
 	}
 }
 
 // checkpoint returns the engine's checkpoint, which tests and backends may have replaced by another [Embedder].
-func (e *Engine) checkpoint() (checkpointEmbedder, error) {
-	c, ok := e.embedder.(checkpointEmbedder)
+func (s *Service) checkpoint() (checkpointEmbedder, error) {
+	c, ok := s.embedder.(checkpointEmbedder)
 	if !ok {
-		return c, fmt.Errorf("%w: the embedder is no checkpoint, and has neither tokens nor layers", ErrUnsupported)
+		return c, fmt.Errorf("%w: the embedder is no checkpoint, and has neither tokens nor layers", fault.ErrUnsupported)
 	}
 	return c, nil
 }
@@ -270,8 +315,8 @@ func (t translated) Unwrap() []error { return []error{t.error, t.is} }
 // refused gives the encoder's errors about a request the engine's names.
 func refused(err error) error {
 	for _, pair := range [...]struct{ from, to error }{
-		{encoder.ErrPrompt, ErrInvalid}, {encoder.ErrTokenID, ErrInvalid}, {encoder.ErrDimensions, ErrInvalid},
-		{encoder.ErrInspect, ErrUnsupported}, {encoder.ErrNotDense, ErrUnsupported}, {encoder.ErrNotSparse, ErrUnsupported}, {encoder.ErrNoHead, ErrUnsupported},
+		{encoder.ErrPrompt, fault.ErrInvalid}, {encoder.ErrTokenID, fault.ErrInvalid}, {encoder.ErrDimensions, fault.ErrInvalid},
+		{encoder.ErrInspect, fault.ErrUnsupported}, {encoder.ErrNotDense, fault.ErrUnsupported}, {encoder.ErrNotSparse, fault.ErrUnsupported}, {encoder.ErrNoHead, fault.ErrUnsupported},
 	} {
 		if errors.Is(err, pair.from) {
 			return translated{err, pair.to}

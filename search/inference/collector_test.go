@@ -1,4 +1,4 @@
-package search
+package inference
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"searchd/models"
+	"searchd/search/fault"
 )
 
 // slowEmbedder gives each text a vector of its own, and each call its number; calls wait until they are let go.
@@ -198,8 +199,8 @@ func TestCollectorRefusesWhenFull(t *testing.T) {
 	waits(c, maxQueued/MaxBatchTokens)
 	late, stop := context.WithTimeout(ctx, time.Second)
 	defer stop()
-	if _, err := c.Embed(late, big, EmbedOptions{}); !errors.Is(err, ErrBusy) {
-		t.Fatalf("a full queue: %v, want ErrBusy", err)
+	if _, err := c.Embed(late, big, EmbedOptions{}); !errors.Is(err, fault.ErrBusy) {
+		t.Fatalf("a full queue: %v, want fault.ErrBusy", err)
 	}
 	cancel()
 	waits(c, 0)

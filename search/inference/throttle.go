@@ -1,4 +1,4 @@
-package search
+package inference
 
 import (
 	"context"
@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// courtesy makes what is done in bulk (encoding and indexing documents) give way to searches.
+// Throttle makes what is done in bulk (encoding and indexing documents) give way to searches.
 //
 // The rules:
 //  1. While nobody searches, bulk work runs in large parts, one after another, on all cores.
 //  2. While somebody searches, it runs in small parts, of about one passage, so that a query does not wait long for a core, and after each
 //     it pauses: bulkRest times as long as the part took, so that most searches meet none, and on for as long as somebody searches, at most
 //     bulkPause times as long. So bulk work has a quarter of the machine in the gaps between searches, and a tenth where there are none.
-//  3. The pause is made before the next part of the same pace, whoever has that: a single document that is written now and then waits for
+//  3. The pause is made before the next part of the same Pace, whoever has that: a single document that is written now and then waits for
 //     none, and for no import.
-type courtesy struct {
+type Throttle struct {
 	searches atomic.Int64 // under way
 	last     atomic.Int64 // Unix nanoseconds of the end of the last one
 }
 
-// pace is what bulk work of one kind, single documents or many, waits for before its next part.
-type pace struct {
+// Pace is what bulk work of one kind, single documents or many, waits for before its next part.
+type Pace struct {
 	turn               chan struct{} // one token: what is ingested is encoded one after another, so that it does not fight over the cores
 	encoded, committed bulk          // the last ones
 }
 
-func newPace() *pace { return &pace{turn: make(chan struct{}, 1)} }
+func NewPace() *Pace { return &Pace{turn: make(chan struct{}, 1)} }
 
 // bulk is a part of bulk work that a pause is owed for.
 type bulk struct {
@@ -69,8 +69,8 @@ const (
 	bulkLook      = time.Millisecond
 )
 
-// begin counts a search until the returned function is called.
-func (c *courtesy) begin() (end func()) {
+// Begin counts a search until the returned function is called.
+func (c *Throttle) Begin() (end func()) {
 	c.searches.Add(1)
 	return func() {
 		c.last.Store(time.Now().UnixNano())
@@ -78,17 +78,17 @@ func (c *courtesy) begin() (end func()) {
 	}
 }
 
-// wanted reports whether somebody searches, or did just now.
-func (c *courtesy) wanted() bool {
+// Wanted reports whether somebody searches, or did just now.
+func (c *Throttle) Wanted() bool {
 	return c.searches.Load() > 0 || time.Now().UnixNano()-c.last.Load() < int64(bulkMemory)
 }
 
 // pause gives way between a part of bulk work and the next.
-func (c *courtesy) pause(ctx context.Context, before *bulk) error {
+func (c *Throttle) pause(ctx context.Context, before *bulk) error {
 	end, took := before.owed()
 	most, least := bulkLong(took), min(bulkRest*took, bulkLongest)
 	for {
-		if d := time.Since(end); d >= most || c.searches.Load() == 0 && (d >= least || !c.wanted()) {
+		if d := time.Since(end); d >= most || c.searches.Load() == 0 && (d >= least || !c.Wanted()) {
 			break
 		}
 		t := time.NewTimer(bulkLook)
@@ -102,13 +102,13 @@ func (c *courtesy) pause(ctx context.Context, before *bulk) error {
 	return ctx.Err()
 }
 
-// embed encodes texts like e, in parts between which it gives way.
-func (c *courtesy) embed(ctx context.Context, p *pace, e Embedder, texts []string) ([][]float32, error) {
+// Embed encodes texts like e, in parts between which it gives way.
+func (c *Throttle) Embed(ctx context.Context, p *Pace, e Embedder, texts []string) ([][]float32, error) {
 	limit := e.Model().MaxTokens
 	vectors := make([][]float32, 0, len(texts))
 	for len(texts) > 0 {
 		budget := bulkPart * runtime.GOMAXPROCS(0)
-		if c.wanted() {
+		if c.Wanted() {
 			budget = bulkPartShort * runtime.GOMAXPROCS(0)
 		}
 		n := 0
@@ -130,3 +130,29 @@ func (c *courtesy) embed(ctx context.Context, p *pace, e Embedder, texts []strin
 	}
 	return vectors, nil
 }
+
+// Turn waits for the turn to encode at a pace, or for the end of ctx.
+func (p *Pace) Turn(ctx context.Context) (done func(), err error) {
+	select {
+	case p.turn <- struct{}{}:
+		return func() { <-p.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Commit makes a commit of bulk work, after the pause that is owed for the one before.
+func (c *Throttle) Commit(ctx context.Context, p *Pace, commit func() error) error {
+	if err := c.pause(ctx, &p.committed); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := commit(); err != nil {
+		return err
+	}
+	p.committed.done(time.Since(began))
+	return nil
+}
+
+// Searches returns how many searches are under way.
+func (c *Throttle) Searches() int64 { return c.searches.Load() }

@@ -1,4 +1,5 @@
-package search
+// Package projection draws vectors as points: it computes principal components.
+package projection
 
 import (
 	"math"
@@ -7,27 +8,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// principal holds the principal components of some vectors.
-type principal struct {
+// Principal holds the principal components of some vectors.
+type Principal struct {
 	mean     []float64   // [D]
-	axes     [][]float64 // [components][D], orthonormal, the one of the largest variance first
-	variance []float64   // share of all variance along each axis
+	Axes     [][]float64 // [components][D], orthonormal, the one of the largest variance first
+	Variance []float64   // share of all variance along each axis
 }
 
-// Of the subspace iteration in newPrincipal: axes beside those that are wanted, and rounds. An axis whose variance is 0.8 of that of the
+// Of the subspace iteration in New: axes beside those that are wanted, and rounds. An axis whose variance is 0.8 of that of the
 // last one kept has faded to 0.8^(2·rounds), less than a hundredth.
 const (
 	spareAxes       = 8
 	principalRounds = 12
 )
 
-// newPrincipal computes the first principal components of vectors [n][D], those of the largest variance, by subspace iteration: a few
+// New computes the first principal components of vectors [n][D], those of the largest variance, by subspace iteration: a few
 // directions, drawn with a fixed seed, are multiplied by the covariance again and again and kept orthonormal, and turned at the end so
 // that their coordinates do not correlate. It costs n·D·components per round, where all components would cost D³. The sign of an axis is
 // chosen so that its largest entry is positive. The result is the same on every run.
-func newPrincipal(vectors [][]float32, components int) principal {
+func New(vectors [][]float32, components int) Principal {
 	n, d := len(vectors), len(vectors[0])
-	p := principal{mean: make([]float64, d)}
+	p := Principal{mean: make([]float64, d)}
 	for _, v := range vectors {
 		for j, x := range v {
 			p.mean[j] += float64(x) / float64(n)
@@ -56,12 +57,12 @@ func newPrincipal(vectors [][]float32, components int) principal {
 	for k := range components {
 		axis := mat.Row(nil, k, axes)
 		positive(axis)
-		p.axes = append(p.axes, axis)
+		p.Axes = append(p.Axes, axis)
 		share := 0.0
 		if total > 0 {
 			share = max(0, values[k]) / total
 		}
-		p.variance = append(p.variance, share)
+		p.Variance = append(p.Variance, share)
 	}
 	return p
 }
@@ -141,10 +142,10 @@ func positive(axis []float64) {
 	}
 }
 
-// project returns the coordinates of v along the axes, to five decimals.
-func (p principal) project(v []float32) []float32 {
-	out := make([]float32, len(p.axes))
-	for k, axis := range p.axes {
+// Project returns the coordinates of v along the axes, to five decimals.
+func (p Principal) Project(v []float32) []float32 {
+	out := make([]float32, len(p.Axes))
+	for k, axis := range p.Axes {
 		sum := 0.0
 		for j, x := range v {
 			sum += (float64(x) - p.mean[j]) * axis[j]

@@ -1,10 +1,12 @@
-package search
+// Package catalog says which stored collection a name means: current generations and aliases.
+package catalog
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +15,10 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"searchd/search/backend"
+	"searchd/search/fault"
 )
 
-// catalog says which stored collection a name means.
+// Catalog says which stored collection a name means. It is safe for concurrent use.
 //
 // The rules:
 //  1. A collection is stored under its name, until re-embedding puts another generation in its place: NAME~2, NAME~3 and so on. Which
@@ -28,8 +31,8 @@ import (
 //     it may be of leads nowhere, and nothing hidden is dropped.
 //  6. A first generation that was kept under another name is not seen under its own again when that name leads elsewhere: its own then leads to
 //     NAME~0, which is nowhere, until that generation is dropped or there is a collection of that name.
-type catalog struct {
-	values values
+type Catalog struct {
+	values Values
 
 	change *semaphore.Weighted // held by whoever changes names
 
@@ -42,6 +45,18 @@ type catalog struct {
 	}
 }
 
+// Values keeps small values of the whole backend.
+type Values interface {
+	Values(ctx context.Context, prefix string) (map[string][]byte, error)
+	SetValues(ctx context.Context, values map[string][]byte) error
+}
+
+// names are those that a collection or an alias may have.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+// Valid reports whether a collection or an alias may have a name.
+func Valid(name string) bool { return names.MatchString(name) }
+
 // Keys of the backend's values.
 const (
 	currentKey = "current/"
@@ -51,14 +66,15 @@ const (
 // nowhere is what the name of a collection is followed by in what leads to none.
 const nowhere = "~0"
 
-func openCatalog(ctx context.Context, b backend.Backend, stored []backend.Collection, alarm func(text string)) (*catalog, error) {
-	c := &catalog{values: b, change: semaphore.NewWeighted(1)}
+// Open reads the names of a backend. alarm is called with what is damaged.
+func Open(ctx context.Context, b Values, stored []backend.Collection, alarm func(text string)) (*Catalog, error) {
+	c := &Catalog{values: b, change: semaphore.NewWeighted(1)}
 	c.mu.lost = map[string]string{}
 	c.mu.current, c.mu.owner, c.mu.aliases = map[string]string{}, map[string]string{}, map[string]string{}
 	if err := c.read(ctx, alarm); err != nil {
 		return nil, err
 	}
-	if key := c.doubt(); key != "" { // the key may be what is damaged
+	if key := c.Doubt(); key != "" { // the key may be what is damaged
 		for _, s := range stored {
 			base, _, ok := strings.Cut(s.Name, "~")
 			if c.mu.owner[s.Name] == "" && c.mu.current[base] == "" && ok {
@@ -70,7 +86,7 @@ func openCatalog(ctx context.Context, b backend.Backend, stored []backend.Collec
 }
 
 // read reads the names. The catalog has none yet.
-func (c *catalog) read(ctx context.Context, alarm func(text string)) error {
+func (c *Catalog) read(ctx context.Context, alarm func(text string)) error {
 	current, err := c.sound(ctx, currentKey, alarm)
 	if err != nil {
 		return fmt.Errorf("names of collections: %w", err)
@@ -89,7 +105,7 @@ func (c *catalog) read(ctx context.Context, alarm func(text string)) error {
 }
 
 // sound returns the values under a prefix that can be read, and notes the names whose values cannot.
-func (c *catalog) sound(ctx context.Context, prefix string, alarm func(text string)) (map[string][]byte, error) {
+func (c *Catalog) sound(ctx context.Context, prefix string, alarm func(text string)) (map[string][]byte, error) {
 	values, err := c.values.Values(ctx, prefix)
 	var damaged *backend.ValuesError
 	if !errors.As(err, &damaged) {
@@ -102,16 +118,16 @@ func (c *catalog) sound(ctx context.Context, prefix string, alarm func(text stri
 	return values, nil
 }
 
-// begin waits for the right to change names, or for the end of ctx.
-func (c *catalog) begin(ctx context.Context) (done func(), err error) {
+// Begin waits for the right to change names, or for the end of ctx.
+func (c *Catalog) Begin(ctx context.Context) (done func(), err error) {
 	if err := c.change.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
 	return func() { c.change.Release(1) }, nil
 }
 
-// doubt returns the key of a damaged value that says what a name leads to; empty where there is none.
-func (c *catalog) doubt() string {
+// Doubt returns the key of a damaged value that says what a name leads to; empty where there is none.
+func (c *Catalog) Doubt() string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for _, key := range c.mu.lost {
@@ -122,8 +138,8 @@ func (c *catalog) doubt() string {
 	return ""
 }
 
-// lostNames returns the names that lead nowhere, without those of aliases.
-func (c *catalog) lostNames() (names []string) {
+// LostNames returns the names that lead nowhere, without those of aliases.
+func (c *Catalog) LostNames() (names []string) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for name, key := range c.mu.lost {
@@ -134,15 +150,15 @@ func (c *catalog) lostNames() (names []string) {
 	return names
 }
 
-// lostAlias reports whether a name is that of an alias whose value is damaged.
-func (c *catalog) lostAlias(name string) bool {
+// LostAlias reports whether a name is that of an alias whose value is damaged.
+func (c *Catalog) LostAlias(name string) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.mu.lost[name] == aliasKey+name
 }
 
-// none returns why a name leads nowhere.
-func (c *catalog) none(name string) error {
+// None returns why a name leads nowhere.
+func (c *Catalog) None(name string) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	key, lost := c.mu.lost[name]
@@ -150,13 +166,13 @@ func (c *catalog) none(name string) error {
 		key, lost = c.mu.lost[to]
 	}
 	if lost {
-		return &DamagedError{Collection: name, Damage: fmt.Sprintf("what it leads to cannot be read: value %q", key)}
+		return &backend.DamagedError{Collection: name, Damage: fmt.Sprintf("what it leads to cannot be read: value %q", key)}
 	}
-	return fmt.Errorf("%w: %s", ErrCollectionNotFound, quoteShort(name))
+	return fmt.Errorf("%w: %s", backend.ErrCollectionNotFound, fault.Quote(name))
 }
 
 // put notes that stored is the current generation of name; "" forgets name.
-func (c *catalog) put(name, stored string) {
+func (c *Catalog) put(name, stored string) {
 	delete(c.mu.owner, c.mu.current[name])
 	delete(c.mu.current, name)
 	if stored != "" {
@@ -164,8 +180,8 @@ func (c *catalog) put(name, stored string) {
 	}
 }
 
-// stored returns the name under which the collection of a name or alias is stored, and false for what no name leads to.
-func (c *catalog) stored(name string) (string, bool) {
+// Stored returns the name under which the collection of a name or alias is stored, and false for what no name leads to.
+func (c *Catalog) Stored(name string) (string, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if to, ok := c.mu.aliases[name]; ok {
@@ -178,11 +194,11 @@ func (c *catalog) stored(name string) (string, bool) {
 		return s, s != name+nowhere
 	}
 	_, other := c.mu.owner[name] // it is the generation of another name
-	return name, !other && collectionName.MatchString(name)
+	return name, !other && names.MatchString(name)
 }
 
-// nameOf returns the name that leads to a stored collection, and false where it is hidden.
-func (c *catalog) nameOf(stored string) (string, bool) {
+// NameOf returns the name that leads to a stored collection, and false where it is hidden.
+func (c *Catalog) NameOf(stored string) (string, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if name, ok := c.mu.owner[stored]; ok {
@@ -190,19 +206,19 @@ func (c *catalog) nameOf(stored string) (string, bool) {
 	}
 	_, elsewhere := c.mu.current[stored]
 	_, lost := c.mu.lost[stored]
-	return stored, !elsewhere && !lost && collectionName.MatchString(stored)
+	return stored, !elsewhere && !lost && names.MatchString(stored)
 }
 
-// target returns what an alias leads to.
-func (c *catalog) target(alias string) (string, bool) {
+// Target returns what an alias leads to.
+func (c *Catalog) Target(alias string) (string, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	to, ok := c.mu.aliases[alias]
 	return to, ok
 }
 
-// aliasesOf returns the aliases of a collection, sorted.
-func (c *catalog) aliasesOf(name string) (list []string) {
+// AliasesOf returns the aliases of a collection, sorted.
+func (c *Catalog) AliasesOf(name string) (list []string) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for alias, to := range c.mu.aliases {
@@ -214,8 +230,8 @@ func (c *catalog) aliasesOf(name string) (list []string) {
 	return list
 }
 
-// point makes names lead to stored collections, all at once; "" forgets a name. The caller holds change.
-func (c *catalog) point(ctx context.Context, current map[string]string) error {
+// Point makes names lead to stored collections, all at once; "" forgets a name. The caller holds change.
+func (c *Catalog) Point(ctx context.Context, current map[string]string) error {
 	current = c.hiding(current)
 	values := make(map[string][]byte, len(current))
 	for name, stored := range current {
@@ -238,14 +254,14 @@ func (c *catalog) point(ctx context.Context, current map[string]string) error {
 }
 
 // hiding returns current with what keeps first generations that other names lead to until then from being seen under their own.
-func (c *catalog) hiding(current map[string]string) map[string]string {
+func (c *Catalog) hiding(current map[string]string) map[string]string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	all := maps.Clone(current)
 	for name := range current {
 		first := c.mu.current[name]
 		_, leads := c.mu.current[first]
-		if _, set := current[first]; leads || set || first == name || !collectionName.MatchString(first) {
+		if _, set := current[first]; leads || set || first == name || !names.MatchString(first) {
 			continue
 		}
 		if !slices.Contains(slices.Collect(maps.Values(current)), first) {
@@ -255,26 +271,67 @@ func (c *catalog) hiding(current map[string]string) map[string]string {
 	return all
 }
 
-// hides reports whether a first generation is kept from being seen under its own name.
-func (c *catalog) hides(first string) bool {
+// Hides reports whether a first generation is kept from being seen under its own name.
+func (c *Catalog) Hides(first string) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.mu.current[first] == first+nowhere
 }
 
-// generation returns the name of the n-th generation of a collection.
-func generation(name string, n int) string {
+// Generation returns the name of the n-th generation of a collection.
+func Generation(name string, n int) string {
 	if n < 2 {
 		return name
 	}
 	return name + "~" + strconv.Itoa(n)
 }
 
-// generationOf returns the number of a stored collection's generation.
-func generationOf(stored string) int {
+// GenerationOf returns the number of a stored collection's generation.
+func GenerationOf(stored string) int {
 	_, n, _ := strings.Cut(stored, "~")
 	if g, err := strconv.Atoi(n); err == nil {
 		return g
 	}
 	return 1
+}
+
+// Alias is a second name of a collection.
+type Alias struct {
+	Alias      string `json:"alias"`
+	Collection string `json:"collection"`
+}
+
+// Aliases returns all aliases, by name.
+func (c *Catalog) Aliases() []Alias {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	list := make([]Alias, 0, len(c.mu.aliases))
+	for _, alias := range slices.Sorted(maps.Keys(c.mu.aliases)) {
+		list = append(list, Alias{alias, c.mu.aliases[alias]})
+	}
+	return list
+}
+
+// SetAlias makes an alias lead to a collection. The caller holds the right to change names.
+func (c *Catalog) SetAlias(ctx context.Context, alias, collection string) error {
+	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: []byte(collection)}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.aliases[alias] = collection
+	delete(c.mu.lost, alias)
+	return nil
+}
+
+// DeleteAlias forgets an alias. The caller holds the right to change names.
+func (c *Catalog) DeleteAlias(ctx context.Context, alias string) error {
+	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.mu.aliases, alias)
+	delete(c.mu.lost, alias)
+	return nil
 }

@@ -1,4 +1,4 @@
-package search
+package inference
 
 import (
 	"context"
@@ -31,12 +31,12 @@ func TestBulkComesInParts(t *testing.T) {
 		"somebody searches": {true, 100 * cores * 100 / (bulkPartShort * cores), 100 * cores},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var c courtesy
+			var c Throttle
 			if tt.searching {
-				defer c.begin()()
+				defer c.Begin()()
 			}
 			e := &slowEmbedder{}
-			vectors, err := c.embed(t.Context(), newPace(), e, texts)
+			vectors, err := c.Embed(t.Context(), NewPace(), e, texts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,15 +61,15 @@ type nothing struct{ slowEmbedder }
 func (*nothing) Embed(context.Context, []string, EmbedOptions) (*Embeddings, error) { return nil, nil }
 
 func TestBulkOfNothing(t *testing.T) {
-	var c courtesy
-	if v, err := c.embed(t.Context(), newPace(), &nothing{}, []string{"a"}); err == nil {
+	var c Throttle
+	if v, err := c.Embed(t.Context(), NewPace(), &nothing{}, []string{"a"}); err == nil {
 		t.Errorf("embed = %v without an error", v)
 	}
 }
 
 func TestBulkPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c courtesy
+		var c Throttle
 		const long = time.Hour // a part that took so long is followed by the longest pause
 		pause := func(ctx context.Context, took time.Duration) (paused time.Duration, err error) {
 			var p bulk
@@ -81,8 +81,8 @@ func TestBulkPauses(t *testing.T) {
 		if paused, err := pause(t.Context(), long); err != nil || paused > 0 {
 			t.Errorf("nobody searches: paused %s, %v", paused, err)
 		}
-		end := c.begin()
-		if !c.wanted() {
+		end := c.Begin()
+		if !c.Wanted() {
 			t.Error("a search under way does not count")
 		}
 		if paused, err := pause(t.Context(), long); err != nil || paused != bulkLongest {
@@ -97,14 +97,14 @@ func TestBulkPauses(t *testing.T) {
 			t.Errorf("canceled: %v", err)
 		}
 		end()
-		if !c.wanted() {
+		if !c.Wanted() {
 			t.Error("a search that has just ended does not count")
 		}
 		if paused, _ := pause(t.Context(), 20*time.Millisecond); paused != bulkRest*20*time.Millisecond {
 			t.Errorf("between searches: paused %s, want %s", paused, bulkRest*20*time.Millisecond)
 		}
 		c.last.Store(time.Now().Add(-2 * bulkMemory).UnixNano())
-		if c.wanted() {
+		if c.Wanted() {
 			t.Error("a search that ended long ago counts")
 		}
 	})
@@ -122,74 +122,6 @@ func TestPartsShareAPause(t *testing.T) {
 	p.done(time.Millisecond)
 	if _, took := p.owed(); took != time.Millisecond {
 		t.Errorf("when the pause of the long one is over: a pause for %s is owed", took)
-	}
-}
-
-// sluggish is an embedder that takes its time.
-type sluggish struct{ slowEmbedder }
-
-func (s *sluggish) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
-	time.Sleep(300 * time.Millisecond)
-	return s.slowEmbedder.Embed(ctx, texts, o)
-}
-
-// openSluggish returns an engine with an empty collection named docs.
-func openSluggish(t *testing.T) *Engine {
-	e, err := Open(t.TempDir(), Options{Embedder: &sluggish{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	if _, err := e.CreateCollection(t.Context(), "docs", Settings{}); err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
-// A single document does not wait for searches, and the next one pauses for it.
-func TestSingleWritesDoNotPause(t *testing.T) {
-	e := openSluggish(t)
-	put := func(id string) time.Duration {
-		began := time.Now()
-		if _, err := e.Ingest(t.Context(), "docs", []Document{{ID: id, Fields: []byte(`{"text":"some words"}`)}}); err != nil {
-			t.Fatal(err)
-		}
-		return time.Since(began)
-	}
-	defer e.courtesy.begin()()
-	first := put("a")
-	if second := put("b"); first >= bulkLongest || second < bulkLongest/2 {
-		t.Errorf("the first took %s, want no pause; the second %s, want at least %s", first, second, bulkLongest/2)
-	}
-}
-
-// A single document waits for no import that gives way to searches.
-func TestSingleWritesPassImports(t *testing.T) {
-	e := openSluggish(t)
-	defer e.courtesy.begin()()
-	var many []Document
-	for i := range 50 {
-		many = append(many, Document{ID: fmt.Sprint(i), Fields: []byte(`{"text":"` + strings.Repeat("some words ", 40) + fmt.Sprint(i) + `"}`)})
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	imported := make(chan error, 1)
-	go func() {
-		_, err := e.Ingest(ctx, "docs", many)
-		imported <- err
-	}()
-	for _, took := e.many.encoded.owed(); took == 0; _, took = e.many.encoded.owed() { // until it pauses
-		time.Sleep(bulkLook)
-	}
-	began := time.Now()
-	if _, err := e.Ingest(t.Context(), "docs", []Document{{ID: "one", Fields: []byte(`{"text":"some words"}`)}}); err != nil {
-		t.Fatal(err)
-	}
-	if took := time.Since(began); took >= bulkLongest {
-		t.Errorf("a single document took %s amid an import", took)
-	}
-	stop()
-	if err := <-imported; !errors.Is(err, context.Canceled) {
-		t.Errorf("the import had ended: %v", err)
 	}
 }
 
@@ -240,50 +172,4 @@ func (g *gated) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Emb
 		}
 	}
 	return g.slowEmbedder.Embed(ctx, texts, o)
-}
-
-// observer is an embedder that tells whether a search counted while its query was encoded.
-type observer struct {
-	slowEmbedder
-	engine  *Engine
-	counted []bool
-}
-
-func (o *observer) Embed(ctx context.Context, texts []string, opts EmbedOptions) (*Embeddings, error) {
-	if o.engine != nil {
-		o.counted = append(o.counted, o.engine.courtesy.searches.Load() > 0)
-	}
-	return o.slowEmbedder.Embed(ctx, texts, opts)
-}
-
-// Every kind of search makes bulk work give way while it runs.
-func TestEverySearchCounts(t *testing.T) {
-	o := &observer{}
-	e, err := Open(t.TempDir(), Options{Embedder: o})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	ctx := t.Context()
-	if _, err := e.CreateCollection(ctx, "docs", Settings{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Ingest(ctx, "docs", []Document{{ID: "a", Fields: []byte(`{"text":"some words"}`)}}); err != nil {
-		t.Fatal(err)
-	}
-	o.engine = e
-	for name, ask := range map[string]func() error{
-		"search":  func() error { _, err := e.Search(ctx, "docs", Query{Q: "one"}); return err },
-		"batch":   func() error { _, err := e.SearchBatch(ctx, "docs", []Query{{Q: "two"}}); return err },
-		"similar": func() error { _, err := e.Similar(ctx, "docs", Similar{Text: "three"}); return err },
-		"explain": func() error { _, err := e.Explain(ctx, "docs", "a", Query{Q: "four"}); return err },
-	} {
-		o.counted = nil
-		if err := ask(); err != nil || len(o.counted) == 0 || !o.counted[0] {
-			t.Errorf("%s: counted %v, %v", name, o.counted, err)
-		}
-		if n := e.courtesy.searches.Load(); n != 0 {
-			t.Errorf("%s: %d searches count after it", name, n)
-		}
-	}
 }

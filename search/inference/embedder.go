@@ -1,4 +1,4 @@
-package search
+package inference
 
 import (
 	"cmp"
@@ -18,6 +18,7 @@ import (
 	"searchd/index/lsi"
 	"searchd/index/maxsim"
 	"searchd/models"
+	"searchd/search/fault"
 )
 
 // Embedder turns texts into vectors. Implementations are safe for concurrent use.
@@ -35,21 +36,21 @@ type Embedder interface {
 
 // checkEmbedder refuses an Embedder that nothing can be done with, and returns its calibration.
 func checkEmbedder(e Embedder) (models.Calibration, error) {
-	var wrong fieldErrors
+	var wrong fault.Fields
 	m, c := e.Model(), e.Calibration()
 	if m.Dimension < 1 {
-		wrong.add("embedder.model.dimension", m.Dimension, "at least 1")
+		wrong.Add("embedder.model.dimension", m.Dimension, "at least 1")
 	}
 	if m.MaxTokens < 1 {
-		wrong.add("embedder.model.max_tokens", m.MaxTokens, "at least 1")
+		wrong.Add("embedder.model.max_tokens", m.MaxTokens, "at least 1")
 	}
 	if c == (models.Calibration{}) {
 		c = models.DefaultCalibration
 	}
 	if err := c.Validate(); err != nil {
-		wrong.add("embedder.calibration", c, err.Error())
+		wrong.Add("embedder.calibration", c, err.Error())
 	}
-	return c, wrong.err()
+	return c, wrong.Err()
 }
 
 // Reader is an [Embedder] that can tell whether a text means anything to it. A query that does not is searched for by words alone: all of which nothing is known
@@ -59,9 +60,9 @@ type Reader interface {
 	Reads(text string) bool
 }
 
-// reads reports whether a text means anything to the checkpoint, as far as it can tell.
-func (e *encoding) reads(text string) bool {
-	r, ok := e.embedder.(Reader)
+// Reads reports whether a text means anything to the checkpoint, as far as it can tell.
+func (e *Encoding) Reads(text string) bool {
+	r, ok := e.Embedder.(Reader)
 	return !ok || r.Reads(text)
 }
 
@@ -218,8 +219,8 @@ func (e checkpointEmbedder) Model() ModelInfo {
 		Parts: i.Parts, PassageTokens: min(passage, most)}
 }
 
-// normalize scales v to unit length in place. It reports false for a vector without a direction: zero, NaN or infinite.
-func normalize(v []float32) bool {
+// Normalize scales v to unit length in place. It reports false for a vector without a direction: zero, NaN or infinite.
+func Normalize(v []float32) bool {
 	var sum float64
 	for _, x := range v {
 		sum += float64(x) * float64(x)
@@ -257,8 +258,8 @@ func (c *queryCache) vector(ctx context.Context, e *collector, text string) (v [
 		return nil, 0, err
 	}
 	v = r.Vectors[0]
-	if !normalize(v) {
-		return nil, 0, fmt.Errorf("the checkpoint gives no direction to the query %s", quoteShort(text))
+	if !Normalize(v) {
+		return nil, 0, fmt.Errorf("the checkpoint gives no direction to the query %s", fault.Quote(text))
 	}
 	c.put(text, v)
 	return v, r.Tokenization, nil
@@ -283,8 +284,21 @@ func (c *queryCache) prepare(ctx context.Context, e *collector, texts []string) 
 		return
 	}
 	for i, t := range unknown {
-		if v := slices.Clone(r.Vectors[i]); normalize(v) { // r's may share one array
+		if v := slices.Clone(r.Vectors[i]); Normalize(v) { // r's may share one array
 			c.put(t, v)
 		}
 	}
+}
+
+// ModelInfo identifies the checkpoint that made the vectors of a collection.
+type ModelInfo struct {
+	Name      string `json:"name"`
+	SHA256    string `json:"sha256"`
+	Dimension int    `json:"dimension"`
+	Pooling   string `json:"pooling"`
+	MaxTokens int    `json:"max_tokens"`
+
+	PassageTokens int `json:"passage_tokens,omitempty"` // of a passage, unless the settings say otherwise; 0: MaxTokens
+
+	Parts encoder.Parts `json:"parts,omitzero"` // sums of what decides a vector beside the weights; the zero value: not known
 }

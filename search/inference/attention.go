@@ -1,4 +1,4 @@
-package search
+package inference
 
 import (
 	"context"
@@ -7,9 +7,10 @@ import (
 
 	"searchd/encoder"
 	"searchd/encoder/tokenizer"
+	"searchd/search/fault"
 )
 
-// MaxAttentionTokens is where [Engine.Attention] cuts a text: the weights grow with the square of its length.
+// MaxAttentionTokens is where [Service.Attention] cuts a text: the weights grow with the square of its length.
 const MaxAttentionTokens = encoder.MaxInspectTokens
 
 // AttentionOptions say what is shown of a text's way through the layers.
@@ -49,20 +50,20 @@ type Attention struct {
 	LayerCosines []float64 // [layers+1]: of the pooled states of the text and of With after each layer, of the embeddings first
 }
 
-// Attention runs a text through the checkpoint and shows the attention weights of one layer. It returns a [FieldError] for a layer or
+// Attention runs a text through the checkpoint and shows the attention weights of one layer. It returns a [fault.FieldError] for a layer or
 // head that is not there and [ErrUnsupported] where there are none.
-func (e *Engine) Attention(ctx context.Context, text string, o AttentionOptions) (*Attention, error) {
-	c, err := e.checkpoint()
+func (s *Service) Attention(ctx context.Context, text string, o AttentionOptions) (*Attention, error) {
+	c, err := s.checkpoint()
 	if err != nil {
 		return nil, err
 	}
 	info := c.checkpoint.Info()
 	if info.Layers > 0 {
 		if o.Layer < 0 || o.Layer >= info.Layers {
-			return nil, &FieldError{"layer", o.Layer, fmt.Sprintf("0 to %d", info.Layers-1)}
+			return nil, fault.Field("layer", o.Layer, fmt.Sprintf("0 to %d", info.Layers-1))
 		}
 		if o.Head < encoder.AllHeads || o.Head >= info.Heads {
-			return nil, &FieldError{"head", o.Head, fmt.Sprintf("0 to %d, or %d for the average", info.Heads-1, encoder.AllHeads)}
+			return nil, fault.Field("head", o.Head, fmt.Sprintf("0 to %d, or %d for the average", info.Heads-1, encoder.AllHeads))
 		}
 	}
 	io := encoder.InspectOptions{Prompt: o.prompt(), Attention: true, Layer: o.Layer, Head: o.Head, States: o.Norms, Maps: o.Maps}
@@ -113,8 +114,8 @@ type TokenShares struct {
 }
 
 // Contributions splits the cosine of two texts over the tokens of each. It is exact, and [ErrUnsupported] where it cannot be.
-func (e *Engine) Contributions(ctx context.Context, texts [2]string, o [2]EmbedOptions) (*Contribution, error) {
-	c, err := e.checkpoint()
+func (s *Service) Contributions(ctx context.Context, texts [2]string, o [2]EmbedOptions) (*Contribution, error) {
+	c, err := s.checkpoint()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package search
+package passage
 
 import (
 	"regexp"
@@ -95,4 +95,19 @@ func wraps(text string, column int) (breaks []int) {
 		return nil
 	}
 	return breaks
+}
+
+// Sentences returns the sentences of a passage that begins at a column of its line; its headings only where it has nothing else.
+func Sentences(text string, column int) []Span {
+	var body, all []Span
+	eachSentence(unwrapped(text, column), func(s Span, _ int, heading bool) {
+		all = append(all, s)
+		if !heading {
+			body = append(body, s)
+		}
+	})
+	if len(body) > 0 {
+		return body
+	}
+	return all
 }

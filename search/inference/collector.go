@@ -1,4 +1,4 @@
-package search
+package inference
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"searchd/search/fault"
 )
 
 // collector gathers the texts of requests that come at the same time into batches, since a batch of many short texts costs less than
@@ -137,7 +139,7 @@ func (c *collector) submit(ctx context.Context, p *pending) (*Embeddings, error)
 	}
 	if !p.urgent && len(c.mu.queue) > 0 && c.mu.queued+p.tokens > maxQueued {
 		c.mu.Unlock()
-		return nil, fmt.Errorf("%w: %d tokens, send it again later", ErrBusy, maxQueued)
+		return nil, fmt.Errorf("%w: %d tokens, send it again later", fault.ErrBusy, maxQueued)
 	}
 	at := len(c.mu.queue)
 	if p.urgent {
