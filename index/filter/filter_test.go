@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 func mustParse(t testing.TB, s string) Expr {
@@ -45,6 +46,7 @@ func TestParseWrites(t *testing.T) {
 		{"in", "tags in ['a',\"b\", 3 ,true]", "tags IN ['a', 'b', 3, true]"},
 		{"in, as SQL writes it", "tags IN ('a', 2)", "tags IN ['a', 2]"},
 		{"not in", "tags not in ['a']", "NOT tags IN ['a']"},
+		{"in nothing", "tags in [ ] and tags not in ()", "tags IN [] AND NOT tags IN []"},
 		{"exists", "note Exists and other NOT exists", "note EXISTS AND NOT other EXISTS"},
 		{"dots and dashes", "a.b-c.d_e = 1", "a.b-c.d_e = 1"},
 		{"other letters", "größe.名 = 1", "größe.名 = 1"},
@@ -104,7 +106,8 @@ func TestParseErrors(t *testing.T) {
 		{"trailing", "a = 1 b = 2", 6, "expected AND, OR or the end of the filter"},
 		{"closing", "a = 1)", 5, `found ")"`},
 		{"not closed", "(a = 1", 6, "expected AND, OR or )"},
-		{"empty list", "a IN []", 6, "expected a value"},
+		{"list of a comma", "a IN [,]", 6, "expected a value"},
+		{"empty list closed otherwise", "a IN [)", 6, "expected a value"},
 		{"list without bracket", "a IN 'x'", 5, "expected [ after IN"},
 		{"list not closed", "a IN ['x'", 9, "expected , or ]"},
 		{"comma at the end", "a IN ['x',]", 10, "expected a value"},
@@ -136,6 +139,43 @@ func TestParseErrors(t *testing.T) {
 	mustParse(t, strings.Repeat("(", MaxDepth)+"a=1"+strings.Repeat(")", MaxDepth))
 	mustParse(t, "a IN ["+strings.Repeat("1,", MaxList-1)+"1]")
 	mustParse(t, "a = 1"+strings.Repeat(" ", MaxLength-5))
+}
+
+func TestParseHints(t *testing.T) {
+	for _, tt := range []struct{ text, hint string }{
+		{"p = null", "p NOT EXISTS"},
+		{"p != NULL", "p EXISTS"},
+		{"`a b` = None", "`a b` NOT EXISTS"},
+		{"p IS NULL", "p NOT EXISTS"},
+		{"p is not null", "p EXISTS"},
+		{"p IS 'x'", "p = ..."},
+		{"p NOT NULL", "p EXISTS"},
+		{"EXISTS p", "p EXISTS"},
+		{"a = 1 AND NOT exists (p.q)", "p.q NOT EXISTS"},
+		{"EXISTS", "EXISTS after the field name"},
+		{"p BETWEEN 1 AND 2", "p >= ... AND p <= ..."},
+		{"p == 1", "="},
+		{"p === 1", "="},
+		{"p <> 1", "!="},
+		{"p => 1", ">="},
+		{"!p = 1", "NOT before a condition"},
+		{"a = 1 AND !(p = 1)", "NOT before a condition"},
+		{"a = 1 && p = 1", "AND"},
+		{"a = 1 || p = 1", "OR"},
+		{"p:'x'", "= between a field and its value"},
+		{"p: 1", "= between a field and its value"},
+		{`"p" = 'x'`, "a field name without quotes, or in backquotes"},
+		{"p = “x”", "'...' for a text"},
+		{"p = ", ""},
+		{"p = `null`", ""},
+		{"p < null", ""},
+	} {
+		_, err := Parse(tt.text)
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) || syntax.Hint != tt.hint || tt.hint != "" && !strings.HasSuffix(err.Error(), "; write "+tt.hint) {
+			t.Errorf("Parse(%q) = %v, want the hint %q", tt.text, err, tt.hint)
+		}
+	}
 }
 
 func TestMatch(t *testing.T) {
@@ -173,6 +213,8 @@ func TestMatch(t *testing.T) {
 		{"tags != 'a'", false},
 		{"tags IN ['z', 'b']", true},
 		{"tags NOT IN ['z']", true},
+		{"tags IN [] OR missing IN [] OR empty IN ()", false},
+		{"tags NOT IN [] AND missing NOT IN ()", true},
 		{"sizes < 2 AND sizes > 9", true},
 		{"sizes > 2 AND sizes < 9", true}, // each by another value
 		{"a.b = 12", true},
@@ -203,6 +245,50 @@ func TestMatch(t *testing.T) {
 		if got := mustParse(t, e.String()).Match(doc); got != tt.want {
 			t.Errorf("%q, written as %q, matches: %v, want %v", tt.text, e, got, tt.want)
 		}
+	}
+}
+
+func TestDates(t *testing.T) {
+	for s, want := range map[string]string{
+		"2024-01-01":                           "2024-01-01T00:00:00Z",
+		"2024-01-01T10:20:30":                  "2024-01-01T10:20:30Z",
+		"2024-01-01 10:20:30":                  "2024-01-01T10:20:30Z",
+		"2024-01-01t10:20:30z":                 "2024-01-01T10:20:30Z",
+		"2024-01-01T10:20":                     "2024-01-01T10:20:00Z",
+		"2024-01-01 10:20:30.123456":           "2024-01-01T10:20:30.123456Z",
+		"2024-01-01T10:20:30+0100":             "2024-01-01T09:20:30Z",
+		"2024-01-01 10:20:30+05:30":            "2024-01-01T04:50:30Z",
+		"2024-01-01 10:20:30 -0800":            "2024-01-01T18:20:30Z",
+		"2024-01-01 23:20:30.5-01":             "2024-01-02T00:20:30.5Z",
+		"2024-02-29T10:20Z":                    "2024-02-29T10:20:00Z",
+		"2024-01-01 10:20:30.123456789 +00:00": "2024-01-01T10:20:30.123456Z",
+		"0001-01-01T00:00:00":                  "0001-01-01T00:00:00Z",
+		"2023-02-29T10:20:30":                  "",
+		"2024-01-01T24:00:01":                  "",
+		"2024-01-01T":                          "",
+		"2024-01-01 ":                          "",
+		"2024-01-01 noon":                      "",
+		"2024-01-01-02":                        "",
+		"2024-01-01T10":                        "",
+		"2024-01-01T10:20:30+1":                "",
+		"2024-01-01T10:20:30+01:0":             "",
+		"2024-01-01T10:20:30  Z":               "",
+		"2024-01-01T10:20:30 CET":              "",
+		"2024-01-01T10:20:30Z.":                "",
+		"2024/01/01":                           "",
+	} {
+		micros, ok := parseDate(s)
+		got := ""
+		if ok {
+			got = time.UnixMicro(micros).UTC().Format(time.RFC3339Nano)
+		}
+		if got != want {
+			t.Errorf("the date of %q is %q, want %q", s, got, want)
+		}
+	}
+	e := mustParse(t, "at >= '2024-01-01 00:00:00' AND at < '2024-01-02T00:00:00+0000'")
+	if !e.Match(map[string]any{"at": "2024-01-01T00:00:00"}) || e.Match(map[string]any{"at": "2024-01-02 00:00:00"}) {
+		t.Errorf("%q does not match by time", e)
 	}
 }
 

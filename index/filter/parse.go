@@ -3,7 +3,10 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -22,6 +25,7 @@ type SyntaxError struct {
 	Pos      int    // byte offset into the filter
 	Expected string // what would have been understood, or the limit that was passed
 	Found    string // what stands there; "" for a limit
+	Hint     string // how the language writes what was probably meant; "" if unknown
 }
 
 // Error implements error.
@@ -29,7 +33,11 @@ func (e *SyntaxError) Error() string {
 	if e.Found == "" {
 		return fmt.Sprintf("filter: at byte %d: %s", e.Pos, e.Expected)
 	}
-	return fmt.Sprintf("filter: at byte %d: expected %s, found %s", e.Pos, e.Expected, e.Found)
+	s := fmt.Sprintf("filter: at byte %d: expected %s, found %s", e.Pos, e.Expected, e.Found)
+	if e.Hint != "" {
+		s += "; write " + e.Hint
+	}
+	return s
 }
 
 // Is makes errors.Is(err, ErrSyntax) true.
@@ -81,6 +89,27 @@ func (p *parser) advance() error {
 
 func (p *parser) expected(what string) error {
 	return &SyntaxError{Pos: p.tok.pos, Expected: what, Found: p.tok.describe()}
+}
+
+// suggest is expected with a hint.
+func (p *parser) suggest(what, hint string) error {
+	return &SyntaxError{Pos: p.tok.pos, Expected: what, Found: p.tok.describe(), Hint: hint}
+}
+
+// isWord reports whether the token is an unquoted word that the language itself does not use.
+func (p *parser) isWord(words ...string) bool {
+	return p.tok.kind == tokField && p.text[p.tok.pos] != '`' && slices.Contains(words, strings.ToUpper(p.tok.text))
+}
+
+// isNull reports whether the token is a name that other languages have for no value.
+func (p *parser) isNull() bool { return p.isWord("NULL", "NIL", "NONE", "UNDEFINED") }
+
+// presence is the condition that field has a value, or has none.
+func presence(field string, present bool) string {
+	if present {
+		return fieldName(field) + " EXISTS"
+	}
+	return fieldName(field) + " NOT EXISTS"
 }
 
 func (p *parser) isKeyword(word string) bool { return p.tok.kind == tokKeyword && p.tok.text == word }
@@ -168,9 +197,25 @@ func (p *parser) not(depth int) (Expr, error) {
 		return x, p.advance()
 	case p.tok.kind == tokField:
 		return p.condition()
+	case p.tok.kind == tokString:
+		return nil, p.suggest(wantField, "a field name without quotes, or in backquotes")
+	case p.isKeyword("EXISTS"):
+		return nil, p.existsFirst(depth)
 	default:
 		return nil, p.expected(wantField)
 	}
+}
+
+// existsFirst is the error for EXISTS before its field, in parentheses or not.
+func (p *parser) existsFirst(depth int) error {
+	err := &SyntaxError{Pos: p.tok.pos, Expected: wantField, Found: p.tok.describe(), Hint: "EXISTS after the field name"}
+	negated := strings.HasSuffix(strings.ToUpper(strings.TrimRightFunc(p.text[:p.tok.pos], unicode.IsSpace)), "NOT")
+	for p.advance() == nil && p.tok.kind == tokOpen {
+	}
+	if p.tok.kind == tokField {
+		err.Hint = presence(p.tok.text, !negated)
+	}
+	return err
 }
 
 func (p *parser) condition() (Expr, error) {
@@ -200,8 +245,14 @@ func (p *parser) condition() (Expr, error) {
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
+	case p.isWord("IS"):
+		return nil, p.isNullCondition(field)
+	case p.isNull():
+		return nil, p.suggest(wantOperator, presence(field, negated))
 	case negated:
 		return nil, p.expected("IN or EXISTS")
+	case p.isWord("BETWEEN"):
+		return nil, p.suggest(wantOperator, fmt.Sprintf("%[1]s >= ... AND %[1]s <= ...", fieldName(field)))
 	default:
 		return nil, p.expected(wantOperator)
 	}
@@ -209,6 +260,19 @@ func (p *parser) condition() (Expr, error) {
 		e = Not{e}
 	}
 	return e, nil
+}
+
+// isNullCondition is the error for field IS NULL and field IS NOT NULL.
+func (p *parser) isNullCondition(field string) error {
+	err := &SyntaxError{Pos: p.tok.pos, Expected: wantOperator, Found: p.tok.describe(), Hint: fieldName(field) + " = ..."}
+	negated := false
+	for p.advance() == nil && p.isKeyword("NOT") {
+		negated = true
+	}
+	if p.isNull() {
+		err.Hint = presence(field, negated)
+	}
+	return err
 }
 
 func (p *parser) comparison(field string) (Expr, error) {
@@ -219,6 +283,9 @@ func (p *parser) comparison(field string) (Expr, error) {
 	if e.Op >= Less && (p.isKeyword("TRUE") || p.isKeyword("FALSE")) {
 		return nil, p.expected("a string or a number after " + e.Op.String())
 	}
+	if p.isNull() && e.Op <= NotEqual {
+		return nil, p.suggest(wantValue, presence(field, e.Op == NotEqual))
+	}
 	v, err := p.value()
 	if err != nil {
 		return nil, err
@@ -227,7 +294,7 @@ func (p *parser) comparison(field string) (Expr, error) {
 	return e, nil
 }
 
-// list = "IN" ( "[" value { "," value } "]" | "(" value { "," value } ")" )
+// list = "IN" ( "[" [ value { "," value } ] "]" | "(" [ value { "," value } ] ")" )
 func (p *parser) list() ([]Value, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
@@ -244,6 +311,9 @@ func (p *parser) list() ([]Value, error) {
 	for {
 		if err := p.advance(); err != nil {
 			return nil, err
+		}
+		if len(values) == 0 && p.tok.kind == end {
+			return nil, p.advance()
 		}
 		if len(values) == MaxList {
 			return nil, &SyntaxError{Pos: p.tok.pos, Expected: fmt.Sprintf("a list has at most %d values", MaxList)}

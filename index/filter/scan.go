@@ -115,6 +115,14 @@ func (s *scanner) quoted(quote byte, kind tokenKind, what string) (token, error)
 	return token{}, &SyntaxError{Pos: len(s.text), Expected: fmt.Sprintf("%c to end the %s that begins at byte %d", quote, what, start), Found: "the end of the filter"}
 }
 
+// operatorHints and runeHints name the forms of this language for those of others.
+var (
+	operatorHints = map[string]string{
+		"==": "=", "===": "=", "<>": "!=", "!==": "!=", "=!": "!=", "=<": "<=", "=>": ">=", "!": "NOT before a condition",
+	}
+	runeHints = map[rune]string{'&': "AND", '|': "OR", ':': "= between a field and its value", '{': "[...] for a list", '“': "'...' for a text", '‘': "'...' for a text"}
+)
+
 func (s *scanner) operator() (token, error) {
 	start := s.pos
 	for s.pos < len(s.text) && strings.IndexByte("=!<>", s.text[s.pos]) >= 0 {
@@ -126,7 +134,7 @@ func (s *scanner) operator() (token, error) {
 			return token{kind: tokOp, pos: start, text: text, op: op}, nil
 		}
 	}
-	return token{}, &SyntaxError{Pos: start, Expected: wantOperator, Found: strconv.Quote(cut(text, 40))}
+	return token{}, &SyntaxError{Pos: start, Expected: wantOperator, Found: strconv.Quote(cut(text, 40)), Hint: operatorHints[text]}
 }
 
 func (s *scanner) number() (token, error) {
@@ -173,7 +181,7 @@ func (s *scanner) word() (token, error) {
 	text := s.text[start:s.pos]
 	if text == "" {
 		r, _ := utf8.DecodeRuneInString(s.text[start:])
-		return token{}, &SyntaxError{Pos: start, Expected: "a field, an operator, a value or a parenthesis", Found: strconv.QuoteRune(r)}
+		return token{}, &SyntaxError{Pos: start, Expected: "a field, an operator, a value or a parenthesis", Found: strconv.QuoteRune(r), Hint: runeHints[r]}
 	}
 	if k := keyword(text); k != "" {
 		return token{kind: tokKeyword, pos: start, text: k}, nil

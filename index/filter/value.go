@@ -250,20 +250,56 @@ func literal(s string) Value {
 	return Value{Kind: String, Str: s}
 }
 
+// parseDate reads a day, or a day and a time of day with T or a space between them and an optional
+// offset (Z, +01:00, +0100 or +01). Without an offset the time is UTC.
 func parseDate(s string) (micros int64, ok bool) {
-	const day = "2006-01-02"
-	if len(s) < len(day) || len(s) > len("2006-01-02T15:04:05.999999999-07:00") || s[4] != '-' || s[7] != '-' {
+	const day = len(time.DateOnly)
+	if len(s) < day || len(s) > len("2006-01-02T15:04:05.999999999 -07:00") || s[4] != '-' || s[7] != '-' {
 		return 0, false // most strings; time.Parse would allocate an error for each
 	}
-	layout := time.RFC3339
-	if len(s) == len(day) {
-		layout = day
+	date, err := time.Parse(time.DateOnly, s[:day])
+	if err != nil || len(s) == day {
+		return date.UnixMicro(), err == nil
 	}
-	t, err := time.Parse(layout, s)
+	if c := s[day]; c != 'T' && c != 't' && c != ' ' {
+		return 0, false
+	}
+	clock, zone := s[day+1:], ""
+	if i := strings.IndexAny(clock, "Zz+-"); i >= 0 {
+		clock, zone = strings.TrimSuffix(clock[:i], " "), clock[i:]
+	}
+	layout := time.TimeOnly
+	if strings.Count(clock, ":") == 1 {
+		layout = "15:04"
+	}
+	t, err := time.Parse(layout, clock)
 	if err != nil {
 		return 0, false
 	}
-	return t.UnixMicro(), true
+	offset, ok := parseOffset(zone)
+	midnight := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	return date.Add(t.Sub(midnight) - offset).UnixMicro(), ok
+}
+
+// parseOffset reads what follows a time of day; nothing is UTC.
+func parseOffset(zone string) (time.Duration, bool) {
+	layout := ""
+	switch {
+	case zone == "", zone == "Z", zone == "z":
+		return 0, true
+	case len(zone) == len("-07"):
+		layout = "-07"
+	case len(zone) == len("-0700"):
+		layout = "-0700"
+	default:
+		layout = "-07:00"
+	}
+	t, err := time.Parse(layout, zone)
+	if err != nil {
+		return 0, false
+	}
+	_, seconds := t.Zone()
+	return time.Duration(seconds) * time.Second, true
 }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

@@ -18,7 +18,7 @@ import (
 
 // pool has values of every kind that meet one another's edges.
 var pool = []any{
-	"", "a", "b", "ab", "it's", "2024-05-01", "2024-05-01T00:00:00Z", "2024-05-01T02:00:00+02:00", "1999-12-31", "z\x00", "true", "1",
+	"", "a", "b", "ab", "it's", "2024-05-01", "2024-05-01T00:00:00Z", "2024-05-01T02:00:00+02:00", "2024-05-01 02:00:00 +0200", "2024-05-01T00:00:00", "1999-12-31", "z\x00", "true", "1",
 	strings.Repeat("x", filter.MaxString), strings.Repeat("x", filter.MaxString) + "a", strings.Repeat("x", filter.MaxString) + "b",
 	true, false, nil,
 	0.0, math.Copysign(0, -1), 1.0, -1.0, 0.5, 255.0, 256.0, 257.0, 65536.0, -1e300, 1e300, 5e-324, math.MaxFloat64, 7, 1 << 40, math.NaN(),
@@ -53,7 +53,7 @@ func randomExpr(r *rand.Rand, depth int) filter.Expr {
 		return filter.Exists{Field: field}
 	case n == 6:
 		var values []filter.Value
-		for len(values) == 0 || r.IntN(3) > 0 {
+		for r.IntN(4) > 0 {
 			values = append(values, randomLiterals(r)...)
 		}
 		return filter.In{Field: field, Values: values}

@@ -19,7 +19,7 @@ import (
 func init() { searcher.DisjunctionMaxClauseCount = 1024 }
 
 // analysisVersion changes whenever a text or a value gives other terms than before, so that old indexes are rebuilt.
-const analysisVersion = 11
+const analysisVersion = 12
 
 // settings are what the postings of an index depend on; they are stored in it.
 type settings struct {
