@@ -29,7 +29,7 @@ import (
 func server(t testing.TB, wrap func(http.Handler) http.Handler) (*client.Client, *apitest.Engine) {
 	t.Helper()
 	engine := apitest.New(t)
-	s, err := api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler)})
+	s, err := api.New(api.Options{Engine: engine, Inference: engine, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestBusyServerIsAskedAgain(t *testing.T) {
 func TestRetryAfterIsHonoured(t *testing.T) {
 	var tried atomic.Int32
 	engine := apitest.New(t)
-	s, _ := api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler)})
+	s, _ := api.New(api.Options{Engine: engine, Inference: engine, Logger: slog.New(slog.DiscardHandler)})
 	srv := httptest.NewServer(refuse(1, 503, "1", &tried)(s.Handler()))
 	defer srv.Close()
 	c, _ := client.New(srv.URL, client.Options{MinWait: time.Millisecond})
@@ -435,7 +435,7 @@ func Example() {
 // TestEmbedLongTexts: texts that are too long for one request together come in several.
 func TestEmbedLongTexts(t *testing.T) {
 	engine := apitest.New(t)
-	s := must[*api.Server](t)(api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler), MaxDocuments: 1000}))
+	s := must[*api.Server](t)(api.New(api.Options{Engine: engine, Inference: engine, Logger: slog.New(slog.DiscardHandler), MaxDocuments: 1000}))
 	srv := httptest.NewServer(s.Handler())
 	defer srv.Close()
 	c := must[*client.Client](t)(client.New(srv.URL, client.Options{BatchBytes: 600}))

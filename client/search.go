@@ -239,12 +239,13 @@ type TermExplain struct {
 type VectorExplain struct {
 	Rank   int     `json:"rank"`
 	Cosine float64 `json:"cosine"`
-	Norm   float64 `json:"norm"` // the similarity, or without one the cosine, in [0,1] by the checkpoint's calibration
+	Norm   float64 `json:"norm"` // how far the similarity, or without one the cosine, lies between that of unrelated texts and 1
 
-	// Where the checkpoint compares texts token by token.
-	Match      *float64 `json:"match,omitempty"`  // absent for documents behind the first 50
-	Title      *float64 `json:"title,omitempty"`  // absent for these, too, and without a title
-	Topics     *float64 `json:"topics,omitempty"` // by what the collection says of its own words, where it does; absent for these, too
+	Mean      float64 `json:"mean"`      // of the query's cosines with the collection
+	Deviation float64 `json:"deviation"` // of these
+
+	// In semantic mode, where texts are compared token by token.
+	Match      *float64 `json:"match,omitempty"` // absent for documents behind the first 50
 	Similarity *float64 `json:"similarity,omitempty"`
 }
 

@@ -39,23 +39,15 @@ type Checkpoint struct {
 	Card        Card
 }
 
-// Calibration says what the cosines of a checkpoint mean to the fusion of hybrid search, and how long its passages are best. It is read from searchd.json
-// in the checkpoint's folder; [DefaultCalibration] where there is none.
+// Calibration holds what search must know of a checkpoint. It is read from searchd.json in the checkpoint's folder; without that
+// file the floor is measured.
 type Calibration struct {
-	CosineFloor   float64 `json:"cosine_floor"`   // cosine of a query with an unrelated passage: scores 0
-	CosineCeiling float64 `json:"cosine_ceiling"` // cosine of a query with its best passage: scores 1
-	Alpha         float64 `json:"alpha"`          // default weight of the vector leg in hybrid search, 0..1
+	CosineFloor   float64 `json:"cosine_floor"`   // cosine of unrelated texts, -1 to below 1
 	PassageTokens int     `json:"passage_tokens"` // default length of a passage, special tokens included; 0: all that the checkpoint takes
-	Match         float64 `json:"match"`          // share of the comparison token by token in the vector leg, 0..1; 0: none
-	Title         float64 `json:"title"`          // part of what the cosine lacks of 1 that a title like the query gives, 0..1; 0, and where Match is 0: none
-	Topics        float64 `json:"topics"`         // share in the vector leg of what a collection says of its own words, of semantic search times Alpha, 0..1; 0, and where Match is 0: none
 }
 
 // minPassageTokens is the least length of a passage that makes sense.
 const minPassageTokens = 16
-
-// DefaultCalibration holds for checkpoints without searchd.json: a wide range and even weights.
-var DefaultCalibration = Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5}
 
 // CalibrationFile is the name of the file in a checkpoint's folder.
 const CalibrationFile = "searchd.json"
@@ -71,6 +63,9 @@ func Open(name string, o encoder.Options) (*Checkpoint, error) {
 		return nil, fmt.Errorf("checkpoint %s: %w", label, err)
 	}
 	c, err := readCalibration(fsys)
+	if errors.Is(err, fs.ErrNotExist) {
+		c.CosineFloor, err = measureFloor(m)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", label, err)
 	}
@@ -102,14 +97,11 @@ func Find(name string) (fsys fs.FS, label string, err error) {
 }
 
 func readCalibration(fsys fs.FS) (Calibration, error) {
+	var c Calibration
 	b, err := fs.ReadFile(fsys, CalibrationFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return DefaultCalibration, nil
-	}
 	if err != nil {
-		return Calibration{}, err
+		return c, err
 	}
-	c := DefaultCalibration
 	if err := json.Unmarshal(b, &c); err != nil {
 		return c, fmt.Errorf("%s: %w", CalibrationFile, err)
 	}
@@ -121,23 +113,11 @@ func readCalibration(fsys fs.FS) (Calibration, error) {
 
 // Validate names the first value that is not allowed.
 func (c Calibration) Validate() error {
-	if !(c.CosineFloor >= -1 && c.CosineFloor < c.CosineCeiling && c.CosineCeiling <= 1) {
-		return fmt.Errorf("cosine_floor %v, cosine_ceiling %v: allowed: -1 <= floor < ceiling <= 1", c.CosineFloor, c.CosineCeiling)
-	}
-	if !(c.Alpha >= 0 && c.Alpha <= 1) {
-		return fmt.Errorf("alpha: got %v, allowed: 0 to 1", c.Alpha)
+	if !(c.CosineFloor >= -1 && c.CosineFloor < 1) {
+		return fmt.Errorf("cosine_floor: got %v, allowed: -1 to below 1", c.CosineFloor)
 	}
 	if n := c.PassageTokens; n != 0 && n < minPassageTokens {
 		return fmt.Errorf("passage_tokens: got %d, allowed: 0 (all that the checkpoint takes) or at least %d", n, minPassageTokens)
-	}
-	if !(c.Match >= 0 && c.Match <= 1) {
-		return fmt.Errorf("match: got %v, allowed: 0 to 1", c.Match)
-	}
-	if !(c.Title >= 0 && c.Title <= 1) {
-		return fmt.Errorf("title: got %v, allowed: 0 to 1", c.Title)
-	}
-	if !(c.Topics >= 0 && c.Topics <= 1) {
-		return fmt.Errorf("topics: got %v, allowed: 0 to 1", c.Topics)
 	}
 	return nil
 }

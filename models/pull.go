@@ -3,6 +3,7 @@ package models
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -250,7 +251,7 @@ func (p *pull) read(f func(fs.FS) error) error {
 		return err
 	}
 	defer root.Close()
-	if _, err := readCalibration(root.FS()); err != nil {
+	if _, err := readCalibration(root.FS()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return f(root.FS())

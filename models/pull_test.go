@@ -152,7 +152,7 @@ func TestPullLayouts(t *testing.T) {
 			h.files["1_Pooling/config.json"] = []byte(`{"word_embedding_dimension": 48, "pooling_mode": "average"}`)
 		}, encoder.ErrConfig},
 		{"unknown tokenizer", func(h *testHub) { h.files["tokenizer.json"] = []byte(`{"model": {"type": "Mystery"}}`) }, errAny},
-		{"calibration out of range", func(h *testHub) { h.files[CalibrationFile] = []byte(`{"alpha": 7}`) }, errAny},
+		{"calibration out of range", func(h *testHub) { h.files[CalibrationFile] = []byte(`{"cosine_floor": 7}`) }, errAny},
 		{"large config", func(h *testHub) { h.size["config.json"] = maxConfigBytes + 1 }, ErrTooLarge},
 		{"large weights", func(h *testHub) { h.size["model.safetensors"] = DefaultMaxBytes }, ErrTooLarge},
 		{"negative size", func(h *testHub) { h.size["model.safetensors"] = -1 }, ErrHub},

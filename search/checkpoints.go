@@ -74,7 +74,6 @@ func (e *Engine) trim(ctx context.Context) {
 		}
 	}
 	e.encodings.Keep(used)
-	e.lessons.keep(there)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	maps.DeleteFunc(e.mu.records, func(stored string, _ cachedRecord) bool { return !there[stored] })

@@ -18,7 +18,7 @@ const choiceBytes = 64 << 10
 //
 // A hybrid search has them in this order, best first; the score of the document is another matter, and is made without:
 //  1. Those that hold more of the query's phrases; so in the other modes.
-//  2. By alpha·likeness + (1-alpha)·words. The likeness is the cosine between the checkpoint's floor and ceiling, as in the score. The words
+//  2. By alpha·likeness + (1-alpha)·words, alpha being .5 unless the query names one. The likeness is the cosine between that of unrelated texts and 1, as in the score. The words
 //     are the share of the query's terms that the passage holds, each term counting with its IDF, and one that the document does not
 //     have with the mean of those that it has: a common word alone says little of a passage.
 //  3. By cosine.
@@ -87,9 +87,12 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 		c.words.order(behind, rarity, texts, cosines)
 		c.words.read(behind, texts, found)
 	}
-	f := c.fuser()
-	if c.plan.Mode == Semantic {
-		f.alpha = 1
+	f, alpha := c.fuser(), 0.5
+	switch {
+	case c.plan.Mode == Semantic:
+		alpha = 1
+	case c.plan.Alpha != nil:
+		alpha = *c.plan.Alpha
 	}
 	order, phrases, value := make([]int, len(texts)), make([]int, len(texts)), make([]float64, len(texts))
 	for i, tokens := range found {
@@ -101,7 +104,7 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 				words += rarity[t.Term]
 			}
 		}
-		value[i] = f.alpha*f.likeness(cosines[i]) + (1-f.alpha)*words/all
+		value[i] = alpha*f.likeness(cosines[i]) + (1-alpha)*words/all
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(phrases[b], phrases[a]), cmp.Compare(value[b], value[a]), cmp.Compare(cosines[b], cosines[a]))

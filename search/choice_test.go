@@ -79,7 +79,7 @@ func TestChoiceLeavesScores(t *testing.T) {
 	}
 	h := r.Hits[0]
 	largest := slices.MaxFunc(h.Passages, func(a, b search.PassageHit) int { return int(1e9 * (*a.Score - *b.Score)) })
-	if x := h.Explain; x.Vector.Cosine != *largest.Score || *h.Passages[0].Score >= *largest.Score || !near(h.Score, 0.5*x.Vector.Norm+0.5*x.Keyword.Norm) {
+	if x := h.Explain; x.Vector.Cosine != *largest.Score || *h.Passages[0].Score >= *largest.Score || !near(h.Score, explained(x)) {
 		t.Errorf("score %v of cosine %v, passages %v first and %v at most", h.Score, x.Vector.Cosine, *h.Passages[0].Score, *largest.Score)
 	}
 }

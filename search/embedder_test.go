@@ -3,8 +3,6 @@ package search_test
 import (
 	"context"
 	"errors"
-	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,33 +37,6 @@ func (e *plainEmbedder) Embed(ctx context.Context, texts []string, o search.Embe
 func (e *plainEmbedder) Model() search.ModelInfo         { return e.model }
 func (e *plainEmbedder) Calibration() models.Calibration { return e.calibration }
 
-// TestZeroCalibration: an Embedder that says nothing of its cosines is searched with as a checkpoint is that says nothing.
-func TestZeroCalibration(t *testing.T) {
-	scores := func(c models.Calibration) (out []float64) {
-		e, err := search.Open(t.TempDir(), search.Options{Embedder: &plainEmbedder{model: search.ModelInfo{Dimension: fakeDim, MaxTokens: 32}, calibration: c}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
-		if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
-			t.Fatal(err)
-		}
-		put(t, e, search.Created, doc("car", `{"text":"a car"}`), doc("cat", `{"text":"the kitten sleeps"}`))
-		r, err := e.Search(t.Context(), "docs", search.Query{Q: "vehicle kitten", MinSimilarity: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range r.Hits {
-			out = append(out, h.Score)
-		}
-		return out
-	}
-	got, want := scores(models.Calibration{}), scores(models.DefaultCalibration)
-	if !slices.Equal(got, want) || len(want) != 2 || math.IsNaN(want[1]) || want[1] == 0 {
-		t.Errorf("scores are %v, want %v", got, want)
-	}
-}
-
 // TestEmbedderRefused: what an Embedder says of itself is checked when the engine opens, and what it answers when it answers.
 func TestEmbedderRefused(t *testing.T) {
 	good := search.ModelInfo{Name: "plain", Dimension: fakeDim, MaxTokens: 32}
@@ -73,9 +44,9 @@ func TestEmbedderRefused(t *testing.T) {
 		e    *plainEmbedder
 		want string
 	}{
-		"nothing":     {&plainEmbedder{}, "embedder.model.dimension: got 0, allowed: at least 1; embedder.model.max_tokens: got 0, allowed: at least 1"},
-		"no length":   {&plainEmbedder{model: search.ModelInfo{Dimension: fakeDim}}, "embedder.model.max_tokens: got 0"},
-		"half of one": {&plainEmbedder{model: good, calibration: models.Calibration{Alpha: 0.5}}, "cosine_floor 0, cosine_ceiling 0"},
+		"nothing":   {&plainEmbedder{}, "embedder.model.dimension: got 0, allowed: at least 1; embedder.model.max_tokens: got 0, allowed: at least 1"},
+		"no length": {&plainEmbedder{model: search.ModelInfo{Dimension: fakeDim}}, "embedder.model.max_tokens: got 0"},
+		"bad floor": {&plainEmbedder{model: good, calibration: models.Calibration{CosineFloor: 1}}, "cosine_floor: got 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := search.Open(t.TempDir(), search.Options{Embedder: tc.e})

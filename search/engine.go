@@ -47,7 +47,6 @@ type Engine struct {
 	maps      mapCache
 	encodings *inference.Registry
 	analyses  sync.Map // *keyword.Analysis by language
-	lessons   lessons
 	tasks     *taskList
 	notice    func(text string)
 	alarm     func(text string)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -150,6 +151,12 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
+// explained returns the score of a hybrid search that an explanation makes.
+func explained(x *search.Explain) float64 {
+	a := x.Fusion.Alpha
+	return 1 / (1 + math.Exp(-9*(a*x.Vector.Norm+(1-a)*x.Keyword.Norm-0.5)))
+}
+
 func TestSearchModes(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created,
@@ -171,7 +178,7 @@ func TestSearchModes(t *testing.T) {
 	}
 	for _, h := range r.Hits {
 		x := h.Explain
-		if want := 0.5*x.Vector.Norm + 0.5*x.Keyword.Norm; !near(h.Score, want) {
+		if want := explained(x); !near(h.Score, want) {
 			t.Errorf("%s: score %v, but the explanation makes %v", h.ID, h.Score, want)
 		}
 		sum := 0.0

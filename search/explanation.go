@@ -122,9 +122,6 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 			return c, err
 		}
 		c.words = leg{score: have.Scores[0], known: true}
-		if s.bestWords > 0 {
-			c.words.norm = min(1, c.words.score/s.bestWords)
-		}
 	}
 	if s.plan.Mode != Keyword {
 		have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: []backend.Ref{d.Ref}, Vector: s.vector})
@@ -136,18 +133,14 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 			c.best = slices.Index(cosines, c.vector.score)
 			if s.matched != nil {
 				one := []candidate{c}
-				texts, _, err := s.compare(ctx, one)
-				if err != nil {
+				if err := s.compare(ctx, one); err != nil {
 					return c, err
 				}
-				if c = one[0]; s.topical != nil {
-					s.topical.place(&c, texts)
-				}
+				c = one[0]
 			}
-			c.vector.norm = f.likeness(f.similarity(c.vector))
 		}
 	}
-	c.score = f.score(&c)
+	f.set(&c)
 	if len(s.plan.boosts) > 0 {
 		one := []candidate{c}
 		if err := s.weigh(ctx, one); err != nil {

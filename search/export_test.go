@@ -12,40 +12,6 @@ import (
 // ForgetTokens empties the cache of tokens.
 func (e *Engine) ForgetTokens() { e.encodings.Own.Forget() }
 
-// Lessons counts the collections of which it is kept, or being learnt, what they say of their words.
-func (e *Engine) Lessons() int {
-	e.lessons.mu.Lock()
-	defer e.lessons.mu.Unlock()
-	return len(e.lessons.mu.byKey)
-}
-
-// HoldLessons keeps collections from being learnt.
-func (e *Engine) HoldLessons() (release func()) {
-	e.lessons.turn.Lock()
-	return e.lessons.turn.Unlock
-}
-
-// SetLessonBounds has learning read less, or take less time, until the test ends.
-func SetLessonBounds(t *testing.T, bytes int, d time.Duration) {
-	size, most := lessonBytes, lessonTime
-	lessonBytes, lessonTime = bytes, d
-	t.Cleanup(func() { lessonBytes, lessonTime = size, most })
-}
-
-// SetLessonWait has searches wait longer, or less long, for what has never been learnt, until the test ends.
-func SetLessonWait(t *testing.T, d time.Duration) {
-	before := lessonWait
-	lessonWait = d
-	t.Cleanup(func() { lessonWait = before })
-}
-
-// SetLessonsBudget has lessons take less memory, until the test ends.
-func SetLessonsBudget(t *testing.T, bytes int) {
-	before := lessonsBudget
-	lessonsBudget = bytes
-	t.Cleanup(func() { lessonsBudget = before })
-}
-
 // SetReembedGrace has generations that have been replaced dropped sooner, until the test ends.
 func SetReembedGrace(t *testing.T, d time.Duration) {
 	before := reembedGrace

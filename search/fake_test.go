@@ -68,7 +68,7 @@ func (f *fakeEmbedder) Model() search.ModelInfo {
 }
 
 func (f *fakeEmbedder) Calibration() models.Calibration {
-	return models.Calibration{CosineFloor: 0, CosineCeiling: 1, Alpha: 0.5}
+	return models.Calibration{}
 }
 
 // open returns an engine over dir with a collection named docs.

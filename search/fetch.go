@@ -157,14 +157,14 @@ func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
 		}
 	}
 	if s.plan.Mode != Keyword && c.vector.known {
-		e.Vector = &VectorExplain{Rank: c.vector.rank, Cosine: c.vector.score, Match: c.vector.match, Title: c.vector.title, Topics: c.vector.topics, Norm: c.vector.norm}
+		e.Vector = &VectorExplain{Rank: c.vector.rank, Cosine: c.vector.score, Mean: s.spread.Mean, Deviation: s.spread.Deviation, Match: c.vector.match, Norm: c.vector.norm}
 		if s.matched != nil {
 			similarity := s.fuser().similarity(c.vector)
 			e.Vector.Similarity = &similarity
 		}
 	}
 	if s.plan.Mode == Hybrid {
-		e.Fusion = &FusionExplain{Method: s.plan.Fusion, Alpha: s.plan.alpha, Window: s.plan.Window}
+		e.Fusion = &FusionExplain{Method: s.plan.Fusion, Alpha: s.alpha, Window: s.plan.Window}
 	}
 	e.Rerank, e.Boost, e.Diversity = c.rerank, s.plan.explainBoosts(c), c.diversity
 	return e, nil

@@ -13,7 +13,7 @@ import (
 	"searchd/search"
 )
 
-// BenchmarkMatch searches 1,000 documents of sentences of the bundled notes, with titles of up to eight words, by meaning, compared token by token and by topics: with the tokens of what is compared known, and with none known.
+// BenchmarkMatch searches 1,000 documents of sentences of the bundled notes, with titles of up to eight words, by meaning, compared token by token: with the tokens of what is compared known, and with none known.
 func BenchmarkMatch(b *testing.B) {
 	notes, err := filepath.Glob("../testdata/notes/*.md")
 	if err != nil || len(notes) == 0 {
@@ -52,10 +52,7 @@ func BenchmarkMatch(b *testing.B) {
 				b.Fatal(err)
 			}
 			put(b, e, search.Created, docs...)
-			if err := e.Learn(b.Context(), "docs"); err != nil {
-				b.Fatal(err)
-			}
-			match, topics := 0.0, 0.0
+			match := 0.0
 			for b.Loop() {
 				if !warm {
 					e.ForgetTokens()
@@ -65,10 +62,8 @@ func BenchmarkMatch(b *testing.B) {
 					b.Fatal(err)
 				}
 				match += r.TimingsMS["match"]
-				topics += r.TimingsMS["topics"]
 			}
 			b.ReportMetric(match/float64(b.N), "match-ms/op")
-			b.ReportMetric(topics/float64(b.N), "topics-ms/op")
 		})
 	}
 }

@@ -17,7 +17,6 @@ type plan struct {
 	Query
 	limit     int
 	passages  int
-	alpha     float64
 	highlight bool
 	text      QueryText
 	words     backend.Words
@@ -39,10 +38,8 @@ func newPlan(q Query, canRerank bool) *plan {
 	}
 	oneOf(&wrong, "mode", &p.Mode, Hybrid, Semantic, Keyword)
 	oneOf(&wrong, "fusion", &p.Fusion, Relative, RRF)
-	if q.Alpha != nil {
-		if p.alpha = *q.Alpha; !(p.alpha >= 0 && p.alpha <= 1) {
-			wrong.Add("alpha", *q.Alpha, "0 (keyword only) to 1 (vector only)")
-		}
+	if q.Alpha != nil && !(*q.Alpha >= 0 && *q.Alpha <= 1) {
+		wrong.Add("alpha", *q.Alpha, "0 (keyword only) to 1 (vector only)")
 	}
 	p.checkPage(&wrong)
 	p.checkRerank(&wrong, canRerank)
@@ -65,10 +62,7 @@ func newPlan(q Query, canRerank bool) *plan {
 }
 
 // of checks the query against a collection with the mapping m.
-func (p *plan) of(m mapping.Mapping, defaultAlpha float64) error {
-	if p.Alpha == nil {
-		p.alpha = defaultAlpha
-	}
+func (p *plan) of(m mapping.Mapping) error {
 	checkStored(m, p.uses(), &p.wrong)
 	return p.wrong.Err()
 }

@@ -20,7 +20,7 @@ type Fusion string
 
 // The fusions. The empty Fusion is Relative.
 const (
-	Relative Fusion = "relative" // alpha·similarity' + (1-alpha)·bm25', both in [0,1]
+	Relative Fusion = "relative" // the evidence of both, alpha·vector' + (1-alpha)·words', as a probability
 	RRF      Fusion = "rrf"      // reciprocal rank fusion, k = 60
 )
 
@@ -48,7 +48,7 @@ type Query struct {
 	Spelling      Spelling  `json:"spelling,omitempty"`       // corrected (default): words that no document has are read as near ones; exact (default with syntax plain)
 	Unfinished    bool      `json:"unfinished,omitempty"`     // somebody is typing: the last word of Q, where no document has it, is read as one that begins with it
 	Mode          Mode      `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
-	Alpha         *float64  `json:"alpha,omitempty"`          // weight of the vector leg, 0..1; nil: the checkpoint's default
+	Alpha         *float64  `json:"alpha,omitempty"`          // weight of the vector retriever, 0..1; nil: what the query's cosines say, see docs/search.md
 	Fusion        Fusion    `json:"fusion,omitempty"`         // relative (default), rrf
 	Window        int       `json:"window,omitempty"`         // documents per leg that take part, 1..10000; default 200. Pages are stable within it
 	Filter        string    `json:"filter,omitempty"`         // e.g. lang = 'en' AND year >= 2020
@@ -82,7 +82,7 @@ type Response struct {
 	Total     Total                  `json:"total"`
 	Facets    map[string]FacetCounts `json:"facets,omitempty"` // by field
 	TookMS    float64                `json:"took_ms"`
-	TimingsMS map[string]float64     `json:"timings_ms"` // filter, spell, embed (tokenize is a part of it), find (keyword and vector side by side), fill, fuse, match where the checkpoint compares token by token, facets, sort, boost, group, rerank and diversify where asked, fetch, sentences where asked
+	TimingsMS map[string]float64     `json:"timings_ms"` // filter, spell, embed (tokenize is a part of it), find (keyword and vector side by side), fill, fuse, match in semantic mode, facets, sort, boost, group, rerank and diversify where asked, fetch, sentences where asked
 	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
 	Reason    string                 `json:"degraded_reason,omitempty"`
 	Warnings  []string               `json:"warnings,omitempty"`   // fields of the query that neither the settings nor a document has; boosts by numbers or dates that no document found has; hits that are damaged
@@ -174,13 +174,14 @@ type TermExplain struct {
 type VectorExplain struct {
 	Rank   int     `json:"rank"`   // from 1; 0 where the score was filled in
 	Cosine float64 `json:"cosine"` // of the passage nearest to the query
-	Norm   float64 `json:"norm"`   // the similarity, or without one the cosine, in [0,1] by the checkpoint's calibration
+	Norm   float64 `json:"norm"`   // how far the similarity, or without one the cosine, lies between that of unrelated texts and 1
 
-	// Where the checkpoint compares texts token by token.
+	Mean      float64 `json:"mean"`      // of the query's cosines with the collection
+	Deviation float64 `json:"deviation"` // of these
+
+	// In semantic mode, where texts are compared token by token.
 	Match      *float64 `json:"match,omitempty"`      // of the best passage; absent for a document behind the first 50, which counts with their least
-	Title      *float64 `json:"title,omitempty"`      // the cosine of the title, out of single tokens; absent without a title, and like match
-	Topics     *float64 `json:"topics,omitempty"`     // how much the best passage is about what the query is, by what the collection says of its own words: a cosine; absent where it says nothing, and like match
-	Similarity *float64 `json:"similarity,omitempty"` // the mean of the cosine, raised by the title, and match, and of that and the square of topics, by the shares that the checkpoint names and the query has
+	Similarity *float64 `json:"similarity,omitempty"` // the weighted mean of cosine and match
 }
 
 // FusionExplain says how the legs were joined.

@@ -185,7 +185,7 @@ func TestReembed(t *testing.T) {
 			t.Errorf("collection = %+v, %v", c, err)
 		}
 		for q, id := range map[string]string{"fresh": "new", "early": "n000", "late": "n299", "word77": "n077"} {
-			if got := find(t, e, search.Query{Q: q, Limit: ptr(1)}); got != id {
+			if got := find(t, e, search.Query{Q: q, Mode: search.Keyword, Limit: ptr(1)}); got != id {
 				t.Errorf("%s finds %q, want %s", q, got, id)
 			}
 			// Several words share a dimension of these vectors.

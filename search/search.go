@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"searchd/index/keyword"
-	"searchd/index/lsi"
 	"searchd/search/backend"
 	"searchd/search/inference"
 )
@@ -39,7 +38,7 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (s *
 	if mismatch != nil {
 		enc = e.encodings.Own
 	}
-	if err := p.of(rec.Settings.Fields, enc.Calibration.Alpha); err != nil {
+	if err := p.of(rec.Settings.Fields); err != nil {
 		return nil, err
 	}
 	if p.Mode != Keyword && mismatch != nil {
@@ -50,9 +49,6 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (s *
 		return nil, err
 	}
 	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, analysis: analysis, timings: map[string]float64{}}
-	if s.matches() {
-		s.lesson = e.lesson(c, rec, enc, false) // while the query is encoded and the legs run
-	}
 	return s, nil
 }
 
@@ -88,7 +84,6 @@ func (s *search) ranking() []step {
 		{"fill", true, s.fill},                           // 5 the missing leg of each candidate
 		{"fuse", true, s.fuse},                           // 6 one score, one order
 		{"match", ordered && s.matches(), s.match},       // 7 the first of them compared token by token
-		{"topics", ordered && s.lesson != nil, s.topics}, // 8 and by what the collection says of its own words
 		{"facets", len(p.facets) > 0, s.count},           // 9 how values are spread over what was found
 		{"sort", ordered && len(p.sort) > 0, s.sort},     // 10 another order, by fields
 		{"boost", ordered && len(p.boosts) > 0, s.boost}, // 11 or the relevance raised by what documents hold
@@ -177,11 +172,9 @@ type search struct {
 	wordTotal    int                  // documents that match by words, beyond the window too
 	wordCeiling  float64              // a BM25 that no document can exceed
 	wordSet      *backend.Selection   // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
-	bestWords    float64              // the BM25 that counts as a full match
-	lesson       *lesson              // what the collection says of its own words; nil: nothing
-	learnt       *lsi.Model           // as far as it is known where it is wanted; nil: not
+	spread       backend.Spread       // of the query's cosines with the collection
+	alpha        float64              // weight of the vector retriever
 	matched      *matched             // nil: no candidate was compared token by token
-	topical      *topical             // nil: topics say nothing
 	wordsPartial bool                 // the keyword index is being filled
 	nearFull     bool                 // the vector leg filled its window: there may be more
 	collapsed    map[backend.Ref]bool // candidates that another of their group stands for
@@ -362,6 +355,7 @@ func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 			return nil, err
 		}
 		found := have.Matches
+		s.spread = have.Spread
 		seen := make(map[backend.Ref]bool, s.plan.Window)
 		best := make([]backend.PassageMatch, 0, s.plan.Window)
 		more := false // documents beyond the window
@@ -428,7 +422,7 @@ func (s *search) fill(ctx context.Context) error {
 }
 
 func (s *search) fuser() fuser {
-	return fuser{s.plan.Mode, s.plan.Fusion, s.plan.alpha, s.wordCeiling, s.encoding.Calibration, s.matched, s.topical}
+	return fuser{s.plan.Mode, s.plan.Fusion, s.alpha, s.wordCeiling, s.encoding.Calibration.CosineFloor, s.plan.given, s.matched}
 }
 
 // loosePhrases puts documents that have a phrase only in other forms of its words behind all others, with scores that are not above theirs.
@@ -471,7 +465,8 @@ func bestLeg(cosines []float64) leg { return leg{score: slices.Max(cosines), kno
 // fuse ranks the candidates and counts them.
 func (s *search) fuse(context.Context) error {
 	p := s.plan
-	s.bestWords = s.fuser().rank(s.candidates)
+	s.alpha = s.weight()
+	s.fuser().rank(s.candidates)
 	switch p.Mode {
 	case Keyword:
 		s.total = Total{s.wordTotal, "eq", "keyword"}

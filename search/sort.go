@@ -150,10 +150,7 @@ func (s *search) score(ctx context.Context, refs []backend.Ref) error {
 	for i := range s.candidates {
 		if c := &s.candidates[i]; !c.words.known {
 			c.words = leg{score: by[c.ref], known: true}
-			c.score = c.words.score
-			if s.bestWords > 0 {
-				c.words.norm = c.words.score / s.bestWords
-			}
+			s.fuser().set(c)
 		}
 	}
 	return nil

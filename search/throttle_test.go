@@ -29,7 +29,7 @@ func (s *slowEmbedder) Embed(_ context.Context, texts []string, _ EmbedOptions) 
 
 func (s *slowEmbedder) CountTokens(text string) int     { return len(text) }
 func (s *slowEmbedder) Model() ModelInfo                { return ModelInfo{MaxTokens: 512, Dimension: 2} }
-func (s *slowEmbedder) Calibration() models.Calibration { return models.DefaultCalibration }
+func (s *slowEmbedder) Calibration() models.Calibration { return models.Calibration{} }
 
 // sluggish is an embedder that takes its time.
 type sluggish struct{ slowEmbedder }

@@ -5,6 +5,9 @@ export const rrfK = 60;
 /** What the vector leg says of a hit; of a document without text, where both legs were asked, nothing at all. */
 const vectorOf = (x) => x.vector ?? (x.keyword && x.fusion ? { rank: 0, norm: 0 } : undefined);
 
+/** The probability of relevance that evidence stands for; the server's constants. */
+export const probability = (evidence) => 1 / (1 + Math.exp(-9 * (evidence - 0.5)));
+
 /** The parts of the two legs in a hit's score, as the server computes them. alpha overrides the one of the answer. */
 export function shares(hit, alpha) {
   const x = hit.explain || {};
@@ -23,7 +26,7 @@ export function refused(hit, alpha) {
   const x = hit.explain;
   if (!x?.keyword || !vectorOf(x) || x.rerank || x.boost) return null;
   const s = shares(hit, alpha);
-  return s.words + s.meaning;
+  return s.method === 'rrf' ? s.words + s.meaning : probability(s.words + s.meaning);
 }
 
 /** Hits in the order of another alpha; null where one of them does not tell enough. */

@@ -433,7 +433,7 @@ function teach(info) {
   return el('div', { class: 'teach' },
     part('words', 'By words', 'Counts the query’s words in each document; rare words weigh more, long documents count less. Finds names and exact terms.'),
     part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: see the `, el('a', { href: address({ view: 'map', own: {} }) }, 'map'), ', and what is ', el('a', { href: address({ view: 'inside', own: {} }) }, 'inside'), '.'),
-    part('', 'Together', 'Both scores are brought to one scale and added. The slider says how much each counts; “why this result” shows the sum.'));
+    part('', 'Together', 'The evidence of both is added and shown as a probability of relevance. How much each counts follows from the query, or from the slider; “why this result” shows the sum.'));
 }
 
 function sameOrder(a, b) {

@@ -34,14 +34,12 @@ export function explanation(hit, alpha) {
   }
   if (v) {
     const match = v.match === undefined ? '' : `, words alike ${number(v.match)}`;
-    const title = v.title === undefined ? '' : `, title alike ${number(v.title)}`;
-    const topics = v.topics === undefined ? '' : `, topics alike ${number(v.topics)}`;
-    row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.similarity ?? v.cosine), `cosine ${number(v.cosine)}${match}${title}${topics}${place(v.rank, v.cosine)}`);
+    row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.similarity ?? v.cosine), `cosine ${number(v.cosine)}${match}${place(v.rank, v.cosine)}`);
   } else if (k && f) {
     row('Meaning', 'meaning', 0, '0', 'the document has no text to compare');
   }
   out.push(rows);
-  if (k && (v || f)) out.push(el('p', { class: 'facts' }, s.method === 'rrf' ? 'Fused by the ranks in both searches (reciprocal rank fusion).' : `Score = ${share(1 - s.alpha)} × words + ${share(s.alpha)} × meaning.`));
+  if (k && (v || f)) out.push(el('p', { class: 'facts' }, s.method === 'rrf' ? 'Fused by the ranks in both searches (reciprocal rank fusion).' : `Evidence = ${share(1 - s.alpha)} × words + ${share(s.alpha)} × meaning = ${share(s.words + s.meaning)}; the score is the probability of relevance that this stands for.`));
   if (hit.explain.boost) out.push(el('p', { class: 'facts' }, boosted(hit)));
   if (k?.terms?.length) out.push(termsTable(k.terms));
   else if (k) out.push(el('p', { class: 'facts' }, 'None of the query’s words occurs here; the meaning alone found it.'));

@@ -51,7 +51,7 @@ print, beside the figure of the vectors, that of bags of words under the same me
 	cmd.Flags().StringVar(&spelling, "spelling", "exact", "exact or corrected: whether words of queries that no document has are read as near ones")
 	settings.Choices(cmd, "spelling", "exact", "corrected")
 	cmd.Flags().BoolVar(&misspell, "misspell", false, "put one wrong letter into each query of --dataset, always the same ones")
-	cmd.Flags().Float64SliceVar(&alphas, "alpha", nil, "weight of the vector leg in hybrid search, 0 to 1; or several joined by commas (default: the checkpoint's)")
+	cmd.Flags().Float64SliceVar(&alphas, "alpha", nil, "weight of vector search in hybrid search, 0 to 1; or several joined by commas (default: chosen for each query)")
 	cmd.Flags().Lookup("alpha").DefValue = "" // said already
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.MarkFlagsOneRequired("dataset", "sts", "classes", "clusters")
@@ -94,10 +94,17 @@ type retrievalFigures struct {
 	Mode  string   `json:"mode"`
 	Alpha *float64 `json:"alpha,omitempty"` // where it was named
 	eval.Quality
+	// CalibrationError is the mean difference between the scores of the first ten hits, which are probabilities, and the share of
+	// them that is relevant; absent in keyword mode.
+	CalibrationError *float64 `json:"calibration_error,omitempty"`
+
 	Docs    int     `json:"docs"`
 	IngestS float64 `json:"ingest_s"`
 	QueryMS float64 `json:"query_ms"` // mean
 }
+
+// calibrationDepth is how many hits of a query the calibration error looks at.
+const calibrationDepth = 10
 
 // evalDataset runs the whole pipeline, as a user would: ingest into an empty data folder, then search.
 func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, misspell bool, queries []search.Query, asJSON bool) error {
@@ -132,9 +139,6 @@ func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, misspel
 		return err
 	}
 	ingest := time.Since(began).Seconds()
-	if err := e.Learn(ctx, defaultCollection); err != nil {
-		return err
-	}
 	for _, q := range queries {
 		var asked atomic.Int64
 		stop := showProgress(cmd.ErrOrStderr(), func() string { return fmt.Sprintf("%s: %d of %d queries", q.Mode, asked.Load(), len(set.Queries)) })
@@ -180,6 +184,8 @@ func evalMode(ctx context.Context, e *search.Engine, set *eval.Collection, q sea
 	q.Limit, q.Highlight = &limit, &highlight
 	began := time.Now()
 	run := make(map[string][]string, len(set.Queries))
+	var scores []float64
+	var relevant []bool
 	for _, query := range set.Queries {
 		q.Q = query.Text
 		r, err := e.Search(ctx, defaultCollection, q)
@@ -189,12 +195,21 @@ func evalMode(ctx context.Context, e *search.Engine, set *eval.Collection, q sea
 		ids := make([]string, len(r.Hits))
 		for i, h := range r.Hits {
 			ids[i] = h.ID
+			if i < calibrationDepth {
+				scores, relevant = append(scores, h.Score), append(relevant, set.Qrels[query.ID][h.ID] > 0)
+			}
 		}
 		run[query.ID] = ids
 		asked.Add(1)
 	}
+	var off *float64
+	if q.Mode != search.Keyword {
+		e := math.Round(eval.CalibrationError(scores, relevant)*1000) / 1000
+		off = &e
+	}
 	return retrievalFigures{
-		Mode: string(q.Mode), Alpha: q.Alpha, Quality: eval.Measure(run, set.Qrels), Docs: len(set.Documents),
+		CalibrationError: off,
+		Mode:             string(q.Mode), Alpha: q.Alpha, Quality: eval.Measure(run, set.Qrels), Docs: len(set.Documents),
 		QueryMS: math.Round(time.Since(began).Seconds()/float64(max(len(set.Queries), 1))*1e6) / 1e3,
 	}, nil
 }
@@ -207,8 +222,12 @@ func printRetrieval(w io.Writer, f retrievalFigures, asJSON bool) error {
 	if f.Alpha != nil {
 		mode = fmt.Sprintf("%s %g", f.Mode, *f.Alpha)
 	}
-	_, err := fmt.Fprintf(w, "%-8s  nDCG@10 %.4f  recall@100 %.4f  MRR@10 %.4f  (%d queries, %d documents, ingest %.1f s, %.2f ms a query)\n",
-		mode, f.NDCG10, f.Recall100, f.MRR10, f.Queries, f.Docs, f.IngestS, f.QueryMS)
+	calibration := ""
+	if f.CalibrationError != nil {
+		calibration = fmt.Sprintf("calibration error %.3f  ", *f.CalibrationError)
+	}
+	_, err := fmt.Fprintf(w, "%-8s  nDCG@10 %.4f  recall@100 %.4f  MRR@10 %.4f  %s(%d queries, %d documents, ingest %.1f s, %.2f ms a query)\n",
+		mode, f.NDCG10, f.Recall100, f.MRR10, calibration, f.Queries, f.Docs, f.IngestS, f.QueryMS)
 	return err
 }
 

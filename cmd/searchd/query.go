@@ -90,7 +90,7 @@ func (f *queryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.sort, "sort", "", "instead of by score, e.g. year:desc,_score")
 	cmd.Flags().StringArrayVar(&f.boosts, "boost", nil, `what raises or lowers hits, as JSON: '{"field": "published", "origin": "now", "scale": "30d", "weight": 0.5}'; can be given again`)
 	cmd.Flags().IntVar(&f.limit, "limit", search.DefaultLimit, "hits")
-	cmd.Flags().Float64Var(&f.alpha, "alpha", 0, "weight of the vector leg, 0 to 1 (default: the checkpoint's)")
+	cmd.Flags().Float64Var(&f.alpha, "alpha", 0, "weight of vector search, 0 to 1 (default: chosen for the query)")
 	cmd.Flags().Float64Var(&f.diversity, "diversity", 0, "0 to 1: how much what is like an earlier hit is held back")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the answer as JSON")
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "say how each score came about")
@@ -333,7 +333,7 @@ func printExplain(w io.Writer, e *search.Explain) {
 		for _, part := range []struct {
 			name  string
 			value *float64
-		}{{"match", v.Match}, {"title", v.Title}, {"topics", v.Topics}, {"similarity", v.Similarity}} {
+		}{{"match", v.Match}, {"similarity", v.Similarity}} {
 			if part.value != nil {
 				fmt.Fprintf(w, ", %s %.3f", part.name, *part.value)
 			}

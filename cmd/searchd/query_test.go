@@ -33,12 +33,12 @@ func TestPrintHits(t *testing.T) {
 	}
 }
 
-// What the cosine became is told where the checkpoint compares token by token, or knows topics, and only what there is of it.
+// The match is shown where texts were compared token by token.
 func TestPrintExplain(t *testing.T) {
-	match, topics, similarity := 0.9, -0.25, 0.7
+	match, similarity := 0.9, 0.7
 	for want, v := range map[string]search.VectorExplain{
-		"    vector: cosine 0.300, normed 0.316, rank 2\n":                                               {Rank: 2, Cosine: 0.3, Norm: 0.316},
-		"    vector: cosine 0.300, match 0.900, topics -0.250, similarity 0.700, normed 0.737, rank 1\n": {Rank: 1, Cosine: 0.3, Norm: 0.737, Match: &match, Topics: &topics, Similarity: &similarity},
+		"    vector: cosine 0.300, normed 0.316, rank 2\n":                                {Rank: 2, Cosine: 0.3, Norm: 0.316},
+		"    vector: cosine 0.300, match 0.900, similarity 0.700, normed 0.737, rank 1\n": {Rank: 1, Cosine: 0.3, Norm: 0.737, Match: &match, Similarity: &similarity},
 	} {
 		var b strings.Builder
 		if printExplain(&b, &search.Explain{Vector: &v}); b.String() != want {

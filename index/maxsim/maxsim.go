@@ -1,9 +1,6 @@
-// Package maxsim compares texts token by token (late interaction; Khattab and Zaharia, ColBERT, arXiv:2004.12832): each token of a query
-// is held against every token of a text, and the nearest one counts.
-//
-// The vectors are those of single tokens, not of tokens in their context, so that nothing need be kept of a text but its ids. On eleven
-// retrieval sets with an earlier built-in checkpoint the mean nDCG@10 of the comparison alone was .598 so and .617 with states out of the
-// last layer, the cosine of texts had .570, and both together .616 and .621.
+// Package maxsim compares texts token by token (late interaction; Khattab and Zaharia, ColBERT, arXiv:2004.12832): each token of a
+// query is held against every token of a text, and the nearest one counts. The vectors are those of single tokens, not of tokens in
+// their context, so that nothing need be stored of a text but its token ids.
 package maxsim
 
 import (
@@ -17,8 +14,7 @@ import (
 )
 
 const (
-	// Window is the number of tokens of a text that are looked at together: a query shall find its words near each other. Chosen on eleven retrieval sets (mean
-	// nDCG@10 of hybrid search with 24: .687, 32: .687, 48: .685, 64: .686; of semantic search .641, .640, .642, .643).
+	// Window is the number of tokens of a text that are looked at together: a query should find its words near each other.
 	Window = 32
 	// MaxQueryTokens is the number of different tokens of a query that count: of more, those of the largest weight.
 	MaxQueryTokens = 64
@@ -45,8 +41,6 @@ type marks struct {
 	ids     []uint32
 	dots    []int32
 	cosines []float32
-	own     []int32 // tokens of a title, and their weights
-	weight  []float32
 }
 
 // mark is the round in which a token was seen last, and its number in that round, noPlace for one without a direction.
@@ -54,50 +48,79 @@ type mark struct{ round, place uint32 }
 
 const noPlace = math.MaxUint32
 
-// NewTable asks vector for each of vocab tokens to write its vector of dim components, not normalised: a token counts by its length and
-// by how rare it is. vector is called from several goroutines.
+// NewTable asks vector for each of vocab tokens to write its vector of dim components, twice. The mean of all is taken off, as the
+// vectors of a transformer's tokens have a direction in common. vector is called from several goroutines.
 func NewTable(vocab, dim int, vector func(dst []float32, id int)) *Table {
 	t := &Table{dim: dim, rows: make([]int8, vocab*dim), scale: make([]float32, vocab), length: make([]float32, vocab)}
 	t.marks.New = func() any { return &marks{of: make([]mark, vocab)} }
-	var shares sync.WaitGroup
 	n := runtime.GOMAXPROCS(0)
-	for i := range n {
-		shares.Go(func() { t.fill(vocab*i/n, vocab*(i+1)/n, vector) })
+	shares := func(do func(share, first, end int)) {
+		var group sync.WaitGroup
+		for i := range n {
+			group.Go(func() { do(i, vocab*i/n, vocab*(i+1)/n) })
+		}
+		group.Wait()
 	}
-	shares.Wait()
+	sums := make([][]float64, n)
+	shares(func(share, first, end int) { sums[share] = sum(dim, first, end, vector) })
+	mean := make([]float32, dim)
+	for i := range mean {
+		all := 0.0
+		for _, s := range sums {
+			all += s[i]
+		}
+		mean[i] = float32(all / float64(max(1, vocab)))
+	}
+	shares(func(_, first, end int) { t.fill(first, end, mean, vector) })
 	return t
 }
 
-// fill sets the tokens first to end-1.
-func (t *Table) fill(first, end int, vector func(dst []float32, id int)) {
+// sum returns the sum of the vectors of the tokens first to end-1; one that is not finite does not count.
+func sum(dim, first, end int, vector func(dst []float32, id int)) []float64 {
+	v, out := make([]float32, dim), make([]float64, dim)
+	for id := first; id < end; id++ {
+		vector(v, id)
+		if square := float64(simd.Dot(v, v)); math.IsNaN(square) || math.IsInf(square, 0) {
+			continue
+		}
+		for i, x := range v {
+			out[i] += float64(x)
+		}
+	}
+	return out
+}
+
+// fill sets the tokens first to end-1. A token whose vector is zero has no direction.
+func (t *Table) fill(first, end int, mean []float32, vector func(dst []float32, id int)) {
 	v := make([]float32, t.dim)
 	for id := first; id < end; id++ {
 		vector(v, id)
+		if square := float64(simd.Dot(v, v)); !(square > 0) || math.IsInf(square, 0) {
+			continue
+		}
 		var least, largest float32
-		for _, x := range v {
-			least, largest = min(least, x), max(largest, x)
+		for i := range v {
+			v[i] -= mean[i]
+			least, largest = min(least, v[i]), max(largest, v[i])
 		}
 		largest = max(largest, -least)
-		sum := float64(simd.Dot(v, v))
-		if !(sum > 0) || math.IsInf(sum, 0) {
+		square := float64(simd.Dot(v, v))
+		if !(square > 0) {
 			continue
 		}
 		row := t.rows[id*t.dim : (id+1)*t.dim]
 		for i, x := range v {
 			row[i] = int8(math.Float32bits(x/largest*127+toInteger) - toIntegerBits)
 		}
-		length := float64(simd.DotInt8(row, row)) // it is the row of bytes that shall have length 1
-		t.scale[id], t.length[id] = float32(1/math.Sqrt(length)), float32(math.Sqrt(sum))
+		length := float64(simd.DotInt8(row, row)) // it is the row of bytes that has length 1
+		t.scale[id], t.length[id] = float32(1/math.Sqrt(length)), float32(math.Sqrt(square))
 	}
 }
 
-// rarityByPlace guesses how much a token tells from its place in the vocabulary. One of pieces of words has single characters first and then the
-// pieces in the order in which they were joined, the most frequent first, so that the place is near the rank by frequency. With the logarithm
-// itself semantic search was better with that checkpoint (mean nDCG@10 of eleven retrieval sets .636 instead of .628; by the lengths alone .620), with a root
-// of it hybrid search is never far below the better of its legs.
-func rarityByPlace(id int32) float64 {
-	return math.Sqrt(math.Sqrt(math.Log(float64(max(id, 150)) / 100)))
-}
+// rarity estimates how much a token tells from its place in the vocabulary. A vocabulary of pieces of words has single characters
+// first and then the pieces, the most frequent first, so that the place is near the rank by frequency, and the logarithm of the rank
+// near that of the frequency.
+func rarity(id int32) float64 { return math.Log(float64(max(id, 150)) / 100) }
 
 // knows reports whether id is a token with a direction.
 func (t *Table) knows(id int32) bool { return id >= 0 && int(id) < len(t.scale) && t.scale[id] > 0 }
@@ -110,23 +133,12 @@ type Query struct {
 	table  *Table
 	ids    []int32
 	weight []float32 // sum 1
-	rarity func(id int32) float64
 }
 
-// Query prepares ids, whose weights are the lengths of their vectors times what rarity says of them, at least 0; nil: what their places in the vocabulary
-// say, or where all have 0. It returns nil where none of them has a direction.
-func (t *Table) Query(ids []int32, rarity func(id int32) float64) *Query {
-	if rarity == nil {
-		return t.query(ids, rarityByPlace)
-	}
-	if q := t.query(ids, rarity); q != nil {
-		return q
-	}
-	return t.query(ids, rarityByPlace)
-}
-
-func (t *Table) query(ids []int32, rarity func(id int32) float64) *Query {
-	q := &Query{table: t, rarity: rarity}
+// Query prepares ids. A token counts by the length of its vector and by its place in the vocabulary. It returns nil where none has a
+// direction.
+func (t *Table) Query(ids []int32) *Query {
+	q := &Query{table: t}
 	sum := map[int32]float32{}
 	for _, id := range ids {
 		if !t.knows(id) {
@@ -158,29 +170,9 @@ func (t *Table) query(ids []int32, rarity func(id int32) float64) *Query {
 	return q
 }
 
-// Breadth is how many tokens the weights are spread over: 1 over the sum of their squares, the number of tokens where all count the same. The mean of so
-// many cosines is that much less a matter of chance.
-func (q *Query) Breadth() float64 {
-	squares := 0.0
-	for _, w := range q.weight {
-		squares += float64(w) * float64(w)
-	}
-	return 1 / squares
-}
-
-// Likeness is how much a text is like a query.
-type Likeness struct {
-	// Match is the largest value of the text's windows: the weighted mean, over the tokens of the query, of the largest cosine with a token of the window. It is
-	// in [-1, 1]; 0 for a text without tokens.
-	Match float64
-	// Title is the cosine of the weighted means of the title's and the query's tokens, so that all of a title counts. It is in [-1, 1].
-	Title float64
-	// Titled reports whether there is a Title: a mean without a direction has none.
-	Titled bool
-}
-
-// Match compares texts with the query.
-func (q *Query) Match(texts []Text) []Likeness {
+// Match returns for each text the largest value of its windows: the weighted mean, over the tokens of the query, of the largest
+// cosine with a token of the window. It is in [-1, 1]; 0 for a text without tokens.
+func (q *Query) Match(texts []Text) []float64 {
 	t, n := q.table, len(q.ids)
 	m := t.marks.Get().(*marks)
 	defer t.marks.Put(m)
@@ -191,8 +183,7 @@ func (q *Query) Match(texts []Text) []Likeness {
 		m.ids = t.number(m, m.ids, x.Body)
 	}
 	cosines := q.cosines(m)
-	out, title, best := make([]Likeness, len(texts)), make([]float32, n), make([]float32, n)
-	length := sync.OnceValue(func() float64 { return t.meanLength(q.ids, q.weight) })
+	out, title, best := make([]float64, len(texts)), make([]float32, n), make([]float32, n)
 	for i, x := range texts {
 		for k := range title {
 			title[k] = -1
@@ -204,55 +195,12 @@ func (q *Query) Match(texts []Text) []Likeness {
 			if !some && !titled {
 				continue
 			}
-			if s := inRange(q.mean(best)); !found || s > out[i].Match {
-				out[i].Match, found = s, true
+			if s := min(1, max(-1, q.mean(best))); !found || s > out[i] { // rounding may exceed 1
+				out[i], found = s, true
 			}
-		}
-		if titled && length() > 0 {
-			out[i].Title, out[i].Titled = q.title(m, cosines, x.Title, length())
 		}
 	}
 	return out
-}
-
-// title returns the cosine of the means of a title and of the query, whose mean has the given length, out of the cosines of their tokens.
-func (q *Query) title(m *marks, cosines []float32, tokens []int32, length float64) (cosine float64, ok bool) {
-	n, sum := len(q.ids), 0.0
-	m.own, m.weight = m.own[:0], m.weight[:0]
-	for _, id := range tokens {
-		if uint32(id) >= uint32(len(m.of)) || m.of[id].place == noPlace {
-			continue
-		}
-		weight := q.table.length[id] * float32(q.rarity(id))
-		m.own, m.weight = append(m.own, id), append(m.weight, weight)
-		at := int(m.of[id].place) * n
-		sum += float64(weight) * q.mean(cosines[at:at+n])
-	}
-	own := q.table.meanLength(m.own, m.weight)
-	if own == 0 {
-		return 0, false
-	}
-	return inRange(sum / (own * length)), true
-}
-
-// inRange takes off what rounding adds to a cosine beyond 1 or -1.
-func inRange(cosine float64) float64 { return min(1, max(-1, cosine)) }
-
-// meanLength returns the length of the sum of the unit vectors of tokens times their weights; 0 where rounding is all that is left of it.
-func (t *Table) meanLength(ids []int32, weight []float32) float64 {
-	squares, products := 0.0, 0.0
-	for k, id := range ids {
-		row := t.rows[int(id)*t.dim : (int(id)+1)*t.dim]
-		squares += float64(weight[k]) * float64(weight[k])
-		for j, other := range ids[:k] {
-			dot := float64(simd.DotInt8(row, t.rows[int(other)*t.dim:(int(other)+1)*t.dim])) * float64(t.scale[id]) * float64(t.scale[other])
-			products += 2 * float64(weight[k]) * float64(weight[j]) * dot
-		}
-	}
-	if !(squares+products > 1e-6*squares) {
-		return 0
-	}
-	return math.Sqrt(squares + products)
 }
 
 // windowStep cuts n tokens into windows of equal length, none longer than Window.

@@ -130,8 +130,12 @@ type VectorsRequest struct {
 // VectorsResponse answers a [VectorsRequest].
 type VectorsResponse struct {
 	Matches []PassageMatch
+	Spread  Spread          // of the cosines of Vector with all passages, measured with a sample of them
 	Sample  []PassageVector // without a Vector
 }
+
+// Spread is the mean and the standard deviation of a query's cosines with a collection.
+type Spread struct{ Mean, Deviation float64 }
 
 // PassageRef names a passage by its document and its place in it.
 type PassageRef struct {

@@ -37,7 +37,30 @@ func (b *Backend) RetrieveVectors(ctx context.Context, r backend.VectorsRequest)
 	}
 	// To the last bit what Fetch gives.
 	err = c.vectors(ctx, slots, func(i int, v []float32) { out.Matches[i].Cosine = float64(simd.Dot(r.Vector, v)) })
+	if err != nil {
+		return out, err
+	}
+	out.Spread, err = c.spread(r.Vector)
 	return out, err
+}
+
+// A query's cosines are measured with spreadSample passages. Small collections say little about the deviation: it counts as
+// if spreadPrior further cosines had deviated by spreadDeviation.
+const (
+	spreadSample    = 512
+	spreadPrior     = 4
+	spreadDeviation = 0.1
+)
+
+// spread returns the mean and the standard deviation of the cosines of q with a sample of the graph.
+func (c *collection) spread(q []float32) (backend.Spread, error) {
+	s, err := c.graph.Spread(q, spreadSample)
+	if err != nil {
+		return backend.Spread{}, err
+	}
+	n := float64(s.Count)
+	squares := n*s.Deviation*s.Deviation + spreadPrior*spreadDeviation*spreadDeviation
+	return backend.Spread{Mean: 1 - s.Mean, Deviation: math.Sqrt(squares / (n + spreadPrior))}, nil
 }
 
 // vectors calls each with the vector of every slot that has one: from the graph where it holds them, else from the store.

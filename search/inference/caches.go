@@ -62,7 +62,7 @@ func newTokenCache(budget int) tokenCache {
 
 // Matcher returns the checkpoint that compares texts token by token; nil where it does not.
 func (e *Encoding) Matcher() Matcher {
-	if m, ok := e.Embedder.(Matcher); ok && e.Calibration.Match > 0 {
+	if m, ok := e.Embedder.(Matcher); ok {
 		return m
 	}
 	return nil

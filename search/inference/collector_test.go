@@ -55,7 +55,7 @@ func (s *slowEmbedder) Embed(ctx context.Context, texts []string, o EmbedOptions
 
 func (s *slowEmbedder) CountTokens(text string) int     { return len(text) }
 func (s *slowEmbedder) Model() ModelInfo                { return ModelInfo{MaxTokens: 512, Dimension: 2} }
-func (s *slowEmbedder) Calibration() models.Calibration { return models.DefaultCalibration }
+func (s *slowEmbedder) Calibration() models.Calibration { return models.Calibration{} }
 
 func newSlow() *slowEmbedder {
 	return &slowEmbedder{entered: make(chan []string, 100), let: make(chan struct{})}

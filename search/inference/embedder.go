@@ -14,8 +14,6 @@ import (
 
 	"searchd/encoder"
 	"searchd/encoder/tokenizer"
-	"searchd/index/keyword"
-	"searchd/index/lsi"
 	"searchd/index/maxsim"
 	"searchd/models"
 	"searchd/search/fault"
@@ -31,7 +29,7 @@ type Embedder interface {
 	// Model identifies the vectors: a collection is searched with an Embedder of the same SHA256 (any string), Dimension and Pooling, the same
 	// Parts where it has any, and a MaxTokens that passages have room in; with any other in keyword mode alone ([ErrModelMismatch]). Dimension and MaxTokens must be above 0.
 	Model() ModelInfo
-	Calibration() models.Calibration // the zero value stands for models.DefaultCalibration
+	Calibration() models.Calibration
 }
 
 // checkEmbedder refuses an Embedder that nothing can be done with, and returns its calibration.
@@ -43,9 +41,6 @@ func checkEmbedder(e Embedder) (models.Calibration, error) {
 	}
 	if m.MaxTokens < 1 {
 		wrong.Add("embedder.model.max_tokens", m.MaxTokens, "at least 1")
-	}
-	if c == (models.Calibration{}) {
-		c = models.DefaultCalibration
 	}
 	if err := c.Validate(); err != nil {
 		wrong.Add("embedder.calibration", c, err.Error())
@@ -131,11 +126,15 @@ type checkpointEmbedder struct {
 	tokens     func() *maxsim.Table // made when it is asked for first
 }
 
+// tokenTableBytes bounds the table of token vectors. Multilingual vocabularies would take hundreds of megabytes: texts are not
+// compared token by token with these.
+const tokenTableBytes = 64 << 20
+
 // NewEmbedder returns the Embedder that runs a checkpoint.
 func NewEmbedder(c *models.Checkpoint) Embedder {
 	return checkpointEmbedder{c, sync.OnceValue(func() *maxsim.Table {
 		v, err := c.TokenVectors()
-		if err != nil {
+		if err != nil || v.Vocab*v.Dim > tokenTableBytes {
 			return nil
 		}
 		return maxsim.NewTable(v.Vocab, v.Dim, v.Read)
@@ -178,26 +177,6 @@ func (e checkpointEmbedder) Knows(word string) bool {
 func (e checkpointEmbedder) Reads(text string) bool {
 	t := e.checkpoint.Tokenizer()
 	return slices.ContainsFunc(e.Tokens(text), func(id int32) bool { return t.Decode([]int32{id}, true) != "" })
-}
-
-// Terms implements [Matcher]: words that keyword search takes for the same term are one, and those that it leaves out none; a piece of a word is one of its own.
-func (e checkpointEmbedder) Terms(language string) *lsi.Terms {
-	analysis, err := keyword.NewAnalysis(language)
-	if err != nil {
-		return nil
-	}
-	t := e.checkpoint.Tokenizer()
-	return lsi.NewTerms(t.Size(), func(id int) string {
-		token, _ := t.Token(int32(id))
-		if t.Decode([]int32{int32(id)}, true) == "" { // a special token
-			return ""
-		}
-		if strings.HasPrefix(token, "##") {
-			return token
-		}
-		term, _ := analysis.Term(strings.TrimLeft(token, "▁Ġ"))
-		return term
-	})
 }
 
 func (e checkpointEmbedder) TokenTable() *maxsim.Table { return e.tokens() }

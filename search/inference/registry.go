@@ -21,7 +21,6 @@ type Encoding struct {
 	queries     *queryCache
 	sentences   textCache  // of hits
 	passages    tokenCache // tokens of what was compared token by token
-	vocabulary  sync.Map   // *lsi.Terms by language
 }
 
 func newEncoding(e Embedder) (*Encoding, error) {
