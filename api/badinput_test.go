@@ -143,7 +143,9 @@ func TestMediaTypes(t *testing.T) {
 	}{
 		{"POST", "/v1/collections/docs/search", "text/plain", 415},
 		{"POST", "/v1/collections/docs/search", "", 415},
-		{"POST", "/v1/collections/docs/search", "application/x-www-form-urlencoded", 415},
+		{"POST", "/v1/collections/docs/search", "application/x-www-form-urlencoded", 400},
+		{"PUT", "/v1/collections/docs/documents/a1", "application/x-www-form-urlencoded; charset=utf-8", 400},
+		{"POST", "/v1/embeddings", "application/x-www-form-urlencoded", 400},
 		{"POST", "/v1/collections/docs/search", "application/json; charset=utf-8", 400},
 		{"POST", "/v1/collections/docs/search", "Application/JSON", 400},
 		{"POST", "/v1/collections", "text/html", 415},
@@ -378,5 +380,36 @@ func TestErrorsPoint(t *testing.T) {
 	}
 	if g.do("POST", path+"documents", `{"id":-123456789012345678901234567890,"text":"x"}`).want(201, &one); one.ID != "-123456789012345678901234567890" {
 		t.Errorf("a long integer gives the id %q", one.ID)
+	}
+}
+
+func TestTrailingSlash(t *testing.T) {
+	f := newFixture(t, Options{})
+	f.do("PUT", "/v1/collections/docs/documents/a/", `{"title":"slash"}`)
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/v1/collections/", "", 200, `"docs"`},
+		{"HEAD", "/v1/collections/", "", 200, ""},
+		{"GET", "/v1/collections/docs/", "", 200, `"docs"`},
+		{"GET", "/v1/collections/docs/documents/", "", 400, "id: got"},
+		{"POST", "/v1/collections/docs/documents/", `{"id":"b","title":"posted"}`, 201, "created"},
+		{"GET", "/v1/models/", "", 200, "data"},
+		{"GET", "/v1/collections/docs/documents/a/", "", 200, `"slash"`}, // of the id
+		{"GET", "/v1/collections/docs/search/?q=slash", "", 200, ""},
+		{"POST", "/v1/collections/docs/search/", `{"q":"slash"}`, 200, ""},
+		{"POST", "/v1/collections/docs/search//", `{"q":"slash"}`, 404, "route_not_found"},
+		{"POST", "/v1/embeddings/", `{}`, 400, `{"error":{`}, // in the shape of that route
+		{"DELETE", "/v1/collections/none/", "", 404, "collection_not_found"},
+		{"GET", "/livez/", "", 200, ""},
+		{"GET", "/docs/", "", 308, ""},
+		{"GET", "/nothing/", "", 404, "route_not_found"},
+	} {
+		a := f.do(tt.method, tt.path, tt.body)
+		if a.Code != tt.status || !strings.Contains(a.Body.String(), tt.want) {
+			t.Errorf("%s %s: %d %.200s, want %d and %s", tt.method, tt.path, a.Code, a.Body, tt.status, tt.want)
+		}
 	}
 }

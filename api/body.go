@@ -184,16 +184,16 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// mediaType returns the request's media type in lower case, without parameters; it must be one of allowed.
+// mediaType returns the request's media type in lower case, without parameters; it must be one of allowed. JSON that
+// is declared a form, as curl -d does by default, is JSON.
 func mediaType(r *http.Request, allowed ...string) (string, error) {
 	h := r.Header.Get("Content-Type")
 	t, _, err := mime.ParseMediaType(h)
-	if err == nil {
-		for _, a := range allowed {
-			if t == a {
-				return t, nil
-			}
-		}
+	if t == "application/x-www-form-urlencoded" {
+		t = "application/json"
+	}
+	if err == nil && slices.Contains(allowed, t) {
+		return t, nil
 	}
 	return "", &requestError{kind: errMediaType, detail: fmt.Sprintf("Content-Type: got %q, allowed: %s", short(h), strings.Join(allowed, ", "))}
 }

@@ -152,6 +152,7 @@ func (s *Server) router() http.Handler {
 	e.HideBanner, e.HidePort = true, true
 	e.IPExtractor = echo.ExtractIPDirect() // X-Forwarded-For is anybody's to write
 	e.HTTPErrorHandler = s.writeError
+	e.Pre(withoutSlash)
 	e.Use(identify, compress, s.observe, s.rest, recovery, s.guard)
 	if len(s.o.CORSOrigins) > 0 {
 		e.Use(s.cors())
@@ -165,6 +166,39 @@ func (s *Server) router() http.Handler {
 		}
 	}
 	return e
+}
+
+// withoutSlash routes a path with a slash at its end as the one without.
+func withoutSlash(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !trimSlash(c.Echo(), c.Request()) {
+			return next(c)
+		}
+		if c.Request().URL.Path == "/docs" {
+			return c.Redirect(http.StatusPermanentRedirect, "../docs") // its links are relative
+		}
+		return next(c)
+	}
+}
+
+// trimSlash takes the slash at the end off the path of r where that gives a route. A slash may be the end of a document's
+// id, and one before an empty id does not ask for the list of documents.
+func trimSlash(e *echo.Echo, r *http.Request) bool {
+	path := echo.GetPath(r)
+	trimmed := strings.TrimSuffix(path, "/")
+	if trimmed == path || trimmed == "" {
+		return false
+	}
+	c := e.AcquireContext()
+	defer e.ReleaseContext(c)
+	e.Router().Find(r.Method, trimmed, c)
+	if c.Path() == "" || strings.HasSuffix(c.Path(), "*") || strings.HasSuffix(c.Path(), "/documents") && r.Method != http.MethodPost {
+		return false
+	}
+	u := *r.URL
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(u.RawPath, "/")
+	r.URL = &u
+	return true
 }
 
 // bind runs a route's handler within its deadline and, where it has a gate, behind it; the answer is sent when the slot is given back.
