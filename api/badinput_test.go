@@ -158,6 +158,9 @@ func TestMediaTypes(t *testing.T) {
 			t.Errorf("%s %s as %q: status %d, want %d", tt.method, tt.path, tt.media, a.Code, tt.status)
 		}
 	}
+	const form = "application/x-www-form-urlencoded"
+	f.do("POST", "/v1/collections/docs/search", `{"q":"ships"}`, "Content-Type", form).want(200, nil)
+	f.do("POST", "/v1/collections/docs/search", `{"q":"ships"}`, "Content-Type", form, "Sec-Fetch-Site", "cross-site").problem(403, "cross_origin", "")
 	var e struct{ Error struct{ Code string } }
 	f.do("POST", "/v1/embeddings", `{}`, "Content-Type", "text/plain").want(415, &e)
 	if e.Error.Code != "unsupported_media_type" {

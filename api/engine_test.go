@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -208,5 +209,37 @@ func TestExplain(t *testing.T) {
 	}
 	if p := f.do("POST", "/v1/collections/docs/documents/delete", `{"filter":"id > 'b'"}`).problem(400, "invalid_request", "/filter"); !strings.Contains(p.Detail, "the id of a document is none") {
 		t.Errorf("deletion by a filter of ids: %s", p.Detail)
+	}
+}
+
+// TestDatesWithoutOffset sorts, filters and counts by times in the notations of several programs.
+func TestDatesWithoutOffset(t *testing.T) {
+	f := newFixture(t, Options{})
+	for id, at := range map[string]string{
+		"d1": "2024-01-01", "d2": "2024-01-01 00:30:00", "d3": "2024-01-01T02:00:00+0100", "d4": "2024-01-01T01:30:00", "d5": "2024-01-01T02:00:00Z",
+		"d6": "2024-01-01 noon",
+	} {
+		f.do("PUT", "/v1/collections/docs/documents/"+id, `{"title":"dated","at":"`+at+`"}`).want(201, nil)
+	}
+	for _, tt := range []struct{ body, hits, counts string }{
+		{`{"filter":"at EXISTS","sort":["at"]}`, "d1 d2 d3 d4 d5 d6", ""},
+		{`{"filter":"at > '2024-01-01 00:30:00' AND at <= '2024-01-01T03:00:00+0100'","sort":["at:desc"]}`, "d5 d4 d3", ""},
+		{`{"filter":"at EXISTS","sort":["at"],"limit":1,"facets":[{"field":"at","ranges":[{"from":"2024-01-01T00:30:00","to":"2024-01-01 01:30:00"}]}]}`, "d1", "2"},
+	} {
+		var res struct {
+			Hits   []struct{ ID string }
+			Facets map[string]struct{ Ranges []struct{ Count int } }
+		}
+		f.do("POST", "/v1/collections/docs/search", tt.body).want(200, &res)
+		var hits, counts []string
+		for _, h := range res.Hits {
+			hits = append(hits, h.ID)
+		}
+		for _, r := range res.Facets["at"].Ranges {
+			counts = append(counts, fmt.Sprint(r.Count))
+		}
+		if got, n := strings.Join(hits, " "), strings.Join(counts, " "); got != tt.hits || n != tt.counts {
+			t.Errorf("%s: %s (%s), want %s (%s)", tt.body, got, n, tt.hits, tt.counts)
+		}
 	}
 }
