@@ -55,29 +55,32 @@ type fuser struct {
 	matched *matched
 }
 
-// verboseTerms is the number of terms at which a query's BM25 counts half: the words of a long query are
-// not independent evidence. Between 10 and 40 makes no difference on eleven retrieval sets.
-const verboseTerms = 20
-
-func verbosity(terms int) float64 { return 1 + float64(terms)/verboseTerms }
+// trust returns what one unit of either evidence counts, by the number of terms of the query: the vector
+// of a word or two is uncertain, and the words of a long query are not independent. Both are 1 or near it
+// for five terms. Measured on eleven retrieval sets with two models; other shapes are within .003.
+func trust(terms int) (vector, words float64) {
+	n := float64(max(1, terms))
+	return 1.4 * n / (n + 2), 1 / (1 + n/20)
+}
 
 // autoAlpha returns the weight of the vector retriever for one query.
 //
 // BM25 is a log-odds. A cosine becomes one when it is standardised, z = (cosine - mean) / deviation over
 // the collection: of two normal distributions whose means are d deviations apart, z is d·z + const of
 // evidence. The query's own best passage estimates d. So the evidence for a document is
-// BM25 + d·(cosine - mean)/deviation, and what one unit of each norm is worth follows: the ceiling for
+// BM25 + d·(cosine - mean)/deviation, each times its [trust], and what one unit of each norm is worth follows: the ceiling for
 // the words, d·(1 - floor)/deviation for the cosine. The weight is the second one's share of both.
-func autoAlpha(best, mean, deviation, floor, ceiling float64) float64 {
+func autoAlpha(best, mean, deviation, floor, ceiling float64, terms int) float64 {
 	if !(deviation > 0) {
 		return 0.5
 	}
+	ofVector, ofWords := trust(terms)
 	d := max(0, (best-mean)/deviation)
-	vector := d * (1 - floor) / deviation
-	if !(vector+ceiling > 0) {
+	vector, words := ofVector*d*(1-floor)/deviation, ofWords*ceiling
+	if !(vector+words > 0) {
 		return 0.5
 	}
-	return vector / (vector + ceiling)
+	return vector / (vector + words)
 }
 
 // rank scores the candidates and sorts them: larger scores first, equal ones by ref, so that pages are
@@ -166,7 +169,7 @@ func (s *search) weight() float64 {
 			best = max(best, c.vector.score)
 		}
 	}
-	return autoAlpha(best, s.spread.Mean, s.spread.Deviation, s.encoding.Calibration.CosineFloor, s.wordCeiling/verbosity(s.queryTerms()))
+	return autoAlpha(best, s.spread.Mean, s.spread.Deviation, s.encoding.Calibration.CosineFloor, s.wordCeiling, s.queryTerms())
 }
 
 // queryTerms returns the number of different terms of the query that keyword search counts.

@@ -46,11 +46,16 @@ func TestFuser(t *testing.T) {
 	}
 }
 
-// TestAutoAlpha: the order is that of BM25 plus the standardised cosine times that of the best passage.
+// TestAutoAlpha: the order is that of BM25 plus the standardised cosine times that of the best passage, each
+// by its trust.
 func TestAutoAlpha(t *testing.T) {
 	const best, mean, deviation, floor, ceiling = 0.7, 0.2, 0.1, 0.05, 20.0
-	a := autoAlpha(best, mean, deviation, floor, ceiling)
-	evidence := func(bm25, cosine float64) float64 { return bm25 + (best-mean)/deviation*(cosine-mean)/deviation }
+	const terms = 8
+	ofVector, ofWords := trust(terms)
+	a := autoAlpha(best, mean, deviation, floor, ceiling, terms)
+	evidence := func(bm25, cosine float64) float64 {
+		return ofWords*bm25 + ofVector*(best-mean)/deviation*(cosine-mean)/deviation
+	}
 	fused := func(bm25, cosine float64) float64 { return a*(cosine-floor)/(1-floor) + (1-a)*bm25/ceiling }
 	scale := (fused(20, 0.7) - fused(0, 0.2)) / (evidence(20, 0.7) - evidence(0, 0.2))
 	for _, c := range [][2]float64{{0, 0.7}, {20, 0}, {5, 0.5}, {12, -0.3}} {
@@ -62,7 +67,7 @@ func TestAutoAlpha(t *testing.T) {
 	for _, tc := range []struct{ best, deviation, ceiling, want float64 }{
 		{0.7, 0, 20, 0.5}, {0.1, 0.1, 20, 0}, {0.7, 0.1, 0, 1}, {0.1, 0.1, 0, 0.5}, {math.Inf(-1), 0.1, 20, 0},
 	} {
-		if got := autoAlpha(tc.best, mean, tc.deviation, floor, tc.ceiling); got != tc.want {
+		if got := autoAlpha(tc.best, mean, tc.deviation, floor, tc.ceiling, terms); got != tc.want {
 			t.Errorf("best %v, deviation %v, ceiling %v: %v, want %v", tc.best, tc.deviation, tc.ceiling, got, tc.want)
 		}
 	}
