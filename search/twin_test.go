@@ -74,7 +74,7 @@ func plainOf(x any) (out []plainValue) {
 			return []plainValue{{kind: "long"}}
 		}
 		out = append(out, plainValue{kind: "string", text: x})
-		for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		for _, layout := range []string{time.RFC3339Nano, time.DateOnly, time.DateTime} {
 			if t, err := time.Parse(layout, x); err == nil {
 				out = append(out, plainValue{kind: "date", date: t.UnixMicro()})
 			}

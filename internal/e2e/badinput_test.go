@@ -44,7 +44,7 @@ func TestBadInput(t *testing.T) {
 		{"empty document", ingest(file("empty.jsonl", `{"text":"  "}`)), 1, []string{"empty.jsonl:1", "no text"}},
 		{"5 MB line", ingest(file("long.jsonl", string(long)+"\n{\"text\":\"next\"}\n")), 1, []string{"long.jsonl:1", "4194304"}},
 		{"missing path", ingest(filepath.Join(dir, "nowhere")), 1, []string{"nowhere"}},
-		{"unknown format", []string{"ingest", "--data", data, "--format", "msg", dir}, 2, []string{"msg", "jsonl"}},
+		{"unknown format", []string{"ingest", "--data", data, "--format", "doc", dir}, 2, []string{"doc", "jsonl"}},
 		{"no sink", []string{"ingest", dir}, 2, []string{"--data", "--server"}},
 		{"unknown collection", query("--collection", "nope", "milk"), 2, []string{"collection not found", "nope"}},
 		{"k = -1", query("--limit", "-1", "milk"), 2, []string{"limit", "got -1", "0 to 1000"}},

@@ -37,7 +37,7 @@ func TestPageAxe(t *testing.T) {
 		{"nothing", "/?q=zzzz&mode=keyword", "document.querySelector('#blank').innerText.includes('Nothing found')"},
 		{"compare", "/?view=compare&q=flip&a=keyword&b=semantic", "document.querySelectorAll('.column article').length > 6"},
 		{"map", "/?view=map&q=flip", "document.querySelectorAll('.nearest li').length > 4"},
-		{"inside", "/?view=inside&q=flip", "document.querySelectorAll('.head').length === 18 && document.querySelectorAll('.line').length > 2"},
+		{"inside", "/?view=inside&q=flip", "document.querySelectorAll('.head').length === 36 && document.querySelectorAll('.line').length > 2"},
 		{"collections", "/?view=collections", "document.querySelector('article.collection dl') !== null && document.querySelector('[aria-label=Model] dl') !== null"},
 		{"docs", "/docs", "document.querySelector('#find') !== null && document.querySelector('#find').offsetParent !== null"},
 	} {

@@ -40,7 +40,7 @@ func TestPageLongTexts(t *testing.T) {
 	p := open(t, base)
 	for view, ready := range map[string]string{
 		"search": "document.querySelectorAll('#results li').length === 3", "compare": "document.querySelectorAll('.column article').length >= 4",
-		"map": "document.querySelectorAll('.nearest li').length > 2", "inside": "document.querySelectorAll('.head').length === 18", "collections": "document.querySelector('article.collection dl') !== null",
+		"map": "document.querySelectorAll('.nearest li').length > 2", "inside": "document.querySelectorAll('.head').length === 36", "collections": "document.querySelector('article.collection dl') !== null",
 	} {
 		p.do(t, chromedp.Navigate(base+"/?q=needle&view="+view))
 		p.until(t, ready)

@@ -92,7 +92,7 @@ func TestPageKeysAndColours(t *testing.T) {
 		p.do(t, chromedp.KeyEvent(kb.Enter))
 		p.until(t, "document.querySelector('#results .why .nearness .facts') !== null")
 		p.key(t, "i")
-		p.until(t, "location.search.includes('view=inside') && document.querySelectorAll('.head').length === 18")
+		p.until(t, "location.search.includes('view=inside') && document.querySelectorAll('.head').length === 36")
 		tab(".head[data-head=\"3\"]")
 		p.do(t, chromedp.KeyEvent(kb.Enter))
 		p.until(t, "document.querySelector('.head[aria-pressed=true]').dataset.head === '3'")

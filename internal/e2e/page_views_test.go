@@ -38,7 +38,7 @@ func TestPageInside(t *testing.T) {
 	p.until(t, "document.querySelector('#results .why .nearness .facts') !== null")
 	shown := eval[string](t, p, "document.querySelector('#results .why .legs .meaning + dd .facts').textContent")
 	p.key(t, "i")
-	p.until(t, "location.search.includes('view=inside') && document.querySelectorAll('.line').length === 6 && document.querySelectorAll('.head').length === 18")
+	p.until(t, "location.search.includes('view=inside') && document.querySelectorAll('.line').length === 6 && document.querySelectorAll('.head').length === 36")
 
 	t.Run("the shares sum to the cosine of the hit", func(t *testing.T) {
 		cosine := eval[string](t, p, "document.querySelector('#insideCosine').textContent")
@@ -70,7 +70,7 @@ func TestPageInside(t *testing.T) {
 		p.do(t, chromedp.Focus(chromedp.CSS(".heat")), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
 		p.until(t, "document.querySelector('.says strong')?.textContent.startsWith('[CLS] → how 0.')")
 		p.js(t, "document.querySelector('input[name=side][value=text]').click()")
-		p.until(t, "document.querySelectorAll('.head').length === 18 && !document.querySelector('.says strong')")
+		p.until(t, "document.querySelectorAll('.head').length === 36 && !document.querySelector('.says strong')")
 	})
 	t.Run("a narrower box before the picture is drawn again", func(t *testing.T) {
 		over := eval[int](t, p, "(() => { const b = document.querySelector('.heatbox'); b.style.width = '200px'; const o = b.scrollWidth - b.clientWidth; b.style.width = ''; return o; })()")
