@@ -67,7 +67,8 @@ type record struct {
 	Makers []Rate `json:"makers,omitempty"`
 }
 
-// retiredScope is a scope of earlier versions, which stored keys may name. It gives nothing any more.
+// retiredScope is a scope of earlier versions, which stored keys may name. It gives nothing any
+// more.
 const retiredScope = "replication"
 
 // readRecord decodes a stored key.

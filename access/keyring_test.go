@@ -402,7 +402,8 @@ func TestMakers(t *testing.T) {
 	}
 }
 
-// TestRetiredScope: a key that an earlier version stored with a scope that is gone works with the others.
+// TestRetiredScope: a key that an earlier version stored with a scope that is gone works with the
+// others.
 func TestRetiredScope(t *testing.T) {
 	v := &memory{}
 	key, token := create(t, ring(t, v, Options{}), Spec{Name: "old", Scopes: All})

@@ -184,8 +184,8 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// mediaType returns the request's media type in lower case, without parameters; it must be one of allowed. JSON that
-// is declared a form, as curl -d does by default, is JSON.
+// mediaType returns the request's media type in lower case, without parameters; it must be one of
+// allowed. JSON that is declared a form, as curl -d does by default, is JSON.
 func mediaType(r *http.Request, allowed ...string) (string, error) {
 	h := r.Header.Get("Content-Type")
 	t, _, err := mime.ParseMediaType(h)

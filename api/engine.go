@@ -52,8 +52,8 @@ type Engine interface {
 	ReadOnly() error // nil when writes are taken, else the reason
 }
 
-// Inference answers what is asked of the checkpoints themselves; [search.Engine.Inference] returns one. What there is no
-// checkpoint for is [search.ErrUnsupported].
+// Inference answers what is asked of the checkpoints themselves; [search.Engine.Inference] returns
+// one. What there is no checkpoint for is [search.ErrUnsupported].
 type Inference interface {
 	Model() search.ModelInfo
 	Encoder() search.EncoderInfo

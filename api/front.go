@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Front answers a listener from before there is an engine until the end. Until a [Server] takes it over it answers probes
-// alone: the process lives, and is not ready.
+// Front answers a listener from before there is an engine until the end. Until a [Server] takes it
+// over it answers probes alone: the process lives, and is not ready.
 type Front struct {
 	l       net.Listener
 	conns   *conns
@@ -26,8 +26,8 @@ type Front struct {
 	begun    sync.Once
 }
 
-// NewFront answers from l at once. Of o only Logger, WriteTimeout, MaxConns and TLS count; Engine may be nil. l is closed by
-// [Front.Close] or by [Server.ServeFront].
+// NewFront answers from l at once. Of o only Logger, WriteTimeout, MaxConns and TLS count; Engine
+// may be nil. l is closed by [Front.Close] or by [Server.ServeFront].
 func NewFront(l net.Listener, o Options) *Front {
 	f := newFront(l, o)
 	f.begin()

@@ -19,8 +19,8 @@ func (s *Server) livez(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, health{Status: "ok"})
 }
 
-// readyz says whether requests should be sent here. A server that takes no writes after a failed commit still answers
-// searches, and no other server has its data.
+// readyz says whether requests should be sent here. A server that takes no writes after a failed
+// commit still answers searches, and no other server has its data.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if s.draining.Load() {
 		return fmt.Errorf("%w: shutting down", errNotReady)

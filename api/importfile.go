@@ -73,8 +73,11 @@ func textInFile(f extract.Format) bool {
 // maxWarning is the length from which the warning about a document is not added to.
 const maxWarning = 1000
 
-// importedFile reads the media type and the parameters format and name. The body is NDJSON or a JSON array, CSV or tab-separated values with
-// a header line, messages of a mailbox, notes of Evernote, contacts (vcf), appointments (ics), entries of a feed, files of an archive, or one document as Markdown, HTML, PDF, a file of an office program, e-book, mail, notebook, canvas, outline or, with format=txt, plain text.
+// importedFile reads the media type and the parameters format and name. The body is NDJSON or a
+// JSON array, CSV or tab-separated values with a header line, messages of a mailbox, notes of
+// Evernote, contacts (vcf), appointments (ics), entries of a feed, files of an archive, or one
+// document as Markdown, HTML, PDF, a file of an office program, e-book, mail, notebook, canvas,
+// outline or, with format=txt, plain text.
 func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	p := queryParams(r)
 	format, _ := p.text("format")

@@ -139,7 +139,8 @@ func retrySeconds(wait time.Duration) string {
 	return strconv.FormatInt(max(1, int64(math.Ceil(wait.Seconds()))), 10)
 }
 
-// limit counts a request that was admitted, or refused for its key, and returns a rateError where its caller sends too many.
+// limit counts a request that was admitted, or refused for its key, and returns a rateError where
+// its caller sends too many.
 func (s *Server) limit(rt route, who caller, address string) error {
 	if rt.needs == open {
 		return nil

@@ -181,8 +181,8 @@ func withoutSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// trimSlash takes the slash at the end off the path of r where that gives a route. A slash may be the end of a document's
-// id, and one before an empty id does not ask for the list of documents.
+// trimSlash takes the slash at the end off the path of r where that gives a route. A slash may be
+// the end of a document's id, and one before an empty id does not ask for the list of documents.
 func trimSlash(e *echo.Echo, r *http.Request) bool {
 	path := echo.GetPath(r)
 	trimmed := strings.TrimSuffix(path, "/")

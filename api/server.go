@@ -189,7 +189,8 @@ func (s *Server) openGates() {
 	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, o.SearchWait, errOverloaded)
 	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
-	// Such a request answers with a vector for each token: the engine does not batch it with others, and one per core keeps it busy.
+	// Such a request answers with a vector for each token: the engine does not batch it with
+	// others, and one per core keeps it busy.
 	s.tokens = newGate("embed_all", cores, 4*cores, 2*time.Second, errOverloaded)
 	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
 	s.pdfs = newGate("pdf", max(1, cores/2), 0, 0, errTooManyWrites)

@@ -29,7 +29,8 @@ var extensions = map[string]string{
 	"text/directory": ".vcf", "text/markdown": ".md", "text/tab-separated-values": ".tsv", "application/xml": ".xml", "text/xml": ".xml",
 }
 
-// attachmentName returns the name under which an attachment is read: without folders, and with an extension that tells what it is.
+// attachmentName returns the name under which an attachment is read: without folders, and with an
+// extension that tells what it is.
 func attachmentName(name, kind string) string {
 	name = strings.Trim(readable(name[strings.LastIndexAny(name, `/\`)+1:]), ". ")
 	if _, known := byName(name); known {
@@ -44,7 +45,8 @@ func attachmentName(name, kind string) string {
 	return name + ext
 }
 
-// attachment remembers the name of an attachment and reads it as documents of their own, which the message names and which name the message.
+// attachment remembers the name of an attachment and reads it as documents of their own, which the
+// message names and which name the message.
 func (r *mailReader) attachment(name, kind string, body io.Reader) error {
 	listed := valueHasText(name) && len(name) <= maxAttachmentName
 	if listed && len(r.files) < maxAttachments {
@@ -112,7 +114,8 @@ func (b base64Only) Read(p []byte) (int, error) {
 	}
 }
 
-// quotedPrintable undoes quoted-printable. What is wrong in it stays as it is: package mime/quotedprintable would end there.
+// quotedPrintable undoes quoted-printable. What is wrong in it stays as it is: package
+// mime/quotedprintable would end there.
 type quotedPrintable struct{ r *bufio.Reader }
 
 func (q quotedPrintable) Read(p []byte) (n int, err error) {

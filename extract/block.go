@@ -27,10 +27,12 @@ func (k BlockKind) String() string {
 // whole reports whether a block of that kind may hold blank lines.
 func (k BlockKind) whole() bool { return k == Code || k == Table }
 
-// Block is a part of the text of a document that is read as a whole: bytes [Start, End) of it, at character boundaries.
+// Block is a part of the text of a document that is read as a whole: bytes [Start, End) of it, at
+// character boundaries.
 //
-// The blocks of a document stand in the order of its text and do not overlap; between two of them there is nothing but white space.
-// The section of a block is given by the headings before it: the nearest one of each level below that of the nearer ones.
+// The blocks of a document stand in the order of its text and do not overlap; between two of them
+// there is nothing but white space. The section of a block is given by the headings before it: the
+// nearest one of each level below that of the nearer ones.
 type Block struct {
 	Kind       BlockKind
 	Level      int    // of a heading or an item; 0 for others
@@ -40,10 +42,12 @@ type Block struct {
 	Page       int    // number of the page or slide on which it begins; 0 where the format has none
 }
 
-// maxBlocks is the number of blocks that are noted of a text. What is behind them belongs to the last one.
+// maxBlocks is the number of blocks that are noted of a text. What is behind them belongs to the
+// last one.
 const maxBlocks = 1 << 18
 
-// moved returns the blocks of a text of which the first n bytes have been taken off; those that lay there are dropped.
+// moved returns the blocks of a text of which the first n bytes have been taken off; those that lay
+// there are dropped.
 func moved(blocks []Block, n int) []Block {
 	kept := blocks[:0]
 	for _, b := range blocks {

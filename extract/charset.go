@@ -52,8 +52,9 @@ var (
 	inUTF16 = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true, HTML: true, JSONL: true, IPYNB: true, Canvas: true, OPML: true}
 )
 
-// decode decodes a stream without a byte order mark that is in UTF-16 by the looks of it or, where its format does not say what it is in, in
-// Options.Encoding, or else in the one that it seems to be in. What its beginning does not tell is left to decoder.
+// decode decodes a stream without a byte order mark that is in UTF-16 by the looks of it or, where
+// its format does not say what it is in, in Options.Encoding, or else in the one that it seems to
+// be in. What its beginning does not tell is left to decoder.
 func (x *source) decode(br *bufio.Reader) (*bufio.Reader, error) {
 	enc := encoding.Encoding(nil)
 	if inUTF16[x.format] && !x.marked {
@@ -150,10 +151,12 @@ func ParseEncoding(name string) (encoding.Encoding, error) {
 
 // decoder turns bytes that should be UTF-8 into a valid string, piece by piece.
 //
-// A piece that is not valid UTF-8 is taken for the character set that the first such piece seems to be in, Windows-1252 (a superset of the printable
-// Latin-1) if that cannot be told, as long as the stream has shown no
-// non-ASCII character in valid UTF-8 before, and as long as it holds fewer of these than of bad bytes: a letter and a sign behind it, as in Spa\xdf\x93,
-// are one in UTF-8 by chance. Options.Encoding takes the place of a guess. Otherwise it is damaged UTF-8 and each run of bad bytes becomes one U+FFFD.
+// A piece that is not valid UTF-8 is taken for the character set that the first such piece seems to
+// be in, Windows-1252 (a superset of the printable Latin-1) if that cannot be told, as long as the
+// stream has shown no non-ASCII character in valid UTF-8 before, and as long as it holds fewer of
+// these than of bad bytes: a letter and a sign behind it, as in Spa\xdf\x93, are one in UTF-8 by
+// chance. Options.Encoding takes the place of a guess. Otherwise it is damaged UTF-8 and each run
+// of bad bytes becomes one U+FFFD.
 type decoder struct {
 	sawUTF8 bool              // a multi-byte character has been seen
 	guess   guess             // has been made, and said, before; its zero value: none has

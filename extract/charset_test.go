@@ -114,7 +114,8 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// A text that is not UTF-8 and declares nothing is read in the character set that it seems to be in, with a warning that names it.
+// A text that is not UTF-8 and declares nothing is read in the character set that it seems to be
+// in, with a warning that names it.
 func TestGuessedCharsets(t *testing.T) {
 	const (
 		ja    = "名前,住所,備考\n山田太郎,東京都千代田区,表計算ソフトで予算を組む\n鈴木花子,大阪府大阪市,毎朝トマトに水をやる\n"

@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// written is a date, with or without a time of day, as YAML, SQL, Python and generators of sites write it: 2024-01-15 10:00:00 +0100, 2024/1/5.
+// written is a date, with or without a time of day, as YAML, SQL, Python and generators of sites
+// write it: 2024-01-15 10:00:00 +0100, 2024/1/5.
 var written = regexp.MustCompile(`^(\d{4})([-/])(\d{1,2})([-/])(\d{1,2})(?:(?:[Tt]|[ \t]+)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?[ \t]*(Z|z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?)?$`)
 
-// standardTime returns s, if it is a date, as RFC 3339 has it, in UTC where it names no zone; anything else as it is.
+// standardTime returns s, if it is a date, as RFC 3339 has it, in UTC where it names no zone;
+// anything else as it is.
 func standardTime(s string) string {
 	m := written.FindStringSubmatch(s)
 	if m == nil || m[2] != m[4] {

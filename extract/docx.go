@@ -78,7 +78,8 @@ func (r *archive) margins(main string, w *docxWriter) error {
 	return nil
 }
 
-// changes writes what tracked changes have deleted: it is not in the text any more, and can still be read and found in the document.
+// changes writes what tracked changes have deleted: it is not in the text any more, and can still
+// be read and found in the document.
 func (w *docxWriter) changes() {
 	w.out.block()
 	for _, d := range w.deleted {
@@ -143,8 +144,9 @@ func (r *archive) styles(dir string) map[string]paragraphStyle {
 	return styles
 }
 
-// docxWriter writes the text of WordprocessingML: paragraphs, headings, lists, tables, notes, comments, formulas and what stands for pictures;
-// not what was moved away or hidden. What was deleted is kept beside it.
+// docxWriter writes the text of WordprocessingML: paragraphs, headings, lists, tables, notes,
+// comments, formulas and what stands for pictures; not what was moved away or hidden. What was
+// deleted is kept beside it.
 type docxWriter struct {
 	styles         map[string]paragraphStyle
 	lists          map[string]*docxList

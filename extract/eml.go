@@ -63,9 +63,9 @@ func withoutCount(b []byte) []byte {
 	return rest[:min(n, len(rest))]
 }
 
-// message reads a message: subject, sender, receivers, date, the text of its parts, and its attachments, which are documents of their own.
-// id is that of its document; an empty one is its Message-ID, or else made of its bytes. why says that it is no message. Warnings are of that
-// line.
+// message reads a message: subject, sender, receivers, date, the text of its parts, and its
+// attachments, which are documents of their own. id is that of its document; an empty one is its
+// Message-ID, or else made of its bytes. why says that it is no message. Warnings are of that line.
 func (x *source) message(b []byte, line int, id string) (c content, _, why string, err error) {
 	if bytes.HasPrefix(b, []byte("From ")) { // of a mailbox
 		_, b, _ = bytes.Cut(b, []byte("\n"))
@@ -260,7 +260,8 @@ func partKind(h mail.Header) (string, map[string]string) {
 	return kind, params
 }
 
-// within returns the text of a message inside the message, behind its subject and what mail programs show above it.
+// within returns the text of a message inside the message, behind its subject and what mail
+// programs show above it.
 func (r *mailReader) within(body io.Reader, depth int) (string, error) {
 	h, body, err := parseMessage(body)
 	if err != nil {
@@ -315,7 +316,8 @@ func (r *mailReader) html(s string) (string, error) {
 	return w.out.String(), nil
 }
 
-// unflowed joins the lines of a text of format=flowed (RFC 3676): one that ends with a space goes on in the next of the same depth of quotes.
+// unflowed joins the lines of a text of format=flowed (RFC 3676): one that ends with a space goes
+// on in the next of the same depth of quotes.
 func unflowed(s string, deleteSpace bool) string {
 	var out strings.Builder
 	flows, quotes := false, 0 // of the line before
@@ -422,8 +424,9 @@ func boundaryIn(head []byte) string {
 	return ""
 }
 
-// alternative chooses between the plain text of a message and the other one: the plain text, unless most words of the other are missing
-// there, as in one that says that the program cannot show HTML. Where that is twice as long, both are kept: they say different things.
+// alternative chooses between the plain text of a message and the other one: the plain text, unless
+// most words of the other are missing there, as in one that says that the program cannot show HTML.
+// Where that is twice as long, both are kept: they say different things.
 func alternative(plain, rich string) string {
 	if plain == "" || rich == "" {
 		return plain + rich

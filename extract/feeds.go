@@ -13,7 +13,8 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// maxFeedDepth is the depth of elements in one another in a feed, whose parser calls itself for each.
+// maxFeedDepth is the depth of elements in one another in a feed, whose parser calls itself for
+// each.
 const maxFeedDepth = 200
 
 // feedRoot is how RSS and Atom begin, behind declarations and comments.
@@ -21,7 +22,8 @@ var feedRoot = regexp.MustCompile(`^(?:\s|<\?[^>]*>|<!--(?:[^-]|-[^-])*-->|<!DOC
 
 func isFeed(head []byte) bool { return feedRoot.Match(head[:min(len(head), 4096)]) }
 
-// readFeed reads a feed (RSS, Atom), one document per entry. XML of another kind is passed over in folders.
+// readFeed reads a feed (RSS, Atom), one document per entry. XML of another kind is passed over in
+// folders.
 func (x *source) readFeed(br *bufio.Reader) error {
 	head, _ := br.Peek(4096)
 	if !isFeed(head) {
@@ -68,7 +70,8 @@ func (x *source) readFeed(br *bufio.Reader) error {
 
 var errDeep = errors.New("elements are nested too deeply")
 
-// shallow returns an error for XML that is too deep, or has too long a tag, for a parser that holds it in memory.
+// shallow returns an error for XML that is too deep, or has too long a tag, for a parser that holds
+// it in memory.
 func (x *source) shallow(b []byte) error {
 	d := xml.NewDecoder(&tagLimit{r: bytes.NewReader(b)})
 	d.Strict, d.Entity, d.CharsetReader = false, xml.HTMLEntity, charset.NewReaderLabel

@@ -36,14 +36,16 @@ const (
 	minMarks   = 8        // letters beyond ASCII from which another Latin alphabet than the Western one can be told
 )
 
-// supersets are the character sets that are read in the place of others, as browsers do it, since they have more of what is found in texts.
+// supersets are the character sets that are read in the place of others, as browsers do it, since
+// they have more of what is found in texts.
 var supersets = map[string]string{
 	"iso-8859-1": "windows-1252", "iso-8859-2": "windows-1250", "iso-8859-7": "windows-1253", "iso-8859-8-i": "windows-1255", "iso-8859-8": "windows-1255",
 	"iso-8859-9": "windows-1254", "gb2312": "gb18030", "gb-18030": "gb18030", "cp932": "shift_jis", "cp949": "euc-kr",
 }
 
-// guessCharset returns the character set of b, which is not UTF-8. Texts of one script are told by mozilla, also short ones; Latin alphabets, for which
-// the letters of a language matter, by icu. A guess by which b has characters that no text has is none.
+// guessCharset returns the character set of b, which is not UTF-8. Texts of one script are told by
+// mozilla, also short ones; Latin alphabets, for which the letters of a language matter, by icu. A
+// guess by which b has characters that no text has is none.
 func guessCharset(b []byte) guess {
 	if len(b) > maxGuessed {
 		b = b[:maxGuessed]
@@ -82,7 +84,8 @@ func guessCharset(b []byte) guess {
 	return windows1252
 }
 
-// newGuess reports false for a character set that texts are not written in, and where b cannot be in it.
+// newGuess reports false for a character set that texts are not written in, and where b cannot be
+// in it.
 func newGuess(name string, confidence int, b []byte) (guess, bool) {
 	name = strings.ToLower(name)
 	if s, ok := supersets[name]; ok {

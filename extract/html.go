@@ -79,7 +79,8 @@ func (x *source) decodeHTML(b []byte) (string, error) {
 	case enc == nil:
 		return x.text(0, b)
 	case bad*minChance <= multi && multi > 0 && (isCharmap(name) || multi >= minChance):
-		// Pages of UTF-8 often claim to be something else; that such a text is UTF-8 by chance happens to a few letters of two bytes at most.
+		// Pages of UTF-8 often claim to be something else; that such a text is UTF-8 by chance
+		// happens to a few letters of two bytes at most.
 		if err := x.warnf(0, "the page says that it is in %s, but it is in UTF-8", name); err != nil {
 			return "", err
 		}

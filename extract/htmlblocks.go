@@ -31,7 +31,8 @@ func (w *htmlWriter) kind() Block {
 	return Block{}
 }
 
-// ofCode takes the language that a code element, or a div around a pre element, names in its classes.
+// ofCode takes the language that a code element, or a div around a pre element, names in its
+// classes.
 func (w *htmlWriter) ofCode(tag atom.Atom, class string) {
 	switch {
 	case tag == atom.Div && w.pre == 0:
@@ -44,8 +45,8 @@ func (w *htmlWriter) ofCode(tag atom.Atom, class string) {
 
 var codeClass = regexp.MustCompile(`(?i)(?:^|\s)(?:lang(?:uage)?-|highlight-(?:source-|text-)?|brush:\s*|sourceCode\s+|src src-)([a-z0-9+#_.-]{1,30})`)
 
-// codeLanguage returns the language in which code is that has these classes, as Markdown, highlighters and generators of pages write them; empty if
-// they name none.
+// codeLanguage returns the language in which code is that has these classes, as Markdown,
+// highlighters and generators of pages write them; empty if they name none.
 func codeLanguage(class string) string {
 	m := codeClass.FindStringSubmatch(class)
 	if m == nil {

@@ -32,7 +32,8 @@ func (t *htmlTable) cell(tag atom.Atom) {
 	}
 }
 
-// endRow ends the row that is open, if any is. The first rows of header cells alone are the header of their table.
+// endRow ends the row that is open, if any is. The first rows of header cells alone are the header
+// of their table.
 func (w *htmlWriter) endRow() {
 	t := &w.table
 	if !t.open || t.ths+t.tds == 0 {
@@ -50,8 +51,9 @@ const (
 	maxMeanCell   = 300 // bytes; a table with more in its mean cell lays out a page
 )
 
-// dataTables reports, of each table of a page in the order of their start tags, whether it holds data: rows of several short cells. Others lay out
-// the page: those with one row or column, with a table or a heading inside, or with code, which must keep its lines.
+// dataTables reports, of each table of a page in the order of their start tags, whether it holds
+// data: rows of several short cells. Others lay out the page: those with one row or column, with a
+// table or a heading inside, or with code, which must keep its lines.
 func dataTables(s string) []bool {
 	if !containsFold(s, "<table") {
 		return nil

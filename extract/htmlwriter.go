@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// htmlWriter writes the text of HTML, token by token. It builds no tree, so that neither depth nor size of the input can hurt it; unclosed and
-// misnested elements do not matter for text.
+// htmlWriter writes the text of HTML, token by token. It builds no tree, so that neither depth nor
+// size of the input can hurt it; unclosed and misnested elements do not matter for text.
 type htmlWriter struct {
 	out         *textBuilder
 	title       textBuilder
@@ -55,7 +55,8 @@ var skipped = map[atom.Atom]bool{
 	atom.Dialog: true, atom.Annotation: true,
 }
 
-// closed elements need an end tag, so that one can tell where they end. Others are never left out for their attributes.
+// closed elements need an end tag, so that one can tell where they end. Others are never left out
+// for their attributes.
 var closed = map[atom.Atom]bool{
 	atom.Div: true, atom.Span: true, atom.Section: true, atom.Aside: true, atom.Header: true, atom.Footer: true, atom.Ul: true, atom.Ol: true,
 	atom.A: true, atom.Button: true, atom.Form: true, atom.Table: true, atom.Figure: true, atom.Details: true, atom.Menu: true, atom.Pre: true,
@@ -67,7 +68,8 @@ var besideRoles = map[string]bool{
 	"navigation": true, "search": true, "dialog": true, "alertdialog": true, "menu": true, "menubar": true, "toolbar": true, "contentinfo": true,
 }
 
-// besideClasses are those of links to headings and for editing them, and to the text, as generators of pages write them.
+// besideClasses are those of links to headings and for editing them, and to the text, as generators
+// of pages write them.
 var besideClasses = map[string]bool{
 	"headerlink": true, "header-anchor": true, "hash-link": true, "heading-anchor": true, "anchor-link": true, "anchorjs-link": true,
 	"mw-editsection": true, "mw-jump-link": true, "skip-link": true, "skip-to-content": true,
@@ -116,8 +118,8 @@ func readAttrs(z *html.Tokenizer) (a tagAttrs) {
 
 var undisplayed = regexp.MustCompile(`(?i)(?:^|;)\s*display\s*:\s*none`)
 
-// beside reports whether an element is no part of the text of its page: controls, navigation, what is hidden but for the panels of tabs, the
-// footer of the page, and banners about cookies.
+// beside reports whether an element is no part of the text of its page: controls, navigation, what
+// is hidden but for the panels of tabs, the footer of the page, and banners about cookies.
 func (w *htmlWriter) beside(tag atom.Atom, a *tagAttrs) bool {
 	switch {
 	case !closed[tag]:
@@ -162,7 +164,8 @@ var ownLine = map[atom.Atom]bool{
 	atom.Legend: true, atom.Option: true, atom.Thead: true, atom.Tbody: true, atom.Tfoot: true,
 }
 
-// run reads s to its end. check, if not nil, is called now and then and ends the reading with its error.
+// run reads s to its end. check, if not nil, is called now and then and ends the reading with its
+// error.
 func (w *htmlWriter) run(s string, check func() error) error {
 	w.table.data = dataTables(s)
 	z := html.NewTokenizer(strings.NewReader(s))
@@ -231,8 +234,9 @@ func (w *htmlWriter) placed(n int) {
 	w.page.placed(len(w.out.blocks), n)
 }
 
-// annotated takes the start or the end of an element: the readings of ruby text are left out, as they would tear apart the words that they stand
-// beside. The end tags of readings may be missing, and that of the ruby text ends with its block.
+// annotated takes the start or the end of an element: the readings of ruby text are left out, as
+// they would tear apart the words that they stand beside. The end tags of readings may be missing,
+// and that of the ruby text ends with its block.
 func (w *htmlWriter) annotated(tag atom.Atom, start bool) {
 	switch {
 	case tag == atom.Ruby:
@@ -246,7 +250,8 @@ func (w *htmlWriter) annotated(tag atom.Atom, start bool) {
 	}
 }
 
-// withoutEndLines returns s without the white space at its ends that breaks lines there: between the parts of ruby text it lays out the source.
+// withoutEndLines returns s without the white space at its ends that breaks lines there: between
+// the parts of ruby text it lays out the source.
 func withoutEndLines(s string) string {
 	if t := strings.TrimLeft(s, " \t\r\n"); strings.Contains(s[:len(s)-len(t)], "\n") {
 		s = t
@@ -257,7 +262,8 @@ func withoutEndLines(s string) string {
 	return s
 }
 
-// preformatted writes a piece of a pre element line by line, as more pieces may follow on the same line.
+// preformatted writes a piece of a pre element line by line, as more pieces may follow on the same
+// line.
 func (w *htmlWriter) preformatted(s string) {
 	for i, l := range strings.Split(s, "\n") {
 		if i > 0 {

@@ -11,10 +11,12 @@ import (
 	"time"
 )
 
-// insideMark stands between a file and a file inside it, in ids and paths: "mail/a.eml!/invoice.pdf".
+// insideMark stands between a file and a file inside it, in ids and paths:
+// "mail/a.eml!/invoice.pdf".
 const insideMark = "!/"
 
-// maxInside is how deeply files are read inside one another: a text in an archive that is attached to a message is at depth 2.
+// maxInside is how deeply files are read inside one another: a text in an archive that is attached
+// to a message is at depth 2.
 const maxInside = 4
 
 // Inside counts files of one format that were read inside another file.
@@ -37,8 +39,8 @@ type inner struct {
 	emit  func(*Document)
 }
 
-// readInside reads a file that is inside x. read says that its name or its content is of a known format; what could not be read has been
-// reported. Its error ends the reading of x.
+// readInside reads a file that is inside x. read says that its name or its content is of a known
+// format; what could not be read has been reported. Its error ends the reading of x.
 func (x *source) readInside(f inner, r io.Reader) (read bool, err error) {
 	if x.depth+1 > maxInside {
 		return false, x.reportInside(f, ItemError{Reason: fmt.Sprintf("files inside one another deeper than the limit of %d", maxInside)})

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Pages beyond these limits are read whole: the time that it takes to find the main text grows faster than they do.
+// Pages beyond these limits are read whole: the time that it takes to find the main text grows
+// faster than they do.
 const (
 	maxMainBytes    = 2 << 20
 	maxMainElements = 20_000
@@ -53,7 +54,8 @@ const (
 	aboutPage                     // author, date, tags, captions, menus
 )
 
-// hintNames are the words in classes and ids by which elements are known, as they are written on sites in any language.
+// hintNames are the words in classes and ids by which elements are known, as they are written on
+// sites in any language.
 var hintNames = map[hints]*regexp.Regexp{
 	aboutOthers: regexp.MustCompile(`(?i)related|recommend|teaser|promo|newsletter|subscri|advert|\bads?[-_]|[-_]ads?\b|banner|sponsor|outbrain|taboola|popup|modal|cookie|sidebar|widget|shop|more\b|next|prev|similar|also`),
 	forVisitors: regexp.MustCompile(`(?i)shar(?:e|ing)|social|comment|disqus|respond|reply|rating|print|login|search|form\b`),
@@ -122,7 +124,8 @@ func (p *page) closes(tag atom.Atom) {
 	}
 }
 
-// placed notes the places of the blocks up to the n-th, which has begun here, and that the last link bytes of it are a link.
+// placed notes the places of the blocks up to the n-th, which has begun here, and that the last
+// link bytes of it are a link.
 func (p *page) placed(n, link int) {
 	if p == nil || n == 0 {
 		return
@@ -156,11 +159,12 @@ func (p *page) place() place {
 	return at
 }
 
-// mainText reduces the text of a web page to what the page is about, without menus, teasers and what else stands around it. It reports false, and
-// changes nothing, where it finds too little.
+// mainText reduces the text of a web page to what the page is about, without menus, teasers and
+// what else stands around it. It reports false, and changes nothing, where it finds too little.
 //
-// The judgement of readability is one of several signs: it misses the lead in front of the text, lists and tables, and takes captions and boxes of
-// other pages for parts of it. So each block is weighed.
+// The judgement of readability is one of several signs: it misses the lead in front of the text,
+// lists and tables, and takes captions and boxes of other pages for parts of it. So each block is
+// weighed.
 func (c *content) mainText(p *page, source string) bool {
 	if len(source) > maxMainBytes || p.deep || len(c.blocks) > maxMainBlocks || len(p.places) != len(c.blocks) {
 		return false
@@ -202,11 +206,12 @@ func (c *content) mainText(p *page, source string) bool {
 	return true
 }
 
-// tooLittle reports whether a main text of n bytes says that a page with all of them is a list of links, a directory or the like, of which the whole is
-// the main text.
+// tooLittle reports whether a main text of n bytes says that a page with all of them is a list of
+// links, a directory or the like, of which the whole is the main text.
 func tooLittle(n, all int) bool { return n*12 < all || n < 300 && n*3 < all }
 
-// readabilityText returns the letters and digits of what readability takes for the main text of a page.
+// readabilityText returns the letters and digits of what readability takes for the main text of a
+// page.
 func readabilityText(source string) (found string, err error) {
 	defer func() {
 		if recover() != nil {
@@ -249,9 +254,11 @@ func squeezed(s string) string {
 	}, s)
 }
 
-// weigh reports which blocks are of the main text. found is the letters and digits of what readability has found.
+// weigh reports which blocks are of the main text. found is the letters and digits of what
+// readability has found.
 //
-// The weights are those of a logistic regression over the pages of trafilatura's evaluation, rounded to a tenth. It was checked by leaving out sites in turn.
+// The weights are those of a logistic regression over the pages of trafilatura's evaluation,
+// rounded to a tenth. It was checked by leaving out sites in turn.
 func weigh(text string, blocks []Block, places []place, found string) []bool {
 	var (
 		in     = make([]bool, len(blocks)) // readability has found it
@@ -333,8 +340,8 @@ func wholeLists(good []bool, blocks []Block) {
 	}
 }
 
-// fill adds blocks that nothing speaks against: those between two that are good, between the first h1 and the first of them, and beside them in
-// the same element.
+// fill adds blocks that nothing speaks against: those between two that are good, between the first
+// h1 and the first of them, and beside them in the same element.
 func fill(good, clean []bool, places []place, h1 int) {
 	first, last := slices.Index(good, true), -1
 	if first < 0 {

@@ -13,7 +13,8 @@ import (
 
 var evaluation = flag.String("trafilatura", "", "`folder` tests of a checkout of github.com/adbar/trafilatura, for TestMainTextEvaluation")
 
-// TestMainTextEvaluation reads the annotated pages of trafilatura and counts which of the strings that must and must not be in the main text are.
+// TestMainTextEvaluation reads the annotated pages of trafilatura and counts which of the strings
+// that must and must not be in the main text are.
 //
 //	go test ./extract -run MainTextEvaluation -v -trafilatura .../trafilatura/tests
 func TestMainTextEvaluation(t *testing.T) {
@@ -78,7 +79,8 @@ func prose(n int, about string) string {
 	return b.String()
 }
 
-// Of a web page the text is kept that it is about: what stands around it is left out, and what is the content of an unusual page is not.
+// Of a web page the text is kept that it is about: what stands around it is left out, and what is
+// the content of an unusual page is not.
 func TestMainText(t *testing.T) {
 	links := func(n int) string {
 		var b strings.Builder

@@ -32,7 +32,8 @@ func isMailbox(head []byte) bool {
 	return isEnvelope(line, true, func() []byte { return rest })
 }
 
-// readMailbox reads a mailbox, one document per message, whose id is its Message-ID, or a hash of its bytes.
+// readMailbox reads a mailbox, one document per message, whose id is its Message-ID, or a hash of
+// its bytes.
 func (x *source) readMailbox(br *bufio.Reader) error {
 	message := kept{x: x}
 	defer message.drop()

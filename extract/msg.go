@@ -40,7 +40,8 @@ const (
 	msgHidden        = 0x7ffe
 )
 
-// msg reads a message of Outlook: the same that eml gives, of the properties that a compound file has of it ([MS-OXMSG]).
+// msg reads a message of Outlook: the same that eml gives, of the properties that a compound file
+// has of it ([MS-OXMSG]).
 func (x *source) msg(b []byte) (content, error) {
 	f, err := openOLE(b)
 	if err != nil {
@@ -70,7 +71,8 @@ type msgReader struct {
 	f *oleFile
 }
 
-// properties are those of a message, a receiver or an attachment: a storage with a stream for each that has no fixed length.
+// properties are those of a message, a receiver or an attachment: a storage with a stream for each
+// that has no fixed length.
 type properties struct {
 	f    *oleFile
 	path string // of the storage, with a slash, or empty
@@ -132,7 +134,8 @@ func person(name, address string) string {
 	return name + " <" + address + ">"
 }
 
-// message reads the message in the storage at path, which is inside depth others. head is what mail programs show above it.
+// message reads the message in the storage at path, which is inside depth others. head is what mail
+// programs show above it.
 func (m *msgReader) message(path string, depth int) (c content, head []string, err error) {
 	p := properties{f: m.f, path: path, page: 1252, head: 32}
 	if path != "" {
@@ -183,7 +186,8 @@ func (m *msgReader) message(path string, depth int) (c content, head []string, e
 	return c, head, nil
 }
 
-// storages returns the paths of the storages inside one whose names begin with prefix, in their order.
+// storages returns the paths of the storages inside one whose names begin with prefix, in their
+// order.
 func (m *msgReader) storages(path, prefix string) []string {
 	var all []string
 	for _, name := range m.f.names {
@@ -211,7 +215,8 @@ func (m *msgReader) receivers(p properties, fields map[string]string) {
 	}
 }
 
-// body returns the text of a message: the plain one or that of its HTML, as alternatives of mail are chosen, else that of its RTF.
+// body returns the text of a message: the plain one or that of its HTML, as alternatives of mail
+// are chosen, else that of its RTF.
 func (m *msgReader) body(p properties) (string, error) {
 	plain := strings.TrimSpace(withoutArmor(newlines(p.text(msgBody))))
 	rich := ""
@@ -270,7 +275,8 @@ func (m *msgReader) attached(p properties, depth int) (string, error) {
 // rtfStart is what the dictionary of compressed RTF begins with ([MS-OXRTFCP]).
 const rtfStart = `{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript \fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\colortbl\red0\green0\blue0` + "\r\n" + `\par \pard\plain\f0\fs20\b\i\u\tab\tx`
 
-// unpackRTF returns RTF as it was before it was compressed, at most limit bytes; nil where it is none.
+// unpackRTF returns RTF as it was before it was compressed, at most limit bytes; nil where it is
+// none.
 func unpackRTF(b []byte, limit int64) []byte {
 	if len(b) < 16 {
 		return nil

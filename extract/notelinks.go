@@ -54,8 +54,8 @@ func (noteLinks) Parse(parent ast.Node, block gtext.Reader, _ parser.Context) as
 	return ast.NewString([]byte(linkText(target, embedded)))
 }
 
-// linkText returns what is shown for a link, with its target behind it in parentheses unless that is named there already: who looks for a note by its
-// name shall find what leads to it.
+// linkText returns what is shown for a link, with its target behind it in parentheses unless that
+// is named there already: who looks for a note by its name shall find what leads to it.
 func linkText(s string, embedded bool) string {
 	shown := shownLink(s, embedded)
 	target := shownLink(strings.TrimSuffix(before(s, "|"), `\`), embedded)

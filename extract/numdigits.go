@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// number returns a number by the digits, the grouping, the percents, the exponent or the fraction of the section. abs leaves out its sign.
+// number returns a number by the digits, the grouping, the percents, the exponent or the fraction
+// of the section. abs leaves out its sign.
 func (s *formatSection) number(v float64, abs bool) string {
 	first, last, point, exponent, slash := -1, -1, -1, -1, -1
 	percent, scale := 0, 0
@@ -117,7 +118,8 @@ func rounded(x float64, decimals int) (whole, part string) {
 	return text[:len(text)-decimals], text[len(text)-decimals:]
 }
 
-// digits writes the digits of a number in their places. Those of the section end before end; point is where its point is, negative for none.
+// digits writes the digits of a number in their places. Those of the section end before end; point
+// is where its point is, negative for none.
 func (s *formatSection) digits(whole, part string, point, end, exp int) string {
 	if whole == "0" {
 		whole = ""
@@ -221,7 +223,8 @@ func (s *formatSection) plain(in string) string {
 	return b.String()
 }
 
-// fraction returns a number such as 2 1/4. The denominator has as many digits as there are places behind the slash, or stands there.
+// fraction returns a number such as 2 1/4. The denominator has as many digits as there are places
+// behind the slash, or stands there.
 func (s *formatSection) fraction(x float64, slash int) string {
 	places, fixed := 0, ""
 	for _, t := range s.tokens[slash+1:] {

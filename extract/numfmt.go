@@ -12,8 +12,9 @@ import (
 // maxFormat is the length in bytes of the format of a cell; longer ones show numbers as they are.
 const maxFormat = 1 << 10
 
-// cellFormat says how a spreadsheet shows numbers: sections for positive and negative ones, zero and text, or for what their conditions say.
-// Days are shown as 2019-01-31 whatever the format, as they are searched like that.
+// cellFormat says how a spreadsheet shows numbers: sections for positive and negative ones, zero
+// and text, or for what their conditions say. Days are shown as 2019-01-31 whatever the format, as
+// they are searched like that.
 type cellFormat struct{ sections []formatSection }
 
 // formatSection is a part of a format.
@@ -102,7 +103,8 @@ func parseFormat(code string) cellFormat {
 	return f
 }
 
-// bracket takes what stands in brackets: a condition, a currency, elapsed hours, minutes or seconds, or a color and the like.
+// bracket takes what stands in brackets: a condition, a currency, elapsed hours, minutes or
+// seconds, or a color and the like.
 func (s *formatSection) bracket(in string) {
 	lower := strings.ToLower(in)
 	switch {
@@ -157,7 +159,8 @@ func (s formatSection) timed() formatSection {
 // isDay reports whether the format shows positive numbers as days.
 func (f cellFormat) isDay() bool { return len(f.sections) > 0 && f.sections[0].day }
 
-// show returns a number as the format shows it. epoch is how many days the first day of the workbook is behind the usual one.
+// show returns a number as the format shows it. epoch is how many days the first day of the
+// workbook is behind the usual one.
 func (f cellFormat) show(v, epoch float64) string {
 	s, abs := f.section(v)
 	switch {
@@ -225,7 +228,8 @@ func (s *formatSection) holds(v float64, place int) bool {
 	return place > 0 || v > 0
 }
 
-// general returns a number as it is shown without a format, but for its rounding to the width of the cell.
+// general returns a number as it is shown without a format, but for its rounding to the width of
+// the cell.
 func general(v float64) string {
 	if math.Abs(v) >= 1e15 {
 		return strconv.FormatFloat(v, 'G', 15, 64)
@@ -311,7 +315,8 @@ func (s *formatSection) clock(v float64) string {
 	return b.String()
 }
 
-// usualFormats are those that stand in no file but for their numbers. From 27 on they are of East Asia.
+// usualFormats are those that stand in no file but for their numbers. From 27 on they are of East
+// Asia.
 var usualFormats = map[int]string{
 	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: "#,##0;-#,##0", 6: "#,##0;-#,##0", 7: "#,##0.00;-#,##0.00", 8: "#,##0.00;-#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00",
 	12: "# ?/?", 13: "# ??/??", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss", 32: `h"時"mm"分"`, 33: `h"時"mm"分"ss"秒"`, 34: `h"時"mm"分"`, 35: `h"時"mm"分"ss"秒"`,

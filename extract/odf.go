@@ -51,7 +51,8 @@ func (x *source) odf(b []byte) (content, error) {
 	return c, nil
 }
 
-// odfMargins writes the headers and footers of pages, which the styles hold, those that say the same once.
+// odfMargins writes the headers and footers of pages, which the styles hold, those that say the
+// same once.
 func (r *archive) odfMargins(w *odfWriter) error {
 	said := map[string]bool{}
 	var m *odfWriter
@@ -79,8 +80,8 @@ func (r *archive) odfMargins(w *odfWriter) error {
 
 var odfMargin = map[string]bool{"style:header": true, "style:header-left": true, "style:header-first": true, "style:footer": true, "style:footer-left": true, "style:footer-first": true}
 
-// odfWriter writes the text of an OpenDocument: paragraphs, headings, lists, tables and notes, and what stands for pictures. Comments and what was deleted
-// are kept beside it.
+// odfWriter writes the text of an OpenDocument: paragraphs, headings, lists, tables and notes, and
+// what stands for pictures. Comments and what was deleted are kept beside it.
 type odfWriter struct {
 	titles         map[string]bool // styles of titles
 	out            textBuilder
@@ -103,7 +104,8 @@ type odfWriter struct {
 // odfChanges holds what tracked changes have deleted.
 const odfChanges = "text:tracked-changes"
 
-// odfSkipped elements hold what is not to be read: the numbers of notes, lists of the headings, ruby, and forms.
+// odfSkipped elements hold what is not to be read: the numbers of notes, lists of the headings,
+// ruby, and forms.
 var odfSkipped = map[string]bool{
 	odfChanges: true, "text:note-citation": true, "text:table-of-content": true, "text:ruby-text": true, "office:forms": true,
 }

@@ -8,7 +8,8 @@ import (
 	"unicode/utf16"
 )
 
-// oleMagic begins a compound file (MS-CFB), the file system within a file of Outlook's messages and of programs of before 2007.
+// oleMagic begins a compound file (MS-CFB), the file system within a file of Outlook's messages and
+// of programs of before 2007.
 const oleMagic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 const (
@@ -34,8 +35,8 @@ type oleFile struct {
 	names    []string          // paths as they are written, in the order of the directory
 }
 
-// openOLE reads the directory of a compound file. It takes memory in proportion to b: chains are followed to the length of b at most, and the
-// tree of the directory is entered once.
+// openOLE reads the directory of a compound file. It takes memory in proportion to b: chains are
+// followed to the length of b at most, and the tree of the directory is entered once.
 func openOLE(b []byte) (*oleFile, error) {
 	if len(b) < 512 || string(b[:8]) != oleMagic {
 		return nil, errOLE

@@ -10,7 +10,8 @@ import (
 	"unicode/utf16"
 )
 
-// oleOf packs streams, paths and contents by turns, as a compound file of version 3. Siblings are a list.
+// oleOf packs streams, paths and contents by turns, as a compound file of version 3. Siblings are a
+// list.
 func oleOf(t testing.TB, members ...string) []byte {
 	t.Helper()
 	type entry struct {

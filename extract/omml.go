@@ -10,7 +10,8 @@ import (
 // maxMath is the depth of elements in one another to which a formula keeps its structure.
 const maxMath = 100
 
-// ommlReader writes a formula of Office Open XML on one line, as Word does where it is asked to: (a+b)/2, x^2, √(y), ∑_(i=1)^n i.
+// ommlReader writes a formula of Office Open XML on one line, as Word does where it is asked to:
+// (a+b)/2, x^2, √(y), ∑_(i=1)^n i.
 type ommlReader struct {
 	prefix string // of its elements; empty: no formula is read
 	stack  []*ommlElement

@@ -28,11 +28,12 @@ type Options struct {
 	// Delimiter separates CSV fields, an ASCII character. Default: sniffed from the first lines; tab for .tsv and .tab.
 	Delimiter byte
 
-	// Encoding is the character set, by its name in the WHATWG's list, of texts that are not UTF-8 and declare none. Default: a guess, else Windows-1252, with a
-	// warning.
+	// Encoding is the character set, by its name in the WHATWG's list, of texts that are not UTF-8
+	// and declare none. Default: a guess, else Windows-1252, with a warning.
 	Encoding string
 
-	// WholePages reads all text of HTML files. Default: their main text, without menus, teasers and the like, unless too little of a page is such.
+	// WholePages reads all text of HTML files. Default: their main text, without menus, teasers and
+	// the like, unless too little of a page is such.
 	WholePages bool
 
 	// Root is the folder below which the ids of whole-file documents are paths, for reading single files of it again. Files and folders

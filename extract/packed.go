@@ -53,7 +53,8 @@ func (x *source) readArchive(br *bufio.Reader) error {
 	return x.readZIP(bytes.NewReader(k.b), int64(len(k.b)))
 }
 
-// limitedAt ends with errDirectory once more than left bytes have been read, unless left is negative.
+// limitedAt ends with errDirectory once more than left bytes have been read, unless left is
+// negative.
 type limitedAt struct {
 	io.ReaderAt
 	left int64

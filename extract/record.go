@@ -73,8 +73,8 @@ func takeID(fields map[string]any, name string) (string, error) {
 // notInID is for characters that an id must not hold.
 func notInID(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }
 
-// contentID returns the first 16 bytes, in hex, of the SHA-256 of fields as JSON with sorted keys, and of the path of the file, if it has one:
-// equal records of two files are two documents.
+// contentID returns the first 16 bytes, in hex, of the SHA-256 of fields as JSON with sorted keys,
+// and of the path of the file, if it has one: equal records of two files are two documents.
 func contentID(fields map[string]any, path string) string {
 	b, err := json.Marshal(fields)
 	if err != nil { // cannot happen: fields hold only what JSON can hold

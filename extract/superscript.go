@@ -7,14 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// superscript is a sup element whose text has not been written: what it means depends on what follows it.
+// superscript is a sup element whose text has not been written: what it means depends on what
+// follows it.
 type superscript struct {
 	open bool // its end tag has not come
 	note bool // it holds a link, or says that it refers to a note
 	text textBuilder
 }
 
-// end writes to out the superscript that has been read, if one has; next is the text behind it, empty where a block ends.
+// end writes to out the superscript that has been read, if one has; next is the text behind it,
+// empty where a block ends.
 func (s *superscript) end(out *textBuilder, next string) {
 	text, note := s.text.String(), s.note
 	if *s = (superscript{}); text == "" {
@@ -27,7 +29,8 @@ func (s *superscript) end(out *textBuilder, next string) {
 	out.inline(raised(before, text, next, note))
 }
 
-// isReference reports whether a class or an id is that of a reference to a note, as generators of pages write them.
+// isReference reports whether a class or an id is that of a reference to a note, as generators of
+// pages write them.
 func isReference(name string) bool { return reference.MatchString(name) }
 
 var reference = regexp.MustCompile(`(?i)(?:^|[\s_:-])(?:foot-?note|fn|note-?ref|cite-?ref|reference|refmark|endnote)`)

@@ -19,7 +19,8 @@ type textBuilder struct {
 	fresh  bool    // the next text begins a block, whatever breaks says
 }
 
-// begin makes the next text begin a block of that kind. Further ones of the kind begin behind blank lines, unless a block may hold some.
+// begin makes the next text begin a block of that kind. Further ones of the kind begin behind blank
+// lines, unless a block may hold some.
 func (t *textBuilder) begin(as Block) { t.as, t.fresh = as, true }
 
 // ended returns the blocks of the text, complete with their ends.

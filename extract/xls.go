@@ -19,8 +19,8 @@ const (
 
 var errBIFF = errors.New("damaged workbook")
 
-// xls reads the cells of a workbook of Excel before 2007 (BIFF5 and BIFF8), as xlsx does. What other programs write under that name is read as
-// what it is: HTML, or a workbook of today.
+// xls reads the cells of a workbook of Excel before 2007 (BIFF5 and BIFF8), as xlsx does. What
+// other programs write under that name is read as what it is: HTML, or a workbook of today.
 func (x *source) xls(b []byte) (content, error) {
 	switch head := bytes.TrimLeft(b[:min(len(b), 512)], " \t\r\n\xef\xbb\xbf"); {
 	case bytes.HasPrefix(b, []byte("PK")):
@@ -270,7 +270,8 @@ func (r *xlsStrings) number(n int) (v int, ok bool) {
 	return v, true
 }
 
-// read reads the flags and n characters. Where a record ends inside them the next one begins with flags again.
+// read reads the flags and n characters. Where a record ends inside them the next one begins with
+// flags again.
 func (r *xlsStrings) read(n int) (string, bool) {
 	flags, ok := r.number(1)
 	if !ok {
@@ -421,7 +422,8 @@ func (w *xlsReader) record(kind int, data []byte) {
 	}
 }
 
-// rk returns a number of 30 bits: a whole one, or the front of another, perhaps a hundred times too large.
+// rk returns a number of 30 bits: a whole one, or the front of another, perhaps a hundred times too
+// large.
 func rk(b []byte) float64 {
 	n := binary.LittleEndian.Uint32(b)
 	v := float64(int32(n) >> 2)

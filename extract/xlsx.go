@@ -74,8 +74,8 @@ func (x *source) xlsx(b []byte) (content, error) {
 	return content{title: r.titleIn("docprops/core.xml"), text: text}, nil
 }
 
-// beside writes what stands beside the cells of a sheet: comments, the texts of boxes, what stands for pictures, and the titles of charts,
-// whose values are those of cells.
+// beside writes what stands beside the cells of a sheet: comments, the texts of boxes, what stands
+// for pictures, and the titles of charts, whose values are those of cells.
 func (r *archive) beside(sheet string, out *textBuilder) error {
 	kinds := []string{"threadedComment", "comments", "drawing"}
 	parts := r.parts(sheet, kinds...)

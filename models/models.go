@@ -39,8 +39,8 @@ type Checkpoint struct {
 	Card        Card
 }
 
-// Calibration holds what search must know of a checkpoint. It is read from searchd.json in the checkpoint's folder; without that
-// file the floor is measured.
+// Calibration holds what search must know of a checkpoint. It is read from searchd.json in the
+// checkpoint's folder; without that file the floor is measured.
 type Calibration struct {
 	CosineFloor   float64 `json:"cosine_floor"`   // cosine of unrelated texts, -1 to below 1
 	PassageTokens int     `json:"passage_tokens"` // default length of a passage, special tokens included; 0: all that the checkpoint takes

@@ -15,7 +15,8 @@ import (
 	"searchd/search/fault"
 )
 
-// openEncodings loads the checkpoints of all collections that have a name. One that cannot be had is told; its collections answer keyword searches.
+// openEncodings loads the checkpoints of all collections that have a name. One that cannot be had
+// is told; its collections answer keyword searches.
 func (e *Engine) openEncodings(ctx context.Context, names *catalog.Catalog) error {
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
@@ -39,7 +40,8 @@ func (e *Engine) openEncodings(ctx context.Context, names *catalog.Catalog) erro
 	return nil
 }
 
-// adoptParts notes the parts of the checkpoint of a collection that is older than their sums. Nobody else uses the engine yet.
+// adoptParts notes the parts of the checkpoint of a collection that is older than their sums.
+// Nobody else uses the engine yet.
 func (e *Engine) adoptParts(ctx context.Context, c backend.Collection, name string, r record) error {
 	enc, err := e.encodings.Of(name, r.made())
 	if err != nil || c.Damaged != "" || r.Model.Parts != (encoder.Parts{}) {
@@ -60,7 +62,8 @@ func (e *Engine) adoptParts(ctx context.Context, c backend.Collection, name stri
 	return nil
 }
 
-// trim forgets what no collection needs any more: checkpoints, and what is kept of collections that are gone.
+// trim forgets what no collection needs any more: checkpoints, and what is kept of collections that
+// are gone.
 func (e *Engine) trim(ctx context.Context) {
 	list, err := e.backend.Collections(ctx)
 	if err != nil {

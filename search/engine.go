@@ -172,7 +172,8 @@ func (e *Engine) running() error {
 	return nil
 }
 
-// ReadOnly returns nil while writes are taken. After a failed commit it returns [ErrReadOnly] with its cause; searches go on.
+// ReadOnly returns nil while writes are taken. After a failed commit it returns [ErrReadOnly] with
+// its cause; searches go on.
 func (e *Engine) ReadOnly() error {
 	s, err := e.backend.Stats(context.Background(), backend.StatsRequest{})
 	if err != nil || s.ReadOnly == "" {
@@ -181,7 +182,8 @@ func (e *Engine) ReadOnly() error {
 	return fmt.Errorf("%w: %s", ErrReadOnly, s.ReadOnly)
 }
 
-// Inference returns what answers requests for vectors, tokens and scores with the engine's checkpoints. It lives as long as the engine.
+// Inference returns what answers requests for vectors, tokens and scores with the engine's
+// checkpoints. It lives as long as the engine.
 func (e *Engine) Inference() *inference.Service { return e.inference }
 
 // Check looks for faults: differences between what is stored and what is indexed; with deep also every stored byte.

@@ -50,8 +50,8 @@ func (s *search) fetch(ctx context.Context) error {
 	})
 }
 
-// shown asks for what hits show: cosines where there is a vector, and the shares of terms where an explanation or the choice among passages
-// takes them.
+// shown asks for what hits show: cosines where there is a vector, and the shares of terms where an
+// explanation or the choice among passages takes them.
 func (s *search) shown(refs []backend.Ref) backend.FetchRequest {
 	r := backend.FetchRequest{Collection: s.collection, Refs: refs, Vector: s.vector}
 	switch {

@@ -11,9 +11,9 @@ import (
 // rrfK is the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
 const rrfK = 60
 
-// The probability that a document is relevant is the logistic function of its evidence. Fitted to the first
-// results of eleven retrieval sets with two models: .5 and above is more likely relevant than not. The
-// middle lies higher in semantic mode, where nothing but likeness speaks.
+// The probability that a document is relevant is the logistic function of its evidence. Fitted to
+// the first results of eleven retrieval sets with two models: .5 and above is more likely relevant
+// than not. The middle lies higher in semantic mode, where nothing but likeness speaks.
 const (
 	probabilitySlope = 9
 	middleHybrid     = 0.5
@@ -55,9 +55,10 @@ type fuser struct {
 	matched *matched
 }
 
-// trust returns what one unit of either evidence counts, by the number of terms of the query: the vector
-// of a word or two is uncertain, and the words of a long query are not independent. Both are 1 or near it
-// for five to ten terms. Measured on eleven retrieval sets with two models; other shapes are within .003.
+// trust returns what one unit of either evidence counts, by the number of terms of the query: the
+// vector of a word or two is uncertain, and the words of a long query are not independent. Both are
+// 1 or near it for five to ten terms. Measured on eleven retrieval sets with two models; other
+// shapes are within .003.
 func trust(terms int) (vector, words float64) {
 	n := float64(max(1, terms))
 	return 1.2 * n / (n + 2), 1 / (1 + n/20)
@@ -65,11 +66,12 @@ func trust(terms int) (vector, words float64) {
 
 // autoAlpha returns the weight of the vector retriever for one query.
 //
-// BM25 is a log-odds. A cosine becomes one when it is standardised, z = (cosine - mean) / deviation over
-// the collection: of two normal distributions whose means are d deviations apart, z is d·z + const of
-// evidence. The query's own best passage estimates d. So the evidence for a document is
-// BM25 + d·(cosine - mean)/deviation, each times its [trust], and what one unit of each norm is worth follows: the ceiling for
-// the words, d·(1 - floor)/deviation for the cosine. The weight is the second one's share of both.
+// BM25 is a log-odds. A cosine becomes one when it is standardised, z = (cosine - mean) / deviation
+// over the collection: of two normal distributions whose means are d deviations apart, z is d·z +
+// const of evidence. The query's own best passage estimates d. So the evidence for a document is
+// BM25 + d·(cosine - mean)/deviation, each times its [trust], and what one unit of each norm is
+// worth follows: the ceiling for the words, d·(1 - floor)/deviation for the cosine. The weight is
+// the second one's share of both.
 func autoAlpha(best, mean, deviation, floor, ceiling float64, terms int) float64 {
 	if !(deviation > 0) {
 		return 0.5
@@ -83,15 +85,16 @@ func autoAlpha(best, mean, deviation, floor, ceiling float64, terms int) float64
 	return vector / (vector + words)
 }
 
-// rank scores the candidates and sorts them: larger scores first, equal ones by ref, so that pages are
-// stable.
+// rank scores the candidates and sorts them: larger scores first, equal ones by ref, so that pages
+// are stable.
 //
-// Relative: the evidence alpha·vector' + (1-alpha)·words', where words' is the share of the query's BM25
-// ceiling and vector' how far the similarity lies between that of unrelated texts and 1. Neither depends
-// on what else was found. The score is the probability of relevance that the evidence stands for.
+// Relative: the evidence alpha·vector' + (1-alpha)·words', where words' is the share of the query's
+// BM25 ceiling and vector' how far the similarity lies between that of unrelated texts and 1.
+// Neither depends on what else was found. The score is the probability of relevance that the
+// evidence stands for.
 //
-// RRF: alpha/(60+rank) + (1-alpha)/(60+rank), doubled, so that alpha 0.5 gives the published form; a
-// document that a retriever did not find gets nothing from it.
+// RRF: alpha/(60+rank) + (1-alpha)/(60+rank), doubled, so that alpha 0.5 gives the published form;
+// a document that a retriever did not find gets nothing from it.
 func (f fuser) rank(cs []candidate) {
 	for i := range cs {
 		f.set(&cs[i])
@@ -140,7 +143,8 @@ func (f fuser) similarity(l leg) float64 {
 	return (1-f.matched.share)*l.score + f.matched.share*match
 }
 
-// likeness maps a similarity to how far it lies between that of unrelated texts and 1. It may be negative.
+// likeness maps a similarity to how far it lies between that of unrelated texts and 1. It may be
+// negative.
 func (f fuser) likeness(x float64) float64 { return (x - f.floor) / (1 - f.floor) }
 
 func reciprocal(rank int) float64 {
@@ -150,8 +154,8 @@ func reciprocal(rank int) float64 {
 	return 1 / float64(rrfK+rank)
 }
 
-// weight returns the weight of the vector retriever in a hybrid search: the one that was asked for or, without one, what the
-// query's cosines say.
+// weight returns the weight of the vector retriever in a hybrid search: the one that was asked for
+// or, without one, what the query's cosines say.
 func (s *search) weight() float64 {
 	switch {
 	case s.plan.Mode == Keyword:

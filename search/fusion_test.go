@@ -46,8 +46,8 @@ func TestFuser(t *testing.T) {
 	}
 }
 
-// TestAutoAlpha: the order is that of BM25 plus the standardised cosine times that of the best passage, each
-// by its trust.
+// TestAutoAlpha: the order is that of BM25 plus the standardised cosine times that of the best
+// passage, each by its trust.
 func TestAutoAlpha(t *testing.T) {
 	const best, mean, deviation, floor, ceiling = 0.7, 0.2, 0.1, 0.05, 20.0
 	const terms = 8

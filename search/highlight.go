@@ -286,7 +286,8 @@ func widen(text string, w passage.Span) passage.Span {
 	return passage.Trim(text, passage.Span{Start: start, End: end})
 }
 
-// markup returns text[s.Start:s.End] HTML-escaped with the matches inside it marked, and an ellipsis where it was cut.
+// markup returns text[s.Start:s.End] HTML-escaped with the matches inside it marked, and an
+// ellipsis where it was cut.
 func markup(text string, s passage.Span, matches []keyword.Token) string {
 	var b strings.Builder
 	if s.Start > 0 {

@@ -14,8 +14,8 @@ import (
 const (
 	// matchWindow is how many candidates are compared token by token: the nearest ones.
 	matchWindow = 50
-	// matchWeight is how many deviations of the query's cosines a match of 1 counts as. Measured with
-	// all-MiniLM-L6-v2: mean nDCG@10 of six retrieval sets .63 without, .67 with 5.
+	// matchWeight is how many deviations of the query's cosines a match of 1 counts as. Measured
+	// with all-MiniLM-L6-v2: mean nDCG@10 of six retrieval sets .63 without, .67 with 5.
 	matchWeight = 5
 )
 
@@ -25,13 +25,14 @@ type matched struct {
 	least float64 // of the candidates that were compared
 }
 
-// matches reports whether the query is compared token by token. A hybrid search is not: its words say the same.
+// matches reports whether the query is compared token by token. A hybrid search is not: its words
+// say the same.
 func (s *search) matches() bool {
 	return s.plan.Mode == Semantic && !s.plan.given && s.encoding.Matcher() != nil
 }
 
-// match compares the first candidates with the query token by token and ranks all of them again. Those behind count with the
-// least value of those that were compared.
+// match compares the first candidates with the query token by token and ranks all of them again.
+// Those behind count with the least value of those that were compared.
 func (s *search) match(ctx context.Context) error {
 	if len(s.candidates) == 0 || s.vector == nil {
 		return nil
@@ -55,8 +56,8 @@ func (s *search) match(ctx context.Context) error {
 	return nil
 }
 
-// compare sets the match of candidates, of each by its passage nearest to the query. Nothing is set where no token of the query
-// has a direction, and for a document that is gone.
+// compare sets the match of candidates, of each by its passage nearest to the query. Nothing is set
+// where no token of the query has a direction, and for a document that is gone.
 func (s *search) compare(ctx context.Context, cs []candidate) error {
 	m := s.encoding.Matcher()
 	table := m.TokenTable()

@@ -13,7 +13,9 @@ import (
 	"searchd/search"
 )
 
-// BenchmarkMatch searches 1,000 documents of sentences of the bundled notes, with titles of up to eight words, by meaning, compared token by token: with the tokens of what is compared known, and with none known.
+// BenchmarkMatch searches 1,000 documents of sentences of the bundled notes, with titles of up to
+// eight words, by meaning, compared token by token: with the tokens of what is compared known, and
+// with none known.
 func BenchmarkMatch(b *testing.B) {
 	notes, err := filepath.Glob("../testdata/notes/*.md")
 	if err != nil || len(notes) == 0 {

@@ -68,7 +68,8 @@ func matching(t *testing.T, f *fakeMatcher, docs ...search.Document) *search.Eng
 // share is that of the match in the similarity that v explains.
 func share(v *search.VectorExplain) float64 { return 5 * v.Deviation / (1 + 5*v.Deviation) }
 
-// TestMatch: the similarity is the mean of cosine and match, and the match that of the texts as they are now.
+// TestMatch: the similarity is the mean of cosine and match, and the match that of the texts as
+// they are now.
 func TestMatch(t *testing.T) {
 	f := &fakeMatcher{}
 	docs := map[string][2]string{"a": {"", "the red automobile stands in the yard"}, "b": {"Cars", "a long story about a yard and a red barn"}, "c": {"", "nothing of it"}}

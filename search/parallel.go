@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// sideBySide makes two calls at once, the first in the goroutine of the caller, waits for both, and returns the first error
-// in their order. A panic of the second is an error: in a goroutine of its own it would end the process.
+// sideBySide makes two calls at once, the first in the goroutine of the caller, waits for both, and
+// returns the first error in their order. A panic of the second is an error: in a goroutine of its
+// own it would end the process.
 func sideBySide(first, second func() error) error {
 	var secondErr error
 	var wg sync.WaitGroup

@@ -270,7 +270,8 @@ func TestFieldWeightsMultiply(t *testing.T) {
 	}
 }
 
-// TestLoosePhrases: texts with the very words of a phrase come first, whatever their scores, and the others are marked.
+// TestLoosePhrases: texts with the very words of a phrase come first, whatever their scores, and
+// the others are marked.
 func TestLoosePhrases(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created,

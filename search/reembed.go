@@ -52,7 +52,8 @@ const (
 	catchUps      = 8
 )
 
-// tidyWithin bounds what is left to tidy up at the end of a task. What is not done by then the next opening does.
+// tidyWithin bounds what is left to tidy up at the end of a task. What is not done by then the next
+// opening does.
 const tidyWithin = time.Minute
 
 // reembedBatch is how many documents are read and encoded at a time.

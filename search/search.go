@@ -425,7 +425,8 @@ func (s *search) fuser() fuser {
 	return fuser{s.plan.Mode, s.plan.Fusion, s.alpha, s.wordCeiling, s.encoding.Calibration.CosineFloor, s.plan.given, s.matched}
 }
 
-// loosePhrases puts documents that have a phrase only in other forms of its words behind all others, with scores that are not above theirs.
+// loosePhrases puts documents that have a phrase only in other forms of its words behind all
+// others, with scores that are not above theirs.
 func (s *search) loosePhrases(context.Context) error {
 	if s.selection == nil || len(s.selection.Loose) == 0 {
 		return nil

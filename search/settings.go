@@ -177,7 +177,8 @@ func (r record) passageTokens() int {
 	return r.Model.MaxTokens
 }
 
-// specialTokens is what a checkpoint adds to a text at most: one in front, one behind, and one for safety's sake.
+// specialTokens is what a checkpoint adds to a text at most: one in front, one behind, and one for
+// safety's sake.
 const specialTokens = 3
 
 // budget is how many tokens a passage may have, its title included and special tokens not.

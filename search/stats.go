@@ -27,7 +27,8 @@ type CollectionStats struct {
 // maxCollectionStats bounds the collections that Stats describes: each becomes several time series.
 const maxCollectionStats = 100
 
-// Stats returns the engine's gauges; of the collections those with the most passages, at most 100. It may take as long as some searches.
+// Stats returns the engine's gauges; of the collections those with the most passages, at most 100.
+// It may take as long as some searches.
 func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	s := &Stats{}
 	e.inference.Stats(&s.Encoder, &s.Queries)
@@ -39,7 +40,8 @@ func (e *Engine) Stats(ctx context.Context) (*Stats, error) {
 	return s, e.collectionStats(ctx, s)
 }
 
-// collectionStats sets the gauges of the visible collections, of many those with the most passages, and counts those that cannot be opened.
+// collectionStats sets the gauges of the visible collections, of many those with the most passages,
+// and counts those that cannot be opened.
 func (e *Engine) collectionStats(ctx context.Context, s *Stats) error {
 	list, err := e.backend.Collections(ctx)
 	if err != nil {

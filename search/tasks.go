@@ -105,7 +105,8 @@ type job struct {
 // interrupted is what a task says that the end of the program has ended.
 const interrupted = "the program ended before it was done; start it again"
 
-// openTasks reads the tasks of the store; one that cannot be read is told and passed over. Those that were not finished are returned, to be resumed or given up.
+// openTasks reads the tasks of the store; one that cannot be read is told and passed over. Those
+// that were not finished are returned, to be resumed or given up.
 func openTasks(ctx context.Context, store values, alarm func(text string)) (*taskList, []taskRecord, error) {
 	l := &taskList{values: store, turns: map[TaskKind]chan struct{}{TaskReembed: make(chan struct{}, 1), TaskSnapshot: make(chan struct{}, 1)}}
 	l.ctx, l.stop = context.WithCancelCause(context.Background())

@@ -19,8 +19,9 @@ import (
 // Engine is a search.Engine whose calls can be watched, held up and failed.
 type Engine struct {
 	*search.Engine
-	// Hook, where not nil, is called at the beginning of each method of api.Engine and api.Inference that takes a context, with the method's name. Tests
-	// block, panic and fail in it.
+	// Hook, where not nil, is called at the beginning of each method of api.Engine and
+	// api.Inference that takes a context, with the method's name. Tests block, panic and fail in
+	// it.
 	Hook func(ctx context.Context, method string) error
 	// NotReady, where not nil, is what Ready returns.
 	NotReady error

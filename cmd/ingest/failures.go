@@ -155,7 +155,8 @@ const (
 	maxReason    = 120  // characters of one
 )
 
-// Parts of a reason that are of one file: the names of files inside it, what is quoted, and numbers.
+// Parts of a reason that are of one file: the names of files inside it, what is quoted, and
+// numbers.
 var (
 	insideOf = regexp.MustCompile(`^(?:attachment )?"((?:[^"\\]|\\.)*)"(?:, line \d+)?: `)
 	details  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+`)

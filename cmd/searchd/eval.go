@@ -94,8 +94,8 @@ type retrievalFigures struct {
 	Mode  string   `json:"mode"`
 	Alpha *float64 `json:"alpha,omitempty"` // where it was named
 	eval.Quality
-	// CalibrationError is the mean difference between the scores of the first ten hits, which are probabilities, and the share of
-	// them that is relevant; absent in keyword mode.
+	// CalibrationError is the mean difference between the scores of the first ten hits, which are
+	// probabilities, and the share of them that is relevant; absent in keyword mode.
 	CalibrationError *float64 `json:"calibration_error,omitempty"`
 
 	Docs    int     `json:"docs"`

@@ -39,7 +39,8 @@ var errNoKey = errors.New("there is no API key that has not expired")
 // makeKey says how to make a key.
 const makeKey = "make one with `searchd keys create --data DIR --name NAME --scopes all`, or set " + adminKeyEnv
 
-// keys opens the keys of the vault and refuses what would be open to the world or closed to everybody.
+// keys opens the keys of the vault and refuses what would be open to the world or closed to
+// everybody.
 func (f *guardFlags) keys(vault access.Vault, addr net.Addr) (*access.Keyring, error) {
 	ring, err := access.Open(vault, access.Options{Admin: os.Getenv(adminKeyEnv), Require: f.requireKey})
 	if errors.Is(err, access.ErrShort) {

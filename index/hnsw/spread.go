@@ -8,9 +8,9 @@ type Spread struct {
 	Count           int // vectors measured
 }
 
-// Spread measures the distances from q to at most n vectors, evenly spaced in the order of insertion. Where
-// a source holds the vectors, it measures on codes. It returns the errors of Search. Safe for concurrent
-// use.
+// Spread measures the distances from q to at most n vectors, evenly spaced in the order of
+// insertion. Where a source holds the vectors, it measures on codes. It returns the errors of
+// Search. Safe for concurrent use.
 func (g *Graph) Spread(q []float32, n int) (Spread, error) {
 	if err := g.o.checkVector(q); err != nil {
 		return Spread{}, err

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSpread: the mean and deviation of all distances where n allows, of a part of them elsewhere; deleted
-// vectors do not count.
+// TestSpread: the mean and deviation of all distances where n allows, of a part of them elsewhere;
+// deleted vectors do not count.
 func TestSpread(t *testing.T) {
 	g, err := New(Options{Dim: 2, Metric: L2})
 	if err != nil {

@@ -73,16 +73,18 @@ const maxTerm = 128
 // pieceBytes bounds the memory of an analysis: bleve holds about 100 bytes per token of what it is given at once.
 const pieceBytes = 1 << 16
 
-// Token is a term of a text and the bytes [Start, End) of the text that it stands for. Tokens of one
-// word can overlap: the word and its parts. Position counts the smallest words of the text.
+// Token is a term of a text and the bytes [Start, End) of the text that it stands for. Tokens of
+// one word can overlap: the word and its parts. Position counts the smallest words of the text.
 //
-// Covered terms are indexed, but no query asks for them and they count in no length: single characters
-// of scripts in pairs that a pair next to them has, too, and the parts of words such as iPhone15, see [runs].
+// Covered terms are indexed, but no query asks for them and they count in no length: single
+// characters of scripts in pairs that a pair next to them has, too, and the parts of words such as
+// iPhone15, see [runs].
 //
-// Names have words that are terms, too, and come before them, see [wholeName]. They count in no length.
+// Names have words that are terms, too, and come before them, see [wholeName]. They count in no
+// length.
 //
-// Common terms are stop words. They count in no length that has other words, and a query asks for them
-// where it has no other words. Phrases have them.
+// Common terms are stop words. They count in no length that has other words, and a query asks for
+// them where it has no other words. Phrases have them.
 type Token struct {
 	Term       string
 	Start, End int
@@ -92,7 +94,8 @@ type Token struct {
 	Common     bool
 }
 
-// commonMark is what the terms of stop words begin with in an index, so that they differ from the stems of other words.
+// commonMark is what the terms of stop words begin with in an index, so that they differ from the
+// stems of other words.
 const commonMark = "\x01"
 
 // analyzer turns texts into terms. It is safe for concurrent use.
@@ -116,11 +119,11 @@ func newAnalyzer(language string) (a analyzer, err error) {
 	return a, nil
 }
 
-// newEnglish returns bleve's English analyzer with folded, symbols, unspaced, signedNames, splitWords, runs, respelled, thousands, commonWords and
-// foldAccents put in. On eleven test
-// collections splitWords and foldAccents raise the mean nDCG@10 from 0.6385 to 0.6455, on program code from 0.65 to 0.73, and lower none by
-// more than 0.004.
-// Tried and left out: Porter2 for Porter (0.6451), a shorter stop list (0.6230 against 0.6385), no stop list (0.6063).
+// newEnglish returns bleve's English analyzer with folded, symbols, unspaced, signedNames,
+// splitWords, runs, respelled, thousands, commonWords and foldAccents put in. On eleven test
+// collections splitWords and foldAccents raise the mean nDCG@10 from 0.6385 to 0.6455, on program
+// code from 0.65 to 0.73, and lower none by more than 0.004. Tried and left out: Porter2 for Porter
+// (0.6451), a shorter stop list (0.6230 against 0.6385), no stop list (0.6063).
 func newEnglish(cache *registry.Cache) (f folded, err error) {
 	words, err := cache.TokenizerNamed(unicode.Name)
 	if err != nil {
@@ -161,7 +164,8 @@ const (
 	commonTerm       // a stop word
 )
 
-// length returns how many tokens a text counts for: its words without stop words, unless it has no others.
+// length returns how many tokens a text counts for: its words without stop words, unless it has no
+// others.
 func (a analyzer) length(text string) int {
 	words, commons := 0, 0
 	a.each(text, func(t token) bool {
@@ -183,8 +187,9 @@ func lengthOf(words, commons int) int {
 	return words
 }
 
-// asked calls yield with the terms of text that a query asks for, names too, but not email beside e and mail for e-mail: words with hyphens would count
-// for more than others. Where no words are left of A.I., ai it is. What is asked for by a text of stop words alone, its stop words are.
+// asked calls yield with the terms of text that a query asks for, names too, but not email beside e
+// and mail for e-mail: words with hyphens would count for more than others. Where no words are left
+// of A.I., ai it is. What is asked for by a text of stop words alone, its stop words are.
 func (a analyzer) asked(text string, yield func(t token) bool) {
 	var held token // a name that is asked for where nothing follows that is a part of it
 	var commons []token
@@ -263,7 +268,8 @@ func (a analyzer) chunk(text string) (c chunk) {
 	return c
 }
 
-// isCovered says whether a token is a single character in a pair. Pairs stand next to their characters.
+// isCovered says whether a token is a single character in a pair. Pairs stand next to their
+// characters.
 func isCovered(tokens analysis.TokenStream, i int) bool {
 	t := tokens[i]
 	if t.Type != analysis.Single {

@@ -228,8 +228,8 @@ func maybeOne(joined, between string, parts []token) bool {
 	return single || len(parts) == 2 && utf8.RuneCountInString(between) == 1
 }
 
-// apart adds to a word its parts, as phrases that documents have. Where it is not known yet what other indexes have, the word is open
-// if it has any parts, all of which are asked for.
+// apart adds to a word its parts, as phrases that documents have. Where it is not known yet what
+// other indexes have, the word is open if it has any parts, all of which are asked for.
 func (x *Index) apart(ctx context.Context, l lexicon, q Query, r *reading) error {
 	text := q.Text[r.word.start:r.word.end]
 	if l.alone() {
@@ -273,7 +273,8 @@ func (x *Index) apart(ctx context.Context, l lexicon, q Query, r *reading) error
 	return nil
 }
 
-// ways returns the parts that a word may have been written in. Of a word whose parts are asked for beside it they are letters and digits.
+// ways returns the parts that a word may have been written in. Of a word whose parts are asked for
+// beside it they are letters and digits.
 func (x *Index) ways(l lexicon, text string, parts bool) (ways [][]string, err error) {
 	known := map[string]bool{}
 	ways = waysApart(text, maxWays, func(part string) bool {

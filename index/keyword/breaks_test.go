@@ -268,7 +268,8 @@ func TestBreaksApartSayLess(t *testing.T) {
 	}
 }
 
-// TestBreaksKeepScores: a text that has a word scores the same whether others have it in two words or not; these are found behind it.
+// TestBreaksKeepScores: a text that has a word scores the same whether others have it in two words
+// or not; these are found behind it.
 func TestBreaksKeepScores(t *testing.T) {
 	for _, word := range []string{"database", "16gb"} {
 		var scores [2]float64

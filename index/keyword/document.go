@@ -64,7 +64,8 @@ type docField struct {
 	spare   []index.TokenFreq // for terms to come
 }
 
-// Of an English text there is one different term for so many bytes; room is made for at most so many ahead.
+// Of an English text there is one different term for so many bytes; room is made for at most so
+// many ahead.
 const termBytes, mostTermsAhead = 12, 1024
 
 // newDocument analyses e. fieldOf says under which name the text of a field is indexed.

@@ -100,8 +100,8 @@ func cutTerm(term []byte) []byte {
 // aroundN makes spaces of the apostrophes around an n, as many as they have bytes.
 var aroundN = strings.NewReplacer("'n'", " n ", "’n’", "   n   ")
 
-// likeApostrophes have the characters that are typed for apostrophes and that separate words, with an
-// apostrophe of as many bytes.
+// likeApostrophes have the characters that are typed for apostrophes and that separate words, with
+// an apostrophe of as many bytes.
 var likeApostrophes = map[rune]string{'`': "'", '´': "ʼ", '′': "’", '‛': "’"}
 
 // plainApostrophes applies rule 8 of folded. It keeps the length.
@@ -135,7 +135,8 @@ var invisible = &unicode.RangeTable{
 // fractionSlash is between the halves of a fraction.
 const fractionSlash = '⁄'
 
-// leaveInvisible returns text without the characters of rule 7, and with plain slashes in fractions, and where they were.
+// leaveInvisible returns text without the characters of rule 7, and with plain slashes in
+// fractions, and where they were.
 func leaveInvisible(text []byte, joiners bool) (seen []byte, left changes) {
 	copied := 0 // of text
 	for i := 0; i < len(text); {
@@ -233,7 +234,8 @@ func hasUsualForm(r rune) bool {
 	}
 }
 
-// numberWord puts spaces around the usual form of a number of one character, so that it does not run into digits beside it.
+// numberWord puts spaces around the usual form of a number of one character, so that it does not
+// run into digits beside it.
 func numberWord(usual []byte) []byte {
 	return slices.Concat([]byte(" "), bytes.ReplaceAll(usual, []byte(string(fractionSlash)), []byte("/")), []byte(" "))
 }

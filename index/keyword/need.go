@@ -5,10 +5,12 @@ import (
 	"slices"
 )
 
-// ask is a term of the plan that a query has from one position to another, or with -1 a word that need not be found.
+// ask is a term of the plan that a query has from one position to another, or with -1 a word that
+// need not be found.
 type ask struct{ from, to, term int }
 
-// need is what And asks of a document: all terms of a query, of words with parts the word or its parts.
+// need is what And asks of a document: all terms of a query, of words with parts the word or its
+// parts.
 type need struct {
 	all    uint64 // a bit for each term of the plan
 	groups [][]ask

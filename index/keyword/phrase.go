@@ -15,15 +15,16 @@ import (
 // maxPhraseTerms of a phrase count.
 const maxPhraseTerms = 256
 
-// Phrase is an analysed sequence of words, stop words too. A word with parts, such as iPhone15 or wi-fi, stands for itself or for
-// its parts one after another.
+// Phrase is an analysed sequence of words, stop words too. A word with parts, such as iPhone15 or
+// wi-fi, stands for itself or for its parts one after another.
 type Phrase struct {
 	steps []step   // by from
 	end   int      // the place behind the last step
 	pairs []string // of characters, where scripts are in pairs; the steps are the characters
 }
 
-// step is a term from one place of a phrase to another one, which has the same distance in texts. Places count from 0.
+// step is a term from one place of a phrase to another one, which has the same distance in texts.
+// Places count from 0.
 type step struct {
 	term, word string // see token
 	from, to   int
@@ -95,8 +96,9 @@ func (p Phrase) path() (out []Token) {
 	return out
 }
 
-// walkPhrase goes through the places of a phrase from its beginning with what begins there and returns what is at its end. step returns
-// what is behind a term from what is before it, and either adds what several ways lead to.
+// walkPhrase goes through the places of a phrase from its beginning with what begins there and
+// returns what is at its end. step returns what is behind a term from what is before it, and either
+// adds what several ways lead to.
 func walkPhrase[T any](p Phrase, begin T, behind func(before T, s step) T, either func(a, b T) T) (end T) {
 	at := make([]T, p.end+1)
 	reached := make([]bool, p.end+1)
@@ -123,8 +125,9 @@ const (
 	Literal      // with its words, in capitals or small letters, with accents or without
 )
 
-// Holds says of each phrase how text has it, which is analysed once. starts are where strings begin that text is made of, rising and
-// without the first: no phrase goes from one to the next. An empty phrase is in every text.
+// Holds says of each phrase how text has it, which is analysed once. starts are where strings begin
+// that text is made of, rising and without the first: no phrase goes from one to the next. An empty
+// phrase is in every text.
 func (x *Index) Holds(text string, starts []int, phrases ...Phrase) []Held {
 	held := make([]Held, len(phrases))
 	stems, words, stemmed := x.spots(text, starts, phrases...)
@@ -139,7 +142,8 @@ func (x *Index) Holds(text string, starts []int, phrases ...Phrase) []Held {
 	return held
 }
 
-// occurrences returns how often each phrase is in text, in any form of its words, for starts see Holds.
+// occurrences returns how often each phrase is in text, in any form of its words, for starts see
+// Holds.
 func (x *Index) occurrences(text string, starts []int, phrases ...Phrase) []int {
 	stems, _, _ := x.spots(text, starts, phrases...)
 	n := make([]int, len(phrases))
@@ -155,7 +159,8 @@ type spots map[int]positions
 func stemsOf(s step) uint64    { return s.hash() }
 func literalsOf(s step) uint64 { return wordHash(s.term, s.word) }
 
-// spots returns the positions of the terms of phrases in a text, and of their words, and whether these differ.
+// spots returns the positions of the terms of phrases in a text, and of their words, and whether
+// these differ.
 func (x *Index) spots(text string, starts []int, phrases ...Phrase) (stems, words map[uint64]spots, differ bool) {
 	stems, words = map[uint64]spots{}, map[uint64]spots{}
 	gap := 0 // between strings: wider than any phrase
@@ -191,8 +196,9 @@ func (s spots) add(position, width int) {
 	s[width] = p
 }
 
-// count returns at how many positions of a text the phrase ends; 0 for an empty phrase. Positions are moved and met as sets: where text and phrase repeat
-// themselves, going from each first one through the terms would take the product of both lengths.
+// count returns at how many positions of a text the phrase ends; 0 for an empty phrase. Positions
+// are moved and met as sets: where text and phrase repeat themselves, going from each first one
+// through the terms would take the product of both lengths.
 func (p Phrase) count(at map[uint64]spots, of func(s step) uint64) int {
 	if p.Len() == 0 {
 		return 0

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// place is where a term is in a text. Terms, and the words that they are of, are told apart by 64 bits of a keyed hash.
+// place is where a term is in a text. Terms, and the words that they are of, are told apart by 64
+// bits of a keyed hash.
 type place struct {
 	term, word      uint64
 	position, start uint32

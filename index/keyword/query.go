@@ -200,7 +200,8 @@ func cutQuery(text string) string {
 	return text
 }
 
-// queryTerms returns the different terms of a query in the order of their first occurrence, with expansions in the place of parts of its text, and what And asks for.
+// queryTerms returns the different terms of a query in the order of their first occurrence, with
+// expansions in the place of parts of its text, and what And asks for.
 func (x *Index) queryTerms(q Query, expansions []expansion) (terms []planTerm, asks []ask) {
 	at := map[string]int{}
 	add := func(key string, term planTerm, t token) bool {
@@ -324,8 +325,9 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 	return nil
 }
 
-// count adds the documents of a segment that lists find to those that have term t. What a word is written apart as does not count
-// unless no document has the word: so the score of one that has it does not depend on others.
+// count adds the documents of a segment that lists find to those that have term t. What a word is
+// written apart as does not count unless no document has the word: so the score of one that has it
+// does not depend on others.
 func (p *plan) count(t int, s *segmentView, lists []termPostings, scratch *roaring.Bitmap) error {
 	term := &p.terms[t]
 	var own, apart []termPostings

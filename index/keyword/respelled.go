@@ -18,7 +18,8 @@ type respelled struct {
 	ascii   bool // letters has some of ASCII
 }
 
-// apostrophes are those that texts are printed with, and letters that look like them, for the one that is typed.
+// apostrophes are those that texts are printed with, and letters that look like them, for the one
+// that is typed.
 var apostrophes = []string{"’", "'", "‘", "'", "ʼ", "'", "ʹ", "'", "ʻ", "'", "ʽ", "'", "ˈ", "'", "ꞌ", "'"}
 
 // ofLanguage has the letters of languages: those that keyboards lack, or that people leave out.

@@ -134,7 +134,8 @@ func joinedName(input []byte, words analysis.TokenStream, first int) (name []byt
 	return name, behind
 }
 
-// joinedDate returns the date, without hyphens, that words joined by hyphens begin with if a time follows, and where it ends; nil for none.
+// joinedDate returns the date, without hyphens, that words joined by hyphens begin with if a time
+// follows, and where it ends; nil for none.
 func joinedDate(words analysis.TokenStream) (date []byte, end int) {
 	if len(words) != 3 {
 		return nil, 0

@@ -78,11 +78,13 @@ func (x *Index) Statistics(ctx context.Context, q Query) (Statistics, error) {
 	return out, err
 }
 
-// apartKey is behind the key of a term in Statistics.Terms that counts documents with the term written apart alone.
+// apartKey is behind the key of a term in Statistics.Terms that counts documents with the term
+// written apart alone.
 const apartKey = "\x00apart"
 
-// possibleTerms returns the terms that a query may have on any of several indexes: each word as it stands, and with all that it may be read as. Of
-// that, documents of this index count for what they have, so that it need not be known what others have.
+// possibleTerms returns the terms that a query may have on any of several indexes: each word as it
+// stands, and with all that it may be read as. Of that, documents of this index count for what they
+// have, so that it need not be known what others have.
 func (x *Index) possibleTerms(ctx context.Context, l lexicon, q Query) (terms []planTerm, err error) {
 	expansions, err := x.expansions(ctx, l, q)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // commonWord is the type of stop words.
 const commonWord = analysis.TokenType(66)
 
-// commonWords is a token filter that marks stop words, see [Token], and passes the others to the filters
-// behind it, which change terms and neither add nor remove any.
+// commonWords is a token filter that marks stop words, see [Token], and passes the others to the
+// filters behind it, which change terms and neither add nor remove any.
 type commonWords struct {
 	stop   *stop.StopTokensFilter
 	accent foldAccents
@@ -42,7 +42,8 @@ func (c commonWords) Filter(input analysis.TokenStream) analysis.TokenStream {
 	return output
 }
 
-// stemmer is a token filter that keeps, behind the stem, the word that it was given where the two differ.
+// stemmer is a token filter that keeps, behind the stem, the word that it was given where the two
+// differ.
 type stemmer struct{ filters []analysis.TokenFilter }
 
 // wordMark is between a stem and its word.
@@ -65,8 +66,8 @@ func (s stemmer) Filter(input analysis.TokenStream) analysis.TokenStream {
 	return input
 }
 
-// withCommon returns the filters of an analyzer with commonWords in the place of bleve's filter of stop
-// words, and with stemmer around those that stem.
+// withCommon returns the filters of an analyzer with commonWords in the place of bleve's filter of
+// stop words, and with stemmer around those that stem.
 func withCommon(language string, filters []analysis.TokenFilter) (out []analysis.TokenFilter) {
 	for i := 0; i < len(filters); i++ {
 		n := i

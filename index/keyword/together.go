@@ -152,8 +152,8 @@ func (x *Index) readTogether(ctx context.Context, s *segmentView, p Phrase, loca
 	})
 }
 
-// atMost returns the documents of a field that have all terms of p, and how often the one that they have least often. Those with the term
-// without, if it is not empty, are left out.
+// atMost returns the documents of a field that have all terms of p, and how often the one that they
+// have least often. Those with the term without, if it is not empty, are left out.
 func (s *segmentView) atMost(p Phrase, field, without string) (*phrasePostings, error) {
 	most := &phrasePostings{}
 	if _, ok := s.lengths[field]; !ok {

@@ -9,10 +9,11 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// unspaced is a tokenizer that adds to the words of another the texts of scripts whose words only a dictionary tells apart, such as Thai.
-// bleve's leaves these out, all of them. Here they are pairs: each letter, with its marks, and the next, and the letters alone, at the position
-// of the pair that they begin. Spaces of no width, with which some texts part words, are passed over. Emoji are words, too, see isEmoji; so are
-// flags, which are two characters each.
+// unspaced is a tokenizer that adds to the words of another the texts of scripts whose words only a
+// dictionary tells apart, such as Thai. bleve's leaves these out, all of them. Here they are pairs:
+// each letter, with its marks, and the next, and the letters alone, at the position of the pair
+// that they begin. Spaces of no width, with which some texts part words, are passed over. Emoji are
+// words, too, see isEmoji; so are flags, which are two characters each.
 type unspaced struct{ words analysis.Tokenizer }
 
 // dictionaryScripts are those scripts.

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// finds indexes texts one by one and checks after each that queries, with | between, find the first of them by either operator: more documents hide none.
+// finds indexes texts one by one and checks after each that queries, with | between, find the first
+// of them by either operator: more documents hide none.
 func finds(t *testing.T, language, queries string, texts ...string) {
 	t.Helper()
 	x := openTemp(t, Options{Language: language})
@@ -25,7 +26,8 @@ func finds(t *testing.T, language, queries string, texts ...string) {
 	}
 }
 
-// TestJoinedAndSeparate: a text is found by its words written together or apart, whatever other texts there are.
+// TestJoinedAndSeparate: a text is found by its words written together or apart, whatever other
+// texts there are.
 func TestJoinedAndSeparate(t *testing.T) {
 	for _, tc := range []struct {
 		language, query, text string
@@ -54,7 +56,8 @@ func TestJoinedAndSeparate(t *testing.T) {
 	}
 }
 
-// TestPartsOfNames: names with digits and capitals inside are found by their parts, and the other way round.
+// TestPartsOfNames: names with digits and capitals inside are found by their parts, and the other
+// way round.
 func TestPartsOfNames(t *testing.T) {
 	for _, tc := range []struct{ language, text, queries string }{
 		{"en", "iPhone15 case", "iphone|iPhone|iphone15|iPhone15|phone|iphone 15|15"},

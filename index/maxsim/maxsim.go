@@ -1,6 +1,7 @@
-// Package maxsim compares texts token by token (late interaction; Khattab and Zaharia, ColBERT, arXiv:2004.12832): each token of a
-// query is held against every token of a text, and the nearest one counts. The vectors are those of single tokens, not of tokens in
-// their context, so that nothing need be stored of a text but its token ids.
+// Package maxsim compares texts token by token (late interaction; Khattab and Zaharia, ColBERT,
+// arXiv:2004.12832): each token of a query is held against every token of a text, and the nearest
+// one counts. The vectors are those of single tokens, not of tokens in their context, so that
+// nothing need be stored of a text but its token ids.
 package maxsim
 
 import (
@@ -14,7 +15,8 @@ import (
 )
 
 const (
-	// Window is the number of tokens of a text that are looked at together: a query should find its words near each other.
+	// Window is the number of tokens of a text that are looked at together: a query should find its
+	// words near each other.
 	Window = 32
 	// MaxQueryTokens is the number of different tokens of a query that count: of more, those of the largest weight.
 	MaxQueryTokens = 64
@@ -48,8 +50,9 @@ type mark struct{ round, place uint32 }
 
 const noPlace = math.MaxUint32
 
-// NewTable asks vector for each of vocab tokens to write its vector of dim components, twice. The mean of all is taken off, as the
-// vectors of a transformer's tokens have a direction in common. vector is called from several goroutines.
+// NewTable asks vector for each of vocab tokens to write its vector of dim components, twice. The
+// mean of all is taken off, as the vectors of a transformer's tokens have a direction in common.
+// vector is called from several goroutines.
 func NewTable(vocab, dim int, vector func(dst []float32, id int)) *Table {
 	t := &Table{dim: dim, rows: make([]int8, vocab*dim), scale: make([]float32, vocab), length: make([]float32, vocab)}
 	t.marks.New = func() any { return &marks{of: make([]mark, vocab)} }
@@ -75,7 +78,8 @@ func NewTable(vocab, dim int, vector func(dst []float32, id int)) *Table {
 	return t
 }
 
-// sum returns the sum of the vectors of the tokens first to end-1; one that is not finite does not count.
+// sum returns the sum of the vectors of the tokens first to end-1; one that is not finite does not
+// count.
 func sum(dim, first, end int, vector func(dst []float32, id int)) []float64 {
 	v, out := make([]float32, dim), make([]float64, dim)
 	for id := first; id < end; id++ {
@@ -117,9 +121,9 @@ func (t *Table) fill(first, end int, mean []float32, vector func(dst []float32, 
 	}
 }
 
-// rarity estimates how much a token tells from its place in the vocabulary. A vocabulary of pieces of words has single characters
-// first and then the pieces, the most frequent first, so that the place is near the rank by frequency, and the logarithm of the rank
-// near that of the frequency.
+// rarity estimates how much a token tells from its place in the vocabulary. A vocabulary of pieces
+// of words has single characters first and then the pieces, the most frequent first, so that the
+// place is near the rank by frequency, and the logarithm of the rank near that of the frequency.
 func rarity(id int32) float64 { return math.Log(float64(max(id, 150)) / 100) }
 
 // knows reports whether id is a token with a direction.
@@ -135,8 +139,8 @@ type Query struct {
 	weight []float32 // sum 1
 }
 
-// Query prepares ids. A token counts by the length of its vector and by its place in the vocabulary. It returns nil where none has a
-// direction.
+// Query prepares ids. A token counts by the length of its vector and by its place in the
+// vocabulary. It returns nil where none has a direction.
 func (t *Table) Query(ids []int32) *Query {
 	q := &Query{table: t}
 	sum := map[int32]float32{}
@@ -170,8 +174,9 @@ func (t *Table) Query(ids []int32) *Query {
 	return q
 }
 
-// Match returns for each text the largest value of its windows: the weighted mean, over the tokens of the query, of the largest
-// cosine with a token of the window. It is in [-1, 1]; 0 for a text without tokens.
+// Match returns for each text the largest value of its windows: the weighted mean, over the tokens
+// of the query, of the largest cosine with a token of the window. It is in [-1, 1]; 0 for a text
+// without tokens.
 func (q *Query) Match(texts []Text) []float64 {
 	t, n := q.table, len(q.ids)
 	m := t.marks.Get().(*marks)

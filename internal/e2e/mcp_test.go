@@ -47,7 +47,8 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestAssistants has the same conversation over a data folder, over a server by the command and at /mcp of it.
+// TestAssistants has the same conversation over a data folder, over a server by the command and at
+// /mcp of it.
 func TestAssistants(t *testing.T) {
 	dir := t.TempDir()
 	a := newNode(t, dir, "a")

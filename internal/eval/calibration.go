@@ -2,8 +2,9 @@ package eval
 
 import "math"
 
-// CalibrationError returns the expected calibration error of probabilities: over ten bins of equal width, the mean difference between the
-// probabilities of a bin and the share of it that is true, each bin weighted by its size. 0 without probabilities.
+// CalibrationError returns the expected calibration error of probabilities: over ten bins of equal
+// width, the mean difference between the probabilities of a bin and the share of it that is true,
+// each bin weighted by its size. 0 without probabilities.
 func CalibrationError(probabilities []float64, truth []bool) float64 {
 	var sum, hits, n [10]float64
 	for i, p := range probabilities {

@@ -14,9 +14,11 @@ type Admin interface {
 	Configure(ctx context.Context, r ConfigureRequest) error
 	// Drop removes a collection with everything in it.
 	Drop(ctx context.Context, collection string) error
-	// Values returns the values whose keys begin with a prefix; where some are damaged, the others with a [ValuesError].
+	// Values returns the values whose keys begin with a prefix; where some are damaged, the others
+	// with a [ValuesError].
 	Values(ctx context.Context, prefix string) (map[string][]byte, error)
-	// SetValues sets small values of the whole backend in one transaction, for the engine's own use; nil removes a key.
+	// SetValues sets small values of the whole backend in one transaction, for the engine's own
+	// use; nil removes a key.
 	SetValues(ctx context.Context, values map[string][]byte) error
 	// Changes reads the change log of a collection, and keeps it from being trimmed.
 	Changes(ctx context.Context, r ChangesRequest) (ChangesResponse, error)
@@ -29,15 +31,17 @@ type Admin interface {
 	io.Closer
 }
 
-// ConfigureRequest asks for a collection with a config. It returns [ErrCollectionExists] where Create names one that is there.
+// ConfigureRequest asks for a collection with a config. It returns [ErrCollectionExists] where
+// Create names one that is there.
 type ConfigureRequest struct {
 	Collection string
 	Create     bool
 	Config     Config
 }
 
-// ChangesRequest asks for the ids of at most Limit documents that were put or deleted after a sequence number. With Keep
-// the log after that number is kept until a call with Release, or until the collection is opened anew; one caller at a time.
+// ChangesRequest asks for the ids of at most Limit documents that were put or deleted after a
+// sequence number. With Keep the log after that number is kept until a call with Release, or until
+// the collection is opened anew; one caller at a time.
 type ChangesRequest struct {
 	Collection string
 	After      uint64

@@ -1,9 +1,10 @@
-// Package backend states what the engine asks of a storage engine: documents, passages and vectors in, matches out.
-// The engine cuts, encodes, fuses and explains; a backend keeps, filters and ranks, one retriever at a time.
+// Package backend states what the engine asks of a storage engine: documents, passages and vectors
+// in, matches out. The engine cuts, encodes, fuses and explains; a backend keeps, filters and
+// ranks, one retriever at a time.
 //
-// [Storage] has a call for each phase of a query and of a write, [Admin] what else an operator needs. Requests and
-// responses are plain bounded data, so that a call can travel over a network as it is. A response never depends on an
-// earlier call but for what was written.
+// [Storage] has a call for each phase of a query and of a write, [Admin] what else an operator
+// needs. Requests and responses are plain bounded data, so that a call can travel over a network as
+// it is. A response never depends on an earlier call but for what was written.
 package backend
 
 import (
@@ -12,14 +13,15 @@ import (
 	"searchd/index/filter"
 )
 
-// Backend is a storage engine. All methods are safe for concurrent use; a write that returned is committed.
+// Backend is a storage engine. All methods are safe for concurrent use; a write that returned is
+// committed.
 type Backend interface {
 	Storage
 	Admin
 }
 
-// Storage keeps the documents of collections and finds them. A collection that does not exist is [ErrCollectionNotFound],
-// one that cannot be opened a [DamagedError].
+// Storage keeps the documents of collections and finds them. A collection that does not exist is
+// [ErrCollectionNotFound], one that cannot be opened a [DamagedError].
 type Storage interface {
 	// Open describes a collection, with statistics of the words that a query is about to ask for.
 	Open(ctx context.Context, r OpenRequest) (OpenResponse, error)
@@ -27,9 +29,11 @@ type Storage interface {
 	Select(ctx context.Context, r SelectRequest) (*Selection, error)
 	// RetrieveWords returns the documents with the largest BM25, best first.
 	RetrieveWords(ctx context.Context, r WordsRequest) (WordsResponse, error)
-	// RetrieveVectors returns the passages with the largest cosine, best first, or an even sample of all passages.
+	// RetrieveVectors returns the passages with the largest cosine, best first, or an even sample
+	// of all passages.
 	RetrieveVectors(ctx context.Context, r VectorsRequest) (VectorsResponse, error)
-	// Aggregate counts values over a selection, returns its first documents in an order, and says which fields are missing.
+	// Aggregate counts values over a selection, returns its first documents in an order, and says
+	// which fields are missing.
 	Aggregate(ctx context.Context, r AggregateRequest) (AggregateResponse, error)
 	// Fetch returns what is known of given documents and passages.
 	Fetch(ctx context.Context, r FetchRequest) (FetchResponse, error)
@@ -37,7 +41,8 @@ type Storage interface {
 	Suggest(ctx context.Context, r SuggestRequest) (SuggestResponse, error)
 	// Apply writes documents, all in one transaction, and answers each write in order.
 	Apply(ctx context.Context, r ApplyRequest) ([]Outcome, error)
-	// Lookup returns documents by id, nil where there is none: a page of the first of them, see [LookupPages].
+	// Lookup returns documents by id, nil where there is none: a page of the first of them, see
+	// [LookupPages].
 	Lookup(ctx context.Context, r LookupRequest) ([]*Document, error)
 	// List returns a page of documents in an order that does not change.
 	List(ctx context.Context, r ListRequest) (ListResponse, error)
@@ -49,15 +54,17 @@ type OpenRequest struct {
 	Words      *Words // nil: no statistics
 }
 
-// OpenResponse describes a collection. Statistics are of this backend's documents; nil where they were not asked for.
+// OpenResponse describes a collection. Statistics are of this backend's documents; nil where they
+// were not asked for.
 type OpenResponse struct {
 	Collection Collection
 	Statistics *Statistics
 }
 
-// Statistics are what BM25 must know of all documents where they are spread over several backends. Whoever asks adds up
-// what each returns, asks all of them again with the sum as Words.Statistics until that is Complete, and then retrieves
-// with it: every document gets the score that it has in one backend of all documents.
+// Statistics are what BM25 must know of all documents where they are spread over several backends.
+// Whoever asks adds up what each returns, asks all of them again with the sum as Words.Statistics
+// until that is Complete, and then retrieves with it: every document gets the score that it has in
+// one backend of all documents.
 type Statistics struct {
 	Parts     int
 	Documents uint64
@@ -68,7 +75,8 @@ type Statistics struct {
 	Complete  bool              // Open is empty
 }
 
-// SelectRequest asks for the documents that pass Filter, contain every phrase of With and none of Without.
+// SelectRequest asks for the documents that pass Filter, contain every phrase of With and none of
+// Without.
 type SelectRequest struct {
 	Collection string
 	Filter     filter.Expr // nil: all
@@ -118,8 +126,9 @@ type Match struct {
 	Score float64
 }
 
-// VectorsRequest asks for the Limit nearest passages of a selection, or without a Vector for Limit passages spread
-// evenly over the collection in the order in which they came, the same ones as long as nothing changes.
+// VectorsRequest asks for the Limit nearest passages of a selection, or without a Vector for Limit
+// passages spread evenly over the collection in the order in which they came, the same ones as long
+// as nothing changes.
 type VectorsRequest struct {
 	Collection string
 	Vector     []float32
@@ -157,8 +166,8 @@ type PassageVector struct {
 	Vector  []float32
 }
 
-// AggregateRequest asks for any of: how values are spread over a selection, its first documents in an order, and which
-// fields no document of the collection has.
+// AggregateRequest asks for any of: how values are spread over a selection, its first documents in
+// an order, and which fields no document of the collection has.
 type AggregateRequest struct {
 	Collection string
 	Selection  *Selection // of Facets and Order
@@ -199,8 +208,8 @@ type ValueCount struct {
 	Count int
 }
 
-// Order asks for the first documents in the order of keys: numbers before dates, booleans, strings and documents without
-// a value, whichever the direction; equal ones by ref.
+// Order asks for the first documents in the order of keys: numbers before dates, booleans, strings
+// and documents without a value, whichever the direction; equal ones by ref.
 type Order struct {
 	Keys   []SortKey
 	Limit  int
@@ -215,8 +224,8 @@ type SortKey struct {
 	Desc  bool
 }
 
-// Ordered is a document in an order and, where asked for, for each key the value that counts, of a long string its Key,
-// or the score as a number; nil where it has none.
+// Ordered is a document in an order and, where asked for, for each key the value that counts, of a
+// long string its Key, or the score as a number; nil where it has none.
 type Ordered struct {
 	Ref    Ref
 	Values []*filter.Value
@@ -261,8 +270,9 @@ type NumberField struct {
 	Dates bool
 }
 
-// FetchResponse answers a [FetchRequest]. What was not asked for is nil; everything else has one element per ref, filter
-// or passage. With Documents it is about the first refs alone, as many as Documents has.
+// FetchResponse answers a [FetchRequest]. What was not asked for is nil; everything else has one
+// element per ref, filter or passage. With Documents it is about the first refs alone, as many as
+// Documents has.
 type FetchResponse struct {
 	Documents []*Document     // nil where there is none any more, or its fields are damaged
 	Cosines   [][]float64     // by passage; nil where the document is gone
@@ -322,10 +332,11 @@ const (
 
 // SuggestResponse answers a [SuggestRequest].
 type SuggestResponse struct {
-	// Terms are fewest edits first, of equals those that differ in doubled characters alone, then those in more documents.
+	// Terms are fewest edits first, of equals those that differ in doubled characters alone, then
+	// those in more documents.
 	Terms []NearTerm
-	// Correct says that there are none because Word is not to be read as another: a document has its term, it has synonyms,
-	// it is not one term, or that is not known yet.
+	// Correct says that there are none because Word is not to be read as another: a document has
+	// its term, it has synonyms, it is not one term, or that is not known yet.
 	Correct bool
 
 	Expansions []Expansion // in the order of the text
@@ -340,14 +351,16 @@ type NearTerm struct {
 	Refs      []Ref // some of these, always the same, rising
 }
 
-// Expansion is a part of a query's text that stands for other terms, too: synonyms, or words as documents write them.
+// Expansion is a part of a query's text that stands for other terms, too: synonyms, or words as
+// documents write them.
 type Expansion struct {
 	Start, End   int
 	Name         string        // by which [TermScore] calls it
 	Alternatives []Alternative // none where an earlier one has the name: they are the same
 }
 
-// Alternative is what an [Expansion] stands for: a term, or several at the distances that their positions have.
+// Alternative is what an [Expansion] stands for: a term, or several at the distances that their
+// positions have.
 type Alternative struct {
 	Text  string // by which [TermScore] calls it
 	Terms []Token
@@ -385,7 +398,8 @@ type ListRequest struct {
 	NoFields   bool // the documents come without their fields, which are not read
 }
 
-// ListResponse is a page of documents, of about [PageBytes] at most. Next is empty at the end alone.
+// ListResponse is a page of documents, of about [PageBytes] at most. Next is empty at the end
+// alone.
 type ListResponse struct {
 	Documents []*Document
 	Next      string

@@ -19,8 +19,8 @@ var (
 	ErrStatistics         = errors.New("statistics do not fit the query") // they are not complete, or of another query
 )
 
-// DamagedError says that a collection cannot be opened, or a document of it not be read, and which value is damaged. It
-// matches [ErrDamaged].
+// DamagedError says that a collection cannot be opened, or a document of it not be read, and which
+// value is damaged. It matches [ErrDamaged].
 type DamagedError struct {
 	Collection, Damage string
 	Document           bool // the others can be read

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// PageBytes is about how many bytes of documents [Storage.Lookup], [Storage.Fetch] and [Storage.List] return at once: a
-// page ends with the document that reaches it, and has at least one.
+// PageBytes is about how many bytes of documents [Storage.Lookup], [Storage.Fetch] and
+// [Storage.List] return at once: a page ends with the document that reaches it, and has at least
+// one.
 const PageBytes = 16 << 20
 
 // passageBytes is about what a passage takes in memory.
@@ -20,8 +21,9 @@ func (d *Document) Size() int {
 	return len(d.ID) + len(d.Fields) + passageBytes*len(d.Passages)
 }
 
-// LookupPages calls [Storage.Lookup] until all ids have been answered, and take with each page and its ids. Without ids it
-// calls Lookup once: that tells whether there is such a collection. It returns the first error of either.
+// LookupPages calls [Storage.Lookup] until all ids have been answered, and take with each page and
+// its ids. Without ids it calls Lookup once: that tells whether there is such a collection. It
+// returns the first error of either.
 func LookupPages(ctx context.Context, b Storage, r LookupRequest, take func(ids []string, docs []*Document) error) error {
 	for more := true; more; more = len(r.IDs) > 0 {
 		docs, err := b.Lookup(ctx, r)

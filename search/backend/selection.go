@@ -6,9 +6,9 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// Ref names a document for the length of one query: the partition that holds it in the high 32 bits and its number there
-// in the low ones. A backend that is not partitioned has partition 0 alone. Refs are ordered and stable while the document
-// lives.
+// Ref names a document for the length of one query: the partition that holds it in the high 32 bits
+// and its number there in the low ones. A backend that is not partitioned has partition 0 alone.
+// Refs are ordered and stable while the document lives.
 type Ref uint64
 
 // RefOf returns the ref of a document of a partition.
@@ -20,8 +20,8 @@ func (r Ref) Partition() uint32 { return uint32(r >> 32) }
 // Number returns the number of the document in its partition.
 func (r Ref) Number() uint32 { return uint32(r) }
 
-// Selection is a set of documents. It does not change once it was returned; a nil *Selection in a request stands for all
-// documents.
+// Selection is a set of documents. It does not change once it was returned; a nil *Selection in a
+// request stands for all documents.
 type Selection struct {
 	Numbers []*roaring.Bitmap // of the documents, by partition
 	Loose   []*roaring.Bitmap // those of Numbers that have a phrase only in other forms of its words
@@ -65,7 +65,8 @@ func (s *Selection) Contains(ref Ref) bool {
 	return p < len(s.Numbers) && s.Numbers[p].Contains(ref.Number())
 }
 
-// IsLoose reports whether a document has a phrase only in other forms of its words. Of a nil set none has.
+// IsLoose reports whether a document has a phrase only in other forms of its words. Of a nil set
+// none has.
 func (s *Selection) IsLoose(ref Ref) bool {
 	return s != nil && int(ref.Partition()) < len(s.Loose) && s.Loose[ref.Partition()].Contains(ref.Number())
 }
@@ -85,8 +86,8 @@ func (s *Selection) Refs(from Ref, n int) []Ref {
 	return slices.Clip(refs)
 }
 
-// SetLocal attaches what the backend that makes s has worked out for its own later calls, before it returns s. It can be
-// made again from Numbers, and does not travel.
+// SetLocal attaches what the backend that makes s has worked out for its own later calls, before it
+// returns s. It can be made again from Numbers, and does not travel.
 func (s *Selection) SetLocal(v any) { s.local = v }
 
 // Local returns what SetLocal has attached; nil where s has travelled, or comes from elsewhere.

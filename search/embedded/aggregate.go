@@ -7,7 +7,8 @@ import (
 	"searchd/search/backend"
 )
 
-// Aggregate counts values over a selection, returns its first documents in an order, and says which fields are missing.
+// Aggregate counts values over a selection, returns its first documents in an order, and says which
+// fields are missing.
 func (b *Backend) Aggregate(ctx context.Context, r backend.AggregateRequest) (out backend.AggregateResponse, err error) {
 	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
@@ -35,7 +36,8 @@ func (b *Backend) Aggregate(ctx context.Context, r backend.AggregateRequest) (ou
 	return out, nil
 }
 
-// facets counts values over a set, but for documents whose changes the keyword index lacks: what it has of them is out of date.
+// facets counts values over a set, but for documents whose changes the keyword index lacks: what it
+// has of them is out of date.
 func (c *collection) facets(ctx context.Context, facets []backend.Facet, set *backend.Selection) ([]backend.FacetCounts, error) {
 	asked := make([]keyword.Facet, len(facets))
 	for i, f := range facets {

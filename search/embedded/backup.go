@@ -34,7 +34,8 @@ func Restore(ctx context.Context, r io.Reader, dir string) error {
 	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{}))
 }
 
-// RestoreDamaged is Restore that also takes a backup with damaged values, and calls damaged with each; DropDamaged removes them.
+// RestoreDamaged is Restore that also takes a backup with damaged values, and calls damaged with
+// each; DropDamaged removes them.
 func RestoreDamaged(ctx context.Context, r io.Reader, dir string, damaged func(text string)) error {
 	return translate(store.Restore(ctx, r, dir, store.RestoreOptions{Damaged: func(p store.Problem) { damaged(p.String()) }}))
 }

@@ -215,7 +215,8 @@ func (b *Backend) create(ctx context.Context, name string, config backend.Config
 	return nil
 }
 
-// update replaces the config of a collection. Indexes whose settings changed are rebuilt, large ones while the collection serves.
+// update replaces the config of a collection. Indexes whose settings changed are rebuilt, large
+// ones while the collection serves.
 func (b *Backend) update(ctx context.Context, name string, config backend.Config) error {
 	settings, done, err := b.beginWith(ctx, name, config)
 	if err != nil {
@@ -363,7 +364,8 @@ func (b *Backend) describe(c *collection) backend.Collection {
 	return backend.Collection{Name: c.name, Config: *c.config.Load(), Documents: documents, Passages: passages, Sequence: seq, DamagedDocuments: c.damage.count(), Origin: b.origin()}
 }
 
-// origin returns the id of the store, which the sequence numbers belong to. A restored backup has another.
+// origin returns the id of the store, which the sequence numbers belong to. A restored backup has
+// another.
 func (b *Backend) origin() string {
 	id := b.store.ID()
 	return hex.EncodeToString(id[:])

@@ -64,7 +64,8 @@ func (b *Backend) problems(ctx context.Context, deep bool) ([]backend.Problem, e
 	return out, nil
 }
 
-// damagedVectors returns the ids of the documents with a damaged vector, by collection, and takes note of them: written again they are whole.
+// damagedVectors returns the ids of the documents with a damaged vector, by collection, and takes
+// note of them: written again they are whole.
 func (b *Backend) damagedVectors(ctx context.Context) (map[string][]string, error) {
 	found, err := b.store.Check(ctx, true)
 	if err != nil {

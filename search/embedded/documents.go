@@ -205,7 +205,8 @@ func (b *Backend) Lookup(ctx context.Context, r backend.LookupRequest) ([]*backe
 	})
 }
 
-// vectorsOf returns the stored vectors of a document, and store.ErrNotFound where one of them is damaged.
+// vectorsOf returns the stored vectors of a document, and store.ErrNotFound where one of them is
+// damaged.
 func (c *collection) vectorsOf(tx *store.Tx, d store.Document) (vectors [][]float32, err error) {
 	vectors = make([][]float32, len(d.Passages))
 	for i, p := range d.Passages {
@@ -219,7 +220,8 @@ func (c *collection) vectorsOf(tx *store.Tx, d store.Document) (vectors [][]floa
 	return vectors, nil
 }
 
-// read returns n documents, nil where get finds none, or the first of them: a page ends at backend.PageBytes.
+// read returns n documents, nil where get finds none, or the first of them: a page ends at
+// backend.PageBytes.
 func (c *collection) read(ctx context.Context, n int, get func(tx *store.Tx, i int) (*backend.Document, error)) ([]*backend.Document, error) {
 	out := make([]*backend.Document, 0, n)
 	if n == 0 {
@@ -246,7 +248,8 @@ func (c *collection) read(ctx context.Context, n int, get func(tx *store.Tx, i i
 // readStep is how many documents are read between two looks at whether anybody still wants them.
 const readStep = 1024
 
-// document returns a stored document. One with a damaged value has no hash: writing the same content repairs it.
+// document returns a stored document. One with a damaged value has no hash: writing the same
+// content repairs it.
 func (c *collection) document(d store.Document) *backend.Document {
 	out := &backend.Document{Ref: refOf(d.No), ID: d.ID, Revision: d.Revision, Hash: d.Hash, Fields: d.Fields}
 	if c.damage.has(d.No) {

@@ -205,7 +205,8 @@ func (b *Backend) Close() error {
 	return errors.Join(append(errs, b.store.Close())...)
 }
 
-// translate gives the errors of the store and of the keyword index the names that they have in package backend.
+// translate gives the errors of the store and of the keyword index the names that they have in
+// package backend.
 func translate(err error) error {
 	for _, pair := range [...]struct{ from, to error }{
 		{store.ErrNoCollection, backend.ErrCollectionNotFound},

@@ -12,7 +12,8 @@ import (
 	"searchd/store"
 )
 
-// TestErrorsOfTheStore holds that each error of the store has a name in package backend, or is known to need none.
+// TestErrorsOfTheStore holds that each error of the store has a name in package backend, or is
+// known to need none.
 func TestErrorsOfTheStore(t *testing.T) {
 	none := errors.New("none")
 	want := map[string]struct{ is, named error }{

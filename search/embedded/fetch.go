@@ -46,7 +46,8 @@ func (b *Backend) Fetch(ctx context.Context, r backend.FetchRequest) (out backen
 	return out, c.passages(ctx, r, &out)
 }
 
-// fetch returns a page of the first documents of refs, nil for one that is gone, or whose fields are damaged.
+// fetch returns a page of the first documents of refs, nil for one that is gone, or whose fields
+// are damaged.
 func (c *collection) fetch(ctx context.Context, refs []backend.Ref) ([]*backend.Document, error) {
 	return c.read(ctx, len(refs), func(tx *store.Tx, i int) (*backend.Document, error) {
 		d, err := tx.DocumentByNo(refs[i].Number())
@@ -57,7 +58,8 @@ func (c *collection) fetch(ctx context.Context, refs []backend.Ref) ([]*backend.
 	})
 }
 
-// cosinesOf returns the cosines of q with every passage of each document; nil where the document is gone.
+// cosinesOf returns the cosines of q with every passage of each document; nil where the document is
+// gone.
 func (c *collection) cosinesOf(ctx context.Context, q []float32, refs []backend.Ref) ([][]float64, error) {
 	for again := 0; ; again++ {
 		version := c.slots.version()
@@ -145,7 +147,8 @@ func numbers(refs []backend.Ref) []uint32 {
 	return nos
 }
 
-// values sets what documents hold. It takes a document whose changes the keyword index lacks for one without values.
+// values sets what documents hold. It takes a document whose changes the keyword index lacks for
+// one without values.
 func (c *collection) values(ctx context.Context, r backend.FetchRequest, out *backend.FetchResponse) error {
 	docs := roaring.New()
 	docs.AddMany(numbers(r.Refs))
@@ -221,7 +224,8 @@ func (c *collection) slotOf(p backend.PassageRef) (uint32, bool) {
 	return r.first + uint32(p.Ordinal), p.Ordinal >= 0 && p.Ordinal < int(r.n)
 }
 
-// names returns a name for the content of each passage: neither slots nor the numbers of collections are used again.
+// names returns a name for the content of each passage: neither slots nor the numbers of
+// collections are used again.
 func (c *collection) names(passages []backend.PassageRef) []uint64 {
 	out := make([]uint64, len(passages))
 	for i, p := range passages {

@@ -14,7 +14,8 @@ import (
 	"searchd/store"
 )
 
-// RetrieveVectors returns the passages nearest to a vector, or without one a sample of all passages.
+// RetrieveVectors returns the passages nearest to a vector, or without one a sample of all
+// passages.
 func (b *Backend) RetrieveVectors(ctx context.Context, r backend.VectorsRequest) (out backend.VectorsResponse, err error) {
 	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
@@ -44,15 +45,16 @@ func (b *Backend) RetrieveVectors(ctx context.Context, r backend.VectorsRequest)
 	return out, err
 }
 
-// A query's cosines are measured with spreadSample passages. Small collections say little about the deviation: it counts as
-// if spreadPrior further cosines had deviated by spreadDeviation.
+// A query's cosines are measured with spreadSample passages. Small collections say little about the
+// deviation: it counts as if spreadPrior further cosines had deviated by spreadDeviation.
 const (
 	spreadSample    = 512
 	spreadPrior     = 4
 	spreadDeviation = 0.1
 )
 
-// spread returns the mean and the standard deviation of the cosines of q with a sample of the graph.
+// spread returns the mean and the standard deviation of the cosines of q with a sample of the
+// graph.
 func (c *collection) spread(q []float32) (backend.Spread, error) {
 	s, err := c.graph.Spread(q, spreadSample)
 	if err != nil {

@@ -162,7 +162,8 @@ type phraseCheck struct {
 	bytes         int64           // of text, at most; a page more may be read
 }
 
-// run returns the doubtful documents that pass, and which of these have a phrase only in other forms of its words. whole is false where the bounds ended it; what was not read has not passed.
+// run returns the doubtful documents that pass, and which of these have a phrase only in other
+// forms of its words. whole is false where the bounds ended it; what was not read has not passed.
 func (p *phraseCheck) run(ctx context.Context, rank keyword.Query) (passed, loose *roaring.Bitmap, whole bool, err error) {
 	nos, whole, err := p.order(ctx, rank)
 	if err != nil {
@@ -243,8 +244,9 @@ func (p *phraseCheck) page(ctx context.Context, nos []uint32, held []keyword.Hel
 	return bytes.Load(), errors.Join(errs...)
 }
 
-// one reads a document and says how it has the phrase that it has least exactly, or that it does not pass, and how many bytes of text were read. One that is gone, or damaged, or
-// that the mapping refuses, does not pass: it leaves the postings too.
+// one reads a document and says how it has the phrase that it has least exactly, or that it does
+// not pass, and how many bytes of text were read. One that is gone, or damaged, or that the mapping
+// refuses, does not pass: it leaves the postings too.
 func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, how keyword.Held, err error) {
 	parts, ok, err := p.c.parts(tx, no)
 	if err != nil || !ok {

@@ -103,7 +103,8 @@ func queryError(err error) error {
 	return err
 }
 
-// texts calls f with the texts of documents, and where their strings begin. Those that are gone or damaged, or that the mapping refuses, are passed over.
+// texts calls f with the texts of documents, and where their strings begin. Those that are gone or
+// damaged, or that the mapping refuses, are passed over.
 func (c *collection) texts(ctx context.Context, nos []uint32, f func(no uint32, text keyword.Field, starts []int)) error {
 	return c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		for _, no := range nos {
@@ -125,7 +126,8 @@ func (c *collection) texts(ctx context.Context, nos []uint32, f func(no uint32, 
 	})
 }
 
-// parts returns what a document is taken apart into; false where it is gone or damaged, or the mapping refuses it.
+// parts returns what a document is taken apart into; false where it is gone or damaged, or the
+// mapping refuses it.
 func (c *collection) parts(tx *store.Tx, no uint32) (parts mapping.Parts, ok bool, err error) {
 	d, err := tx.DocumentByNo(no)
 	if _, damaged := c.leaveOut(tx, err); damaged || errors.Is(err, store.ErrNotFound) {
@@ -162,8 +164,8 @@ func (b *Backend) Suggest(ctx context.Context, r backend.SuggestRequest) (out ba
 	return out, nil
 }
 
-// near sets the terms that are spelled much like the word of r. The word is taken for correct where the keyword index lacks
-// documents, or where it has synonyms.
+// near sets the terms that are spelled much like the word of r. The word is taken for correct where
+// the keyword index lacks documents, or where it has synonyms.
 func (c *collection) near(ctx context.Context, r backend.SuggestRequest, out *backend.SuggestResponse) (err error) {
 	if c.lacking() || c.words.Seq() < c.seq.Load() || c.words.Reads(c.synonyms.Load(), r.Word) {
 		out.Correct = true

@@ -18,7 +18,8 @@ var (
 	ErrModelMismatch = errors.New("model mismatch") // the collection was built with another checkpoint
 )
 
-// FieldError says which field of a request is wrong, its value, and what is allowed. It matches [ErrInvalid].
+// FieldError says which field of a request is wrong, its value, and what is allowed. It matches
+// [ErrInvalid].
 type FieldError struct {
 	Field   string // as the client wrote it, e.g. "limit" or "settings.fields.title.type"
 	Value   any    // what was given; shortened when printed
@@ -30,7 +31,8 @@ func Field(field string, value any, allowed string) *FieldError {
 	return &FieldError{Field: field, Value: value, Allowed: allowed}
 }
 
-// Error names the field once, also where what is allowed is the error of a parser that names it too.
+// Error names the field once, also where what is allowed is the error of a parser that names it
+// too.
 func (e *FieldError) Error() string {
 	return Short(e.Field) + ": " + e.Said()
 }
@@ -43,7 +45,8 @@ func (e *FieldError) Said() string {
 // Is makes errors.Is(err, ErrInvalid) true.
 func (e *FieldError) Is(target error) bool { return target == ErrInvalid }
 
-// DocumentError says which value of a document is wrong, and what is allowed. It matches [ErrInvalid].
+// DocumentError says which value of a document is wrong, and what is allowed. It matches
+// [ErrInvalid].
 type DocumentError struct {
 	Within  string // [Document.Within]
 	Path    []any  // from the fields to the value: names of members, string, and indexes of elements, int; empty: the document as a whole

@@ -17,7 +17,8 @@ func newTextCache(budget int) textCache {
 	return textCache{newLRU(budget, func(text string, v []float32) int { return len(text) + 4*len(v) + 160 })}
 }
 
-// vectors returns the unit vector of each text, nil for one without a direction. The caller must not change them.
+// vectors returns the unit vector of each text, nil for one without a direction. The caller must
+// not change them.
 func (c textCache) vectors(ctx context.Context, e *collector, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	missing := map[string][]int{} // text to its places
@@ -86,12 +87,13 @@ const (
 
 	// Tokens of a passage that are compared: of its title and of the rest.
 	matchTitle, matchBody = 40, 1024
-	// matchTokenBytes is how many bytes are read for each of these tokens at most: a field of the name of a title may hold megabytes.
+	// matchTokenBytes is how many bytes are read for each of these tokens at most: a field of the
+	// name of a title may hold megabytes.
 	matchTokenBytes = 64
 )
 
-// QueryVector returns the unit vector of a query, which the caller must not change, and how long the query took to become tokens: 0 where
-// it was known.
+// QueryVector returns the unit vector of a query, which the caller must not change, and how long
+// the query took to become tokens: 0 where it was known.
 func (e *Encoding) QueryVector(ctx context.Context, text string) (v []float32, tokenization time.Duration, err error) {
 	return e.queries.vector(ctx, e.collector, text)
 }
@@ -101,7 +103,8 @@ func (e *Encoding) PrepareQueries(ctx context.Context, texts []string) {
 	e.queries.prepare(ctx, e.collector, texts)
 }
 
-// TextVectors returns the unit vector of each text, nil for one without a direction. The caller must not change them.
+// TextVectors returns the unit vector of each text, nil for one without a direction. The caller
+// must not change them.
 func (e *Encoding) TextVectors(ctx context.Context, texts []string) ([][]float32, error) {
 	return e.sentences.vectors(ctx, e.collector, texts)
 }

@@ -13,7 +13,8 @@ import (
 	"searchd/search/fault"
 )
 
-// Encoding is a checkpoint at work: with the queue of its requests and what it made of recent texts.
+// Encoding is a checkpoint at work: with the queue of its requests and what it made of recent
+// texts.
 type Encoding struct {
 	Embedder    Embedder
 	Calibration models.Calibration
@@ -34,8 +35,8 @@ func newEncoding(e Embedder) (*Encoding, error) {
 	}, nil
 }
 
-// Registry are the checkpoints that an engine runs: its own, for new collections and for requests that name none, and those of
-// collections that were made with another.
+// Registry are the checkpoints that an engine runs: its own, for new collections and for requests
+// that name none, and those of collections that were made with another.
 type Registry struct {
 	Own       *Encoding
 	Source    string // by which load finds the engine's own
@@ -68,7 +69,8 @@ type Made struct {
 	PassageTokens int    // that a passage may have, special tokens included
 }
 
-// Key tells checkpoints apart: different ones give different vectors. Those of which the weights alone are known go by where they are found, too.
+// Key tells checkpoints apart: different ones give different vectors. Those of which the weights
+// alone are known go by where they are found, too.
 func (m Made) Key() string {
 	source := ""
 	if m.Model.Parts == (encoder.Parts{}) {
@@ -111,7 +113,8 @@ func SourceOf(model string) string {
 	return model
 }
 
-// Same reports whether two checkpoints give the same vectors, as far as is known: a collection may be older than the sums of parts.
+// Same reports whether two checkpoints give the same vectors, as far as is known: a collection may
+// be older than the sums of parts.
 func Same(a, b ModelInfo) bool { return sameWeights(a, b) && len(changedParts(a, b)) == 0 }
 
 func sameWeights(a, b ModelInfo) bool {
@@ -131,7 +134,8 @@ func changedParts(a, b ModelInfo) (names []string) {
 	return names
 }
 
-// Changed says what has changed in a checkpoint since it made the collection; empty: its vectors are the same.
+// Changed says what has changed in a checkpoint since it made the collection; empty: its vectors
+// are the same.
 func (m Made) Changed(now ModelInfo) string {
 	if !sameWeights(m.Model, now) {
 		return fmt.Sprintf("sha256 %.12s (%d dimensions, pooling %s)", now.SHA256, now.Dimension, now.Pooling)
@@ -171,7 +175,8 @@ func (s *Registry) Of(collection string, m Made) (*Encoding, error) {
 		fault.ErrModelMismatch, collection, m.Model.Name, m.Model.Dimension, m.Model.Pooling, m.Model.SHA256, why, own.Name, own.Dimension, own.Pooling, own.SHA256, cmp.Or(m.Source, m.Model.Name), s.reembedded(collection))
 }
 
-// reembedded says how a collection is re-embedded. The folder is not named: clients of a server read it, too.
+// reembedded says how a collection is re-embedded. The folder is not named: clients of a server
+// read it, too.
 func (s *Registry) reembedded(collection string) string {
 	if s.Folder {
 		return fmt.Sprintf("`searchd reembed --data DIR --collection %s`", collection)
@@ -184,8 +189,8 @@ type changedError struct{ source, what string }
 
 func (e *changedError) Error() string { return e.source + " has changed: " + e.what }
 
-// Again returns the checkpoint of a collection, with another precision where one is given, and the name by which it is found; [ErrModelMismatch]
-// where it is not loaded.
+// Again returns the checkpoint of a collection, with another precision where one is given, and the
+// name by which it is found; [ErrModelMismatch] where it is not loaded.
 func (s *Registry) Again(collection string, m Made, precision string) (e *Encoding, source string, err error) {
 	if e, err = s.Of(collection, m); err != nil {
 		return nil, "", err
@@ -199,7 +204,8 @@ func (s *Registry) Again(collection string, m Made, precision string) (e *Encodi
 	return e, source, err
 }
 
-// Open loads a checkpoint by name; an empty name means the engine's own, no pooling that of the checkpoint, or what the engine's own runs with.
+// Open loads a checkpoint by name; an empty name means the engine's own, no pooling that of the
+// checkpoint, or what the engine's own runs with.
 func (s *Registry) Open(source, precision, pooling string) (*Encoding, error) {
 	if (source == "" || source == s.Source) && (precision == "" || precision == s.precision) && (pooling == "" || pooling == s.Own.Embedder.Model().Pooling) {
 		return s.Own, nil
@@ -217,7 +223,8 @@ func (s *Registry) Open(source, precision, pooling string) (*Encoding, error) {
 	return newEncoding(e)
 }
 
-// Require loads the checkpoint of a collection where it is not loaded yet; a failure is remembered for [Registry.Of].
+// Require loads the checkpoint of a collection where it is not loaded yet; a failure is remembered
+// for [Registry.Of].
 func (s *Registry) Require(collection string, m Made) error {
 	if _, err := s.Of(collection, m); err == nil {
 		return nil

@@ -7,7 +7,8 @@ import (
 	"searchd/search/fault"
 )
 
-// TestEncodingsForget: why a checkpoint could not be loaded is kept as long as a collection needs that checkpoint, and until it is loaded.
+// TestEncodingsForget: why a checkpoint could not be loaded is kept as long as a collection needs
+// that checkpoint, and until it is loaded.
 func TestEncodingsForget(t *testing.T) {
 	s := &Registry{Own: &Encoding{Embedder: &slowEmbedder{}}, Source: "own", load: func(source, _, _ string) (Embedder, error) { return nil, errors.New(source + " is not there") }}
 	s.mu.others, s.mu.why = map[string]*Encoding{}, map[string]error{}

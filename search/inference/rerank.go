@@ -12,7 +12,8 @@ import (
 	"searchd/search/fault"
 )
 
-// Reranker judges how well a text answers a query, reading both together. Implementations are safe for concurrent use.
+// Reranker judges how well a text answers a query, reading both together. Implementations are safe
+// for concurrent use.
 type Reranker interface {
 	Score(ctx context.Context, pairs [][2]string) (*encoder.Scores, error) // of query and text
 	Relevance(logit float32) float64                                       // the logit as the checkpoint wants it shown, mostly in [0,1]
@@ -64,7 +65,8 @@ type Ranking struct {
 // ErrNoReranker says that the engine was opened without one.
 var ErrNoReranker = fmt.Errorf("%w: the server has no re-ranker; start it with --reranker and a cross-encoder", fault.ErrUnsupported)
 
-// rerankPart is how many pairs are scored together: enough to sort by length, few enough to end soon after the client has gone.
+// rerankPart is how many pairs are scored together: enough to sort by length, few enough to end
+// soon after the client has gone.
 const rerankPart = 256
 
 // Rerank scores any number of texts for a query. It returns [ErrNoReranker] without a re-ranker.

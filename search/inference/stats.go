@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// EncoderStats say what the encoder of requests does. Passages of documents do not count: they take another way.
+// EncoderStats say what the encoder of requests does. Passages of documents do not count: they take
+// another way.
 type EncoderStats struct {
 	Running       int // calls under way
 	Waiting       int // requests, or parts of large ones
@@ -34,7 +35,8 @@ func (h *Histogram) add(n int) {
 	h.sum.Add(uint64(max(n, 0)))
 }
 
-// Cumulative returns how many values there were, their sum, and how many were at most each power of two.
+// Cumulative returns how many values there were, their sum, and how many were at most each power of
+// two.
 func (h *Histogram) Cumulative() (count, sum uint64, atMost map[float64]uint64) {
 	atMost = make(map[float64]uint64, histogramBuckets-1)
 	for i := range h.counts {

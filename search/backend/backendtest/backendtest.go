@@ -16,7 +16,8 @@ import (
 	"searchd/search/mapping"
 )
 
-// Run tests a backend that open opens anew, empty and without the documents of an earlier one. What open returns is closed by Run.
+// Run tests a backend that open opens anew, empty and without the documents of an earlier one. What
+// open returns is closed by Run.
 func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
 	o := opener(open)
 	t.Run("catalog", func(t *testing.T) { testCatalog(t, o.open(t)) })

@@ -9,7 +9,8 @@ import (
 	"searchd/search/backend"
 )
 
-// testPages holds that documents of megabytes come in pages of about backend.PageBytes, and that none is missing or comes twice.
+// testPages holds that documents of megabytes come in pages of about backend.PageBytes, and that
+// none is missing or comes twice.
 func testPages(t *testing.T, b Calls) {
 	ctx := t.Context()
 	must(t, b.Create(ctx, docs, config()))

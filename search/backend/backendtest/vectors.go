@@ -183,7 +183,8 @@ func testSample(t *testing.T, l *library) {
 	}
 }
 
-// testHeads holds documents that are read without their fields, in pages, by id and with their vectors, against the documents.
+// testHeads holds documents that are read without their fields, in pages, by id and with their
+// vectors, against the documents.
 func testHeads(t *testing.T, l *library) {
 	all, _, err := l.List(t.Context(), docs, "", 1000)
 	must(t, err)
